@@ -1,0 +1,27 @@
+# The warnings every file of ours is compiled with; vendored and system headers never see them.
+include(CheckCCompilerFlag)
+
+set(PYROMETER_WARNINGS
+    -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wdouble-promotion
+    -Wformat=2 -Wundef -Wvla -Walloca -Wcast-align -Wcast-qual -Wpointer-arith -Wwrite-strings
+    -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wmissing-declarations
+    -Wswitch-enum -Wimplicit-fallthrough -Wnull-dereference
+    -Wlogical-op -Wduplicated-cond -Wduplicated-branches -Wjump-misses-init)
+
+add_library(pyrometer_options INTERFACE)
+foreach(flag IN LISTS PYROMETER_WARNINGS)
+  string(MAKE_C_IDENTIFIER "HAVE${flag}" have)
+  check_c_compiler_flag(${flag} ${have})
+  if(${have})
+    target_compile_options(pyrometer_options INTERFACE ${flag})
+  endif()
+endforeach()
+target_compile_options(pyrometer_options INTERFACE -fno-common -fno-strict-aliasing
+                                                   -fno-omit-frame-pointer)
+if(PYROMETER_WERROR)
+  target_compile_options(pyrometer_options INTERFACE -Werror)
+endif()
+if(PYROMETER_SANITIZE)
+  target_compile_options(pyrometer_options INTERFACE -fsanitize=${PYROMETER_SANITIZE})
+  target_link_options(pyrometer_options INTERFACE -fsanitize=${PYROMETER_SANITIZE})
+endif()
