@@ -1,0 +1,24 @@
+#include "sampler/base/clock.h"
+
+static uint64_t read_clock(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+uint64_t clock_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_wall_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+struct timespec clock_timespec(uint64_t ns)
+{
+    return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
+                              .tv_nsec = (long)(ns % NS_PER_S) };
+}

@@ -1,0 +1,65 @@
+#include "sampler/base/idmap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { IDMAP_FIRST_SLOTS = 64 };
+
+void idmap_init(struct idmap *map)
+{
+    memset(map, 0, sizeof *map);
+}
+
+void idmap_deinit(struct idmap *map)
+{
+    free(map->slots);
+    memset(map, 0, sizeof *map);
+}
+
+void idmap_clear(struct idmap *map)
+{
+    if (map->slots && map->count)
+        memset(map->slots, 0xff, ((size_t)map->mask + 1) * sizeof *map->slots);
+    map->count = 0;
+}
+
+static void place(struct idmap *map, uint32_t hash, uint32_t id)
+{
+    uint32_t slot = idmap_first(map, hash);
+    while (map->slots[slot].id != IDMAP_NONE)
+        slot = idmap_next(map, slot);
+    map->slots[slot] = (struct idmap_slot){ .hash = hash, .id = id };
+}
+
+static enum err_code grow(struct idmap *map, struct err *err)
+{
+    const size_t old_count = map->slots ? (size_t)map->mask + 1 : 0;
+    const size_t new_count = old_count ? old_count * 2 : IDMAP_FIRST_SLOTS;
+    struct idmap_slot *const old = map->slots;
+    if (new_count > (size_t)1 << 31)
+        return err_set(err, ERR_LIMIT, "an index is full");
+    struct idmap_slot *const slots = malloc(new_count * sizeof *slots);
+    if (!slots)
+        return err_set(err, ERR_NOMEM, "no memory for an index of %zu slots", new_count);
+    memset(slots, 0xff, new_count * sizeof *slots);
+    map->slots = slots;
+    map->mask = (uint32_t)(new_count - 1);
+    for (size_t i = 0; i < old_count; i++)
+        if (old[i].id != IDMAP_NONE)
+            place(map, old[i].hash, old[i].id);
+    free(old);
+    return ERR_OK;
+}
+
+enum err_code idmap_add(struct idmap *map, uint32_t hash, uint32_t id, struct err *err)
+{
+    const size_t slots = map->slots ? (size_t)map->mask + 1 : 0;
+    if ((size_t)map->count * 4 >= slots * 3) {
+        const enum err_code rc = grow(map, err);
+        if (rc)
+            return rc;
+    }
+    place(map, hash, id);
+    map->count++;
+    return ERR_OK;
+}

@@ -1,0 +1,23 @@
+/*
+ * utf8 - decides whether bytes are text, and makes text of what is not.
+ *
+ * Depends on: libc.
+ */
+#ifndef SAMPLER_BASE_UTF8_H
+#define SAMPLER_BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of the well-formed character at text (1 to 4), 0: not well-formed (overlong forms,
+ * surrogates and anything above U+10FFFF are not). */
+size_t utf8_char_length(const char *text, size_t length);
+
+bool utf8_is_valid(const char *text, size_t length);
+
+/* Writes `code` as 1 to 4 bytes; surrogates and values above U+10FFFF become U+FFFD.
+ * Returns the bytes written. */
+size_t utf8_encode(uint32_t code, char out[4]);
+
+#endif /* SAMPLER_BASE_UTF8_H */

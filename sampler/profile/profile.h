@@ -1,0 +1,145 @@
+/*
+ * profile - what is kept of a session: interned tables, a call tree, and windows of cells.
+ *
+ * Strings, functions, frames, nodes, threads and processes are append-only tables whose rows
+ * never change or move; parents come before children.  Samples are counted in cells
+ * (thread, state bits, node) -> count of the open window.  profile_seal closes the open window
+ * and publishes it together with the sizes of all tables; that is one generation.  What was
+ * added between two generations is therefore exactly: the rows between the two sizes, and the
+ * cells of the windows between them.
+ *
+ * Ownership: the profile owns everything; a snapshot holds references to sealed windows.
+ * Threads: one writer (the sampling thread) calls the functions of the first group without a
+ * lock; any thread may take snapshots.  The lock is held to seal and to copy a snapshot only.
+ * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; counts of a cell stop at UINT32_MAX.
+ * Units: times are nanoseconds since the profile was created.
+ * Depends on: base, quality, state, window.
+ */
+#ifndef SAMPLER_PROFILE_PROFILE_H
+#define SAMPLER_PROFILE_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/strtab.h"
+#include "sampler/profile/quality.h"
+#include "sampler/profile/state.h"
+
+typedef uint32_t function_id; /* 0: the root's, without a name */
+typedef uint32_t frame_id;    /* 0: the root's */
+typedef uint32_t node_id;     /* 0: the root, its own parent */
+typedef uint32_t thread_id;
+typedef uint32_t process_id;
+
+enum {
+    PROFILE_MAX_FUNCTIONS = 1 << 22,
+    PROFILE_MAX_FRAMES = 1 << 23,
+    PROFILE_MAX_NODES = 1 << 24,
+    PROFILE_MAX_THREADS = 1 << 20,
+    PROFILE_MAX_PROCESSES = 1 << 16,
+};
+
+struct profile_function {
+    str_id name; /* qualified name */
+    str_id file; /* "~": synthetic */
+    int32_t first_line;
+};
+
+struct profile_frame {
+    function_id function;
+    int32_t line; /* 0: unknown */
+};
+
+struct profile_node {
+    node_id parent;
+    frame_id frame;
+};
+
+struct profile_thread {
+    process_id process;
+    int32_t tid;    /* native, as this host sees it; 0: unknown */
+    uint64_t ident; /* threading.get_ident() */
+    str_id name;
+    bool is_main;
+};
+
+struct profile_process {
+    int32_t pid;
+    str_id name;
+};
+
+/* Rows of each table; what a generation made readable. */
+struct profile_sizes {
+    uint32_t strings, functions, frames, nodes, threads, processes;
+};
+
+struct profile;
+struct window;
+
+MUST_CHECK enum err_code profile_create(struct profile **out, struct err *err);
+/* All snapshots must have been released. */
+void profile_destroy(struct profile *profile);
+
+/* The writer's part. */
+
+struct strtab *profile_strings(struct profile *profile);
+struct quality *profile_quality(struct profile *profile);
+MUST_CHECK enum err_code profile_function(struct profile *profile, str_id name, str_id file,
+                                          int32_t first_line, function_id *id_out,
+                                          struct err *err);
+MUST_CHECK enum err_code profile_frame(struct profile *profile, function_id function,
+                                       int32_t line, frame_id *id_out, struct err *err);
+MUST_CHECK enum err_code profile_node(struct profile *profile, node_id parent, frame_id frame,
+                                      node_id *id_out, struct err *err);
+MUST_CHECK enum err_code profile_process(struct profile *profile, int32_t pid, str_id name,
+                                         process_id *id_out, struct err *err);
+/* Equal rows give the same id; a renamed thread is a new row. */
+MUST_CHECK enum err_code profile_thread(struct profile *profile,
+                                        const struct profile_thread *thread, thread_id *id_out,
+                                        struct err *err);
+/* Counts `count` samples into the open window. */
+MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
+                                     state_bits state, node_id node, uint32_t count,
+                                     struct err *err);
+/* Closes the open window at now_ns and publishes it with all tables and the quality counters.
+ * Makes no generation when nothing was added. */
+MUST_CHECK enum err_code profile_seal(struct profile *profile, uint64_t now_ns,
+                                      struct err *err);
+
+/* The readers' part. */
+
+struct profile_snapshot {
+    const struct profile *profile;
+    uint32_t generation; /* 0: nothing yet */
+    struct profile_sizes sizes;
+    struct quality quality;
+    uint64_t end_ns;         /* when the last window was sealed */
+    struct window **windows; /* oldest first */
+    size_t window_count;
+};
+
+/* Costs a lock, a copy of the window list, and nothing per row. */
+MUST_CHECK enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
+                                          struct err *err);
+void profile_snapshot_release(struct profile_snapshot *snapshot);
+
+/* Sizes as they were at `generation` or shortly before it; zeros for 0. */
+struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
+                                               uint32_t generation);
+
+/* Rows; ids must be below the snapshot's sizes. */
+struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id);
+struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
+                                            function_id id);
+struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id);
+struct profile_node profile_node_at(const struct profile_snapshot *snapshot, node_id id);
+struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id);
+struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
+                                          process_id id);
+
+/* Bytes held by tables and windows, as of the last generation. */
+size_t profile_bytes(struct profile *profile);
+
+#endif /* SAMPLER_PROFILE_PROFILE_H */

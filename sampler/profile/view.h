@@ -1,0 +1,69 @@
+/*
+ * view - a query over a snapshot: one number per node.
+ *
+ * Everything shown is a sum of cells.  A view says which cells (time, threads, processes,
+ * states, generations) and gives the samples whose innermost frame is that node.
+ *
+ * Ownership: the columns belong to the view; view_deinit accepts a zeroed one.
+ * Threads: any, on a snapshot of one's own.
+ * Cost: proportional to the cells touched plus the nodes of the session.
+ * Depends on: profile, window.
+ */
+#ifndef SAMPLER_PROFILE_VIEW_H
+#define SAMPLER_PROFILE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/window.h"
+
+/* Zeroed: everything. */
+struct view_query {
+    uint64_t from_ns;         /* windows that start at or after */
+    uint64_t to_ns;           /* windows that start before; 0: no end */
+    uint32_t since;           /* only generations after this one */
+    const thread_id *threads; /* NULL: all */
+    size_t thread_count;
+    const process_id *processes; /* NULL: all */
+    size_t process_count;
+    state_bits require; /* cells with all of these bits */
+    state_bits exclude; /* and none of these */
+};
+
+struct view {
+    uint32_t generation;
+    uint64_t total;
+    size_t count;
+    node_id *node; /* ascending */
+    uint64_t *self;
+};
+
+MUST_CHECK enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,
+                                   const struct view_query *query, struct err *err);
+void view_deinit(struct view *view);
+
+/* Samples of node and everything beneath it, for every node below sizes.nodes; total[0] is the
+ * whole.  total must have room for snapshot->sizes.nodes numbers. */
+void view_totals(const struct view *view, const struct profile_snapshot *snapshot,
+                 uint64_t *total);
+
+/* The cells of the query themselves, summed over time, in the order of a window's. */
+struct view_cells {
+    size_t count;
+    struct view_cell {
+        thread_id thread;
+        node_id node;
+        state_bits state;
+        uint64_t count;
+    } * cells;
+};
+
+MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
+                                         const struct profile_snapshot *snapshot,
+                                         const struct view_query *query, struct err *err);
+void view_cells_deinit(struct view_cells *cells);
+
+#endif /* SAMPLER_PROFILE_VIEW_H */

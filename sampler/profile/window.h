@@ -1,0 +1,46 @@
+/*
+ * window - a slice of time and the cells counted in it.
+ *
+ * A sealed window is immutable and shared by reference count.  Its cells are sorted by thread,
+ * then state, then node, each combination once.
+ *
+ * Ownership: whoever holds a reference; the last window_unref frees.
+ * Threads: window_ref and window_unref may be called from any thread.
+ * Units: nanoseconds since the profile was created.
+ * Depends on: profile (ids), state.
+ */
+#ifndef SAMPLER_PROFILE_WINDOW_H
+#define SAMPLER_PROFILE_WINDOW_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+
+struct cell {
+    thread_id thread;
+    node_id node;
+    uint32_t count;
+    state_bits state;
+};
+
+struct window {
+    atomic_uint references;
+    uint32_t generation; /* the one its sealing made */
+    uint64_t start_ns, end_ns;
+    struct profile_sizes sizes; /* of the tables when it was sealed */
+    size_t cell_count;
+    struct cell cells[];
+};
+
+/* One reference, room for cell_count cells. */
+MUST_CHECK enum err_code window_create(size_t cell_count, struct window **out, struct err *err);
+struct window *window_ref(struct window *window);
+void window_unref(struct window *window);
+/* Brings the cells into their order. */
+void window_sort(struct window *window);
+size_t window_bytes(const struct window *window);
+
+#endif /* SAMPLER_PROFILE_WINDOW_H */

@@ -1,0 +1,84 @@
+/*
+ * sampler - the public face: attach to a Python process, sample it, give its profile.
+ *
+ * sampler_start finds the interpreter before it returns, so that a wrong pid is an error of the
+ * call; then a thread of its own samples until the duration is over, the target ends, or
+ * sampler_stop is called.  The profile stays readable until sampler_destroy.
+ *
+ * Ownership: the sampler owns its thread and its profile.
+ * Threads: all functions may be called from any thread, start and destroy from one at a time.
+ * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
+ * ERR_UNSUPPORTED a version we cannot read, ERR_INVALID an option out of range.
+ * Depends on: profile, base.
+ */
+#ifndef SAMPLER_SAMPLER_H
+#define SAMPLER_SAMPLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
+
+struct profile;
+struct sampler;
+
+#define SAMPLER_MIN_RATE_HZ 1.0
+#define SAMPLER_MAX_RATE_HZ 1e6
+
+struct sampler_options {
+    pid_t pid;
+    double rate_hz;
+    uint64_t duration_ns; /* 0: until the target ends */
+    bool all_threads;     /* false: only the main thread of the main interpreter */
+};
+
+#define SAMPLER_STATES(X)   \
+    X(STARTING, "starting") \
+    X(RUNNING, "running")   \
+    X(PAUSED, "paused")     \
+    X(ENDED, "ended")       \
+    X(FAILED, "failed")
+
+enum sampler_state {
+#define X(name, text) SAMPLER_##name,
+    SAMPLER_STATES(X)
+#undef X
+};
+
+struct sampler_status {
+    enum sampler_state state;
+    char reason[256];       /* a sentence once ended or failed, else "" */
+    uint64_t started_at_ns; /* since 1970 */
+    uint64_t ended_at_ns;   /* since 1970, 0: not yet */
+    uint64_t elapsed_ns;
+};
+
+/* Strings live as long as the sampler. */
+struct sampler_target {
+    pid_t pid;
+    size_t argc;
+    const char *const *argv;
+    const char *executable;
+    const char *python; /* "3.11.2" */
+    bool validated;     /* false: a version newer than any we know */
+};
+
+MUST_CHECK enum err_code sampler_start(const struct sampler_options *options,
+                                       struct sampler **out, struct err *err);
+/* Stops and joins if needed.  NULL is fine. */
+void sampler_destroy(struct sampler *sampler);
+/* Asks the thread to end and returns at once. */
+void sampler_stop(struct sampler *sampler);
+void sampler_pause(struct sampler *sampler, bool paused);
+
+void sampler_status(struct sampler *sampler, struct sampler_status *out);
+const struct sampler_target *sampler_target(const struct sampler *sampler);
+const struct sampler_options *sampler_options(const struct sampler *sampler);
+struct profile *sampler_profile(struct sampler *sampler);
+/* A descriptor that becomes readable when sampling has ended; owned by the sampler. */
+int sampler_end_fd(const struct sampler *sampler);
+
+const char *sampler_state_text(enum sampler_state state);
+
+#endif /* SAMPLER_SAMPLER_H */
