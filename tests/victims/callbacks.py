@@ -28,7 +28,7 @@ def by_key(number):
 
 
 def sort():
-    return sorted(range(5000), key=by_key)
+    return sorted(range(20000), key=by_key)
 
 
 def add(left, right):
@@ -36,7 +36,7 @@ def add(left, right):
 
 
 def fold():
-    return functools.reduce(add, range(5000))
+    return functools.reduce(add, range(20000))
 
 
 def compare(left, right):
