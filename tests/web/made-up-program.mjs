@@ -1,0 +1,256 @@
+// A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
+// functions with hostile names. Deterministic apart from the clock it is advanced by.
+
+export const HOSTILE_NAMES = [
+  "</script><img src=x onerror=\"document.title='PWNED'\">",
+  "__proto__",
+  "constructor",
+  "<lambda>",
+  "",
+  "invoice_\u202egnp.exe",
+  "half\ud800surrogate",
+  "nul\u0000inside",
+  "名前_日本語",
+  "x".repeat(100000),
+];
+
+const STDLIB = "/usr/lib/python3.13/";
+const PACKAGES = "/srv/shop/.venv/lib/python3.13/site-packages/";
+
+// [function, file, first line] by name; a stack is a list of names.
+const FUNCTIONS = {
+  module: ["<module>", "/srv/shop/app.py", 1],
+  main: ["main", "/srv/shop/app.py", 212],
+  bootstrap: ["Thread._bootstrap", STDLIB + "threading.py", 1005],
+  inner: ["Thread._bootstrap_inner", STDLIB + "threading.py", 1033],
+  run: ["Thread.run", STDLIB + "threading.py", 984],
+  worker: ["_worker", STDLIB + "concurrent/futures/thread.py", 69],
+  item: ["_WorkItem.run", STDLIB + "concurrent/futures/thread.py", 53],
+  serve: ["Server.handle", "/srv/shop/server.py", 88],
+  dispatch: ["Router.dispatch", PACKAGES + "starlet/routing.py", 301],
+  view: ["CheckoutView.post", "/srv/shop/views/checkout.py", 41],
+  listing: ["CatalogueView.get", "/srv/shop/views/catalogue.py", 22],
+  price: ["price_basket", "/srv/shop/pricing.py", 12],
+  discount: ["apply_discounts.<locals>.best", "/srv/shop/pricing.py", 57],
+  tax: ["TaxTable.lookup", "/srv/shop/pricing.py", 130],
+  query: ["Session.execute", PACKAGES + "sqlkit/orm/session.py", 2101],
+  compile: ["Compiler.visit_select", PACKAGES + "sqlkit/sql/compiler.py", 4410],
+  fetch: ["Cursor.fetchall", PACKAGES + "sqlkit/engine/cursor.py", 1188],
+  render: ["Template.render", PACKAGES + "jinjava/environment.py", 1269],
+  escape: ["escape", PACKAGES + "markup/_native.py", 5],
+  dumps: ["dumps", STDLIB + "json/__init__.py", 183],
+  encode: ["JSONEncoder.iterencode", STDLIB + "json/encoder.py", 205],
+  native: ["<native>", "~", 0],
+  sorted: ["<native> sorted", "~", 0],
+  gc: ["<GC>", "~", 0],
+  idle: ["<idle native thread>", "~", 0],
+  wait: ["Condition.wait", STDLIB + "threading.py", 327],
+  get: ["Queue.get", STDLIB + "queue.py", 154],
+  fib: ["fib", "/srv/shop/warmup.py", 7],
+  tokens: ["tokens", "/srv/shop/feed/reader.py", 33],
+  parse: ["FeedReader.parse", "/srv/shop/feed/reader.py", 71],
+  match: ["Scanner.match", PACKAGES + "regexp/scanner.py", 44],
+};
+
+const REQUEST = ["bootstrap", "inner", "run", "worker", "item", "serve", "dispatch"];
+
+// [weight, from second, stack]
+const WEB = [
+  [16, 0, [...REQUEST, "view", "price", "discount"]],
+  [7, 0, [...REQUEST, "view", "price", "discount", "sorted"]],
+  [9, 0, [...REQUEST, "view", "price", "tax"]],
+  [4, 0, [...REQUEST, "view", "price"]],
+  [6, 0, [...REQUEST, "view", "query", "compile"]],
+  [11, 0, [...REQUEST, "view", "query", "fetch", "native"]],
+  [8, 0, [...REQUEST, "listing", "query", "fetch", "native"]],
+  [3, 0, [...REQUEST, "listing", "query", "compile"]],
+  [9, 2, [...REQUEST, "listing", "render", "escape"]],
+  [5, 2, [...REQUEST, "listing", "render"]],
+  [6, 4, [...REQUEST, "listing", "dumps", "encode"]],
+  [2, 0, [...REQUEST, "listing", "gc"]],
+  [10, 0, ["bootstrap", "inner", "run", "worker", "get", "wait", "native"]],
+];
+
+const FEED = [
+  [20, 0, ["bootstrap", "inner", "run", "parse", "tokens", "match"]],
+  [12, 0, ["bootstrap", "inner", "run", "parse", "tokens"]],
+  [6, 0, ["bootstrap", "inner", "run", "parse", "native"]],
+  [30, 0, ["bootstrap", "inner", "run", "get", "wait", "native"]],
+];
+
+const MAIN = [
+  [30, 0, ["module", "main", "wait", "native"]],
+  [4, 1, ["module", "main", "fib"]],
+];
+
+const SECONDS_PER_LOOK = 0.001;
+
+function createRandom(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function createTables() {
+  const tables = {
+    strings: [""], stringIds: new Map([["", 0]]),
+    functions: [{ name: 0, file: 0, line: 0 }], functionIds: new Map(),
+    nodes: [{ parent: 0, function: 0, line: 0 }], nodeIds: new Map(),
+    threads: [], processes: [],
+  };
+  return tables;
+}
+
+function stringId(tables, text) {
+  if (!tables.stringIds.has(text)) tables.stringIds.set(text, tables.strings.push(text) - 1);
+  return tables.stringIds.get(text);
+}
+
+function functionId(tables, [name, file, line]) {
+  const key = JSON.stringify([name, file, line]);
+  if (!tables.functionIds.has(key)) tables.functionIds.set(key, tables.functions.push({ name: stringId(tables, name), file: stringId(tables, file), line }) - 1);
+  return tables.functionIds.get(key);
+}
+
+function nodeId(tables, parent, fn, line) {
+  const key = parent + " " + fn + " " + line;
+  if (!tables.nodeIds.has(key)) tables.nodeIds.set(key, tables.nodes.push({ parent, function: fn, line }) - 1);
+  return tables.nodeIds.get(key);
+}
+
+// Adds a stack of [function, line] and gives its node.
+function stackNode(tables, stack) {
+  return stack.reduce((node, [fn, line]) => nodeId(tables, node, functionId(tables, fn), line), 0);
+}
+
+function columns(rows, first, names) {
+  const table = { first };
+  for (const name of names) table[name] = rows.slice(first).map((row) => row[name]);
+  return table;
+}
+
+export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor = 0, seed = 7, now = () => Date.now() / 1000 } = {}) {
+  const tables = createTables();
+  const random = createRandom(seed);
+  const begun = now();
+  const startedAt = new Date(begun * 1000).toISOString().replace(/\.\d+Z/, "Z");
+  const epoch = "9f3c2a11d4e5b607";
+  const sizes = [{ strings: 0, functions: 0, nodes: 0, threads: 0, processes: 0 }];
+  const log = [];
+  const cells = new Map();
+  const quality = { samples: 0, ticks: 0, wanted_hz: 1000, rate_hz: 0, missed: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 } };
+  let generation = 0;
+  let elapsed = 0;
+  let ended = null;
+  const people = [];
+
+  function addThread(name, work, main) {
+    people.push({ id: tables.threads.length, work });
+    tables.threads.push({ process: 0, tid: 4711 + tables.threads.length, name: stringId(tables, name), main: main ? 1 : 0 });
+  }
+
+  tables.processes.push({ pid: 4711, name: stringId(tables, "app.py") });
+  addThread("MainThread", MAIN, true);
+  for (let i = 1; i < threads; i += 1) {
+    if (i % 6 === 5) addThread(i % 12 === 5 ? "feed <b>" + i + "</b>" : "feed-" + i, FEED, false);
+    else if (i === threads - 1) addThread("", [[1, 0, ["idle"]]], false);
+    else addThread("ThreadPoolExecutor-0_" + i, WEB, false);
+  }
+
+  function lineOf(name, isLeaf) {
+    const first = FUNCTIONS[name][2];
+    return first === 0 ? 0 : first + 1 + Math.floor(random() * (isLeaf ? 4 : 2));
+  }
+
+  function madeUpStack(person) {
+    if (deep > 0 && person.id === 0 && random() < 0.5) return Array.from({ length: deep }, () => [FUNCTIONS.fib, 9]);
+    if (random() < 0.03) {
+      const name = HOSTILE_NAMES[Math.floor(random() * HOSTILE_NAMES.length)];
+      return [[FUNCTIONS.module, 3], [["hostile", "/srv/shop/<b>evil</b>.py", 1], 2], [[name, name === "" ? "" : "/tmp/</style>" + name.slice(0, 20) + ".py", 6], 6]];
+    }
+    const usable = person.work.filter(([, from]) => from <= elapsed);
+    let left = random() * usable.reduce((sum, [weight]) => sum + weight, 0);
+    const [, , names] = usable.find(([weight]) => (left -= weight) < 0) ?? usable[0];
+    const stack = names.map((name, i) => [FUNCTIONS[name], lineOf(name, i === names.length - 1)]);
+    if (names.at(-1) === "fib") for (let depth = Math.floor(random() * 24); depth > 0; depth -= 1) stack.push([FUNCTIONS.fib, 9]);
+    if (names.at(-1) === "match") for (let rule = Math.floor(random() * 3); rule > 0; rule -= 1) stack.push([["rule_" + Math.floor(random() ** 3 * 400), "/srv/shop/feed/rules.py", 10], 12]);
+    return stack;
+  }
+
+  function countSample(thread, node) {
+    const key = thread + " " + node;
+    cells.set(key, (cells.get(key) ?? 0) + 1);
+    log.push({ generation: generation + 1, thread, node, at: elapsed });
+    quality.samples += 1;
+    const luck = random();
+    quality[luck < 0.9975 ? "exact" : luck < 0.999 ? "repaired" : luck < 0.9999 ? "retried" : "truncated"] += 1;
+  }
+
+  function look() {
+    quality.ticks += 1;
+    if (random() < 0.0004) quality.missed += 1;
+    if (random() < 0.0002) quality.failed.gone += 1;
+    for (const person of people) countSample(person.id, stackNode(tables, madeUpStack(person)));
+  }
+
+  // Takes the looks that are due; every hundredth one is made, so that this costs little.
+  function advance(seconds) {
+    if (ended !== null) return;
+    const until = seconds ?? now() - begun;
+    const due = Math.max(0, Math.floor((until - Math.max(elapsed, quietFor)) / (SECONDS_PER_LOOK * 20)));
+    elapsed = until;
+    for (let i = 0; i < due; i += 1) look();
+    quality.rate_hz = elapsed > quietFor ? quality.ticks / (elapsed - quietFor) : 0;
+    quality.wanted_hz = 50;
+    generation += 1;
+    sizes[generation] = { strings: tables.strings.length, functions: tables.functions.length, nodes: tables.nodes.length, threads: tables.threads.length, processes: 1 };
+    if (endsAfter > 0 && elapsed >= endsAfter) ended = new Date((begun + elapsed) * 1000).toISOString().replace(/\.\d+Z/, "Z");
+  }
+
+  function session() {
+    return {
+      id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
+      target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
+      settings: { rate_hz: 50, duration_s: null, threads: "all", mode: "wall" },
+      started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), pyrometer: "0.1.0",
+    };
+  }
+
+  function tree(since) {
+    const from = sizes[Math.min(since, generation)];
+    return {
+      epoch, generation, since,
+      strings: { first: from.strings, values: tables.strings.slice(from.strings) },
+      functions: columns(tables.functions, from.functions, ["name", "file", "line"]),
+      nodes: columns(tables.nodes, from.nodes, ["parent", "function", "line"]),
+      threads: columns(tables.threads, from.threads, ["process", "tid", "name", "main"]),
+      processes: columns(tables.processes, from.processes, ["pid", "name"]),
+    };
+  }
+
+  function view({ since = 0, threads: wanted = [], to = null }) {
+    const chosen = new Set(wanted);
+    const perNode = new Map();
+    let total = 0;
+    for (const sample of log) {
+      if (sample.generation <= since || (chosen.size > 0 && !chosen.has(sample.thread)) || (to !== null && sample.at > to)) continue;
+      perNode.set(sample.node, (perNode.get(sample.node) ?? 0) + 1);
+      total += 1;
+    }
+    const node = Array.from(perNode.keys()).sort((a, b) => a - b);
+    return { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)) };
+  }
+
+  function report({ threads: wanted = [] }) {
+    const chosen = new Set(wanted);
+    const kept = Array.from(cells, ([key, count]) => [...key.split(" ").map(Number), count]).filter(([thread]) => chosen.size === 0 || chosen.has(thread));
+    return {
+      version: 1, session: session(), tree: tree(0),
+      cells: { thread: kept.map((cell) => cell[0]), state: kept.map(() => 0), node: kept.map((cell) => cell[1]), count: kept.map((cell) => cell[2]) },
+    };
+  }
+
+  return { advance, session, tree, view, report };
+}

@@ -1,0 +1,108 @@
+// A server that speaks the wire contract with a made-up program, to look at the page without a build:
+//
+//   node tests/web/mock-server.mjs [--port 8765] [--ends SECONDS] [--threads N] [--deep LEVELS] [--quiet SECONDS]
+//                                  [--page FILE.html] [--report FILE.html]
+//
+// Without --page the page is bundled anew on every load. --report also writes a standalone report when it ends or stops.
+
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync, mkdtempSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { createProgram } from "./made-up-program.mjs";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const PLACEHOLDER = '<script type="text/plain" id="profile-data"></script>';
+
+function pageFiles(given) {
+  if (given) return given;
+  const out = join(mkdtempSync(join(tmpdir(), "pyrometer-page-")), "page.html");
+  execFileSync(join(ROOT, "scripts/bundle-web"), [out]);
+  return out;
+}
+
+// The page with the policy of a report and data in place.
+export function reportPage(pagePath, report) {
+  const data = gzipSync(JSON.stringify(report)).toString("base64");
+  const page = readFileSync(pagePath, "utf8");
+  const meta = readFileSync(pagePath.replace(/html$/, "meta"), "utf8");
+  return page.replace("<!--report-csp-->", () => meta).replace(PLACEHOLDER, () => PLACEHOLDER.replace("><", ">" + data + "<"));
+}
+
+function answerJson(request, response, value) {
+  const body = JSON.stringify(value);
+  let hash = 0;
+  for (let i = 0; i < body.length; i += 1) hash = (Math.imul(hash, 31) + body.charCodeAt(i)) | 0;
+  const etag = '"' + (hash >>> 0).toString(36) + "-" + body.length + '"';
+  const headers = { ETag: etag, "Cache-Control": "private, no-cache", Vary: "Accept-Encoding" };
+  if (request.headers["if-none-match"] === etag) return response.writeHead(304, headers).end();
+  const zipped = gzipSync(body);
+  return response.writeHead(200, { ...headers, "Content-Type": "application/json", "Content-Encoding": "gzip" }).end(zipped);
+}
+
+function answerProblem(response, status, detail) {
+  const body = JSON.stringify({ type: "about:blank", title: "Problem", status, detail });
+  response.writeHead(status, { "Content-Type": "application/problem+json" }).end(body);
+}
+
+function answerPage(response, given) {
+  const path = pageFiles(given);
+  const policy = readFileSync(path.replace(/html$/, "csp"), "utf8").trim();
+  const headers = { "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache" };
+  response.writeHead(200, headers).end(readFileSync(path));
+}
+
+function answerFile(response, name, type, body) {
+  response.writeHead(200, { "Content-Type": type, "Content-Disposition": 'attachment; filename="' + name + '"' }).end(body);
+}
+
+function readQuery(url) {
+  const numbers = (name) => url.searchParams.getAll(name).map(Number);
+  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
+}
+
+// -> http.Server, not yet listening
+export function createMockServer(program, page) {
+  return createServer((request, response) => {
+    const url = new URL(request.url, "http://localhost");
+    const rest = url.pathname.replace(/^\/api\/v1\/sessions\/1/, "");
+    if (url.pathname === "/") return answerPage(response, page);
+    if (url.pathname === "/api/v1/sessions") return answerJson(request, response, { sessions: [program.session()] });
+    if (rest === url.pathname) return answerProblem(response, 404, "nothing at " + url.pathname);
+    if (rest === "") return answerJson(request, response, program.session());
+    if (rest === "/tree") return answerJson(request, response, program.tree(readQuery(url).since));
+    if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
+    if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));
+    if (rest === "/export") return answerFile(response, "profile.collapsed.txt", "text/plain; charset=utf-8", "made up 1\n");
+    return answerProblem(response, 404, "nothing at " + url.pathname);
+  });
+}
+
+function option(name, fallback) {
+  const at = process.argv.indexOf("--" + name);
+  return at < 0 ? fallback : process.argv[at + 1];
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const program = createProgram({
+    threads: Number(option("threads", 20)),
+    endsAfter: Number(option("ends", 0)),
+    deep: Number(option("deep", 0)),
+    quietFor: Number(option("quiet", 0)),
+  });
+  const timer = setInterval(() => program.advance(), 100);
+  const server = createMockServer(program, option("page", null));
+  const port = Number(option("port", 8765));
+  server.listen(port, "127.0.0.1", () => console.log("http://127.0.0.1:" + port + "/"));
+  const stop = () => {
+    clearInterval(timer);
+    const report = option("report", null);
+    if (report) writeFileSync(report, reportPage(pageFiles(option("page", null)), program.report({ threads: [] })));
+    process.exit(0);
+  };
+  process.on("SIGINT", stop);
+  process.on("SIGTERM", stop);
+}

@@ -1,0 +1,170 @@
+// Wires the source to the state and the state to the views. One state, one queued render.
+
+import { formatAddress, parseAddress } from "./model/address.js";
+import { createPicture } from "./model/picture.js";
+import { takeDelivery } from "./model/recording.js";
+import { createState, reduce } from "./model/state.js";
+import { threadIds } from "./model/threads.js";
+import { createLiveSource } from "./source/live.js";
+import { createReportSource } from "./source/report.js";
+import { createBanner } from "./view/banner.js";
+import { createCrumbs } from "./view/crumbs.js";
+import { createDetails } from "./view/details.js";
+import { createFlame } from "./view/flame.js";
+import { createHeader } from "./view/header.js";
+import { createHelp } from "./view/help.js";
+import { createHint } from "./view/hint.js";
+import { createKeys } from "./view/keys.js";
+import { createLegend } from "./view/legend.js";
+import { createNote } from "./view/note.js";
+import { createQuality } from "./view/quality.js";
+import { createTable } from "./view/table.js";
+import { createTitle } from "./view/title.js";
+import { createToolbar } from "./view/toolbar.js";
+
+const THEME_KEY = "pyrometer.theme";
+
+function storedTheme() {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen === "light" || chosen === "dark" ? chosen : "system";
+}
+
+function applyTheme(theme) {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  try {
+    localStorage.setItem(THEME_KEY, theme);
+  } catch {
+    // Not remembered, then.
+  }
+}
+
+function writeAddress(address, how) {
+  const fragment = "#" + formatAddress(address);
+  if (fragment === location.hash) return;
+  try {
+    if (how === "push") history.pushState(null, "", fragment);
+    else history.replaceState(null, "", fragment);
+  } catch {
+    location.hash = fragment;
+  }
+}
+
+// A page that did not come over https has no clipboard interface; selecting and copying still works there.
+async function copyText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  area.className = "offscreen";
+  document.body.append(area);
+  area.select();
+  document.execCommand("copy");
+  area.remove();
+  return undefined;
+}
+
+function startPage() {
+  const embedded = document.getElementById("profile-data").textContent.trim();
+  const compute = createPicture();
+  let state = { ...createState(embedded === ""), theme: storedTheme(), address: parseAddress(location.hash) };
+  let views = [];
+  let queued = false;
+  let asked = { threads: [], to: null };
+
+  const source = (embedded === "" ? createLiveSource : createReportSource)(embedded === "" ? state.address.session : embedded, {
+    onSession: (session) => dispatch({ type: "session", session }),
+    onConnection: (connection) => dispatch({ type: "connection", connection }),
+    onThreadTotals: (totals) => dispatch({ type: "threadTotals", totals }),
+    onDelivery(delivery) {
+      try {
+        takeDelivery(state.recording, delivery);
+        return true;
+      } catch (problem) {
+        if (!(problem instanceof RangeError)) throw problem;
+        return false;
+      } finally {
+        dispatch({ type: "recorded" });
+      }
+    },
+  });
+
+  function pausedAt() {
+    return state.paused ? state.session?.elapsed_s ?? null : null;
+  }
+
+  // The server filters threads, so another choice is another question.
+  function askForThreads(picture) {
+    const threads = threadIds(picture.chosen.chosen);
+    const unknown = state.address.threads.length > 0 && threads.length === 0;
+    if (unknown || threads.join() === asked.threads.join()) return;
+    asked = { threads, to: pausedAt() };
+    source.ask(asked);
+  }
+
+  function render() {
+    queued = false;
+    let picture = compute(state);
+    askForThreads(picture);
+    picture = compute(state);
+    const shown = { ...state, picture, downloads: source.downloads(asked) };
+    if (state.watching) watchThreads(picture.threads);
+    for (const view of views) view.update(shown);
+  }
+
+  function queueRender() {
+    if (queued) return;
+    queued = true;
+    if (document.hidden) setTimeout(render, 0);
+    else requestAnimationFrame(render);
+  }
+
+  const effects = new Map([
+    ["address", (action) => writeAddress(state.address, action.how)],
+    ["theme", () => applyTheme(state.theme)],
+    ["togglePause", () => setPaused(!state.paused)],
+    ["retry", () => source.retry()],
+    ["copy", (action) => copyText(action.text).then(() => dispatch({ type: "note", text: action.note }), () => dispatch({ type: "note", text: "Copying was refused" }))],
+    ["watchThreads", (action) => (action.open ? undefined : watchThreads(null))],
+  ]);
+
+  function setPaused(paused) {
+    if (!source.live) return;
+    dispatch({ type: "pause", paused });
+    source.pause(paused);
+    if (!paused && asked.to !== null) {
+      asked = { ...asked, to: null };
+      source.ask(asked);
+    }
+  }
+
+  let watched = null;
+  function watchThreads(threads) {
+    if (threads === watched) return;
+    watched = threads;
+    source.watchThreads(threads === null ? null : threads.map((thread) => thread.ids));
+  }
+
+  function dispatch(action) {
+    state = reduce(state, action);
+    effects.get(action.type)?.(action);
+    queueRender();
+  }
+
+  window.addEventListener("popstate", () => dispatch({ type: "address", changes: parseAddress(location.hash), how: "replace" }));
+
+  const place = (id) => document.getElementById(id);
+  const toolbar = createToolbar(place("toolbar"), dispatch);
+  const crumbs = createCrumbs(place("stage"), dispatch);
+  const flame = createFlame(place("stage"), dispatch);
+  const table = createTable(place("stage"), dispatch);
+  const legend = createLegend(place("stage"), dispatch);
+  views = [
+    createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
+    toolbar, crumbs, flame, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch),
+    createNote(place("overlay"), dispatch), createHint(place("overlay")), createKeys(dispatch, toolbar.focusSearch),
+  ];
+  source.start();
+  queueRender();
+}
+
+startPage();

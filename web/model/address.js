@@ -1,0 +1,78 @@
+// What the page shows, as text for the fragment of its URL, and back. Defaults are left out. Version 1:
+//   v=1  session=ID  view=table  inverted  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
+//   zoom=PATH  frame=PATH
+// PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N.
+
+export const ADDRESS_VERSION = 1;
+
+const PATH_LENGTH_MAX = 20000;
+const SEARCH_LENGTH_MAX = 2000;
+const THREADS_MAX = 256;
+
+export function defaultAddress() {
+  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], zoom: [], frame: [] };
+}
+
+export function formatPath(keys) {
+  const parts = [];
+  for (let i = 0; i < keys.length; ) {
+    let same = i + 1;
+    while (same < keys.length && keys[same] === keys[i]) same += 1;
+    parts.push(same - i > 1 ? keys[i] + "*" + (same - i) : keys[i]);
+    i = same;
+  }
+  return parts.join(".");
+}
+
+export function parsePath(text) {
+  const keys = [];
+  if (text === "") return keys;
+  for (const part of text.split(".")) {
+    const found = /^([0-9a-z]{1,8})(?:\*(\d{1,5}))?$/.exec(part);
+    const times = Number(found?.[2] ?? 1);
+    if (!found || keys.length + times > PATH_LENGTH_MAX) return [];
+    for (let i = 0; i < times; i += 1) keys.push(found[1]);
+  }
+  return keys;
+}
+
+function parseThread(text) {
+  const found = /^(\d{1,15})~(.*)$/s.exec(text);
+  return found ? { tid: Number(found[1]), name: found[2] } : null;
+}
+
+function oneOf(value, allowed) {
+  return allowed.includes(value) ? value : allowed[0];
+}
+
+export function formatAddress(address) {
+  const out = new URLSearchParams();
+  out.set("v", String(ADDRESS_VERSION));
+  if (address.session !== null) out.set("session", address.session);
+  if (address.view !== "flame") out.set("view", address.view);
+  if (address.inverted) out.set("inverted", "");
+  if (address.by !== "function") out.set("by", address.by);
+  if (address.colour !== "heat") out.set("colour", address.colour);
+  if (address.search !== "") out.set("search", address.search);
+  for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
+  if (address.zoom.length > 0) out.set("zoom", formatPath(address.zoom));
+  if (address.frame.length > 0) out.set("frame", formatPath(address.frame));
+  return out.toString().replace(/=(?=&|$)/g, "");
+}
+
+// Whatever is wrong in `text` is left at its default; a later version of the format gives the defaults.
+export function parseAddress(text) {
+  const address = defaultAddress();
+  const given = new URLSearchParams(text.replace(/^#/, ""));
+  if (given.has("v") && Number(given.get("v")) !== ADDRESS_VERSION) return address;
+  address.session = given.get("session");
+  address.view = oneOf(given.get("view"), ["flame", "table"]);
+  address.inverted = given.has("inverted");
+  address.by = oneOf(given.get("by"), ["function", "line"]);
+  address.colour = oneOf(given.get("colour"), ["heat", "module"]);
+  address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
+  address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
+  address.zoom = parsePath(given.get("zoom") ?? "");
+  address.frame = parsePath(given.get("frame") ?? "");
+  return address;
+}

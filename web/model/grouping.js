@@ -1,0 +1,102 @@
+// The call tree by function or by line: stored nodes that show the same frame under the same parent are one group.
+// Groups are append-only, parents before children, so their ids are stable while the profile grows.
+
+import { columnPush, createColumn } from "./column.js";
+import { createFrames, frameOf } from "./frames.js";
+import { nodeCount } from "./profile.js";
+
+const FRAMES_MAX = 2 ** 26;
+
+export function createGrouping(by) {
+  const grouping = {
+    by,
+    frames: createFrames(by === "line"),
+    groupOfNode: createColumn(),
+    parent: createColumn(),
+    frame: createColumn(),
+    depth: createColumn(),
+    index: new Map(),
+    children: null,
+  };
+  columnPush(grouping.parent, 0);
+  columnPush(grouping.frame, 0);
+  columnPush(grouping.depth, 0);
+  return grouping;
+}
+
+export function groupCount(grouping) {
+  return grouping.parent.length;
+}
+
+function groupUnder(grouping, parent, frame) {
+  const key = parent * FRAMES_MAX + frame;
+  let group = grouping.index.get(key);
+  if (group === undefined) {
+    group = columnPush(grouping.parent, parent);
+    columnPush(grouping.frame, frame);
+    columnPush(grouping.depth, grouping.depth.values[parent] + 1);
+    grouping.index.set(key, group);
+  }
+  return group;
+}
+
+// Takes in the nodes that `profile` gained since the last call.
+export function extendGrouping(grouping, profile) {
+  const nodes = nodeCount(profile);
+  const before = groupCount(grouping);
+  for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
+    if (node === 0) {
+      columnPush(grouping.groupOfNode, 0);
+      continue;
+    }
+    const parent = grouping.groupOfNode.values[profile.nodeParent.values[node]];
+    const frame = frameOf(grouping.frames, profile.nodeFunction.values[node], profile.nodeLine.values[node]);
+    columnPush(grouping.groupOfNode, groupUnder(grouping, parent, frame));
+  }
+  if (groupCount(grouping) !== before) grouping.children = null;
+}
+
+// Children of every group: those of g are order[start[g]] .. order[start[g + 1] - 1].
+export function groupChildren(grouping) {
+  if (grouping.children === null) {
+    const count = groupCount(grouping);
+    const parent = grouping.parent.values;
+    const start = new Int32Array(count + 1);
+    for (let g = 1; g < count; g += 1) start[parent[g] + 1] += 1;
+    for (let g = 0; g < count; g += 1) start[g + 1] += start[g];
+    const next = start.slice();
+    const order = new Int32Array(Math.max(0, count - 1));
+    for (let g = 1; g < count; g += 1) order[next[parent[g]]++] = g;
+    grouping.children = { start, order };
+  }
+  return grouping.children;
+}
+
+// Self and total samples of every group: {self, total, sum}.
+export function groupTotals(grouping, counts) {
+  const count = groupCount(grouping);
+  const self = new Float64Array(count);
+  const groupOfNode = grouping.groupOfNode.values;
+  const nodes = Math.min(grouping.groupOfNode.length, counts.self.length);
+  for (let node = 0; node < nodes; node += 1) self[groupOfNode[node]] += counts.self[node];
+  const total = self.slice();
+  const parent = grouping.parent.values;
+  for (let g = count - 1; g > 0; g -= 1) total[parent[g]] += total[g];
+  return { self, total, sum: total[0] };
+}
+
+// For every group 1 if it or a group above it is matched, and the samples so reached, each counted once.
+export function matchedSamples(grouping, totals, matchesFrame) {
+  const count = groupCount(grouping);
+  const below = new Uint8Array(count);
+  const parent = grouping.parent.values;
+  const frame = grouping.frame.values;
+  let samples = 0;
+  for (let g = 1; g < count; g += 1) {
+    if (below[parent[g]] || matchesFrame(frame[g])) {
+      below[g] = 1;
+      samples += totals.self[g];
+    }
+  }
+  return { below, samples };
+}

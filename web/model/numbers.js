@@ -1,0 +1,74 @@
+// Numbers as people read them. Unknown is "—", never 0.
+
+export const UNKNOWN = "—";
+
+const WHOLE = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const Z_95 = 1.959964;
+
+export function isKnown(value) {
+  return typeof value === "number" && Number.isFinite(value);
+}
+
+export function formatCount(value) {
+  return isKnown(value) ? WHOLE.format(value) : UNKNOWN;
+}
+
+// 52001 -> "52,001"; from a million on "1.25 M".
+export function formatShortCount(value) {
+  if (!isKnown(value) || value < 1e6) return formatCount(value);
+  if (value < 1e9) return (value / 1e6).toFixed(value < 1e7 ? 2 : 1) + " M";
+  return (value / 1e9).toFixed(2) + " G";
+}
+
+// A share of 1 as a percentage that never rounds to 0 % or 100 % what is neither.
+export function formatShare(share) {
+  if (!isKnown(share)) return UNKNOWN;
+  const percent = share * 100;
+  if (percent === 0 || percent === 100) return percent + " %";
+  if (percent < 0.01) return "< 0.01 %";
+  if (percent > 99.99 && percent < 100) return "> 99.99 %";
+  return percent.toFixed(percent > 99.9 || percent < 0.1 ? 2 : 1) + " %";
+}
+
+export function ratio(part, whole) {
+  return isKnown(part) && isKnown(whole) && whole > 0 ? part / whole : NaN;
+}
+
+export function formatRate(hz) {
+  if (!isKnown(hz)) return UNKNOWN;
+  if (hz >= 99.5 || Number.isInteger(hz)) return WHOLE.format(hz);
+  return hz.toFixed(1);
+}
+
+export function formatDuration(seconds) {
+  if (!isKnown(seconds)) return UNKNOWN;
+  if (seconds < 0.001) return Math.round(seconds * 1e6) + " µs";
+  if (seconds < 1) return (seconds * 1000).toFixed(seconds < 0.01 ? 1 : 0) + " ms";
+  if (seconds < 60) return seconds.toFixed(seconds < 10 ? 2 : 1) + " s";
+  const whole = Math.floor(seconds);
+  const parts = [Math.floor(whole / 86400), Math.floor(whole / 3600) % 24, Math.floor(whole / 60) % 60, whole % 60];
+  const units = ["d", "h", "min", "s"];
+  const first = parts.findIndex((part) => part > 0);
+  return parts.slice(first, first + 2).map((part, i) => part + " " + units[first + i]).join(" ");
+}
+
+// 12 -> "0:12", 3725 -> "1:02:05"
+export function formatClock(seconds) {
+  if (!isKnown(seconds)) return UNKNOWN;
+  const whole = Math.max(0, Math.floor(seconds));
+  const hours = Math.floor(whole / 3600);
+  const minutes = Math.floor(whole / 60) % 60;
+  const tail = String(whole % 60).padStart(2, "0");
+  return hours > 0 ? hours + ":" + String(minutes).padStart(2, "0") + ":" + tail : minutes + ":" + tail;
+}
+
+// The Wilson score interval of `hits` out of `trials`, 95 %, as shares of 1.
+export function wilsonInterval(hits, trials) {
+  if (!(trials > 0)) return { low: NaN, high: NaN };
+  const share = hits / trials;
+  const z2 = Z_95 * Z_95;
+  const centre = share + z2 / (2 * trials);
+  const spread = Z_95 * Math.sqrt((share * (1 - share) + z2 / (4 * trials)) / trials);
+  const scale = 1 + z2 / trials;
+  return { low: Math.max(0, (centre - spread) / scale), high: Math.min(1, (centre + spread) / scale) };
+}

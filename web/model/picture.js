@@ -1,0 +1,183 @@
+// From the state to what is drawn: trees, zoom, search, the cut drawing. Every step is kept until its inputs change.
+
+import { cutTree } from "./cut.js";
+import { frameLabel } from "./frames.js";
+import { groupTotals, matchedSamples } from "./grouping.js";
+import { formatCount, formatShare, ratio } from "./numbers.js";
+import { currentGrouping } from "./recording.js";
+import { createMatcher, extendMatcher } from "./search.js";
+import { statusOf } from "./state.js";
+import { sortedRows, tableRows } from "./table.js";
+import { listThreads, resolveThreads } from "./threads.js";
+import { bottomUpTree, resolveKeys, topDownTree, treeKeys, treePath } from "./trees.js";
+
+// Shares of all samples at which a frame glows one step hotter.
+export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
+
+export function heatLevel(share) {
+  let level = 0;
+  while (level < HEAT_STEPS.length && share >= HEAT_STEPS[level]) level += 1;
+  return level;
+}
+
+// Keeps the last result of `make(...inputs)` for as long as the inputs are the same.
+export function memoise(make) {
+  let inputs = null;
+  let result;
+  return (...given) => {
+    if (inputs === null || given.some((value, i) => value !== inputs[i])) {
+      result = make(...given);
+      inputs = given;
+    }
+    return result;
+  };
+}
+
+function remainderFields(kind, count, value, isMore, sum) {
+  const number = formatCount(count) + (isMore ? "+" : "");
+  const name = {
+    more: "(" + number + " more, " + formatShare(ratio(value, sum)) + ")",
+    deeper: "(deeper: " + number + (count === 1 ? " frame)" : " frames)"),
+    above: "(" + number + " callers above)",
+  }[kind];
+  return { name, label: name, self: 0, total: value, heat: 0, hue: "none", neutral: true, mark: "" };
+}
+
+function byLabel(a, b) {
+  if (a.neutral !== b.neutral) return a.neutral ? 1 : -1;
+  if (a.label !== b.label) return a.label < b.label ? -1 : 1;
+  return Number(a.id) - Number(b.id);
+}
+
+function makeDrawing(recording, version, grouping, totals, tree, inverted, focus, width, matcher) {
+  if (totals.sum === 0 || width <= 0) return null;
+  const { frames } = grouping;
+  const searching = matcher.search.active;
+
+  function fields(id) {
+    if (id === 0) {
+      return { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, mark: searching ? "other" : "" };
+    }
+    const frame = tree.frame(id);
+    const label = frameLabel(frames, recording.profile, frame);
+    const self = tree.self(id);
+    const matched = searching && matcher.matched[frames.function[frame]];
+    return {
+      name: label.label,
+      label: label.label,
+      self,
+      total: tree.total(id),
+      heat: heatLevel((inverted ? tree.total(id) : self) / totals.sum),
+      hue: label.hue,
+      neutral: label.synthetic,
+      mark: searching ? (matched ? "match" : "other") : "",
+    };
+  }
+
+  const remainder = (kind, count, value, isMore) => ({
+    ...remainderFields(kind, count, value, isMore, totals.sum),
+    mark: searching ? "other" : "",
+  });
+  const drawing = cutTree(tree, focus, { width, fields, remainder, order: byLabel });
+  return { ...drawing, byId: indexDrawing(drawing.root) };
+}
+
+// Every drawn frame by its id, with the frame above it and its level.
+function indexDrawing(root) {
+  const byId = new Map([[root.id, { frame: root, parent: null, level: 0 }]]);
+  const stack = [root];
+  while (stack.length > 0) {
+    const frame = stack.pop();
+    const level = byId.get(frame.id).level + 1;
+    for (const child of frame.children) {
+      byId.set(child.id, { frame: child, parent: frame, level });
+      stack.push(child);
+    }
+  }
+  return byId;
+}
+
+function makeMatches(recording, version, grouping, totals, matcher) {
+  if (!matcher.search.active) return { active: false, error: matcher.search.error, samples: 0, share: NaN, functions: 0 };
+  const functionOf = grouping.frames.function;
+  const { samples } = matchedSamples(grouping, totals, (frame) => matcher.matched[functionOf[frame]]);
+  const functions = matcher.matched.reduce((count, matched) => count + Number(matched), 0);
+  return { active: true, error: null, samples, share: ratio(samples, totals.sum), functions };
+}
+
+function makeTable(recording, version, grouping, totals, matcher, table) {
+  const { frames } = grouping;
+  const all = tableRows(grouping, totals);
+  const rows = matcher.search.active ? all.filter((row) => matcher.matched[frames.function[row.frame]]) : all;
+  const labelOf = (row) => frameLabel(frames, recording.profile, row.frame);
+  const sorted = sortedRows(rows, table.sort, table.descending, (row) => labelOf(row).label);
+  const shown = sorted.slice(0, table.limit).map((row) => ({ ...row, label: labelOf(row), key: row.frame }));
+  return { rows: shown, count: rows.length, functions: all.length };
+}
+
+// What a frame of the tree is, for the details: null when there is no such frame.
+function describeFrame(recording, grouping, tree, id) {
+  const label = frameLabel(grouping.frames, recording.profile, tree.frame(id));
+  return { id: String(id), label, self: tree.self(id), total: tree.total(id) };
+}
+
+function emptyReason(state, totals) {
+  if (totals.sum > 0) return null;
+  const samples = state.session?.quality?.samples ?? 0;
+  const status = statusOf(state);
+  if (state.address.threads.length > 0 && samples > 0) {
+    const count = formatCount(samples);
+    return { text: "100 % filtered: none of the " + count + " samples is of the chosen threads.", action: "all threads" };
+  }
+  if (status === "connecting") return { text: "Connecting…", action: null };
+  if (status === "lost" || status === "denied") return { text: "No samples reached this page.", action: null };
+  if (status === "ended" || status === "failed") return { text: "The session ended before a sample was taken.", action: null };
+  if (status === "report") return { text: "This report holds no samples.", action: null };
+  return { text: "No samples yet: waiting for the target…", action: null };
+}
+
+// -> compute(state), which gives the same objects again for as long as nothing they show has changed
+export function createPicture() {
+  const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const treeOf = memoise((recording, version, grouping, totals, inverted, by) =>
+    inverted ? bottomUpTree(recording.inversions[by], grouping, totals) : topDownTree(grouping, totals));
+  const resolved = (tree, frames, profile, keys) => resolveKeys(tree, frames, profile, keys);
+  const focusOf = memoise(resolved);
+  const selectedOf = memoise(resolved);
+  const matcherOf = memoise((profile, term) => createMatcher(term));
+  const matchesOf = memoise(makeMatches);
+  const drawingOf = memoise(makeDrawing);
+  const tableOf = memoise(makeTable);
+  const threadsOf = memoise((profile, count) => listThreads(profile));
+  const chosenOf = memoise(resolveThreads);
+
+  return function compute(state) {
+    const { recording, recordingVersion: version, address } = state;
+    const { profile } = recording;
+    const grouping = currentGrouping(recording, address.by);
+    const totals = totalsOf(recording, version, grouping);
+    const tree = treeOf(recording, version, grouping, totals, address.inverted, address.by);
+    const focus = focusOf(tree, grouping.frames, profile, address.zoom);
+    const selected = selectedOf(tree, grouping.frames, profile, address.frame);
+    const matcher = matcherOf(profile, address.search);
+    extendMatcher(matcher, profile);
+    const threads = threadsOf(profile, profile.threads.length);
+    const drawing = drawingOf(recording, version, grouping, totals, tree, address.inverted, focus.id, state.width, matcher);
+    return {
+      sum: totals.sum,
+      drawing,
+      focus,
+      focusTotal: tree.total(focus.id),
+      selected: selected.missing === 0 && selected.id !== 0 ? String(selected.id) : null,
+      matches: matchesOf(recording, version, grouping, totals, matcher),
+      table: address.view === "table" ? tableOf(recording, version, grouping, totals, matcher, state.table) : null,
+      threads,
+      chosen: chosenOf(threads, address.threads),
+      empty: emptyReason(state, totals),
+      // Frames are asked for by the id they are drawn under.
+      describe: (id) => describeFrame(recording, grouping, tree, Number(id)),
+      pathTo: (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),
+      keysTo: (id) => treeKeys(tree, grouping.frames, profile, Number(id)),
+    };
+  };
+}

@@ -1,0 +1,103 @@
+// The append-only tables of one session: strings, functions, nodes (parents before children), threads, processes.
+// Rows are checked once, here; everything behind may trust them.
+
+import { columnPush, createColumn } from "./column.js";
+
+export function createProfile() {
+  return {
+    epoch: null,
+    generation: 0,
+    strings: [],
+    functionName: createColumn(),
+    functionFile: createColumn(),
+    functionLine: createColumn(),
+    nodeParent: createColumn(),
+    nodeFunction: createColumn(),
+    nodeLine: createColumn(),
+    threads: [],
+    processes: [],
+  };
+}
+
+export function functionCount(profile) {
+  return profile.functionName.length;
+}
+
+export function nodeCount(profile) {
+  return profile.nodeParent.length;
+}
+
+// Rows of `table` from `have` on: [from, to) in the table's own arrays.
+function newRows(table, length, have, what) {
+  if (table.first > have) throw new RangeError(what + ": rows " + have + " to " + table.first + " are missing");
+  return { from: have - table.first, to: length };
+}
+
+function checkedId(value, limit, what) {
+  if (!Number.isInteger(value) || value < 0 || value >= limit) throw new RangeError(what + " " + value + " does not exist");
+  return value;
+}
+
+function checkedLine(value) {
+  return Number.isInteger(value) && value > 0 && value <= 0x7fffffff ? value : 0;
+}
+
+function appendStrings(profile, table) {
+  const rows = newRows(table, table.values.length, profile.strings.length, "strings");
+  for (let i = rows.from; i < rows.to; i += 1) profile.strings.push(String(table.values[i]));
+}
+
+function appendFunctions(profile, table) {
+  const rows = newRows(table, table.name.length, functionCount(profile), "functions");
+  const strings = profile.strings.length;
+  for (let i = rows.from; i < rows.to; i += 1) {
+    checkedId(table.file[i], strings, "string");
+    columnPush(profile.functionName, checkedId(table.name[i], strings, "string"));
+    columnPush(profile.functionFile, table.file[i]);
+    columnPush(profile.functionLine, checkedLine(table.line[i]));
+  }
+}
+
+function appendNodes(profile, table) {
+  const rows = newRows(table, table.parent.length, nodeCount(profile), "nodes");
+  const functions = functionCount(profile);
+  for (let i = rows.from; i < rows.to; i += 1) {
+    const id = nodeCount(profile);
+    checkedId(table.function[i], functions, "function");
+    columnPush(profile.nodeParent, checkedId(table.parent[i], Math.max(id, 1), "parent node"));
+    columnPush(profile.nodeFunction, table.function[i]);
+    columnPush(profile.nodeLine, checkedLine(table.line[i]));
+  }
+}
+
+function appendThreads(profile, table) {
+  const rows = newRows(table, table.tid.length, profile.threads.length, "threads");
+  for (let i = rows.from; i < rows.to; i += 1) {
+    profile.threads.push({
+      id: profile.threads.length,
+      process: table.process[i],
+      tid: table.tid[i],
+      name: profile.strings[checkedId(table.name[i], profile.strings.length, "string")],
+      main: Boolean(table.main[i]),
+    });
+  }
+}
+
+function appendProcesses(profile, table) {
+  const rows = newRows(table, table.pid.length, profile.processes.length, "processes");
+  for (let i = rows.from; i < rows.to; i += 1) {
+    profile.processes.push({ pid: table.pid[i], name: profile.strings[checkedId(table.name[i], profile.strings.length, "string")] });
+  }
+}
+
+// Adds what `tree` (an answer of /tree) has and the profile has not. Throws RangeError if it does not fit.
+export function applyTree(profile, tree) {
+  if (profile.epoch !== null && profile.epoch !== tree.epoch) throw new RangeError("another epoch");
+  profile.epoch = tree.epoch;
+  appendStrings(profile, tree.strings);
+  appendFunctions(profile, tree.functions);
+  appendNodes(profile, tree.nodes);
+  appendProcesses(profile, tree.processes);
+  appendThreads(profile, tree.threads);
+  profile.generation = tree.generation;
+}

@@ -1,0 +1,40 @@
+// Search: a piece of text, whatever its case, or /a regular expression/. Looked for in "name file:line".
+
+import { fileText, functionText } from "./frames.js";
+import { functionCount } from "./profile.js";
+
+const SEARCHED_LENGTH_MAX = 10000;
+
+// {active, error, test(text)}; an expression that is not valid matches nothing and says why.
+export function parseSearch(term) {
+  const none = { active: false, error: null, test: () => false };
+  if (term.trim() === "") return none;
+  const expression = /^\/(.+)\/([imsu]*)$/.exec(term);
+  if (expression) {
+    try {
+      const compiled = new RegExp(expression[1], expression[2]);
+      return { active: true, error: null, test: (text) => compiled.test(text) };
+    } catch (problem) {
+      const said = String(problem.message).replace(/^Invalid regular expression: /, "");
+      return { ...none, error: "Not a valid expression: " + said };
+    }
+  }
+  const wanted = term.toLowerCase();
+  return { active: true, error: null, test: (text) => text.toLowerCase().includes(wanted) };
+}
+
+export function searchedText(profile, functionId) {
+  const text = functionText(profile, functionId) + " " + fileText(profile, functionId) + ":" + profile.functionLine.values[functionId];
+  return text.length > SEARCHED_LENGTH_MAX ? text.slice(0, SEARCHED_LENGTH_MAX) : text;
+}
+
+// Remembers per function whether it matches; functions that appear later are tested when they do.
+export function createMatcher(term) {
+  return { term, search: parseSearch(term), matched: [] };
+}
+
+export function extendMatcher(matcher, profile) {
+  for (let id = matcher.matched.length; id < functionCount(profile); id += 1) {
+    matcher.matched.push(id !== 0 && matcher.search.active && matcher.search.test(searchedText(profile, id)));
+  }
+}

@@ -1,0 +1,80 @@
+// Everything the page knows, and how an action changes it. No drawing, no network, no browser.
+
+import { defaultAddress } from "./address.js";
+import { createRecording } from "./recording.js";
+
+const TABLE_STEP = 200;
+
+export function createState(live) {
+  return {
+    live,
+    address: defaultAddress(),
+    theme: "system",
+    session: null,
+    connection: { state: "connecting", detail: "", retryAt: null },
+    recording: createRecording(),
+    recordingVersion: 0,
+    threadTotals: new Map(),
+    paused: false,
+    samplesAtPause: 0,
+    hover: null,
+    width: 0,
+    table: { sort: "self", descending: true, limit: TABLE_STEP },
+    helpOpen: false,
+    watching: false,
+    note: "",
+  };
+}
+
+function withAddress(state, changes) {
+  const address = { ...state.address, ...changes };
+  const otherTree = address.by !== state.address.by || address.inverted !== state.address.inverted;
+  if (otherTree && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
+  return { ...state, address, hover: otherTree ? null : state.hover };
+}
+
+function withSort(table, sort) {
+  const descending = table.sort === sort ? !table.descending : sort !== "name";
+  return { ...table, sort, descending };
+}
+
+const REDUCERS = new Map([
+  ["address", (state, action) => withAddress(state, action.changes)],
+  ["session", (state, action) => ({ ...state, session: action.session })],
+  ["recorded", (state) => ({ ...state, recordingVersion: state.recording.version })],
+  ["connection", (state, action) => ({ ...state, connection: action.connection })],
+  ["threadTotals", (state, action) => ({ ...state, threadTotals: action.totals })],
+  ["pause", (state, action) => ({ ...state, paused: action.paused, samplesAtPause: state.session?.quality?.samples ?? 0 })],
+  ["hover", (state, action) => ({ ...state, hover: action.id })],
+  ["width", (state, action) => ({ ...state, width: action.width })],
+  ["theme", (state, action) => ({ ...state, theme: action.theme })],
+  ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],
+  ["showMore", (state) => ({ ...state, table: { ...state.table, limit: state.table.limit + TABLE_STEP } })],
+  ["watchThreads", (state, action) => ({ ...state, watching: action.open })],
+  ["help", (state, action) => ({ ...state, helpOpen: action.open })],
+  ["note", (state, action) => ({ ...state, note: action.text })],
+]);
+
+// The state after `action`: {type, ...}. An action nobody knows changes nothing.
+export function reduce(state, action) {
+  const reducer = REDUCERS.get(action.type);
+  return reducer ? reducer(state, action) : state;
+}
+
+export function nextTheme(theme) {
+  return { system: "light", light: "dark", dark: "system" }[theme] ?? "system";
+}
+
+// running | paused | ended | failed | starting | connecting | lost | denied | report
+export function statusOf(state) {
+  if (!state.live) return "report";
+  if (state.connection.state === "lost" || state.connection.state === "denied") return state.connection.state;
+  if (state.session === null) return "connecting";
+  if (state.session.state === "running" && state.paused) return "view paused";
+  return state.session.state;
+}
+
+export function newerSamples(state) {
+  if (!state.paused) return 0;
+  return Math.max(0, (state.session?.quality?.samples ?? 0) - state.samplesAtPause);
+}

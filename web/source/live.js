@@ -1,0 +1,228 @@
+// The server's API as a source: asks again and again, only for what changed. A source is
+//   start(), ask({threads, to}), pause(on), retry(), watchThreads(id lists or null), downloads({threads})
+// and tells its handlers
+//   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
+//   onThreadTotals(Map of thread id -> samples)
+
+const API = "/api/v1";
+const ROUND_MS = 1000;
+const FIRST_ROUND_MS = 250;
+const FIRST_ROUNDS = 12;
+const HIDDEN_ROUND_MS = 10000;
+const ENDED_ROUND_MS = 5000;
+const RETRY_MS = [1000, 2000, 4000, 8000];
+const TIMEOUT_MS = 20000;
+const TREES_MAX = 64;
+const THREADS_WATCHED_MAX = 64;
+
+class HttpProblem extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+async function problemOf(response) {
+  try {
+    const problem = await response.json();
+    return new HttpProblem(response.status, String(problem.detail ?? problem.title ?? response.status));
+  } catch {
+    return new HttpProblem(response.status, "HTTP status " + response.status);
+  }
+}
+
+export function queryText(parameters, threads, to) {
+  const query = new URLSearchParams(parameters);
+  for (const thread of threads) query.append("thread", String(thread));
+  if (to !== null && to !== undefined) query.set("to", String(to));
+  const text = query.toString();
+  return text === "" ? "" : "?" + text;
+}
+
+// A view being followed: its query, how far it was read, the ETag of the last answer.
+function createFollowed(threads, to) {
+  return { threads, to, since: 0, etag: null, tagged: null };
+}
+
+export function createLiveSource(sessionId, handlers) {
+  const tags = new Map();
+  let session = null;
+  let followed = createFollowed([], null);
+  let treeGeneration = 0;
+  let epoch = null;
+  let restart = true;
+  let paused = false;
+  let failures = 0;
+  let rounds = 0;
+  let timer = null;
+  let running = false;
+  let again = false;
+  let watched = null;
+  const watchedViews = new Map();
+
+  // The answer, or null when it is what it was. `tag` names the resource whose last ETag is sent.
+  async function get(path, tag) {
+    const headers = { Accept: "application/json" };
+    const known = tag === undefined ? undefined : tags.get(tag);
+    if (known !== undefined && known.path === path) headers["If-None-Match"] = known.etag;
+    const response = await fetch(API + path, { headers, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (response.status === 304) return null;
+    if (!response.ok) throw await problemOf(response);
+    const etag = response.headers.get("ETag");
+    const answer = await response.json();
+    if (tag !== undefined && etag !== null) tags.set(tag, { path, etag });
+    return answer;
+  }
+
+  async function findSession() {
+    const { sessions } = await get("/sessions");
+    const found = sessions.find((candidate) => candidate.id === sessionId) ?? sessions[0];
+    if (found === undefined) throw new HttpProblem(404, "The server has no session.");
+    return found;
+  }
+
+  async function readSession() {
+    const answer = session === null ? await findSession() : await get("/sessions/" + session.id, "session");
+    if (answer === null) return;
+    session = answer;
+    handlers.onSession(session);
+  }
+
+  function forget() {
+    epoch = null;
+    treeGeneration = 0;
+    restart = true;
+    followed = createFollowed(followed.threads, followed.to);
+    watchedViews.clear();
+    tags.clear();
+  }
+
+  async function readTrees(generation) {
+    const trees = [];
+    while (treeGeneration < generation && trees.length < TREES_MAX) {
+      const tree = await get("/sessions/" + session.id + "/tree" + queryText({ since: treeGeneration }, []));
+      if (tree === null || tree.epoch !== epoch) return null;
+      trees.push(tree);
+      if (tree.generation <= treeGeneration) break;
+      treeGeneration = tree.generation;
+    }
+    return trees;
+  }
+
+  // Brings what changed since the last time; false when the server began anew and all must be read again.
+  async function readData() {
+    const asked = followed;
+    const path = "/sessions/" + session.id + "/view" + queryText({ since: asked.since }, asked.threads, asked.to);
+    const view = await get(path, "view");
+    if (view === null) return true;
+    if (epoch === null) epoch = view.epoch;
+    const trees = view.epoch === epoch ? await readTrees(view.generation) : null;
+    if (trees === null) return false;
+    const current = asked === followed;
+    const delivery = { restart, recount: current && (asked.since === 0 || view.since === 0), trees, view: current ? view : null };
+    restart = false;
+    if (current) followed.since = view.generation;
+    if (!current) again = true;
+    return handlers.onDelivery(delivery);
+  }
+
+  function isCaughtUp() {
+    return followed.since !== 0 && followed.since >= session.generation && epoch === session.epoch;
+  }
+
+  async function readThreadTotals() {
+    for (const ids of watched.slice(0, THREADS_WATCHED_MAX)) {
+      const key = ids.join(",");
+      const known = watchedViews.get(key) ?? { since: 0, samples: 0 };
+      watchedViews.set(key, known);
+      const view = await get("/sessions/" + session.id + "/view" + queryText({ since: known.since }, ids));
+      if (view.since === 0) known.samples = 0;
+      known.samples += view.self.reduce((sum, count) => sum + count, 0);
+      known.since = view.generation;
+      if (watched === null) return;
+    }
+    handlers.onThreadTotals(new Map(Array.from(watchedViews, ([key, known]) => [Number(key.split(",")[0]), known.samples])));
+  }
+
+  async function round() {
+    await readSession();
+    const frozen = paused && followed.since !== 0;
+    if (!frozen && !isCaughtUp() && !(await readData())) forget();
+    if (watched !== null) await readThreadTotals();
+  }
+
+  function delayAfterSuccess() {
+    if (again) return 0;
+    if (document.hidden) return HIDDEN_ROUND_MS;
+    if (session.state === "ended" || session.state === "failed") return ENDED_ROUND_MS;
+    return rounds < FIRST_ROUNDS ? FIRST_ROUND_MS : ROUND_MS;
+  }
+
+  function reportFailure(problem) {
+    const wait = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)];
+    failures += 1;
+    const denied = problem.status === 401 || problem.status === 403;
+    const detail = problem instanceof HttpProblem ? problem.message : "";
+    if (problem.status === 404) session = null;
+    handlers.onConnection({ state: denied ? "denied" : "lost", detail, retryAt: Date.now() + wait });
+    return wait;
+  }
+
+  async function run() {
+    timer = null;
+    running = true;
+    let wait;
+    try {
+      again = false;
+      await round();
+      rounds += 1;
+      failures = 0;
+      handlers.onConnection({ state: "ok", detail: "", retryAt: null });
+      wait = delayAfterSuccess();
+    } catch (problem) {
+      wait = reportFailure(problem);
+    }
+    running = false;
+    timer = setTimeout(run, again ? 0 : wait);
+  }
+
+  function hurry() {
+    again = true;
+    if (running || timer === null) return;
+    clearTimeout(timer);
+    timer = setTimeout(run, 0);
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) hurry();
+  });
+
+  return {
+    live: true,
+    start() {
+      timer = setTimeout(run, 0);
+    },
+    ask(query) {
+      followed = createFollowed(query.threads, query.to ?? null);
+      hurry();
+    },
+    // While paused nothing new is read, except once after another question.
+    pause(on) {
+      paused = on;
+      if (!on) hurry();
+    },
+    retry: hurry,
+    watchThreads(lists) {
+      watched = lists;
+      if (lists !== null) hurry();
+    },
+    downloads(query) {
+      if (session === null) return [];
+      const base = API + "/sessions/" + session.id;
+      return [
+        { key: "report", label: "Report", hint: "this page with its data, one HTML file", href: base + "/report.html" + queryText({}, query.threads) },
+        { key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", href: base + "/export" + queryText({ format: "collapsed" }, query.threads) },
+      ];
+    },
+  };
+}

@@ -1,0 +1,59 @@
+// A report's embedded data as a source: the same face as live.js, answered from memory.
+
+import { threadTotalsOfCells, viewOfCells } from "../model/cells.js";
+import { foldedStacks } from "../model/folded.js";
+import { applyTree, createProfile } from "../model/profile.js";
+
+const REPORT_VERSION = 1;
+
+async function inflateText(base64) {
+  const bytes = Uint8Array.from(atob(base64.replace(/\s+/g, "")), (unit) => unit.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+
+export function createReportSource(base64, handlers) {
+  let report = null;
+  let asked = { threads: [] };
+
+  function deliver(isFirst) {
+    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads) });
+  }
+
+  async function read() {
+    try {
+      report = JSON.parse(await inflateText(base64));
+      if (report.version !== REPORT_VERSION) throw new Error("it is of version " + report.version);
+      handlers.onSession(report.session);
+      deliver(true);
+      handlers.onThreadTotals(threadTotalsOfCells(report));
+      handlers.onConnection({ state: "ok", detail: "", retryAt: null });
+    } catch (problem) {
+      handlers.onConnection({ state: "unreadable", detail: String(problem.message), retryAt: null });
+    }
+  }
+
+  function foldedText() {
+    const profile = createProfile();
+    applyTree(profile, report.tree);
+    return foldedStacks(profile, report.cells, asked.threads);
+  }
+
+  return {
+    live: false,
+    start() {
+      read();
+    },
+    ask(query) {
+      asked = query;
+      if (report !== null) deliver(false);
+    },
+    pause() {},
+    retry() {},
+    watchThreads() {},
+    downloads() {
+      if (report === null) return [];
+      return [{ key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", name: "profile.collapsed.txt", make: foldedText }];
+    },
+  };
+}

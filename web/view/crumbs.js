@@ -1,0 +1,59 @@
+// The way from the root to the zoomed frame; every step leads back there.
+
+import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { el, isolated } from "./dom.js";
+
+const STEPS_MAX = 6;
+
+export function createCrumbs(root, dispatch) {
+  const list = el("ol", { class: "crumbs", "data-testid": "breadcrumb", "aria-label": "Zoom path" });
+  const note = el("span", { class: "crumbs-note", "data-testid": "drawing-note" });
+  root.append(el("div", { class: "crumbs-line" }, list, note));
+  let shown = "";
+
+  function zoomTo(keys) {
+    dispatch({ type: "address", changes: { zoom: keys }, how: "push" });
+  }
+
+  function step(text, keys, isLast) {
+    const button = el("button", { type: "button", class: "crumb", "aria-current": isLast ? "true" : null, on: { click: () => zoomTo(keys) } }, isolated(text));
+    return el("li", {}, button);
+  }
+
+  function steps(path, keys) {
+    const hidden = Math.max(0, path.length - STEPS_MAX);
+    const items = [step("all", [], path.length === 0)];
+    if (hidden > 0) items.push(el("li", { class: "gap" }, formatCount(hidden) + " more"));
+    path.slice(hidden).forEach((frame, i) => {
+      const at = hidden + i + 1;
+      items.push(step(frame.label.name, keys.slice(0, at), at === path.length));
+    });
+    if (path.length > 0) {
+      const reset = el("button", { type: "button", class: "link", "data-testid": "zoom-reset", on: { click: () => zoomTo([]) } }, "Reset zoom");
+      items.push(el("li", { class: "reset" }, reset));
+    }
+    return items;
+  }
+
+  function noteText(state) {
+    const { focus, focusTotal, sum, drawing } = state.picture;
+    if (focus.missing > 0) return "The linked frame has not been seen" + (state.live ? " yet." : ".");
+    if (drawing === null) return "";
+    if (state.picture.chosen.missing > 0) return "A linked thread has not been seen" + (state.live ? " yet." : ".");
+    if (focus.id !== 0) return formatCount(focusTotal) + " samples, " + formatShare(ratio(focusTotal, sum)) + " of all";
+    return formatCount(sum) + " samples";
+  }
+
+  return {
+    update(state) {
+      const { focus } = state.picture;
+      const path = state.picture.pathTo(focus.id);
+      const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.inverted + state.recording.profile.epoch;
+      if (signature !== shown) {
+        shown = signature;
+        list.replaceChildren(...steps(path, state.picture.keysTo(focus.id)));
+      }
+      note.textContent = noteText(state);
+    },
+  };
+}

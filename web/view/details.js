@@ -1,0 +1,109 @@
+// Everything about one frame: the hovered one, else the selected one, else the zoomed one.
+
+import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
+import { stackText } from "../model/folded.js";
+import { el, icon, isolated } from "./dom.js";
+import { ICONS } from "./icons.js";
+
+const CALLERS_MAX = 200;
+
+function intervalText(samples, sum) {
+  const { low, high } = wilsonInterval(samples, sum);
+  return isKnown(low) ? formatShare(low) + " to " + formatShare(high) : "";
+}
+
+// One thread looked at R times a second: a sample stands for 1/R seconds of that thread.
+function estimatedTime(samples, session) {
+  const rate = session?.quality?.rate_hz;
+  return rate > 0 ? formatDuration(samples / rate) : formatDuration(NaN);
+}
+
+function measure(name, meaning, samples, sum, session, testid) {
+  return el("div", { class: "measure" },
+    el("dt", { "data-hint": meaning, tabindex: "0" }, name),
+    el("dd", {},
+      el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
+      el("span", { "data-testid": testid + "-samples" }, formatCount(samples) + (samples === 1 ? " sample" : " samples")),
+      el("span", { class: "soft" }, "≈ " + estimatedTime(samples, session)),
+      el("span", { class: "soft", "data-hint": "95 % interval of the share, as the samples are only some of all moments" }, intervalText(samples, sum))));
+}
+
+function shownId(state) {
+  const { drawing, selected, focus } = state.picture;
+  const hovered = state.hover === null ? undefined : drawing?.byId.get(state.hover)?.frame;
+  if (hovered !== undefined && !hovered.remainder && hovered.id !== "0") return hovered.id;
+  if (selected !== null) return selected;
+  return focus.id === 0 ? null : String(focus.id);
+}
+
+function scopeText(state) {
+  const { chosen } = state.picture.chosen;
+  const who = chosen.length === 0 ? "all threads" : chosen.length === 1 ? "the chosen thread" : "the " + chosen.length + " chosen threads";
+  return "of " + formatCount(state.picture.sum) + " samples of " + who;
+}
+
+function callerStep(frame, dispatch, keys) {
+  const zoom = () => dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
+  return el("li", {}, el("button", { type: "button", class: "caller", on: { click: zoom } }, isolated(frame.label.name), isolated(frame.label.place, { class: "place" })));
+}
+
+function callersList(path, keys, state, dispatch) {
+  const items = path.slice(0, -1).map((frame, i) => callerStep(frame, dispatch, keys.slice(0, i + 1))).reverse();
+  const more = items.length - CALLERS_MAX;
+  const shown = more > 0 ? [...items.slice(0, CALLERS_MAX), el("li", { class: "soft" }, formatCount(more) + " more")] : items;
+  const title = state.address.inverted ? "Called by this frame on the way to the running function" : "Called from";
+  if (items.length === 0) return null;
+  return el("section", {}, el("h3", {}, title), el("ol", { class: "callers", "data-testid": "callers" }, ...shown));
+}
+
+export function createDetails(root, dispatch) {
+  root.dataset.testid = "details";
+  let shown = null;
+
+  function copyStack(path, inverted) {
+    const labels = path.map((frame) => frame.label);
+    dispatch({ type: "copy", text: stackText(inverted ? labels : labels.reverse()), note: "Stack copied" });
+  }
+
+  function legend(state) {
+    return el("p", { class: "soft hint-text" }, state.picture.sum > 0 ? "Point at a frame to see what it is; click to zoom into it." : "");
+  }
+
+  function content(state, id) {
+    const { picture, session } = state;
+    const frame = picture.describe(id);
+    const path = picture.pathTo(id);
+    const own = state.address.inverted
+      ? null
+      : measure("Own", "Samples in which this frame itself was running, not something it called", frame.self, picture.sum, session, "self");
+    const total = state.address.inverted
+      ? measure("Through here", "Samples of the running function that came through these callers", frame.total, picture.sum, session, "total")
+      : measure("Total", "Samples with this frame on the stack at this place", frame.total, picture.sum, session, "total");
+    const within = picture.focus.id !== 0 && String(picture.focus.id) !== id
+      ? el("p", { class: "soft" }, formatShare(ratio(frame.total, picture.focusTotal)) + " of the zoomed frame")
+      : null;
+    const copy = el("button", { type: "button", class: "quiet wide", "data-testid": "copy-stack", on: { click: () => copyStack(path, state.address.inverted) } }, icon(ICONS.copy), el("span", {}, "Copy stack"));
+    return [
+      el("h2", { "data-testid": "details-name" }, isolated(frame.label.name)),
+      el("p", { class: "place", "data-testid": "details-place" }, isolated(frame.label.place === "" ? (frame.label.synthetic ? "not Python code" : "unknown file") : frame.label.place)),
+      el("dl", { class: "measures" }, total, own),
+      el("p", { class: "soft scope" }, scopeText(state)),
+      within,
+      copy,
+      callersList(path, picture.keysTo(id), state, dispatch),
+    ].filter((part) => part !== null);
+  }
+
+  return {
+    update(state) {
+      root.hidden = state.address.view === "table";
+      const id = shownId(state);
+      const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.session?.quality?.rate_hz].join(" ");
+      if (signature === shown || root.hidden || root.contains(document.activeElement) && shown !== null && shown.startsWith(id + " ") && state.hover === null) return;
+      shown = signature;
+      const top = root.scrollTop;
+      root.replaceChildren(...(id === null ? [legend(state)] : content(state, id)));
+      root.scrollTop = top;
+    },
+  };
+}

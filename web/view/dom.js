@@ -1,0 +1,56 @@
+// Making elements. Text is text: nothing here, or anywhere, reads markup from a string.
+
+function setOne(element, name, value) {
+  if (value === undefined || value === null || value === false) return;
+  if (name === "on") {
+    for (const [event, listener] of Object.entries(value)) element.addEventListener(event, listener);
+  } else element.setAttribute(name, value === true ? "" : String(value));
+}
+
+// el("button", {class: "x", on: {click: f}}, "text", child, ...)
+export function el(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) setOne(element, name, value);
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function icon(path, size = 16) {
+  const svg = document.createElementNS(SVG, "svg");
+  for (const [name, value] of Object.entries({ viewBox: "0 0 16 16", width: size, height: size, "aria-hidden": "true", class: "icon" })) {
+    svg.setAttribute(name, value);
+  }
+  const shape = document.createElementNS(SVG, "path");
+  shape.setAttribute("d", path);
+  svg.append(shape);
+  return svg;
+}
+
+// Text from the target, kept from reordering what stands beside it.
+export function isolated(text, attributes = {}) {
+  return el("bdi", attributes, text);
+}
+
+export function setText(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+export function setAttribute(element, name, value) {
+  if (value === null || value === undefined || value === false) element.removeAttribute(name);
+  else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
+}
+
+// A row of buttons of which one is pressed: options [{value, label, hint}].
+export function segmented(label, testid, options, choose) {
+  const buttons = options.map((option) =>
+    el("button", { type: "button", "data-value": option.value, "data-hint": option.hint, "aria-pressed": "false", on: { click: () => choose(option.value) } }, option.label));
+  const group = el("div", { class: "segmented", role: "group", "aria-label": label, "data-testid": testid }, ...buttons);
+  return {
+    element: group,
+    set(value) {
+      for (const button of buttons) setAttribute(button, "aria-pressed", String(button.dataset.value === value));
+    },
+  };
+}

@@ -1,0 +1,200 @@
+// The flame graph, drawn by d3-flame-graph from the cut tree. The model owns zoom, search and selection; the chart only
+// draws what it is given, with ids that stay the same from one update to the next.
+
+import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { el, setAttribute } from "./dom.js";
+
+const THIN_PX = 4;
+const TIP_OFFSET_PX = 14;
+
+// What a frame looks like, as words the style sheet knows.
+export function frameLook(frame, pxPerSample) {
+  const words = ["h" + frame.heat, "u-" + frame.hue];
+  if (frame.neutral) words.push("neutral");
+  if (frame.remainder) words.push("remainder");
+  if (frame.mark !== "") words.push(frame.mark);
+  if (frame.value * pxPerSample < THIN_PX) words.push("thin");
+  return words.join(" ");
+}
+
+function createChart(holder, cell, onClick) {
+  const { d3, flamegraph } = globalThis;
+  const silent = Object.assign(() => {}, { show() {}, hide() {} });
+  const chart = flamegraph.default().inverted(true).transitionDuration(0).cellHeight(cell).tooltip(silent)
+    .setColorMapper(() => null).setLabelHandler(() => "").onClick((node) => onClick(node.data));
+  let drawn = false;
+  return {
+    draw(drawing, width) {
+      chart.width(width).height((drawing.levels + 1) * cell);
+      if (drawn) chart.update(drawing.root);
+      else d3.select(holder).datum(drawing.root).call(chart);
+      drawn = true;
+      const pxPerSample = width / drawing.root.value;
+      d3.select(holder).select("svg").attr("height", drawing.levels * cell).attr("role", "presentation")
+        .selectAll("g.frame").each(function setLook(node) {
+          setAttribute(this, "data-look", frameLook(node.data, pxPerSample));
+        });
+    },
+    frameAt: (element) => element?.closest?.("g.frame") ?? null,
+    dataOf: (element) => d3.select(element).datum()?.data ?? null,
+    elementOf(id) {
+      const found = d3.select(holder).selectAll("g.frame").filter((node) => node.data.id === id);
+      return found.empty() ? null : found.node();
+    },
+  };
+}
+
+function neighbour(byId, id, key) {
+  const entry = byId.get(id);
+  if (entry === undefined) return null;
+  if (key === "ArrowUp") return entry.parent;
+  if (key === "ArrowDown") return entry.frame.children.reduce((best, child) => (best === null || child.value > best.value ? child : best), null);
+  if (entry.parent === null) return null;
+  const siblings = entry.parent.children;
+  return siblings[siblings.indexOf(entry.frame) + (key === "ArrowLeft" ? -1 : 1)] ?? null;
+}
+
+export function createFlame(root, dispatch) {
+  const holder = el("div", { class: "flame-chart" });
+  const empty = el("div", { class: "empty", "data-testid": "empty" });
+  const tip = el("div", { class: "tip", hidden: true });
+  const element = el("div", {
+    class: "flame", tabindex: "0", role: "tree", "data-testid": "flame", "aria-label": "Flame graph. Arrow keys move, Enter zooms, Escape resets the zoom.",
+  }, holder);
+  root.append(element, empty, tip);
+  const cell = parseInt(getComputedStyle(document.documentElement).getPropertyValue("--cell"), 10) || 20;
+  let chart = null;
+  let state = null;
+  let shownDrawing = null;
+  let shownWidth = 0;
+  let pointer = null;
+  let marked = null;
+
+  const entryOf = (id) => state?.picture.drawing?.byId.get(id);
+
+  // Where a frame leads: a remainder stands for the frame it belongs to.
+  function zoomTarget(frame) {
+    return frame.remainder ? frame.of : frame.id;
+  }
+
+  function zoomTo(frame) {
+    const keys = state.picture.keysTo(zoomTarget(frame));
+    dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
+  }
+
+  function select(frame) {
+    dispatch({ type: "address", changes: { frame: state.picture.keysTo(zoomTarget(frame)) }, how: "replace" });
+  }
+
+  function hoverAt(x, y) {
+    const under = chart?.frameAt(document.elementFromPoint(x, y)) ?? null;
+    const inside = under !== null && holder.contains(under);
+    const id = inside ? chart.dataOf(under).id : null;
+    if (id !== state.hover) dispatch({ type: "hover", id });
+  }
+
+  function placeTip() {
+    const width = tip.offsetWidth;
+    const height = tip.offsetHeight;
+    const right = pointer.x + TIP_OFFSET_PX;
+    const left = right + width > window.innerWidth ? Math.max(4, pointer.x - width - TIP_OFFSET_PX) : right;
+    const below = pointer.y + TIP_OFFSET_PX;
+    tip.style.left = left + "px";
+    tip.style.top = (below + height > window.innerHeight ? pointer.y - height - TIP_OFFSET_PX : below) + "px";
+  }
+
+  function updateTip() {
+    const frame = state.hover === null ? undefined : entryOf(state.hover)?.frame;
+    tip.hidden = frame === undefined || pointer === null || pointer.type === "touch";
+    if (tip.hidden) return;
+    const { sum } = state.picture;
+    const own = frame.remainder || state.address.inverted ? "" : "  ·  own " + formatShare(ratio(frame.self, sum));
+    const numbers = formatShare(ratio(frame.total, sum)) + "  ·  " + formatCount(frame.total) + " samples" + own;
+    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers));
+    placeTip();
+  }
+
+  function markSelected(id) {
+    const target = id === null ? null : chart.elementOf(id);
+    if (marked !== null && marked !== target) {
+      for (const name of ["data-selected", "role", "id", "aria-label", "aria-level", "aria-selected"]) marked.removeAttribute(name);
+    }
+    marked = target;
+    setAttribute(element, "aria-activedescendant", target === null ? null : "frame-selected");
+    if (target === null) return;
+    const { frame, level } = entryOf(id);
+    const said = frame.label + ", " + formatShare(ratio(frame.total, state.picture.sum)) + ", own " + formatShare(ratio(frame.self, state.picture.sum));
+    const attributes = { "data-selected": "", role: "treeitem", id: "frame-selected", "aria-label": said, "aria-level": level + 1, "aria-selected": "true" };
+    for (const [name, value] of Object.entries(attributes)) setAttribute(target, name, value);
+    if (target.nextElementSibling !== null) target.parentNode.append(target);
+  }
+
+  element.addEventListener("pointermove", (event) => {
+    pointer = { x: event.clientX, y: event.clientY, type: event.pointerType };
+    hoverAt(pointer.x, pointer.y);
+    updateTip();
+  });
+  element.addEventListener("pointerleave", () => {
+    pointer = null;
+    if (state.hover !== null) dispatch({ type: "hover", id: null });
+  });
+  element.addEventListener("scroll", () => {
+    if (pointer !== null) hoverAt(pointer.x, pointer.y);
+  });
+  element.addEventListener("keydown", (event) => {
+    const drawing = state?.picture.drawing;
+    if (!drawing || event.ctrlKey || event.metaKey || event.altKey) return;
+    const current = state.picture.selected !== null && drawing.byId.has(state.picture.selected) ? state.picture.selected : String(state.picture.focus.id);
+    if (event.key === "Enter") {
+      zoomTo(drawing.byId.get(current).frame);
+      event.preventDefault();
+    }
+    if (!event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    const next = neighbour(drawing.byId, current, event.key);
+    if (next === null) return;
+    select(next);
+    chart.elementOf(next.id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  });
+  new ResizeObserver(() => {
+    const width = Math.floor(holder.clientWidth);
+    if (state !== null && width > 0 && width !== state.width) dispatch({ type: "width", width });
+  }).observe(holder);
+
+  function updateEmpty() {
+    const reason = state.picture.empty;
+    empty.hidden = reason === null;
+    if (reason === null) return;
+    if (empty.dataset.text === reason.text) return;
+    empty.dataset.text = reason.text;
+    const all = el("button", { type: "button", on: { click: () => dispatch({ type: "address", changes: { threads: [] }, how: "push" }) } }, "Show all threads");
+    empty.replaceChildren(el("p", {}, reason.text), reason.action === null ? "" : all);
+  }
+
+  function redraw(drawing) {
+    chart ??= createChart(holder, cell, zoomTo);
+    chart.draw(drawing, state.width);
+    shownDrawing = drawing;
+    shownWidth = state.width;
+    if (pointer !== null) queueMicrotask(() => pointer !== null && hoverAt(pointer.x, pointer.y));
+  }
+
+  return {
+    update(next) {
+      state = next;
+      const hidden = state.address.view !== "flame";
+      const { drawing, selected } = state.picture;
+      element.hidden = hidden || state.picture.empty !== null;
+      updateEmpty();
+      if (hidden || drawing === null) {
+        tip.hidden = true;
+        return;
+      }
+      setAttribute(element, "data-colour", state.address.colour);
+      if (drawing !== shownDrawing || state.width !== shownWidth) redraw(drawing);
+      markSelected(selected);
+      updateTip();
+    },
+    focus: () => element.focus(),
+  };
+}

@@ -1,0 +1,108 @@
+// Who is measured, how that goes, and what concerns the page as a whole.
+
+import { formatClock, formatCount } from "../model/numbers.js";
+import { newerSamples, nextTheme, statusOf } from "../model/state.js";
+import { visibleText } from "../model/text.js";
+import { el, icon, isolated, setAttribute, setText } from "./dom.js";
+import { createDownloads } from "./downloads.js";
+import { ICONS } from "./icons.js";
+
+const STATUS_TEXT = {
+  running: "live",
+  starting: "starting",
+  paused: "recording paused",
+  "view paused": "view paused",
+  ended: "ended",
+  failed: "failed",
+  connecting: "connecting",
+  lost: "server gone",
+  denied: "no access",
+  report: "report",
+};
+
+export function commandText(target) {
+  return (target?.command ?? []).map((word) => (/[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word)).join(" ");
+}
+
+function statusText(state, status) {
+  if (status === "view paused") {
+    const newer = newerSamples(state);
+    return newer > 0 ? "paused, " + formatCount(newer) + " samples newer" : "paused";
+  }
+  if (status === "report") return "report of " + String(state.session?.started_at ?? "").slice(0, 16).replace("T", " ") + " UTC";
+  return STATUS_TEXT[status] ?? status;
+}
+
+function factsOf(session) {
+  const target = session.target;
+  const python = "Python " + (target.python ?? "unknown") + (target.validated === false ? " (not validated)" : "");
+  return ["pid " + target.pid, python, target.host].filter(Boolean);
+}
+
+function createMark() {
+  const mark = icon("M1 1.5h14v3.6H1z", 18);
+  mark.setAttribute("class", "mark");
+  for (const [name, path] of [["warm", "M1 6.2h9.4v3.6H1z"], ["hot", "M1 10.9h5v3.6H1z"]]) {
+    const shape = mark.firstChild.cloneNode();
+    shape.setAttribute("d", path);
+    shape.setAttribute("class", name);
+    mark.append(shape);
+  }
+  return mark;
+}
+
+export function createHeader(root, dispatch) {
+  const command = isolated("", { class: "command", "data-testid": "command" });
+  const facts = el("span", { class: "facts", "data-testid": "facts" });
+  const statusLabel = el("span", {});
+  const clock = el("span", { class: "clock", "data-testid": "elapsed" });
+  const status = el("span", { class: "status", role: "status", "data-testid": "status" }, el("span", { class: "dot" }), statusLabel);
+  const pause = el("button", { type: "button", class: "quiet wide", "data-testid": "pause", on: { click: () => dispatch({ type: "togglePause" }) } });
+  const theme = el("button", { type: "button", class: "quiet", "data-testid": "theme" });
+  const help = el("button", { type: "button", class: "quiet", "aria-label": "Keys and help", "data-hint": "Keys and help  ( ? )", "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
+  const downloads = createDownloads(dispatch);
+  const actions = el("div", { class: "actions" }, pause, ...downloads.elements, theme, help);
+  root.append(
+    el("div", { class: "identity" }, createMark(), el("h1", {}, command), facts),
+    el("div", { class: "progress" }, status, clock),
+    actions,
+  );
+  downloads.attach();
+  let shownTheme = null;
+  let shownPause = null;
+  theme.addEventListener("click", () => dispatch({ type: "theme", theme: nextTheme(shownTheme) }));
+
+  function updatePause(state) {
+    const ended = !state.live || state.session === null || state.session.state === "ended" || state.session.state === "failed";
+    pause.hidden = ended && !state.paused;
+    if (shownPause === state.paused) return;
+    shownPause = state.paused;
+    pause.replaceChildren(icon(state.paused ? ICONS.play : ICONS.pause), el("span", {}, state.paused ? "Resume" : "Pause"));
+    setAttribute(pause, "aria-pressed", String(state.paused));
+    setAttribute(pause, "data-hint", state.paused ? "Show what was recorded meanwhile  ( p )" : "Hold this picture; recording goes on  ( p )");
+  }
+
+  function updateTheme(state) {
+    if (shownTheme === state.theme) return;
+    shownTheme = state.theme;
+    theme.replaceChildren(icon(ICONS[{ system: "system", light: "sun", dark: "moon" }[state.theme]]));
+    setAttribute(theme, "aria-label", "Theme: " + state.theme);
+    setAttribute(theme, "data-hint", "Theme: " + state.theme + "; click for " + nextTheme(state.theme) + "  ( t )");
+  }
+
+  return {
+    update(state) {
+      const said = statusOf(state);
+      const text = visibleText(commandText(state.session?.target), state.session === null ? "Pyrometer" : "(no command line)");
+      setText(command, text);
+      setAttribute(command, "title", text);
+      setText(facts, state.session === null ? "" : factsOf(state.session).map((fact) => visibleText(String(fact))).join("  ·  "));
+      setAttribute(status, "data-status", said);
+      setText(statusLabel, statusText(state, said));
+      setText(clock, state.session === null ? "" : formatClock(state.session.elapsed_s));
+      updatePause(state);
+      updateTheme(state);
+      downloads.update(state);
+    },
+  };
+}

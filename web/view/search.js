@@ -1,0 +1,60 @@
+// The search box: text or /expression/, with the share of samples whose stack holds a match.
+
+import { formatCount, formatShare } from "../model/numbers.js";
+import { el, icon, setAttribute, setText } from "./dom.js";
+import { ICONS } from "./icons.js";
+
+const TYPING_MS = 120;
+
+function resultText(matches) {
+  const functions = formatCount(matches.functions) + (matches.functions === 1 ? " function" : " functions");
+  return formatCount(matches.samples) + " samples in " + functions;
+}
+
+export function createSearch(dispatch) {
+  const input = el("input", {
+    type: "search", placeholder: "Search: text or /regex/", "aria-label": "Search functions and files", autocomplete: "off", spellcheck: "false",
+    "data-testid": "search", "data-hint": "A piece of a name or path, or /regex/  ( / )",
+  });
+  const share = el("strong", { "data-testid": "matched" });
+  const rest = el("span", { class: "rest", "data-testid": "matched-count" });
+  const result = el("span", { class: "result", "aria-live": "polite" }, share, " ", rest);
+  const element = el("div", { class: "search" }, el("label", { class: "field" }, icon(ICONS.search), input), result);
+  let timer = null;
+  const change = () => dispatch({ type: "address", changes: { search: input.value }, how: "replace" });
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(change, TYPING_MS);
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      clearTimeout(timer);
+      change();
+    }
+    if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      input.value = "";
+      clearTimeout(timer);
+      change();
+      input.blur();
+    }
+  });
+  return {
+    element,
+    focus() {
+      input.focus();
+      input.select();
+    },
+    update(state) {
+      const { matches } = state.picture;
+      if (document.activeElement !== input && input.value !== state.address.search) input.value = state.address.search;
+      setAttribute(input, "aria-invalid", matches.error === null ? null : "true");
+      setText(share, matches.active ? formatShare(matches.share) : "");
+      setText(rest, matches.error ?? (matches.active ? "matched" : ""));
+      setAttribute(result, "data-hint", matches.active ? resultText(matches) : null);
+      setAttribute(result, "data-error", matches.error !== null || null);
+      result.hidden = !matches.active && matches.error === null;
+    },
+  };
+}

@@ -1,0 +1,36 @@
+// What is shown: view, direction, grouping, threads, search.
+
+import { el, segmented } from "./dom.js";
+import { createSearch } from "./search.js";
+import { createThreadFilter } from "./threads.js";
+
+export function createToolbar(root, dispatch) {
+  const change = (changes) => dispatch({ type: "address", changes, how: "push" });
+  const view = segmented("View", "view", [
+    { value: "flame", label: "Flame graph", hint: "Frames as wide as their samples" },
+    { value: "table", label: "Table", hint: "Functions with own and total samples" },
+  ], (value) => change({ view: value }));
+  const direction = segmented("Direction", "direction", [
+    { value: "down", label: "Callers first", hint: "From the outermost frame inwards  ( i )" },
+    { value: "up", label: "Inverted", hint: "From the running function out to its callers  ( i )" },
+  ], (value) => change({ inverted: value === "up" }));
+  const grouping = segmented("Frames are", "grouping", [
+    { value: "function", label: "Functions", hint: "One frame per function" },
+    { value: "line", label: "Lines", hint: "One frame per line being executed" },
+  ], (value) => change({ by: value }));
+  const threads = createThreadFilter(dispatch);
+  const search = createSearch(dispatch);
+  root.append(view.element, direction.element, grouping.element, threads.element, search.element);
+  threads.attach();
+  return {
+    focusSearch: search.focus,
+    update(state) {
+      view.set(state.address.view);
+      direction.set(state.address.inverted ? "up" : "down");
+      grouping.set(state.address.by);
+      direction.element.hidden = state.address.view === "table";
+      threads.update(state);
+      search.update(state);
+    },
+  };
+}
