@@ -1,0 +1,30 @@
+/*
+ * api - the handlers of /api/v1, one file per resource (contract: server/README.md).
+ *
+ * Each parses its query, takes a snapshot and writes one document.
+ *
+ * Threads: any.
+ * Depends on: call, sessions, query, wire, report, response.
+ */
+#ifndef SERVER_API_API_H
+#define SERVER_API_API_H
+
+#include "sampler/base/err.h"
+
+struct call;
+struct response;
+
+enum err_code api_list_sessions(const struct call *call, struct response *response,
+                                struct err *err);
+enum err_code api_get_session(const struct call *call, struct response *response,
+                              struct err *err);
+enum err_code api_change_session(const struct call *call, struct response *response,
+                                 struct err *err);
+enum err_code api_get_tree(const struct call *call, struct response *response, struct err *err);
+enum err_code api_get_view(const struct call *call, struct response *response, struct err *err);
+enum err_code api_get_export(const struct call *call, struct response *response,
+                             struct err *err);
+enum err_code api_get_report(const struct call *call, struct response *response,
+                             struct err *err);
+
+#endif /* SERVER_API_API_H */

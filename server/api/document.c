@@ -1,0 +1,19 @@
+#include "server/api/document.h"
+
+#include "server/response.h"
+
+void document_begin(struct document *document)
+{
+    document->buffer = (struct buffer){ 0 };
+    json_init(&document->json, &document->buffer);
+}
+
+enum err_code document_send(struct document *document, struct response *response,
+                            struct err *err)
+{
+    enum err_code rc = json_finish(&document->json, err);
+    if (rc == ERR_OK)
+        rc = response_take_buffer(response, MIME_JSON, &document->buffer, err);
+    buffer_deinit(&document->buffer);
+    return rc;
+}

@@ -1,0 +1,30 @@
+/*
+ * document - a JSON answer being written: buffer, writer and hand-over in one.
+ *
+ *     struct document document;
+ *     document_begin(&document);
+ *     json_object(&document.json); ... json_end(&document.json);
+ *     return document_send(&document, response, err);
+ *
+ * Ownership: document_send ends it, whatever it returns.
+ * Depends on: json, buffer, response.
+ */
+#ifndef SERVER_API_DOCUMENT_H
+#define SERVER_API_DOCUMENT_H
+
+#include "sampler/base/err.h"
+#include "server/buffer.h"
+#include "server/json.h"
+
+struct response;
+
+struct document {
+    struct buffer buffer;
+    struct json json;
+};
+
+void document_begin(struct document *document);
+MUST_CHECK enum err_code document_send(struct document *document, struct response *response,
+                                       struct err *err);
+
+#endif /* SERVER_API_DOCUMENT_H */

@@ -1,0 +1,20 @@
+/* The files of the page's build, found through the include path. */
+    .section .rodata
+
+.macro asset name, file
+    .global \name\()_start
+    .global \name\()_end
+    .type \name\()_start, %object
+    .type \name\()_end, %object
+    .balign 8
+\name\()_start:
+    .incbin "\file"
+\name\()_end:
+    .byte 0
+.endm
+
+    asset asset_page, "page.html"
+    asset asset_page_csp, "page.csp"
+    asset asset_page_meta, "page.meta"
+
+    .section .note.GNU-stack, "", %progbits

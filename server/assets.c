@@ -1,0 +1,28 @@
+#include "server/assets.h"
+
+/* Defined by assets.S. */
+extern const char asset_page_start[], asset_page_end[];
+extern const char asset_page_csp_start[], asset_page_csp_end[];
+extern const char asset_page_meta_start[], asset_page_meta_end[];
+
+static struct asset trimmed(const char *start, const char *end)
+{
+    while (end > start && (end[-1] == '\n' || end[-1] == ' '))
+        end--;
+    return (struct asset){ start, (size_t)(end - start) };
+}
+
+struct asset asset_page(void)
+{
+    return (struct asset){ asset_page_start, (size_t)(asset_page_end - asset_page_start) };
+}
+
+struct asset asset_page_csp(void)
+{
+    return trimmed(asset_page_csp_start, asset_page_csp_end);
+}
+
+struct asset asset_page_meta(void)
+{
+    return trimmed(asset_page_meta_start, asset_page_meta_end);
+}

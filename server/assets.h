@@ -1,0 +1,23 @@
+/*
+ * assets - the page, as part of the program.
+ *
+ * Depends on: libc.
+ */
+#ifndef SERVER_ASSETS_H
+#define SERVER_ASSETS_H
+
+#include <stddef.h>
+
+struct asset {
+    const char *data; /* not NUL-terminated */
+    size_t bytes;
+};
+
+/* The page itself: one self-contained HTML document. */
+struct asset asset_page(void);
+/* The value of Content-Security-Policy it is served with, without a line end. */
+struct asset asset_page_csp(void);
+/* The <meta> element that says the same in a report. */
+struct asset asset_page_meta(void);
+
+#endif /* SERVER_ASSETS_H */

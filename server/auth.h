@@ -1,0 +1,63 @@
+/*
+ * auth - who may: a token made at start, the cookie it is exchanged for, and scopes.
+ *
+ * Opening /?token=... answers 303 to the same URL without it and sets an HttpOnly cookie with an
+ * independent secret, so the token stays out of the address bar, the history and referrers.
+ * Programs send "Authorization: Bearer TOKEN".  A second, one-time code does the same for a
+ * browser we start ourselves: its command line is readable by everyone on the machine.
+ *
+ * Ownership: plain data in the caller's storage.
+ * Threads: any, once initialised.
+ * Depends on: err, request, response.
+ */
+#ifndef SERVER_AUTH_H
+#define SERVER_AUTH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+
+struct request;
+struct response;
+
+/* 256 bits in hex. */
+enum { AUTH_SECRET_LENGTH = 64, AUTH_MIN_TOKEN = 16, AUTH_MAX_TOKEN = 128 };
+
+/* What a caller may, and what a route asks for. */
+enum scope { SCOPE_OPEN, SCOPE_VIEWER, SCOPE_OPERATOR };
+
+struct auth {
+    bool required;
+    char token[AUTH_MAX_TOKEN + 1];
+    char once[AUTH_SECRET_LENGTH + 1];
+    atomic_bool once_used;
+    char cookie_name[32]; /* carries the port: cookies do not know ports */
+    char cookie[AUTH_SECRET_LENGTH + 1];
+};
+
+/* token NULL: a random one.  required false: everybody is an operator. */
+MUST_CHECK enum err_code auth_init(struct auth *auth, bool required, const char *token,
+                                   unsigned port, struct err *err);
+
+/* 16 to 128 characters that need no escaping in a URL. */
+bool auth_token_is_sound(const char *token);
+
+enum scope auth_scope(const struct auth *auth, const struct request *request);
+
+/* Answers a request that brings a token in its URL; false: it is none, or the token is wrong
+ * and there is no cookie either. */
+bool auth_login(struct auth *auth, const struct request *request, struct response *response);
+
+/* 401: a page for browsers, a problem for the API. */
+void auth_refuse(const struct request *request, struct response *response);
+
+/* What a request that changes something must bring, so that no other site's page can send it:
+ * X-Pyrometer, a JSON body, and our own Origin if any.  The status to refuse with, 0: fine. */
+int auth_check_change(const struct request *request, const char **fault_out);
+
+/* Takes as long for equal texts as for different ones of that length. */
+bool auth_secret_equals(const char *secret, const char *given);
+
+#endif /* SERVER_AUTH_H */

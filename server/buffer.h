@@ -1,0 +1,52 @@
+/*
+ * buffer - bytes that grow.
+ *
+ * A failed append is remembered: the caller appends all it has and asks once, at the end.
+ *
+ * Ownership: the caller's storage holds the struct; the buffer owns its bytes until
+ * buffer_take.  A zeroed struct is an empty buffer.
+ * Limits: BUFFER_MAX_BYTES, then it fails.
+ * Depends on: err.
+ */
+#ifndef SERVER_BUFFER_H
+#define SERVER_BUFFER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+/* A profile of 2^24 nodes is about 300 MB of JSON; more than this is a mistake. */
+#define BUFFER_MAX_BYTES ((size_t)1 << 30)
+
+struct buffer {
+    char *data; /* not NUL-terminated */
+    size_t length;
+    size_t capacity;
+    bool failed;
+};
+
+void buffer_deinit(struct buffer *buffer);
+/* Empties it and keeps the room; a failure is forgotten. */
+void buffer_clear(struct buffer *buffer);
+
+/* Room for `bytes` more; NULL when there is none.  buffer_grow says how much was used. */
+char *buffer_reserve(struct buffer *buffer, size_t bytes);
+void buffer_grow(struct buffer *buffer, size_t bytes);
+
+void buffer_append(struct buffer *buffer, const void *data, size_t bytes);
+void buffer_text(struct buffer *buffer, const char *text);
+void buffer_char(struct buffer *buffer, char c);
+void buffer_uint(struct buffer *buffer, uint64_t value);
+void buffer_printf(struct buffer *buffer, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The bytes with a NUL behind them, or NULL when anything failed. */
+const char *buffer_string(struct buffer *buffer);
+
+/* ERR_NOMEM when anything failed. */
+MUST_CHECK enum err_code buffer_check(const struct buffer *buffer, struct err *err);
+/* Hands the bytes to the caller (free) and leaves an empty buffer. */
+char *buffer_take(struct buffer *buffer, size_t *bytes_out);
+
+#endif /* SERVER_BUFFER_H */

@@ -1,0 +1,27 @@
+#include "server/call.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "server/encoding.h"
+#include "server/etag.h"
+#include "server/request.h"
+#include "server/response.h"
+#include "server/sessions.h"
+
+enum err_code call_session(const struct call *call, struct session **out, struct err *err)
+{
+    struct session *const session = sessions_find(call->sessions, call->argument);
+    if (!session)
+        return err_set(err, ERR_NOT_FOUND, "no session %s", call->argument);
+    *out = session;
+    return ERR_OK;
+}
+
+bool call_is_fresh(const struct call *call, struct response *response, const char *epoch,
+                   uint32_t generation, uint64_t query_hash)
+{
+    snprintf(response->tag, sizeof response->tag, "%s-%" PRIu32 "-%016" PRIx64, epoch,
+             generation, query_hash);
+    return response_is_fresh(response, call->request);
+}

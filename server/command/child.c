@@ -1,0 +1,132 @@
+#include "server/command/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+#include "server/command/signals.h"
+
+enum { EXEC_FAILED = 127 };
+
+static void become(char *const *argv, const struct signals *signals, int report_fd)
+{
+    signals_reset_in_child(signals);
+    execvp(argv[0], argv);
+    const int sys = errno;
+    if (write(report_fd, &sys, sizeof sys) < 0)
+        _exit(EXEC_FAILED);
+    _exit(EXEC_FAILED);
+}
+
+/* The errno of a failed exec; 0: the pipe was closed by a successful one. */
+static int read_report(int fd)
+{
+    int sys = 0;
+    ssize_t bytes = 0;
+    do
+        bytes = read(fd, &sys, sizeof sys);
+    while (bytes < 0 && errno == EINTR);
+    return bytes == (ssize_t)sizeof sys ? sys : 0;
+}
+
+enum err_code child_start(struct child *child, char *const *argv, const struct signals *signals,
+                          struct err *err)
+{
+    int ends[2];
+    memset(child, 0, sizeof *child);
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    SCOPED_FD int report_in = ends[0];
+    SCOPED_FD int report_out = ends[1];
+    const pid_t pid = fork();
+    if (pid < 0)
+        return err_sys(err, errno, "cannot fork");
+    if (pid == 0)
+        become(argv, signals, report_out);
+    close(scoped_take_fd(&report_out));
+    const int sys = read_report(report_in);
+    if (sys != 0) {
+        waitpid(pid, NULL, 0);
+        err_sys(err, sys, "cannot run '%s'", argv[0]);
+        return ERR_SYS;
+    }
+    child->pid = pid;
+    return ERR_OK;
+}
+
+bool child_reap(struct child *child)
+{
+    if (child->pid != 0 && !child->has_ended)
+        child->has_ended = waitpid(child->pid, &child->wait_status, WNOHANG) == child->pid;
+    return child->has_ended;
+}
+
+/* False: it is still there after the grace, or the user is out of patience. */
+static bool wait_for_end(struct child *child, struct signals *signals)
+{
+    const uint64_t end_ns = clock_now_ns() + CHILD_GRACE_MS * NS_PER_MS;
+    while (!child_reap(child)) {
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns >= end_ns)
+            return false;
+        const int left_ms = (int)((end_ns - now_ns) / NS_PER_MS) + 1;
+        if (signals_wait(signals, -1, left_ms) == SIGNALS_STOP)
+            return false;
+    }
+    return true;
+}
+
+void child_end(struct child *child, struct signals *signals)
+{
+    if (child->pid == 0 || child_reap(child))
+        return;
+    if (signals->by_terminal && wait_for_end(child, signals))
+        return;
+    kill(child->pid, SIGTERM);
+    if (wait_for_end(child, signals))
+        return;
+    kill(child->pid, SIGKILL);
+    waitpid(child->pid, &child->wait_status, 0);
+    child->has_ended = true;
+}
+
+int child_exit_status(const struct child *child)
+{
+    if (WIFSIGNALED(child->wait_status))
+        return 128 + WTERMSIG(child->wait_status);
+    return WEXITSTATUS(child->wait_status);
+}
+
+/* Quiet, in a session of its own, so that our Ctrl-C does not reach it. */
+static void become_detached(char *const *argv, const struct signals *signals)
+{
+    const int null = open("/dev/null", O_RDWR);
+    signals_reset_in_child(signals);
+    setsid();
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+    }
+    execvp(argv[0], argv);
+    _exit(EXEC_FAILED);
+}
+
+void child_start_detached(char *const *argv, const struct signals *signals)
+{
+    const pid_t middle = fork();
+    if (middle < 0)
+        return;
+    if (middle == 0) {
+        /* The grandchild belongs to init, which collects it. */
+        if (fork() == 0)
+            become_detached(argv, signals);
+        _exit(0);
+    }
+    waitpid(middle, NULL, 0);
+}

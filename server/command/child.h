@@ -1,0 +1,41 @@
+/*
+ * child - a program we start, and must not leave behind.
+ *
+ * Depends on: signals, err.
+ */
+#ifndef SERVER_COMMAND_CHILD_H
+#define SERVER_COMMAND_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
+
+struct signals;
+
+enum { CHILD_GRACE_MS = 2000 };
+
+struct child {
+    pid_t pid; /* 0: none */
+    bool has_ended;
+    int wait_status;
+};
+
+/* argv[0] is looked up in PATH.  A program that cannot be started is an error of this call. */
+MUST_CHECK enum err_code child_start(struct child *child, char *const *argv,
+                                     const struct signals *signals, struct err *err);
+
+/* Collects the child if it has ended; true: it has, now or before. */
+bool child_reap(struct child *child);
+
+/* Ends it: a child the terminal has interrupted gets its grace to end by itself, then SIGTERM,
+ * and SIGKILL after the grace or at the user's second signal. */
+void child_end(struct child *child, struct signals *signals);
+
+/* Its own exit status, or 128 + the signal that ended it. */
+int child_exit_status(const struct child *child);
+
+/* Starts a program that is on its own from here on; failing is no error. */
+void child_start_detached(char *const *argv, const struct signals *signals);
+
+#endif /* SERVER_COMMAND_CHILD_H */

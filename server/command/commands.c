@@ -1,0 +1,37 @@
+#include "server/command/commands.h"
+
+#include <string.h>
+
+#include "server/command/options.h"
+
+static const struct command commands[] = {
+    { "attach", COMMAND_ATTACH, "PID", "sample a running process and serve its flame graph",
+      "Prints one line, the URL of the page, and serves it until Ctrl-C.  When the process\n"
+      "ends, the page stays.\n",
+      command_attach },
+    { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
+      "start a program and sample it from its first moment",
+      "TARGET is a Python file, or with -m a module; COMMAND is any program that runs Python.\n"
+      "Options of pyrometer stand before TARGET.  Ctrl-C reaches the program too; if it is still\n"
+      "there when pyrometer ends, it is sent SIGTERM, and SIGKILL two seconds later.  The exit\n"
+      "status is that of the program if it ended by itself, else 0.\n",
+      command_run },
+    { "record", COMMAND_RECORD, "PID", "sample a running process into a file, without a server",
+      "Ends with the process, with --duration, or with Ctrl-C, and then writes what it has.  The\n"
+      "name of the file may stand for the format: .folded, .html.\n",
+      command_record },
+};
+
+const struct command *command_at(size_t index)
+{
+    return index < sizeof commands / sizeof *commands ? &commands[index] : NULL;
+}
+
+const struct command *command_find(const char *name)
+{
+    const struct command *command = NULL;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        if (strcmp(command->name, name) == 0)
+            return command;
+    return NULL;
+}

@@ -1,0 +1,27 @@
+/*
+ * exit - how a command ends: one line for the user, one status for the shell.
+ *
+ * Depends on: err.
+ */
+#ifndef SERVER_COMMAND_EXIT_H
+#define SERVER_COMMAND_EXIT_H
+
+#include "sampler/base/err.h"
+
+enum exit_status {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_NOT_PERMITTED = 3,
+    EXIT_NO_TARGET = 4,
+};
+
+enum exit_status exit_status_of(enum err_code code);
+
+/* "pyrometer: message" on standard error, on one line whatever the message holds. */
+void say(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* Says what is in err, if anything went wrong, and gives the status. */
+int exit_with(enum err_code code, const struct err *err);
+
+#endif /* SERVER_COMMAND_EXIT_H */

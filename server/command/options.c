@@ -1,0 +1,365 @@
+#include "server/command/options.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/command/commands.h"
+#include "server/command/suggest.h"
+#include "server/command/units.h"
+#include "server/report/report.h"
+
+enum { DEFAULT_RATE_HZ = 1000 };
+
+static enum err_code set_rate(struct options *options, const char *value, struct err *err)
+{
+    if (units_rate(value, &options->sampling.rate_hz))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID,
+                   "bad sampling rate '%s': use 1 to 1mhz, as in 100, 10khz or 1.5k", value);
+}
+
+static enum err_code set_duration(struct options *options, const char *value, struct err *err)
+{
+    if (units_duration(value, &options->sampling.duration_ns))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "bad duration '%s': use 10, 0.5, 500ms, 2m or 1h", value);
+}
+
+static enum err_code set_all_threads(struct options *options, const char *value,
+                                     struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->sampling.all_threads = true;
+    return ERR_OK;
+}
+
+static enum err_code set_listen(struct options *options, const char *value, struct err *err)
+{
+    options->has_listen = true;
+    return listen_parse(value, &options->listen, err);
+}
+
+static enum err_code add_host(struct options *options, const char *value, struct err *err)
+{
+    const size_t room = sizeof options->allowed_hosts / sizeof *options->allowed_hosts;
+    if (options->allowed_host_count == room)
+        return err_set(err, ERR_INVALID, "--allow-host is given more than %zu times", room);
+    options->allowed_hosts[options->allowed_host_count++] = value;
+    return ERR_OK;
+}
+
+static enum err_code set_token_file(struct options *options, const char *value, struct err *err)
+{
+    (void)err;
+    options->token_file = value;
+    return ERR_OK;
+}
+
+static enum err_code set_no_token(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->no_token = true;
+    return ERR_OK;
+}
+
+static enum err_code set_browser(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->opens_browser = true;
+    return ERR_OK;
+}
+
+static enum err_code set_python(struct options *options, const char *value, struct err *err)
+{
+    (void)err;
+    options->python = value;
+    return ERR_OK;
+}
+
+static enum err_code set_module(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->runs_module = true;
+    return ERR_OK;
+}
+
+static enum err_code set_output(struct options *options, const char *value, struct err *err)
+{
+    if (*value == '\0')
+        return err_set(err, ERR_INVALID, "--output needs a file name");
+    options->output = value;
+    return ERR_OK;
+}
+
+static enum err_code set_format(struct options *options, const char *name, struct err *err)
+{
+    if (options->format && strcmp(options->format->name, name) != 0)
+        return err_set(err, ERR_INVALID, "--%s and --%s exclude each other",
+                       options->format->name, name);
+    options->format = report_find(name);
+    return ERR_OK;
+}
+
+static enum err_code set_collapsed(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    return set_format(options, "collapsed", err);
+}
+
+static enum err_code set_flamegraph(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    return set_format(options, "flamegraph", err);
+}
+
+static enum err_code set_help(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->wants_help = true;
+    return ERR_OK;
+}
+
+static enum err_code set_version(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->wants_version = true;
+    return ERR_OK;
+}
+
+enum { SERVING = COMMAND_ATTACH | COMMAND_RUN };
+
+static const struct option table[] = {
+    { 'r', "sampling-rate", "RATE", "samples a second: 100, 10khz, 1.5k (default 1khz)", 0,
+      set_rate },
+    { 'd', "duration", "TIME", "stop sampling after TIME: 10, 0.5, 2m, 1h", 0, set_duration },
+    { 'a', "all-threads", NULL, "sample all threads, not only the main one", 0,
+      set_all_threads },
+    { 'o', "output", "FILE", "the file to write; - for standard output", COMMAND_RECORD,
+      set_output },
+    { '\0', "collapsed", NULL, "write folded stacks", COMMAND_RECORD, set_collapsed },
+    { '\0', "flamegraph", NULL, "write one HTML file with the flame graph inside",
+      COMMAND_RECORD, set_flamegraph },
+    { 'm', "module", NULL, "TARGET is a module, as in python -m", COMMAND_RUN, set_module },
+    { '\0', "python", "PATH", "run TARGET with this interpreter (default python3)", COMMAND_RUN,
+      set_python },
+    { '\0', "listen", "HOST:PORT", "address to serve on (default 127.0.0.1:7997)", SERVING,
+      set_listen },
+    { '\0', "browser", NULL, "open the page in a browser", SERVING, set_browser },
+    { '\0', "allow-host", "NAME", "also answer to this name (may be repeated)", SERVING,
+      add_host },
+    { '\0', "token-file", "FILE", "take the access token from FILE", SERVING, set_token_file },
+    { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token },
+    { 'h', "help", NULL, "show this help", 0, set_help },
+    { 'V', "version", NULL, "show the version", 0, set_version },
+};
+
+const struct option *option_at(size_t index)
+{
+    return index < sizeof table / sizeof *table ? &table[index] : NULL;
+}
+
+static bool belongs(const struct option *option, const struct command *command)
+{
+    return option->commands == 0 || (command && (option->commands & command->bit));
+}
+
+static const struct option *find_letter(char letter, const struct command *command)
+{
+    const struct option *option = NULL;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (option->letter == letter && belongs(option, command))
+            return option;
+    return NULL;
+}
+
+static const struct option *find_name(const char *name, const struct command *command)
+{
+    const struct option *option = NULL;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (strcmp(option->name, name) == 0 && belongs(option, command))
+            return option;
+    return NULL;
+}
+
+static enum err_code unknown_option(const char *name, const struct command *command,
+                                    struct err *err)
+{
+    struct suggestion best = { NULL, 0 };
+    const struct option *option = NULL;
+    for (size_t i = 0; (option = option_at(i)); i++)
+        if (belongs(option, command))
+            suggest_offer(&best, name, option->name);
+        else if (command && strcmp(option->name, name) == 0)
+            return err_set(err, ERR_INVALID, "%s has no option '--%s' (see %s --help)",
+                           command->name, name, command->name);
+    if (best.word)
+        return err_set(err, ERR_INVALID, "unknown option '--%.64s' (did you mean '--%s'?)",
+                       name, best.word);
+    return err_set(err, ERR_INVALID, "unknown option '--%.64s' (see --help)", name);
+}
+
+/* "--name value", "--name=value".  Moves *at behind what it used. */
+static enum err_code parse_long(struct options *options, char ***at, struct err *err)
+{
+    char name[64];
+    const char *const text = *(*at)++ + 2;
+    const size_t length = strcspn(text, "=");
+    const char *value = text[length] == '=' ? text + length + 1 : NULL;
+    if (length >= sizeof name)
+        return unknown_option(text, options->command, err);
+    memcpy(name, text, length);
+    name[length] = '\0';
+    const struct option *const option = find_name(name, options->command);
+    if (!option)
+        return unknown_option(name, options->command, err);
+    if (!option->value && value)
+        return err_set(err, ERR_INVALID, "--%s takes no value", name);
+    if (option->value && !value && !(value = *(*at)++)) {
+        (*at)--;
+        return err_set(err, ERR_INVALID, "--%s needs a value (%s)", name, option->value);
+    }
+    return option->set(options, value, err);
+}
+
+/* "-a", "-r 100", "-r100", "-ar100". */
+static enum err_code parse_letters(struct options *options, char ***at, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (const char *text = *(*at)++ + 1; *text && rc == ERR_OK; text++) {
+        const struct option *const option = find_letter(*text, options->command);
+        if (!option)
+            return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", *text);
+        if (!option->value) {
+            rc = option->set(options, NULL, err);
+            continue;
+        }
+        const char *const value = text[1] ? text + 1 : **at;
+        if (!value)
+            return err_set(err, ERR_INVALID, "-%c needs a value (%s)", *text, option->value);
+        if (!text[1])
+            (*at)++;
+        return option->set(options, value, err);
+    }
+    return rc;
+}
+
+static enum err_code unknown_command(const char *name, struct err *err)
+{
+    struct suggestion best = { NULL, 0 };
+    const struct command *command = NULL;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        suggest_offer(&best, name, command->name);
+    if (best.word)
+        return err_set(err, ERR_INVALID, "unknown command '%.64s' (did you mean '%s'?)", name,
+                       best.word);
+    return err_set(err, ERR_INVALID, "unknown command '%.64s' (see --help)", name);
+}
+
+static enum err_code take_pid(struct options *options, const char *text, struct err *err)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const long long pid = digits > 0 && digits <= 10 ? strtoll(text, NULL, 10) : 0;
+    if (text[digits] != '\0' || pid <= 0 || pid > INT_MAX)
+        return err_set(err, ERR_INVALID, "'%.64s' is not a process id", text);
+    if (options->sampling.pid != 0)
+        return err_set(err, ERR_INVALID, "one process id is enough, and there is also '%.64s'",
+                       text);
+    options->sampling.pid = (pid_t)pid;
+    return ERR_OK;
+}
+
+/* The first word names the command; then a process id, or what to run and all that follows. */
+static enum err_code take_word(struct options *options, char ***at, struct err *err)
+{
+    char **const word = (*at)++;
+    if (!options->command) {
+        options->command = command_find(*word);
+        return options->command ? ERR_OK : unknown_command(*word, err);
+    }
+    if (options->command->bit != COMMAND_RUN)
+        return take_pid(options, *word, err);
+    options->target = word;
+    while (**at)
+        (*at)++;
+    return ERR_OK;
+}
+
+static enum err_code take_command(struct options *options, char ***at, struct err *err)
+{
+    (*at)++;
+    if (!options->command || options->command->bit != COMMAND_RUN || options->runs_module ||
+        options->python)
+        return err_set(err, ERR_INVALID, "'--' may only stand before the COMMAND of run");
+    options->runs_command = true;
+    options->target = *at;
+    while (**at)
+        (*at)++;
+    return ERR_OK;
+}
+
+static enum err_code parse_one(struct options *options, char ***at, struct err *err)
+{
+    const char *const word = **at;
+    if (strcmp(word, "--") == 0)
+        return take_command(options, at, err);
+    if (strncmp(word, "--", 2) == 0)
+        return parse_long(options, at, err);
+    if (word[0] == '-' && word[1] != '\0')
+        return parse_letters(options, at, err);
+    return take_word(options, at, err);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static const struct report_format *format_of_file(const char *name)
+{
+    const struct report_format *format = NULL;
+    for (size_t i = 0; (format = report_at(i)); i++)
+        if (ends_with(name, format->extension))
+            return format;
+    return NULL;
+}
+
+/* What only shows once all is read. */
+static enum err_code complete(struct options *options, struct err *err)
+{
+    if (options->wants_help || options->wants_version)
+        return ERR_OK;
+    if (!options->command)
+        return err_set(err, ERR_INVALID, "no command (see --help)");
+    if (options->command->bit == COMMAND_RUN && (!options->target || !*options->target))
+        return err_set(err, ERR_INVALID, "run needs a TARGET");
+    if (options->command->bit != COMMAND_RUN && options->sampling.pid == 0)
+        return err_set(err, ERR_INVALID, "%s needs a PID", options->command->name);
+    if (options->no_token && options->token_file)
+        return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");
+    if (options->command->bit != COMMAND_RECORD)
+        return ERR_OK;
+    if (!options->format && options->output)
+        options->format = format_of_file(options->output);
+    if (!options->format)
+        return err_set(err, ERR_INVALID, "record needs --collapsed or --flamegraph");
+    return ERR_OK;
+}
+
+enum err_code options_parse(char **argv, struct options *out, struct err *err)
+{
+    char **at = *argv ? argv + 1 : argv;
+    memset(out, 0, sizeof *out);
+    out->sampling.rate_hz = DEFAULT_RATE_HZ;
+    enum err_code rc = listen_parse("", &out->listen, err);
+    while (rc == ERR_OK && *at)
+        rc = parse_one(out, &at, err);
+    return rc == ERR_OK ? complete(out, err) : rc;
+}

@@ -1,0 +1,68 @@
+/*
+ * options - the command line, as one table of options and one struct.
+ *
+ * Ownership: texts are borrowed from argv.
+ * Depends on: sampler.h, listen, hosts (limits), report, units, suggest.
+ */
+#ifndef SERVER_COMMAND_OPTIONS_H
+#define SERVER_COMMAND_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/sampler.h"
+#include "server/hosts.h"
+#include "server/listen.h"
+
+struct options;
+struct report_format;
+
+enum { COMMAND_ATTACH = 1 << 0, COMMAND_RUN = 1 << 1, COMMAND_RECORD = 1 << 2 };
+
+struct command {
+    const char *name;
+    unsigned bit;
+    const char *operands;
+    const char *summary;
+    const char *details;                           /* what --help says below the summary */
+    int (*execute)(const struct options *options); /* returns the exit status */
+};
+
+struct options {
+    const struct command *command; /* NULL: only help or version was asked for */
+    bool wants_help;
+    bool wants_version;
+    struct sampler_options sampling; /* pid included */
+    bool has_listen;
+    struct listen_address listen;
+    const char *allowed_hosts[HOSTS_MAX_NAMES / 2];
+    size_t allowed_host_count;
+    const char *token_file; /* NULL: a random token */
+    bool no_token;
+    bool opens_browser;
+    const char *python; /* NULL: python3 of PATH */
+    bool runs_module;
+    bool runs_command; /* not Python source but a command of its own */
+    char **target;     /* what to run, and its arguments; ends with NULL */
+    const char *output;
+    const struct report_format *format;
+};
+
+/* ERR_INVALID, with a sentence for the user. */
+MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct err *err);
+
+/* One row of the table; help walks it. */
+struct option {
+    char letter;       /* '\0': none */
+    const char *name;  /* without -- */
+    const char *value; /* what to call it in help, NULL: takes none */
+    const char *help;
+    unsigned commands; /* COMMAND_* bits; 0: all */
+    enum err_code (*set)(struct options *options, const char *value, struct err *err);
+};
+
+/* NULL: fewer than index + 1. */
+const struct option *option_at(size_t index);
+
+#endif /* SERVER_COMMAND_OPTIONS_H */

@@ -1,0 +1,138 @@
+#include <inttypes.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "sampler/sampler.h"
+#include "server/buffer.h"
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/options.h"
+#include "server/command/output.h"
+#include "server/command/signals.h"
+#include "server/report/report.h"
+#include "server/sessions.h"
+#include "server/wire/session.h"
+
+struct record {
+    const struct options *options;
+    struct signals signals;
+    struct output output;
+    struct sessions *sessions;
+    struct session *session;
+};
+
+/* Names the file after process and time when the user does not. */
+static enum err_code open_output(struct record *record, struct err *err)
+{
+    const struct sampler_target target = { .pid = record->options->sampling.pid };
+    const struct session_facts facts = { .target = &target,
+                                         .status.started_at_ns = clock_wall_ns() };
+    const struct report_source source = { .session = &facts };
+    char name[REPORT_NAME_BYTES];
+    report_file_name(&source, record->options->format, name);
+    return output_init(&record->output,
+                       record->options->output ? record->options->output : name, err);
+}
+
+static enum err_code start(struct record *record, struct err *err)
+{
+    struct sampler *sampler = NULL;
+    enum err_code rc = signals_init(&record->signals, err);
+    if (rc == ERR_OK)
+        rc = open_output(record, err);
+    if (rc == ERR_OK)
+        rc = sessions_create(&record->sessions, err);
+    if (rc == ERR_OK)
+        rc = sampler_start(&record->options->sampling, &sampler, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = sessions_add(record->sessions, sampler, &record->session, err);
+    if (rc != ERR_OK)
+        sampler_destroy(sampler);
+    return rc;
+}
+
+/* Until it ends; asked to stop, it still takes the moment to end cleanly. */
+static void sample(struct record *record)
+{
+    const int end_fd = sampler_end_fd(record->session->sampler);
+    enum signals_event event = SIGNALS_TIMEOUT;
+    bool was_asked = false;
+    while ((event = signals_wait(&record->signals, end_fd, -1)) != SIGNALS_READABLE) {
+        if (event == SIGNALS_STOP && was_asked) {
+            output_deinit(&record->output);
+            _exit(128 + record->signals.stopped_by);
+        }
+        if (event == SIGNALS_STOP)
+            sampler_stop(record->session->sampler);
+        was_asked |= event == SIGNALS_STOP;
+    }
+    /* Writing may take a while on a slow disk; from here on a signal ends us at once. */
+    signals_deinit(&record->signals);
+}
+
+static void say_summary(const struct session_facts *facts)
+{
+    const struct quality *const quality = &facts->snapshot->quality;
+    const uint64_t failed = quality->failed_gone + quality->failed_fault +
+                            quality->failed_perm + quality->failed_corrupt;
+    const uint64_t tried = quality->samples + failed;
+    const double seconds = (double)facts->snapshot->end_ns / (double)NS_PER_S;
+    if (*facts->status.reason)
+        say("%s", facts->status.reason);
+    say("captured %" PRIu64 " samples in %.2f s, %.1f of %g Hz", quality->samples, seconds,
+        session_rate_hz(facts->snapshot), facts->options->rate_hz);
+    say("failed %.2f %%, truncated %" PRIu64 ", missed %" PRIu64,
+        tried > 0 ? 100.0 * (double)failed / (double)tried : 0.0, quality->truncated,
+        quality->missed);
+}
+
+static enum err_code write_report(struct record *record, const struct report_source *source,
+                                  struct err *err)
+{
+    const struct report_format *const format = record->options->format;
+    struct buffer file = { 0 };
+    enum err_code rc = format->write(source, &file, err);
+    if (rc == ERR_OK)
+        rc = output_finish(&record->output, file.data, file.length, err);
+    if (rc == ERR_OK && record->output.path[0])
+        say("wrote %s, %zu bytes", record->output.path, file.length);
+    buffer_deinit(&file);
+    return rc;
+}
+
+static enum err_code finish(struct record *record, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct profile_snapshot snapshot;
+    struct session_facts facts;
+    enum err_code rc =
+        profile_snapshot(sampler_profile(record->session->sampler), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    session_describe(record->session, &snapshot, &facts);
+    const struct report_source source = { &snapshot, &everything, &facts };
+    say_summary(&facts);
+    rc = write_report(record, &source, err);
+    if (rc == ERR_OK && snapshot.quality.samples == 0)
+        rc = err_set(err, ERR_NOT_FOUND, "no samples were captured");
+    profile_snapshot_release(&snapshot);
+    return rc;
+}
+
+int command_record(const struct options *options)
+{
+    struct record record = { .options = options, .output.fd = -1, .signals.fd = -1 };
+    struct err err = { 0 };
+    enum err_code rc = start(&record, &err);
+    if (rc == ERR_OK) {
+        sample(&record);
+        rc = finish(&record, &err);
+    }
+    output_deinit(&record.output);
+    sessions_destroy(record.sessions);
+    return exit_with(rc, &err);
+}

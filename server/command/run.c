@@ -1,0 +1,124 @@
+#include <signal.h>
+#include <stdlib.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/sampler.h"
+#include "server/command/child.h"
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/live.h"
+#include "server/command/options.h"
+#include "server/command/signals.h"
+
+enum { FIND_TIMEOUT_MS = 5000, FIND_FIRST_PAUSE_MS = 1, FIND_MAX_PAUSE_MS = 50 };
+
+struct run {
+    const struct options *options;
+    struct signals signals;
+    struct live live;
+    struct child child;
+    struct sampler *sampler;
+    bool ended_by_itself; /* the child, before the user stopped us */
+};
+
+/* The words to execute: the user's command, or an interpreter and the user's target. */
+static enum err_code start_child(struct run *run, struct err *err)
+{
+    static char python[] = "python3", module[] = "-m";
+    const struct options *const options = run->options;
+    size_t count = 0, at = 0;
+    if (options->runs_command)
+        return child_start(&run->child, options->target, &run->signals, err);
+    while (options->target[count])
+        count++;
+    char **const argv = calloc(count + 3, sizeof *argv);
+    if (!argv)
+        return err_set(err, ERR_NOMEM, "no memory for a command line");
+    argv[at++] = options->python ? (char *)(uintptr_t)options->python : python;
+    if (options->runs_module)
+        argv[at++] = module;
+    for (size_t i = 0; i < count; i++)
+        argv[at++] = options->target[i];
+    const enum err_code rc = child_start(&run->child, argv, &run->signals, err);
+    free(argv);
+    return rc;
+}
+
+/* A program that is still starting looks like none, or changes under our eyes. */
+static bool may_yet_come(enum err_code code)
+{
+    return code == ERR_NOT_PYTHON || code == ERR_GONE || code == ERR_FAULT ||
+           code == ERR_CORRUPT;
+}
+
+static enum err_code ended_too_soon(const struct run *run, struct err *err)
+{
+    return err_set(err, ERR_NOT_PYTHON,
+                   "'%s' ended (status %d) before a Python interpreter was seen in it",
+                   run->options->target[0], child_exit_status(&run->child));
+}
+
+static enum err_code start_sampler(struct run *run, struct err *err)
+{
+    struct sampler_options sampling = run->options->sampling;
+    const uint64_t end_ns = clock_now_ns() + FIND_TIMEOUT_MS * NS_PER_MS;
+    int pause_ms = FIND_FIRST_PAUSE_MS;
+    sampling.pid = run->child.pid;
+    for (;;) {
+        const enum err_code rc = sampler_start(&sampling, &run->sampler, err);
+        if (rc == ERR_OK)
+            return rc;
+        if (child_reap(&run->child))
+            return ended_too_soon(run, err);
+        if (!may_yet_come(rc) || clock_now_ns() >= end_ns)
+            return rc;
+        if (signals_wait(&run->signals, -1, pause_ms) == SIGNALS_STOP)
+            return err_set(err, ERR_SYS, "stopped before a Python interpreter was seen");
+        pause_ms = pause_ms * 2 < FIND_MAX_PAUSE_MS ? pause_ms * 2 : FIND_MAX_PAUSE_MS;
+    }
+}
+
+static enum err_code start(struct run *run, struct err *err)
+{
+    enum err_code rc = signals_init(&run->signals, err);
+    if (rc == ERR_OK)
+        rc = live_open(&run->live, run->options, err);
+    if (rc == ERR_OK)
+        rc = start_child(run, err);
+    if (rc == ERR_OK)
+        rc = start_sampler(run, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = live_start(&run->live, run->options, run->sampler, &run->signals, err);
+    if (rc != ERR_OK)
+        sampler_destroy(run->sampler);
+    return rc;
+}
+
+static void serve(struct run *run)
+{
+    int end_fd = sampler_end_fd(run->sampler);
+    enum signals_event event = SIGNALS_TIMEOUT;
+    while ((event = signals_wait(&run->signals, end_fd, -1)) != SIGNALS_STOP) {
+        run->ended_by_itself = child_reap(&run->child);
+        if (event == SIGNALS_READABLE) {
+            live_say_ended(&run->live, run->sampler);
+            end_fd = -1;
+        }
+    }
+}
+
+int command_run(const struct options *options)
+{
+    struct run run = { .options = options, .live.listener.fd = -1, .signals.fd = -1 };
+    struct err err = { 0 };
+    const enum err_code rc = start(&run, &err);
+    if (rc == ERR_OK)
+        serve(&run);
+    child_end(&run.child, &run.signals);
+    signals_deinit(&run.signals);
+    live_close(&run.live);
+    if (rc == ERR_OK && run.ended_by_itself)
+        return child_exit_status(&run.child);
+    return exit_with(rc, &err);
+}

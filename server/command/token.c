@@ -1,0 +1,41 @@
+#include "server/command/token.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/scoped.h"
+#include "server/command/exit.h"
+
+enum { FILE_BYTES = 512 };
+
+static void warn_if_readable(int fd, const char *path)
+{
+    struct stat status;
+    if (fstat(fd, &status) == 0 && (status.st_mode & (S_IRGRP | S_IROTH)) != 0)
+        say("others may read the token in '%s'", path);
+}
+
+enum err_code token_read(const char *path, char out[AUTH_MAX_TOKEN + 1], struct err *err)
+{
+    char text[FILE_BYTES];
+    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (bytes < 0) {
+        err_sys(err, errno, "cannot read the token file '%s'", path);
+        return ERR_SYS;
+    }
+    warn_if_readable(fd, path);
+    text[bytes] = '\0';
+    char *const start = text + strspn(text, " \t\r\n");
+    start[strcspn(start, " \t\r\n")] = '\0';
+    if (!auth_token_is_sound(start))
+        return err_set(err, ERR_INVALID,
+                       "the token in '%s' must have %d to %d characters of A-Z a-z 0-9 - . _ ~",
+                       path, AUTH_MIN_TOKEN, AUTH_MAX_TOKEN);
+    snprintf(out, AUTH_MAX_TOKEN + 1, "%s", start);
+    return ERR_OK;
+}

@@ -1,0 +1,18 @@
+/*
+ * units - numbers as people write them on a command line.
+ *
+ * Depends on: libc.
+ */
+#ifndef SERVER_COMMAND_UNITS_H
+#define SERVER_COMMAND_UNITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* "100", "100hz", "10khz", "1.5k", "1mhz"; false: not a rate, or not within 1 Hz to 1 MHz. */
+bool units_rate(const char *text, double *hz_out);
+
+/* "10", "0.5", "500ms", "10s", "2m", "1h"; false: not a duration, or not above 0. */
+bool units_duration(const char *text, uint64_t *ns_out);
+
+#endif /* SERVER_COMMAND_UNITS_H */

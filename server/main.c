@@ -1,0 +1,24 @@
+#include <stdio.h>
+
+#include "server/command/exit.h"
+#include "server/command/help.h"
+#include "server/command/options.h"
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    struct err err = { 0 };
+    (void)argc;
+    const enum err_code rc = options_parse(argv, &options, &err);
+    if (rc != ERR_OK)
+        return exit_with(rc, &err);
+    if (options.wants_help) {
+        help_print(stdout, options.command);
+        return EXIT_DONE;
+    }
+    if (options.wants_version) {
+        puts("pyrometer " PYROMETER_VERSION);
+        return EXIT_DONE;
+    }
+    return options.command->execute(&options);
+}

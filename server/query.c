@@ -1,0 +1,133 @@
+#include "server/query.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "server/etag.h"
+
+/* A century; beyond it nanoseconds would not fit. */
+#define MAX_SECONDS 3.2e9
+
+struct parameter {
+    const char *name;
+    unsigned bit;
+    bool repeats;
+    bool (*set)(struct query *query, const char *value);
+};
+
+static bool read_id(const char *text, uint32_t *out)
+{
+    uint64_t value = 0;
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 10 || text[digits] != '\0')
+        return false;
+    for (const char *c = text; *c; c++)
+        value = value * 10 + (uint64_t)(*c - '0');
+    *out = (uint32_t)value;
+    return value <= UINT32_MAX;
+}
+
+static bool read_seconds(const char *text, uint64_t *ns_out)
+{
+    char *end = NULL;
+    if (!*text || strlen(text) > 32 || text[strspn(text, "0123456789.")] != '\0')
+        return false;
+    const double seconds = strtod(text, &end);
+    *ns_out = (uint64_t)(seconds * (double)NS_PER_S);
+    return *end == '\0' && end != text && seconds <= MAX_SECONDS;
+}
+
+static bool set_since(struct query *query, const char *value)
+{
+    return read_id(value, &query->view.since);
+}
+
+static bool set_from(struct query *query, const char *value)
+{
+    return read_seconds(value, &query->view.from_ns);
+}
+
+static bool set_to(struct query *query, const char *value)
+{
+    return read_seconds(value, &query->view.to_ns) && query->view.to_ns > 0;
+}
+
+static bool set_thread(struct query *query, const char *value)
+{
+    query->view.threads = query->threads;
+    return read_id(value, &query->threads[query->view.thread_count++]);
+}
+
+static bool set_process(struct query *query, const char *value)
+{
+    query->view.processes = query->processes;
+    return read_id(value, &query->processes[query->view.process_count++]);
+}
+
+static bool set_format(struct query *query, const char *value)
+{
+    query->format = value;
+    return *value != '\0';
+}
+
+static const struct parameter parameters[] = {
+    { "since", QUERY_SINCE, false, set_since },
+    { "from", QUERY_FROM, false, set_from },
+    { "to", QUERY_TO, false, set_to },
+    { "thread", QUERY_THREAD, true, set_thread },
+    { "process", QUERY_PROCESS, true, set_process },
+    { "format", QUERY_FORMAT, false, set_format },
+};
+
+static const struct parameter *find(const char *name, unsigned accepted)
+{
+    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
+        if ((parameters[i].bit & accepted) && strcmp(parameters[i].name, name) == 0)
+            return &parameters[i];
+    return NULL;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+enum err_code query_read(const struct request *request, unsigned accepted, struct query *query,
+                         struct err *err)
+{
+    unsigned seen = 0;
+    memset(query, 0, sizeof *query);
+    for (size_t i = 0; i < request->query_count; i++) {
+        const struct request_pair *const pair = &request->query[i];
+        const struct parameter *const parameter = find(pair->name, accepted);
+        if (!parameter)
+            return err_set(err, ERR_INVALID, "unknown parameter \"%.64s\"", pair->name);
+        if ((seen & parameter->bit) && !parameter->repeats)
+            return err_set(err, ERR_INVALID, "parameter \"%s\" is given twice", pair->name);
+        if (!parameter->set(query, pair->value))
+            return err_set(err, ERR_INVALID, "bad value of parameter \"%s\": \"%.64s\"",
+                           pair->name, pair->value);
+        seen |= parameter->bit;
+    }
+    if (query->view.to_ns > 0 && query->view.to_ns <= query->view.from_ns)
+        return err_set(err, ERR_INVALID, "parameter \"to\" must be later than \"from\"");
+    qsort(query->threads, query->view.thread_count, sizeof *query->threads, compare_ids);
+    qsort(query->processes, query->view.process_count, sizeof *query->processes, compare_ids);
+    return ERR_OK;
+}
+
+uint64_t query_hash(const struct query *query)
+{
+    const struct view_query *const view = &query->view;
+    uint64_t hash = ETAG_SEED;
+    hash = etag_hash(&view->since, sizeof view->since, hash);
+    hash = etag_hash(&view->from_ns, sizeof view->from_ns, hash);
+    hash = etag_hash(&view->to_ns, sizeof view->to_ns, hash);
+    hash = etag_hash(&view->thread_count, sizeof view->thread_count, hash);
+    hash = etag_hash(query->threads, view->thread_count * sizeof *query->threads, hash);
+    hash = etag_hash(query->processes, view->process_count * sizeof *query->processes, hash);
+    return query->format ? etag_hash(query->format, strlen(query->format), hash) : hash;
+}

@@ -1,0 +1,49 @@
+/*
+ * query - the parameters of a URL as a view query.
+ *
+ * A route says which parameters it takes; anything else, a number that is none and a repeated
+ * single parameter are errors that name the parameter.
+ *
+ *     since=G            only what was added after generation G
+ *     from=S, to=S       seconds since the session began
+ *     thread=ID ...      may be repeated
+ *     process=ID ...     may be repeated
+ *     format=NAME        an output format
+ *
+ * Ownership: plain data; the view points into the struct, which must not move.
+ * Depends on: err, request, profile/view.
+ */
+#ifndef SERVER_QUERY_H
+#define SERVER_QUERY_H
+
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/view.h"
+#include "server/request.h"
+
+enum query_parameter {
+    QUERY_SINCE = 1 << 0,
+    QUERY_FROM = 1 << 1,
+    QUERY_TO = 1 << 2,
+    QUERY_THREAD = 1 << 3,
+    QUERY_PROCESS = 1 << 4,
+    QUERY_FORMAT = 1 << 5,
+    QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS,
+};
+
+struct query {
+    struct view_query view;
+    const char *format; /* NULL: not given */
+    thread_id threads[REQUEST_MAX_QUERY];
+    process_id processes[REQUEST_MAX_QUERY];
+};
+
+/* accepted: query_parameter bits. */
+MUST_CHECK enum err_code query_read(const struct request *request, unsigned accepted,
+                                    struct query *query, struct err *err);
+
+/* Equal queries give equal numbers, whatever their spelling. */
+uint64_t query_hash(const struct query *query);
+
+#endif /* SERVER_QUERY_H */

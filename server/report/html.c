@@ -1,0 +1,136 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/compress.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "server/assets.h"
+#include "server/buffer.h"
+#include "server/json.h"
+#include "server/report/base64.h"
+#include "server/report/report.h"
+#include "server/wire/session.h"
+#include "server/wire/tree.h"
+
+enum { FORMAT_VERSION = 1, GZIP_LEVEL = 9 };
+
+static const char policy_mark[] = "<!--report-csp-->";
+static const char data_mark[] = "<script type=\"text/plain\" id=\"profile-data\"></script>";
+static const char data_begin[] = "<script type=\"text/plain\" id=\"profile-data\">";
+static const char data_end[] = "</script>";
+
+static uint64_t cell_thread(const struct view_cell *cell)
+{
+    return cell->thread;
+}
+
+static uint64_t cell_state(const struct view_cell *cell)
+{
+    return cell->state;
+}
+
+static uint64_t cell_node(const struct view_cell *cell)
+{
+    return cell->node;
+}
+
+static uint64_t cell_count(const struct view_cell *cell)
+{
+    return cell->count;
+}
+
+static void write_column(struct json *json, const char *name, const struct view_cells *cells,
+                         uint64_t (*value)(const struct view_cell *cell))
+{
+    json_key(json, name);
+    json_array(json);
+    for (size_t i = 0; i < cells->count; i++)
+        json_uint(json, value(&cells->cells[i]));
+    json_end(json);
+}
+
+static void write_cells(struct json *json, const struct view_cells *cells)
+{
+    json_key(json, "cells");
+    json_object(json);
+    write_column(json, "thread", cells, cell_thread);
+    write_column(json, "state", cells, cell_state);
+    write_column(json, "node", cells, cell_node);
+    write_column(json, "count", cells, cell_count);
+    json_end(json);
+}
+
+static enum err_code write_profile(const struct report_source *source, struct buffer *out,
+                                   struct err *err)
+{
+    struct view_cells cells;
+    struct json json;
+    const enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_init(&json, out);
+    json_object(&json);
+    json_key(&json, "version");
+    json_uint(&json, FORMAT_VERSION);
+    json_key(&json, "session");
+    session_write(&json, source->session);
+    json_key(&json, "tree");
+    tree_write(&json, source->snapshot, source->session->epoch, 0);
+    write_cells(&json, &cells);
+    json_end(&json);
+    view_cells_deinit(&cells);
+    return json_finish(&json, err);
+}
+
+/* The profile as the text of its element. */
+static enum err_code put_payload(const struct report_source *source, struct buffer *out,
+                                 struct err *err)
+{
+    struct buffer profile = { 0 };
+    unsigned char *packed = NULL;
+    size_t bytes = 0;
+    enum err_code rc = write_profile(source, &profile, err);
+    if (rc == ERR_OK)
+        rc = compress_gzip(profile.data, profile.length, GZIP_LEVEL, &packed, &bytes, err);
+    buffer_deinit(&profile);
+    if (rc != ERR_OK)
+        return rc;
+    base64_append(out, packed, bytes);
+    free(packed);
+    return ERR_OK;
+}
+
+/* Copies the template up to `mark` and moves `rest` behind it. */
+static enum err_code copy_until(struct asset *rest, const char *mark, struct buffer *out,
+                                struct err *err)
+{
+    const size_t length = strlen(mark);
+    const char *const found = memmem(rest->data, rest->bytes, mark, length);
+    if (!found)
+        return err_set(err, ERR_CORRUPT, "the page has no %s", mark);
+    const size_t before = (size_t)(found - rest->data);
+    buffer_append(out, rest->data, before);
+    rest->data = found + length;
+    rest->bytes -= before + length;
+    return ERR_OK;
+}
+
+enum err_code report_write_html(const struct report_source *source, struct buffer *out,
+                                struct err *err)
+{
+    const struct asset policy = asset_page_meta();
+    struct asset rest = asset_page();
+    enum err_code rc = copy_until(&rest, policy_mark, out, err);
+    if (rc != ERR_OK)
+        return rc;
+    buffer_append(out, policy.data, policy.bytes);
+    rc = copy_until(&rest, data_mark, out, err);
+    buffer_text(out, data_begin);
+    if (rc == ERR_OK)
+        rc = put_payload(source, out, err);
+    if (rc != ERR_OK)
+        return rc;
+    buffer_text(out, data_end);
+    buffer_append(out, rest.data, rest.bytes);
+    return buffer_check(out, err);
+}

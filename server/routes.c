@@ -1,0 +1,80 @@
+#include "server/routes.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/api/api.h"
+#include "server/page.h"
+#include "server/response.h"
+
+static enum err_code get_page(const struct call *call, struct response *response,
+                              struct err *err)
+{
+    (void)err;
+    page_answer(call->page, call->request, response);
+    return ERR_OK;
+}
+
+static enum err_code get_health(const struct call *call, struct response *response,
+                                struct err *err)
+{
+    (void)call;
+    (void)err;
+    response_fix_body(response, MIME_TEXT, "ok\n", 3);
+    return ERR_OK;
+}
+
+static const struct route routes[] = {
+    { METHOD_GET, "/", get_page, SCOPE_VIEWER },
+    { METHOD_GET, "/healthz", get_health, SCOPE_OPEN },
+    { METHOD_GET, "/api/v1/sessions", api_list_sessions, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/sessions/*", api_get_session, SCOPE_VIEWER },
+    { METHOD_PATCH, "/api/v1/sessions/*", api_change_session, SCOPE_OPERATOR },
+    { METHOD_GET, "/api/v1/sessions/*/tree", api_get_tree, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/sessions/*/view", api_get_view, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/sessions/*/export", api_get_export, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/sessions/*/report.html", api_get_report, SCOPE_VIEWER },
+};
+
+enum { ROUTE_COUNT = sizeof routes / sizeof *routes };
+
+/* A segment may not be empty: "/sessions//tree" is no session. */
+static bool matches(const char *pattern, const char *path, char argument[32])
+{
+    argument[0] = '\0';
+    while (*pattern && *pattern != '*' && *pattern == *path) {
+        pattern++;
+        path++;
+    }
+    if (*pattern != '*')
+        return *pattern == *path;
+    const size_t length = strcspn(path, "/");
+    if (length == 0 || length >= 32 || strcmp(pattern + 1, path + length) != 0)
+        return false;
+    memcpy(argument, path, length);
+    argument[length] = '\0';
+    return true;
+}
+
+static void add_method(char allow[ROUTES_ALLOW_BYTES], enum method method)
+{
+    const size_t length = strlen(allow);
+    snprintf(allow + length, ROUTES_ALLOW_BYTES - length, "%s%s", length > 0 ? ", " : "",
+             method == METHOD_GET ? "GET, HEAD" : method_text(method));
+}
+
+const struct route *routes_find(const struct request *request, char argument[32],
+                                char allow[ROUTES_ALLOW_BYTES])
+{
+    const enum method method = request->method == METHOD_HEAD ? METHOD_GET : request->method;
+    allow[0] = '\0';
+    for (size_t i = 0; i < ROUTE_COUNT; i++) {
+        if (!matches(routes[i].pattern, request->path, argument))
+            continue;
+        if (routes[i].method == method)
+            return &routes[i];
+        add_method(allow, routes[i].method);
+    }
+    return NULL;
+}

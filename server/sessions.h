@@ -1,0 +1,48 @@
+/*
+ * sessions - the profiling sessions this server shows.
+ *
+ * Ids count from 1 and are never used again.  The epoch is a random name for one run of one
+ * session: a client that finds another one drops all it has.
+ *
+ * Ownership: the table owns its sessions, a session owns its sampler.  Sessions live as long as
+ * the table.
+ * Threads: any; create and destroy from one.
+ * Limits: SESSIONS_MAX, then ERR_LIMIT.
+ * Depends on: sampler.h, err, wire/session.
+ */
+#ifndef SERVER_SESSIONS_H
+#define SERVER_SESSIONS_H
+
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+
+struct profile_snapshot;
+struct sampler;
+struct session_facts;
+struct sessions;
+
+enum { SESSIONS_MAX = 1024 };
+
+struct session {
+    char id[12];
+    char epoch[17];
+    struct sampler *sampler;
+};
+
+MUST_CHECK enum err_code sessions_create(struct sessions **out, struct err *err);
+void sessions_destroy(struct sessions *sessions);
+
+/* Takes the sampler; on failure it stays the caller's. */
+MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
+                                      struct session **out, struct err *err);
+/* NULL: none of that id. */
+struct session *sessions_find(struct sessions *sessions, const char *id);
+/* NULL: fewer than index + 1. */
+struct session *sessions_at(struct sessions *sessions, size_t index);
+
+/* What the session is right now; borrows from both. */
+void session_describe(struct session *session, const struct profile_snapshot *snapshot,
+                      struct session_facts *out);
+
+#endif /* SERVER_SESSIONS_H */

@@ -1,0 +1,101 @@
+#include "server/site.h"
+
+#include <string.h>
+
+#include "server/call.h"
+#include "server/request.h"
+#include "server/response.h"
+#include "server/routes.h"
+
+enum err_code site_init(struct site *site, const struct site_options *options, struct err *err)
+{
+    memset(site, 0, sizeof *site);
+    site->sessions = options->sessions;
+    enum err_code rc =
+        auth_init(&site->auth, options->needs_token, options->token, options->port, err);
+    if (rc == ERR_OK)
+        rc = hosts_init(&site->hosts, err);
+    if (rc == ERR_OK)
+        rc = page_init(&site->page, err);
+    if (rc != ERR_OK)
+        site_deinit(site);
+    return rc;
+}
+
+void site_deinit(struct site *site)
+{
+    page_deinit(&site->page);
+    hosts_deinit(&site->hosts);
+}
+
+static bool is_refused(struct site *site, const struct request *request,
+                       struct response *response)
+{
+    const int host = hosts_check(&site->hosts, request);
+    if (host == 421)
+        response_problem(response, 421,
+                         "this server does not answer to the name in Host; start pyrometer "
+                         "with --allow-host NAME if it should");
+    else if (host != 0)
+        response_problem(response, host, "the Host header is missing, repeated or malformed");
+    else if (request->refusal != 0)
+        response_problem(response, request->refusal, "the request was refused: %s",
+                         status_text(request->refusal));
+    return host != 0 || request->refusal != 0;
+}
+
+static void run(const struct route *route, const struct call *call, struct response *response)
+{
+    struct err err = { 0 };
+    if (route->handler(call, response, &err) != ERR_OK)
+        response_error(response, &err);
+}
+
+static void refuse_route(const struct request *request, struct response *response,
+                         const char *allow)
+{
+    if (!*allow) {
+        response_problem(response, 404, "nothing is at %s", request->path);
+        return;
+    }
+    response_problem(response, 405, "%s allows %s", request->path, allow);
+    response_set_header(response, "Allow", "%s", allow);
+}
+
+static void dispatch(struct site *site, const struct request *request,
+                     struct response *response)
+{
+    struct call call = { request, site->sessions, &site->page, "" };
+    char allow[ROUTES_ALLOW_BYTES];
+    const char *fault = NULL;
+    const struct route *const route = routes_find(request, call.argument, allow);
+    const enum scope needed = route ? route->scope : SCOPE_VIEWER;
+    const int refusal = request_is_safe(request) ? 0 : auth_check_change(request, &fault);
+    if (auth_scope(&site->auth, request) < needed)
+        auth_refuse(request, response);
+    else if (!route)
+        refuse_route(request, response, allow);
+    else if (refusal != 0)
+        response_problem(response, refusal, "%s", fault);
+    else
+        run(route, &call, response);
+}
+
+static void add_security_headers(struct response *response)
+{
+    if (!response_header(response, "Content-Security-Policy"))
+        response_set_header(response, "Content-Security-Policy",
+                            "default-src 'none'; frame-ancestors 'none'");
+    response_set_header(response, "Referrer-Policy", "no-referrer");
+    response_set_header(response, "X-Content-Type-Options", "nosniff");
+    response_set_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+}
+
+void site_answer(void *context, const struct request *request, struct response *response)
+{
+    struct site *const site = context;
+    if (!is_refused(site, request, response) && !auth_login(&site->auth, request, response))
+        dispatch(site, request, response);
+    response_finish(response, request);
+    add_security_headers(response);
+}

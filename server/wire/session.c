@@ -1,0 +1,133 @@
+#include "server/wire/session.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "server/json.h"
+
+enum { HOST_NAME_BYTES = 256 };
+
+static void put_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static void put_number(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_number(json, value);
+}
+
+/* RFC 3339; 0: not yet. */
+static void put_time(struct json *json, const char *key, uint64_t wall_ns)
+{
+    char text[32] = "";
+    const time_t seconds = (time_t)(wall_ns / NS_PER_S);
+    struct tm parts;
+    json_key(json, key);
+    if (wall_ns == 0 || !gmtime_r(&seconds, &parts) ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        json_null(json);
+    else
+        json_text(json, text);
+}
+
+static void write_target(struct json *json, const struct sampler_target *target)
+{
+    char host[HOST_NAME_BYTES] = "";
+    gethostname(host, sizeof host - 1);
+    json_object(json);
+    json_key(json, "pid");
+    json_int(json, target->pid);
+    json_key(json, "command");
+    json_array(json);
+    for (size_t i = 0; i < target->argc; i++)
+        json_text(json, target->argv[i]);
+    json_end(json);
+    put_text(json, "executable", target->executable);
+    put_text(json, "python", target->python);
+    json_key(json, "validated");
+    json_bool(json, target->validated);
+    put_text(json, "host", host);
+    json_end(json);
+}
+
+static void write_settings(struct json *json, const struct sampler_options *options)
+{
+    json_object(json);
+    put_number(json, "rate_hz", options->rate_hz);
+    json_key(json, "duration_s");
+    if (options->duration_ns > 0)
+        json_number(json, (double)options->duration_ns / (double)NS_PER_S);
+    else
+        json_null(json);
+    put_text(json, "threads", options->all_threads ? "all" : "main");
+    put_text(json, "mode", "wall");
+    json_end(json);
+}
+
+double session_rate_hz(const struct profile_snapshot *snapshot)
+{
+    if (snapshot->end_ns == 0)
+        return 0;
+    return (double)snapshot->quality.ticks * (double)NS_PER_S / (double)snapshot->end_ns;
+}
+
+static void write_failed(struct json *json, const struct quality *quality)
+{
+    json_object(json);
+    put_uint(json, "gone", quality->failed_gone);
+    put_uint(json, "fault", quality->failed_fault);
+    put_uint(json, "perm", quality->failed_perm);
+    put_uint(json, "corrupt", quality->failed_corrupt);
+    json_end(json);
+}
+
+static void write_quality(struct json *json, const struct session_facts *facts)
+{
+    const struct quality *const quality = &facts->snapshot->quality;
+    json_object(json);
+    put_uint(json, "samples", quality->samples);
+    put_uint(json, "ticks", quality->ticks);
+    put_number(json, "wanted_hz", facts->options->rate_hz);
+    put_number(json, "rate_hz", session_rate_hz(facts->snapshot));
+    put_uint(json, "missed", quality->missed);
+    put_uint(json, "exact", quality->exact);
+    put_uint(json, "repaired", quality->repaired);
+    put_uint(json, "retried", quality->retried);
+    put_uint(json, "truncated", quality->truncated);
+    json_key(json, "failed");
+    write_failed(json, quality);
+    json_end(json);
+}
+
+void session_write(struct json *json, const struct session_facts *facts)
+{
+    const struct sampler_status *const status = &facts->status;
+    json_object(json);
+    put_text(json, "id", facts->id);
+    put_text(json, "state", sampler_state_text(status->state));
+    put_text(json, "reason", *status->reason ? status->reason : NULL);
+    json_key(json, "target");
+    write_target(json, facts->target);
+    json_key(json, "settings");
+    write_settings(json, facts->options);
+    put_time(json, "started_at", status->started_at_ns);
+    put_time(json, "ended_at", status->ended_at_ns);
+    put_number(json, "elapsed_s", (double)status->elapsed_ns / (double)NS_PER_S);
+    put_text(json, "epoch", facts->epoch);
+    put_uint(json, "generation", facts->snapshot->generation);
+    json_key(json, "quality");
+    write_quality(json, facts);
+    put_text(json, "pyrometer", PYROMETER_VERSION);
+    json_end(json);
+}

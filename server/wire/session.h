@@ -1,0 +1,28 @@
+/*
+ * session - the SESSION document of the wire contract (server/README.md).
+ *
+ * Depends on: sampler.h, profile, json.
+ */
+#ifndef SERVER_WIRE_SESSION_H
+#define SERVER_WIRE_SESSION_H
+
+#include "sampler/sampler.h"
+
+struct json;
+struct profile_snapshot;
+
+struct session_facts {
+    const char *id;
+    const char *epoch;
+    struct sampler_status status;
+    const struct sampler_target *target;
+    const struct sampler_options *options;
+    const struct profile_snapshot *snapshot; /* generation and quality */
+};
+
+void session_write(struct json *json, const struct session_facts *facts);
+
+/* Ticks per second really reached. */
+double session_rate_hz(const struct profile_snapshot *snapshot);
+
+#endif /* SERVER_WIRE_SESSION_H */

@@ -1,0 +1,148 @@
+#include "server/wire/tree.h"
+
+#include <stddef.h>
+
+#include "sampler/profile/profile.h"
+#include "server/json.h"
+
+typedef const struct profile_snapshot *snapshot_ref;
+
+struct column {
+    const char *name;
+    int64_t (*value)(snapshot_ref snapshot, uint32_t id);
+};
+
+static int64_t function_name(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_function_at(snapshot, id).name;
+}
+
+static int64_t function_file(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_function_at(snapshot, id).file;
+}
+
+static int64_t function_line(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_function_at(snapshot, id).first_line;
+}
+
+static int64_t node_parent(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_node_at(snapshot, id).parent;
+}
+
+static int64_t node_function(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_frame_at(snapshot, profile_node_at(snapshot, id).frame).function;
+}
+
+static int64_t node_line(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_frame_at(snapshot, profile_node_at(snapshot, id).frame).line;
+}
+
+static int64_t thread_process(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_thread_at(snapshot, id).process;
+}
+
+static int64_t thread_tid(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_thread_at(snapshot, id).tid;
+}
+
+static int64_t thread_name(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_thread_at(snapshot, id).name;
+}
+
+static int64_t thread_main(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_thread_at(snapshot, id).is_main;
+}
+
+static int64_t process_pid(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_process_at(snapshot, id).pid;
+}
+
+static int64_t process_name(snapshot_ref snapshot, uint32_t id)
+{
+    return profile_process_at(snapshot, id).name;
+}
+
+/* Each ends at the column without a name. */
+static const struct column function_columns[] = { { "name", function_name },
+                                                  { "file", function_file },
+                                                  { "line", function_line },
+                                                  { NULL, NULL } };
+static const struct column node_columns[] = { { "parent", node_parent },
+                                              { "function", node_function },
+                                              { "line", node_line },
+                                              { NULL, NULL } };
+static const struct column thread_columns[] = { { "process", thread_process },
+                                                { "tid", thread_tid },
+                                                { "name", thread_name },
+                                                { "main", thread_main },
+                                                { NULL, NULL } };
+static const struct column process_columns[] = { { "pid", process_pid },
+                                                 { "name", process_name },
+                                                 { NULL, NULL } };
+
+static void begin_table(struct json *json, const char *name, uint32_t first)
+{
+    json_key(json, name);
+    json_object(json);
+    json_key(json, "first");
+    json_uint(json, first);
+}
+
+/* Rows first to end. */
+static void write_table(struct json *json, snapshot_ref snapshot, const char *name,
+                        const struct column *columns, uint32_t first, uint32_t end)
+{
+    begin_table(json, name, first);
+    for (const struct column *column = columns; column->name; column++) {
+        json_key(json, column->name);
+        json_array(json);
+        for (uint32_t id = first; id < end; id++)
+            json_int(json, column->value(snapshot, id));
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void write_strings(struct json *json, snapshot_ref snapshot, uint32_t first,
+                          uint32_t end)
+{
+    begin_table(json, "strings", first);
+    json_key(json, "values");
+    json_array(json);
+    for (uint32_t id = first; id < end; id++) {
+        const struct strtab_string string = profile_string(snapshot, id);
+        json_string(json, string.text, string.length);
+    }
+    json_end(json);
+    json_end(json);
+}
+
+void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
+                uint32_t since)
+{
+    const struct profile_sizes from = profile_snapshot_sizes_at(snapshot, since);
+    const struct profile_sizes to = snapshot->sizes;
+    json_object(json);
+    json_key(json, "epoch");
+    json_text(json, epoch);
+    json_key(json, "generation");
+    json_uint(json, snapshot->generation);
+    json_key(json, "since");
+    json_uint(json, since);
+    write_strings(json, snapshot, from.strings, to.strings);
+    write_table(json, snapshot, "functions", function_columns, from.functions, to.functions);
+    write_table(json, snapshot, "nodes", node_columns, from.nodes, to.nodes);
+    write_table(json, snapshot, "threads", thread_columns, from.threads, to.threads);
+    write_table(json, snapshot, "processes", process_columns, from.processes, to.processes);
+    json_end(json);
+}

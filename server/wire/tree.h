@@ -1,0 +1,21 @@
+/*
+ * tree - the TREE document of the wire contract: the append-only tables as columns.
+ *
+ * A stored frame is a function and a line; on the wire a node carries both itself.
+ *
+ * Cost: proportional to the rows added since.
+ * Depends on: profile, json.
+ */
+#ifndef SERVER_WIRE_TREE_H
+#define SERVER_WIRE_TREE_H
+
+#include <stdint.h>
+
+struct json;
+struct profile_snapshot;
+
+/* since: a generation of this snapshot; rows it already had are left out. */
+void tree_write(struct json *json, const struct profile_snapshot *snapshot, const char *epoch,
+                uint32_t since);
+
+#endif /* SERVER_WIRE_TREE_H */
