@@ -1,0 +1,318 @@
+#include "sampler/cpython/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNIT_BYTES = 2, NAME_PRINT_BYTES = 16 };
+
+void code_table_init(struct code_table *table, struct memory *memory,
+                     const struct layout *layout, struct strtab *strings)
+{
+    memset(table, 0, sizeof *table);
+    table->memory = memory;
+    table->layout = layout;
+    table->strings = strings;
+    table->epoch = 2; /* 0 marks the forgotten, 1 what is older than any epoch */
+    pool_init(&table->codes, sizeof(struct code), CODE_MAX);
+    idmap_init(&table->by_addr);
+}
+
+void code_table_deinit(struct code_table *table)
+{
+    for (uint32_t id = 0; id < table->codes.count; id++) {
+        free(code_at(table, id)->table);
+        free(code_at(table, id)->places);
+    }
+    pool_deinit(&table->codes);
+    idmap_deinit(&table->by_addr);
+    object_bytes_deinit(&table->scratch);
+}
+
+static uint32_t hash_of(remote_addr addr)
+{
+    return idmap_mix(addr, 0);
+}
+
+/* The slot of the code object at addr; its id is CODE_NONE if there is none. */
+static struct idmap_slot *find_slot(const struct code_table *table, remote_addr addr)
+{
+    const uint32_t hash = hash_of(addr);
+    uint32_t id;
+    for (uint32_t slot = idmap_first(&table->by_addr, hash);
+         (id = idmap_id(&table->by_addr, slot)) != IDMAP_NONE;
+         slot = idmap_next(&table->by_addr, slot))
+        if (idmap_hash(&table->by_addr, slot) == hash && code_at(table, id)->addr == addr)
+            return &table->by_addr.slots[slot];
+    return NULL;
+}
+
+code_id code_find(const struct code_table *table, remote_addr addr)
+{
+    const struct idmap_slot *const slot = find_slot(table, addr);
+    if (!slot)
+        return CODE_NONE;
+    const struct code *const code = code_at(table, slot->id);
+    return code->checked_epoch ? slot->id : CODE_NONE;
+}
+
+static bool has_name_print(const struct layout *layout)
+{
+    return LAYOUT_MINOR(layout->version) == 11;
+}
+
+static size_t print_bytes(const struct layout *layout)
+{
+    return layout->code_linetable + sizeof(uint64_t) - layout->code_firstlineno;
+}
+
+static bool is_code(struct code_table *table, remote_addr type)
+{
+    if (table->code_type)
+        return type == table->code_type;
+    if (!object_type_is(table->memory, table->layout, type, "code"))
+        return false;
+    table->code_type = type;
+    return true;
+}
+
+static enum err_code intern_str(struct code_table *table, remote_addr addr, str_id *out)
+{
+    const enum err_code rc =
+        object_read_str(table->memory, table->layout, addr, &table->scratch);
+    if (rc)
+        return rc;
+    return strtab_intern(table->strings, (const char *)table->scratch.bytes,
+                         table->scratch.count, out, NULL);
+}
+
+/* A location table over the limit leaves the lines unknown; anything else fails. */
+static enum err_code read_table(struct code_table *table, remote_addr addr, struct code *code)
+{
+    const enum err_code rc =
+        object_read_bytes(table->memory, table->layout, addr, &table->scratch);
+    if (rc == ERR_LIMIT)
+        return ERR_OK;
+    if (rc)
+        return rc;
+    code->table = malloc(table->scratch.count + 1);
+    if (!code->table)
+        return ERR_NOMEM;
+    memcpy(code->table, table->scratch.bytes, table->scratch.count);
+    code->table_bytes = (uint32_t)table->scratch.count;
+    return ERR_OK;
+}
+
+static enum err_code read_prints(struct code_table *table, const unsigned char *copy,
+                                 struct code *code)
+{
+    const struct layout *const layout = table->layout;
+    const size_t bytes = print_bytes(layout);
+    if (bytes + NAME_PRINT_BYTES > sizeof code->print)
+        return ERR_UNSUPPORTED;
+    memcpy(code->print, copy + layout->code_firstlineno, bytes);
+    if (!has_name_print(layout))
+        return ERR_OK;
+    return memory_read(table->memory, code->qualname + layout->unicode_length,
+                       code->print + bytes, NAME_PRINT_BYTES);
+}
+
+/* 3.11 does not keep the size; it is the fixed part, the locals and the value stack. */
+static uint32_t frame_words(const struct layout *layout, const unsigned char *copy)
+{
+    if (layout->code_framesize)
+        return field_u32(copy, layout->code_framesize);
+    const uint32_t fixed = (layout->frame_bytes - 1) / (uint32_t)sizeof(uint64_t);
+    return fixed + field_u32(copy, layout->code_nlocalsplus) +
+           field_u32(copy, layout->code_stacksize);
+}
+
+static enum err_code read_code(struct code_table *table, remote_addr addr, struct code *code)
+{
+    const struct layout *const layout = table->layout;
+    unsigned char copy[LAYOUT_MAX_CODE_BYTES];
+    enum err_code rc = memory_read(table->memory, addr, copy, layout->code_bytes);
+    if (rc)
+        return rc;
+    const uint64_t units = field_u64(copy, layout->bytes_length);
+    if (!is_code(table, field_u64(copy, layout->object_type)) || units > CODE_MAX_UNITS)
+        return ERR_CORRUPT;
+    memset(code, 0, sizeof *code);
+    code->addr = addr;
+    code->instructions = addr + layout->code_instructions;
+    code->qualname = field_u64(copy, layout->code_qualname);
+    code->units = (uint32_t)units;
+    code->first_line = (int32_t)field_u32(copy, layout->code_firstlineno);
+    code->frame_words = frame_words(layout, copy);
+    if (layout->code_firsttraceable)
+        code->first_traceable = field_u32(copy, layout->code_firsttraceable);
+    rc = read_prints(table, copy, code);
+    if (!rc)
+        rc = intern_str(table, code->qualname, &code->name);
+    if (!rc)
+        rc = intern_str(table, field_u64(copy, layout->code_filename), &code->file);
+    if (!rc)
+        rc = read_table(table, field_u64(copy, layout->code_linetable), code);
+    return rc;
+}
+
+enum err_code code_load(struct code_table *table, remote_addr addr, code_id *id_out)
+{
+    struct code code;
+    uint32_t id;
+    memset(&code, 0, sizeof code);
+    enum err_code rc = read_code(table, addr, &code);
+    if (!rc)
+        rc = pool_push(&table->codes, &code, &id, NULL);
+    if (rc) {
+        free(code.table);
+        return rc;
+    }
+    table->counters.misses++;
+    /* Read in several calls, so it is not known to be one object until it has been checked. */
+    code_at(table, id)->checked_epoch = table->epoch - 1;
+    struct idmap_slot *const slot = find_slot(table, addr);
+    if (slot)
+        slot->id = id;
+    else
+        rc = idmap_add(&table->by_addr, hash_of(addr), id, NULL);
+    if (!rc)
+        *id_out = id;
+    return rc;
+}
+
+void code_begin_epoch(struct code_table *table)
+{
+    table->epoch++;
+}
+
+static void forget(struct code_table *table, struct code *code)
+{
+    table->counters.stale++;
+    code->checked_epoch = 0;
+}
+
+struct check {
+    code_id id;
+    unsigned char now[CODE_PRINT_BYTES];
+};
+
+/* Compares the prints of up to CHECK_BATCH code objects read in one call. */
+enum { CHECK_BATCH = 128 };
+
+static bool check_batch(struct code_table *table, struct check *checks, size_t count)
+{
+    const struct layout *const layout = table->layout;
+    const size_t bytes = print_bytes(layout);
+    const size_t name_bytes = has_name_print(layout) ? NAME_PRINT_BYTES : 0;
+    struct memory_span spans[CHECK_BATCH * 2] = { { 0 } };
+    size_t span_count = 0, arrived;
+    bool fresh = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct code *const code = code_at(table, checks[i].id);
+        spans[span_count++] =
+            (struct memory_span){ code->addr + layout->code_firstlineno, checks[i].now, bytes };
+        if (name_bytes)
+            spans[span_count++] = (struct memory_span){ code->qualname + layout->unicode_length,
+                                                        checks[i].now + bytes, name_bytes };
+    }
+    if (memory_readv(table->memory, spans, span_count, &arrived))
+        fresh = false;
+    for (size_t i = 0; i < count; i++) {
+        struct code *const code = code_at(table, checks[i].id);
+        const bool complete = arrived >= (i + 1) * (bytes + name_bytes);
+        if (complete && memcmp(code->print, checks[i].now, bytes + name_bytes) == 0) {
+            code->checked_epoch = table->epoch;
+            continue;
+        }
+        forget(table, code);
+        fresh = false;
+    }
+    return fresh;
+}
+
+bool code_check(struct code_table *table, const code_id *ids, size_t count)
+{
+    struct check checks[CHECK_BATCH];
+    size_t waiting = 0;
+    bool fresh = true;
+    for (size_t i = 0; i < count; i++) {
+        struct code *const code = code_at(table, ids[i]);
+        if (code->checked_epoch == table->epoch) {
+            table->counters.hits++;
+            continue;
+        }
+        /* Taken as checked for now, so that it waits once however often it is in the stack. */
+        code->checked_epoch = table->epoch;
+        checks[waiting++].id = ids[i];
+        if (waiting == CHECK_BATCH) {
+            fresh &= check_batch(table, checks, waiting);
+            waiting = 0;
+        }
+    }
+    if (waiting)
+        fresh &= check_batch(table, checks, waiting);
+    return fresh;
+}
+
+bool code_holds(const struct code *code, remote_addr instr)
+{
+    return instr + UNIT_BYTES >= code->instructions &&
+           instr < code->instructions + (uint64_t)code->units * UNIT_BYTES;
+}
+
+static uint32_t search_place(const struct code *code, uint32_t unit)
+{
+    uint32_t low = 0, high = code->place_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (code->places[middle].unit < unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct location locate(const struct code *code, uint32_t unit)
+{
+    struct location location = { 0, 0, -1, -1 };
+    if (unit == UINT32_MAX)
+        location.line = location.end_line = code->first_line;
+    else if (code->table)
+        (void)location_find(code->table, code->table_bytes, code->first_line, unit, &location);
+    return location;
+}
+
+static enum err_code insert_place(struct code *code, uint32_t at, uint32_t unit)
+{
+    if (code->place_count == code->place_room) {
+        const uint32_t room = code->place_room ? code->place_room * 2 : 4;
+        struct code_place *const more = realloc(code->places, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        code->places = more;
+        code->place_room = room;
+    }
+    memmove(code->places + at + 1, code->places + at,
+            (code->place_count - at) * sizeof *code->places);
+    code->places[at] = (struct code_place){ .unit = unit, .location = locate(code, unit) };
+    code->place_count++;
+    return ERR_OK;
+}
+
+struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr)
+{
+    struct code *const code = code_at(table, id);
+    uint32_t unit = UINT32_MAX;
+    if (instr >= code->instructions && code_holds(code, instr))
+        unit = (uint32_t)((instr - code->instructions) / UNIT_BYTES);
+    uint32_t at = code->last_place;
+    if (at < code->place_count && code->places[at].unit == unit)
+        return &code->places[at];
+    at = search_place(code, unit);
+    if ((at == code->place_count || code->places[at].unit != unit) &&
+        insert_place(code, at, unit))
+        return NULL;
+    code->last_place = at;
+    return &code->places[at];
+}

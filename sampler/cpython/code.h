@@ -1,0 +1,112 @@
+/*
+ * code - code objects of the target, read once and checked before every use.
+ *
+ * A code object is found by its address.  Addresses are re-used: before a stack is believed, the
+ * identifying bytes of each code object in it (first line to location table, which include the
+ * version number that 3.12 and later give every code object, and for 3.11 the hash of its name)
+ * are compared with what they were when it was read.  From 3.14 on the interpreter counts the
+ * code objects it frees, and nothing needs comparing while that count stands still.
+ *
+ * Places are the distinct instructions seen in a code object, with their source location; the
+ * location table is kept as it is and searched at the first sight of an instruction.
+ *
+ * Ownership: the table owns everything; strings are interned into the strtab it was given.
+ * Threads: none.
+ * Limits: CODE_MAX code objects, CODE_MAX_UNITS instructions each.
+ * Depends on: base, memory, layout, object, location.
+ */
+#ifndef SAMPLER_CPYTHON_CODE_H
+#define SAMPLER_CPYTHON_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/base/pool.h"
+#include "sampler/base/strtab.h"
+#include "sampler/cpython/layout.h"
+#include "sampler/cpython/location.h"
+#include "sampler/cpython/object.h"
+#include "sampler/target/memory.h"
+
+typedef uint32_t code_id;
+
+#define CODE_NONE UINT32_MAX
+
+enum { CODE_MAX = 1 << 22, CODE_MAX_UNITS = 1 << 28, CODE_PRINT_BYTES = 128 };
+
+struct code_place {
+    uint32_t unit; /* code units from the start of the instructions */
+    uint32_t tag;  /* for the caller; 0 at first */
+    struct location location;
+};
+
+struct code {
+    remote_addr addr;
+    remote_addr instructions;
+    remote_addr qualname;
+    uint32_t units;
+    uint32_t frame_words;     /* size of its frames */
+    uint32_t first_traceable; /* unit; a frame before it is still being set up */
+    str_id name, file;
+    int32_t first_line;
+    uint32_t tag; /* for the caller; 0 at first */
+    uint64_t checked_epoch;
+    unsigned char *table; /* location table */
+    uint32_t table_bytes;
+    uint32_t place_count, place_room, last_place;
+    struct code_place *places; /* sorted by unit */
+    unsigned char print[CODE_PRINT_BYTES];
+};
+
+struct code_counters {
+    uint64_t hits, misses, stale;
+};
+
+struct code_table {
+    struct memory *memory;
+    const struct layout *layout;
+    struct strtab *strings;
+    struct pool codes; /* of struct code */
+    struct idmap by_addr;
+    remote_addr code_type; /* address of the type named "code", 0: not seen yet */
+    uint64_t epoch;        /* what was checked in this epoch needs no checking */
+    struct object_bytes scratch;
+    struct code_counters counters;
+};
+
+void code_table_init(struct code_table *table, struct memory *memory,
+                     const struct layout *layout, struct strtab *strings);
+void code_table_deinit(struct code_table *table);
+
+/* The code object last read at addr, CODE_NONE: none.  Says nothing about what is there now. */
+code_id code_find(const struct code_table *table, remote_addr addr);
+
+/* Reads the code object at addr, also if one is known there, and makes it the one found.
+ * ERR_CORRUPT: there is no code object. */
+MUST_CHECK enum err_code code_load(struct code_table *table, remote_addr addr, code_id *id_out);
+
+/* Are these code objects still what they were read as?  Those that are not are forgotten (found
+ * no more) and the answer is false.  One or two system calls for any number up to
+ * MEMORY_MAX_SPANS / 2; none in an epoch in which all were checked. */
+bool code_check(struct code_table *table, const code_id *ids, size_t count);
+
+/* Begins an epoch: everything must be checked again. */
+void code_begin_epoch(struct code_table *table);
+
+static inline struct code *code_at(const struct code_table *table, code_id id)
+{
+    return pool_at(&table->codes, id);
+}
+
+/* The place of the instruction at a remote address; an address outside of the code object gives
+ * the place of its first line.  Good until the next call for this code object; NULL: no memory. */
+struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr);
+
+/* Can `instr` be an instruction of this code object?  One unit before the start is a frame that
+ * has not begun (3.11 and 3.12). */
+bool code_holds(const struct code *code, remote_addr instr);
+
+#endif /* SAMPLER_CPYTHON_CODE_H */

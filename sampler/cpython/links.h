@@ -1,0 +1,37 @@
+/*
+ * links - the calls (caller's code, callee's code) that were seen for certain.
+ *
+ * A set that only grows.  A stack put together from two readings is believed where its links are
+ * in here.
+ *
+ * Limits: LINKS_MAX; then nothing is added and doubtful links stay doubtful.
+ * Depends on: err, idmap, code.
+ */
+#ifndef SAMPLER_CPYTHON_LINKS_H
+#define SAMPLER_CPYTHON_LINKS_H
+
+#include <stdbool.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/base/pool.h"
+#include "sampler/cpython/code.h"
+
+enum { LINKS_MAX = 1 << 22 };
+
+struct link {
+    code_id caller, callee; /* caller CODE_NONE: the bottom of the stack */
+};
+
+struct links {
+    struct pool items; /* of struct link */
+    struct idmap index;
+};
+
+void links_init(struct links *links);
+void links_deinit(struct links *links);
+/* Declines silently when full. */
+void links_add(struct links *links, code_id caller, code_id callee);
+bool links_has(const struct links *links, code_id caller, code_id callee);
+
+#endif /* SAMPLER_CPYTHON_LINKS_H */

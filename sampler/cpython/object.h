@@ -1,0 +1,53 @@
+/*
+ * object - text and bytes objects of the target, copied out with every length bounded.
+ *
+ * Ownership: struct object_bytes is the caller's storage and grows as needed; object_bytes_deinit
+ * accepts a zeroed one.
+ * Limits: OBJECT_MAX_CHARACTERS of a str (more are cut off), OBJECT_MAX_BYTES of a bytes object.
+ * Depends on: err, memory, layout.
+ */
+#ifndef SAMPLER_CPYTHON_OBJECT_H
+#define SAMPLER_CPYTHON_OBJECT_H
+
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/layout.h"
+#include "sampler/target/memory.h"
+
+enum { OBJECT_MAX_CHARACTERS = 1 << 17, OBJECT_MAX_BYTES = 16 << 20 };
+
+struct object_bytes {
+    unsigned char *bytes;
+    size_t count, room;
+};
+
+void object_bytes_deinit(struct object_bytes *bytes);
+
+/* A str as UTF-8 (lone surrogates become U+FFFD).  ERR_CORRUPT: it is not a str. */
+MUST_CHECK enum err_code object_read_str(struct memory *memory, const struct layout *layout,
+                                         remote_addr addr, struct object_bytes *out);
+/* A bytes object.  ERR_LIMIT: longer than OBJECT_MAX_BYTES. */
+MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
+                                           remote_addr addr, struct object_bytes *out);
+
+/* Does the object's type carry this name?  Reads the type, then its tp_name. */
+bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,
+                    const char *name);
+
+/* Fields of a local copy of a structure. */
+static inline uint64_t field_u64(const void *copy, uint32_t offset)
+{
+    uint64_t value;
+    __builtin_memcpy(&value, (const unsigned char *)copy + offset, sizeof value);
+    return value;
+}
+
+static inline uint32_t field_u32(const void *copy, uint32_t offset)
+{
+    uint32_t value;
+    __builtin_memcpy(&value, (const unsigned char *)copy + offset, sizeof value);
+    return value;
+}
+
+#endif /* SAMPLER_CPYTHON_OBJECT_H */

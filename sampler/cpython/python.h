@@ -1,0 +1,47 @@
+/*
+ * python - the Python interpreter inside a process: its threads and their stacks.
+ *
+ * python_tick keeps the list of threads and reads the stack of each that is wanted.  A thread
+ * that cannot be read spoils only itself.
+ *
+ * Ownership: python_attach makes, python_detach frees; strings are interned into the strtab that
+ * was given and that must outlive it.  The process stays the caller's.
+ * Threads: none.
+ * Depends on: base, process, runtime, threads, code.
+ */
+#ifndef SAMPLER_CPYTHON_PYTHON_H
+#define SAMPLER_CPYTHON_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/strtab.h"
+#include "sampler/cpython/code.h"
+#include "sampler/cpython/threads.h"
+#include "sampler/target/process.h"
+
+struct python;
+
+MUST_CHECK enum err_code python_attach(struct process *process, struct strtab *strings,
+                                       struct python **out, struct err *err);
+void python_detach(struct python *python);
+
+/* Called for each thread looked at.  failure ERR_OK: thread->stack is its stack. */
+typedef enum err_code (*python_seen)(void *context, struct thread *thread,
+                                     enum err_code failure);
+
+/* Looks at the main thread of the main interpreter, or at all threads of all interpreters.
+ * Returns the first error of `seen`, or one that concerns the process as a whole: ask
+ * process_fate what became of it. */
+MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
+                                     void *context);
+
+struct code_table *python_codes(struct python *python);
+const char *python_version(const struct python *python);
+bool python_is_validated(const struct python *python);
+/* An address that is mapped as long as the program runs: _PyRuntime. */
+remote_addr python_anchor(const struct python *python);
+
+#endif /* SAMPLER_CPYTHON_PYTHON_H */

@@ -1,0 +1,250 @@
+#define _GNU_SOURCE
+#include "sampler/cpython/runtime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "sampler/base/scoped.h"
+#include "sampler/cpython/object.h"
+#include "sampler/target/elf.h"
+#include "sampler/target/maps.h"
+
+enum { SCAN_BLOCK_BYTES = 1 << 20, COOKIE_ALIGNMENT = 8 };
+static const uint64_t SCAN_MAX_BYTES = 4ull << 30;
+
+struct search {
+    struct process *process;
+    struct maps maps;
+    struct runtime *out;
+    enum err_code refusal; /* the most telling reason so far why a place was not accepted */
+    struct err *err;
+};
+
+enum err_code runtime_confirm(struct memory *memory, const struct runtime *runtime)
+{
+    const struct layout *const layout = &runtime->layout;
+    uint64_t interp, tstate, back;
+    enum err_code rc =
+        memory_read_u64(memory, runtime->addr + layout->runtime_interpreters_head, &interp);
+    if (!rc && interp == 0)
+        rc = ERR_NOT_PYTHON;
+    if (!rc)
+        rc = memory_read_u64(memory, interp + layout->interp_threads_head, &tstate);
+    if (!rc && tstate == 0)
+        rc = ERR_NOT_PYTHON;
+    if (!rc)
+        rc = memory_read_u64(memory, tstate + layout->tstate_interp, &back);
+    if (!rc && back != interp)
+        rc = ERR_NOT_PYTHON;
+    return rc;
+}
+
+/* Keeps what tells the user most: a version we cannot read says more than "not Python". */
+static void refuse(struct search *search, enum err_code code, const struct err *why)
+{
+    if (search->refusal == ERR_UNSUPPORTED || search->refusal == ERR_PERM)
+        return;
+    search->refusal = code;
+    if (search->err)
+        *search->err = *why;
+}
+
+static bool try_place(struct search *search, remote_addr addr, uint32_t version)
+{
+    unsigned char bytes[LAYOUT_DEBUG_OFFSETS_BYTES];
+    struct memory *const memory = &search->process->memory.memory;
+    struct runtime runtime = { .addr = addr };
+    struct err why = { .code = ERR_OK };
+    enum err_code rc = memory_read(memory, addr, bytes, sizeof bytes);
+    if (rc)
+        err_set(&why, rc, "its _PyRuntime at %#" PRIx64 " cannot be read: %s", addr,
+                err_text(rc));
+    else
+        rc = layout_of_debug_offsets(bytes, sizeof bytes, &runtime.layout, &why);
+    if (rc == ERR_NOT_FOUND && version)
+        rc = layout_of_version(version, &runtime.layout, &why);
+    if (!rc) {
+        rc = runtime_confirm(memory, &runtime);
+        if (rc)
+            err_set(&why, rc, "its Python interpreter has not started or is ending");
+    }
+    if (rc) {
+        refuse(search, rc == ERR_NOT_FOUND ? ERR_NOT_PYTHON : rc, &why);
+        return false;
+    }
+    *search->out = runtime;
+    return true;
+}
+
+static bool is_file_of(int fd, const struct mapping *mapping)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == mapping->inode;
+}
+
+/* The mapped file, as the process sees it: the mapping itself, then its path under the
+ * process's root, then its executable.  -1: none of them is that file. */
+static int open_mapped_file(int pid, const struct mapping *mapping)
+{
+    char path[PATH_MAX];
+    const struct mapping *const m = mapping;
+    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
+             m->end);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 &&
+        snprintf(path, sizeof path, "/proc/%d/root%s", pid, m->path) < (int)sizeof path)
+        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && is_file_of(fd, mapping))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && is_file_of(fd, mapping))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* The number behind the symbol Py_Version (3.11 and later), 0: there is none. */
+static uint32_t read_version(struct search *search, struct elf *elf, uint64_t bias)
+{
+    struct elf_place place;
+    uint64_t version;
+    if (!elf_find_symbol(elf, "Py_Version", &place) ||
+        memory_read_u64(&search->process->memory.memory, bias + place.vaddr, &version) ||
+        version > UINT32_MAX)
+        return 0;
+    return (uint32_t)version;
+}
+
+static bool search_file(struct search *search, const struct mapping *mapping)
+{
+    struct elf *elf;
+    struct elf_place place;
+    uint64_t bias;
+    SCOPED_FD int fd = open_mapped_file(search->process->pid, mapping);
+    if (fd < 0 || elf_open(fd, &elf, NULL))
+        return false;
+    bool found = false;
+    if (elf_load_bias(elf, mapping->start, mapping->offset, &bias)) {
+        if (elf_find_section(elf, ".PyRuntime", &place) ||
+            elf_find_symbol(elf, "_PyRuntime", &place))
+            found = try_place(search, bias + place.vaddr, read_version(search, elf, bias));
+    }
+    elf_close(elf);
+    return found;
+}
+
+/* Files first seen at their first mapping; libraries are mapped in several pieces. */
+static bool seen_before(const struct maps *maps, size_t index)
+{
+    const struct mapping *const m = &maps->items[index];
+    for (size_t i = index; i-- > 0;) {
+        const struct mapping *const n = &maps->items[i];
+        if (n->inode == m->inode && n->device_major == m->device_major &&
+            n->device_minor == m->device_minor)
+            return true;
+    }
+    return false;
+}
+
+static bool search_files(struct search *search)
+{
+    for (size_t i = 0; i < search->maps.count; i++) {
+        const struct mapping *const m = &search->maps.items[i];
+        if (m->inode && !seen_before(&search->maps, i) && search_file(search, m))
+            return true;
+    }
+    return false;
+}
+
+static bool scan_block(struct search *search, remote_addr addr, unsigned char *block,
+                       size_t bytes)
+{
+    static const char cookie[] = "xdebugpy";
+    size_t arrived;
+    const struct memory_span span = { addr, block, bytes };
+    (void)!memory_readv(&search->process->memory.memory, &span, 1, &arrived);
+    for (size_t at = 0; at + sizeof cookie - 1 <= arrived; at += COOKIE_ALIGNMENT)
+        if (memcmp(block + at, cookie, sizeof cookie - 1) == 0 &&
+            try_place(search, addr + at, 0))
+            return true;
+    return false;
+}
+
+/* The last resort, for files we may not open and for stripped static ones. */
+static bool scan_memory(struct search *search)
+{
+    SCOPED_FREE unsigned char *block = malloc(SCAN_BLOCK_BYTES);
+    uint64_t scanned = 0;
+    for (size_t i = 0; block && i < search->maps.count; i++) {
+        const struct mapping *const m = &search->maps.items[i];
+        if (!m->writable || !m->readable)
+            continue;
+        for (remote_addr at = m->start; at < m->end; at += SCAN_BLOCK_BYTES) {
+            const uint64_t left = m->end - at;
+            const size_t bytes = left < SCAN_BLOCK_BYTES ? (size_t)left : SCAN_BLOCK_BYTES;
+            scanned += bytes;
+            if (scanned > SCAN_MAX_BYTES)
+                return false;
+            if (scan_block(search, at, block, bytes))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* One byte of the program itself: may we read it at all? */
+static enum err_code probe(struct search *search)
+{
+    unsigned char byte;
+    for (size_t i = 0; i < search->maps.count; i++) {
+        const struct mapping *const m = &search->maps.items[i];
+        if (!m->readable || !m->inode)
+            continue;
+        return memory_read(&search->process->memory.memory, m->start, &byte, 1);
+    }
+    return ERR_OK;
+}
+
+static enum err_code find(struct search *search)
+{
+    const int pid = search->process->pid;
+    struct err *const err = search->err;
+    enum err_code rc = maps_read(&search->maps, pid, err);
+    if (rc == ERR_PERM)
+        return process_explain_denied(search->process, err);
+    if (rc)
+        return rc;
+    if (search->maps.count == 0)
+        return err_set(err, ERR_NOT_PYTHON,
+                       "process %d is not a Python process (it has no memory of its own: a "
+                       "kernel thread, or it is just ending)",
+                       pid);
+    rc = probe(search);
+    if (rc == ERR_PERM)
+        return process_explain_denied(search->process, err);
+    if (search_files(search) || scan_memory(search))
+        return ERR_OK;
+    if (search->refusal)
+        return err_wrap(err, search->refusal, "process %d", pid);
+    return err_set(err, ERR_NOT_PYTHON, "process %d (%s) is not a Python process", pid,
+                   search->process->executable);
+}
+
+enum err_code runtime_find(struct process *process, struct runtime *out, struct err *err)
+{
+    struct search search = { .process = process, .out = out, .err = err };
+    const enum err_code rc = find(&search);
+    maps_deinit(&search.maps);
+    return rc;
+}

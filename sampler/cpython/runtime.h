@@ -1,0 +1,32 @@
+/*
+ * runtime - finds the interpreter inside a process.
+ *
+ * Never by file name: every file mapped into the process is looked at for the section .PyRuntime
+ * and the symbol _PyRuntime, opened through the process's own view of the file system, so that
+ * containers, renamed and deleted binaries work; then writable memory is scanned for the cookie
+ * of 3.13 and later.  A place is accepted only when the interpreter and thread found from it
+ * point back at each other.
+ *
+ * Depends on: base, process, maps, elf, layout, object.
+ */
+#ifndef SAMPLER_CPYTHON_RUNTIME_H
+#define SAMPLER_CPYTHON_RUNTIME_H
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/layout.h"
+#include "sampler/target/process.h"
+
+struct runtime {
+    remote_addr addr; /* of _PyRuntime */
+    struct layout layout;
+};
+
+/* ERR_NOT_PYTHON: no interpreter in it (or none that has started yet), ERR_PERM,
+ * ERR_UNSUPPORTED: a version we cannot read, ERR_GONE. */
+MUST_CHECK enum err_code runtime_find(struct process *process, struct runtime *out,
+                                      struct err *err);
+
+/* Does the chain runtime -> interpreter -> thread -> interpreter close? */
+MUST_CHECK enum err_code runtime_confirm(struct memory *memory, const struct runtime *runtime);
+
+#endif /* SAMPLER_CPYTHON_RUNTIME_H */

@@ -1,0 +1,196 @@
+#include "sampler/cpython/stack.h"
+
+#include <string.h>
+
+#include "sampler/cpython/object.h"
+
+enum { MAX_ATTEMPTS = 6, CHECK_BATCH = 256 };
+
+void stack_init(struct stack *stack, struct memory *memory, const struct layout *layout,
+                remote_addr tstate_addr, remote_addr generation_addr)
+{
+    memset(stack, 0, sizeof *stack);
+    copy_init(&stack->copy, memory, layout, tstate_addr, generation_addr);
+}
+
+void stack_deinit(struct stack *stack)
+{
+    copy_deinit(&stack->copy);
+    walk_deinit(&stack->a);
+    walk_deinit(&stack->b);
+}
+
+static bool same_frame(const struct walk_frame *a, const struct walk_frame *b)
+{
+    return a->addr == b->addr && a->code == b->code;
+}
+
+static size_t common_frames(const struct walk *a, const struct walk *b)
+{
+    const size_t most = a->count < b->count ? a->count : b->count;
+    size_t i = 0;
+    while (i < most && same_frame(&a->frames[i], &b->frames[i]))
+        i++;
+    return i;
+}
+
+static code_id caller_code(const struct walk *walk, size_t index)
+{
+    return index ? walk->frames[index - 1].code : CODE_NONE;
+}
+
+/* Frames of `walk` whose links from `from` on have been seen for certain. */
+static size_t confirmed(const struct walk *walk, size_t from, const struct links *links)
+{
+    size_t i = from;
+    while (i < walk->count && links_has(links, caller_code(walk, i), walk->frames[i].code))
+        i++;
+    return i;
+}
+
+static void remember(const struct walk *walk, size_t count, struct links *links)
+{
+    for (size_t i = 0; i < count; i++)
+        links_add(links, caller_code(walk, i), walk->frames[i].code);
+}
+
+/* Chooses between the readings; certain links are remembered. */
+static void reconcile(struct stack *stack, struct links *links)
+{
+    struct walk *const a = &stack->a, *const b = &stack->b;
+    const size_t common = common_frames(a, b);
+    const size_t longest = a->count > b->count ? a->count : b->count;
+    remember(a, common, links);
+    if (common == longest) {
+        stack->certainty = STACK_EXACT;
+        stack->frames = a->frames;
+        stack->count = common;
+        return;
+    }
+    struct walk *const nearer = common * 2 >= longest ? a : b;
+    stack->frames = nearer->frames;
+    stack->count = confirmed(nearer, common, links);
+    stack->certainty = stack->count == nearer->count ? STACK_REPAIRED : STACK_TRUNCATED;
+}
+
+/* What is not readable now is no frame: a stale pointer led there. */
+static enum err_code learn(struct copy *copy, remote_addr addr, bool *learned)
+{
+    unsigned char trial[LAYOUT_MAX_FRAME_BYTES];
+    if (addr == 0 || copy_in_chunks(copy, addr) || copy_loose(copy, COPY_A, addr) ||
+        memory_read(copy->memory, addr, trial, copy->layout->frame_bytes))
+        return ERR_OK;
+    const enum err_code rc = copy_add_loose(copy, addr);
+    *learned = *learned || !rc;
+    return rc == ERR_LIMIT ? ERR_OK : rc;
+}
+
+/* The frame that runs, or the first one on the way from it to the chunks that is not copied. */
+static enum err_code learn_chain(struct copy *copy, remote_addr addr, bool *learned)
+{
+    enum { MAX_LOOSE_IN_A_ROW = 64 };
+    for (int i = 0; i < MAX_LOOSE_IN_A_ROW && addr && !copy_in_chunks(copy, addr); i++) {
+        const unsigned char *const a = copy_loose(copy, COPY_A, addr);
+        const unsigned char *const b = copy_loose(copy, COPY_B, addr);
+        if (!a || !b)
+            return learn(copy, addr, learned);
+        addr = field_u64(a, copy->layout->frame_previous);
+        /* Where they differ, one of them is what lay there before or after. */
+        if (addr != field_u64(b, copy->layout->frame_previous))
+            return ERR_OK;
+    }
+    return ERR_OK;
+}
+
+static enum err_code learn_unknown(struct copy *copy, const struct walk *walk, bool *learned)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < walk->unknown_count && !rc; i++)
+        rc = learn(copy, walk->unknown[i], learned);
+    return rc;
+}
+
+/* Loose frames that are not copied yet: those met on the way, and the one that runs. */
+static enum err_code learn_loose(struct stack *stack, bool *learned)
+{
+    remote_addr current;
+    enum err_code rc = copy_current_frame(&stack->copy, &current);
+    if (!rc)
+        rc = learn_chain(&stack->copy, current, learned);
+    if (!rc)
+        rc = learn_unknown(&stack->copy, &stack->a, learned);
+    if (!rc)
+        rc = learn_unknown(&stack->copy, &stack->b, learned);
+    return rc;
+}
+
+/* What was read before it was checked may have been another code object by then. */
+static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
+{
+    code_id ids[CHECK_BATCH];
+    bool fresh = true;
+    if (!stack->copy.generation_addr || stack->copy.generation != stack->generation)
+        code_begin_epoch(codes);
+    stack->generation = stack->copy.generation;
+    for (size_t at = 0; at < stack->count; at += CHECK_BATCH) {
+        const size_t left = stack->count - at;
+        const size_t n = left < CHECK_BATCH ? left : CHECK_BATCH;
+        for (size_t i = 0; i < n; i++)
+            ids[i] = stack->frames[at + i].code;
+        fresh &= code_check(codes, ids, n);
+    }
+    return fresh;
+}
+
+/* One reading and what follows from it.  *again_out: predictions were wrong or code objects new;
+ * what there is now can be bettered by another attempt. */
+static enum err_code attempt(struct stack *stack, struct code_table *codes, struct links *links,
+                             bool *again_out)
+{
+    bool fits;
+    stack->count = 0;
+    *again_out = true;
+    enum err_code rc = copy_read(&stack->copy);
+    if (!rc)
+        rc = copy_fits(&stack->copy, &fits);
+    if (rc)
+        return rc;
+    if (!fits)
+        return ERR_FAULT;
+    rc = walk_reading(&stack->a, &stack->copy, COPY_A, codes);
+    if (!rc)
+        rc = walk_reading(&stack->b, &stack->copy, COPY_B, codes);
+    if (rc)
+        return rc;
+    *again_out = stack->a.loaded || stack->b.loaded;
+    rc = learn_loose(stack, again_out);
+    if (rc)
+        return rc;
+    reconcile(stack, links);
+    if (!codes_are_fresh(stack, codes)) {
+        *again_out = true;
+        return ERR_CORRUPT;
+    }
+    return ERR_OK;
+}
+
+enum err_code stack_read(struct stack *stack, struct code_table *codes, struct links *links)
+{
+    enum err_code rc = ERR_FAULT;
+    for (int i = 0; i < MAX_ATTEMPTS; i++) {
+        bool again = false;
+        rc = attempt(stack, codes, links, &again);
+        if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
+            return rc;
+        if (!rc && !again) {
+            if (i > 0 && stack->certainty == STACK_EXACT)
+                stack->certainty = STACK_RETRIED;
+            break;
+        }
+        /* The last attempt's stack is used as it is: better repaired than dropped. */
+        if (!rc && i + 1 == MAX_ATTEMPTS && stack->certainty == STACK_EXACT)
+            stack->certainty = STACK_REPAIRED;
+    }
+    copy_drop_idle(&stack->copy);
+    return rc;
+}

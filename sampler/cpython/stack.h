@@ -1,0 +1,50 @@
+/*
+ * stack - the Python stack of one thread at one instant, and how sure that is.
+ *
+ * Two readings A and B lie around the instant at which the thread state was read.  A reading
+ * takes time, base first: the top of A and the base of B are nearest to the instant.  So frames
+ * equal in both are certain; above the first difference the stack is A's if that lies in the
+ * upper half and B's if it lies in the lower one, and each link there is believed only if it has
+ * been seen for certain before; where it has not, the stack is cut and the sample says so.
+ *
+ * Ownership: the caller's storage; stack_deinit accepts a zeroed one.
+ * Threads: none.
+ * Depends on: copy, walk, code, links.
+ */
+#ifndef SAMPLER_CPYTHON_STACK_H
+#define SAMPLER_CPYTHON_STACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/code.h"
+#include "sampler/cpython/copy.h"
+#include "sampler/cpython/links.h"
+#include "sampler/cpython/walk.h"
+
+enum stack_certainty {
+    STACK_EXACT,     /* both readings agree */
+    STACK_REPAIRED,  /* put together from two readings */
+    STACK_RETRIED,   /* exact, after predictions had been wrong */
+    STACK_TRUNCATED, /* cut at a link that could not be confirmed */
+};
+
+struct stack {
+    struct copy copy;
+    struct walk a, b;
+    struct walk_frame *frames; /* outermost first; NULL or a's or b's */
+    size_t count;              /* 0: no Python code runs in this thread */
+    enum stack_certainty certainty;
+    uint64_t generation; /* of the code objects when they were last checked */
+};
+
+void stack_init(struct stack *stack, struct memory *memory, const struct layout *layout,
+                remote_addr tstate_addr, remote_addr generation_addr);
+void stack_deinit(struct stack *stack);
+
+/* ERR_GONE: the thread (or the process) ended.  ERR_FAULT, ERR_CORRUPT: this sample failed. */
+MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes,
+                                    struct links *links);
+
+#endif /* SAMPLER_CPYTHON_STACK_H */

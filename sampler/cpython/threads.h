@@ -1,0 +1,72 @@
+/*
+ * threads - the threads of all interpreters of a process, kept from tick to tick.
+ *
+ * The lists are walked link by link once; after that one call reads all links at once and tells
+ * whether anything changed.
+ *
+ * Ownership: the caller's storage; thread_list_deinit accepts a zeroed one.  A thread stays at
+ * its address until it is no longer listed.
+ * Limits: THREADS_MAX threads, THREADS_MAX_INTERPRETERS interpreters.
+ * Depends on: base, memory, runtime, stack.
+ */
+#ifndef SAMPLER_CPYTHON_THREADS_H
+#define SAMPLER_CPYTHON_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/strtab.h"
+#include "sampler/cpython/runtime.h"
+#include "sampler/cpython/stack.h"
+#include "sampler/target/memory.h"
+
+enum { THREADS_MAX = 1 << 16, THREADS_MAX_INTERPRETERS = 256, THREADS_HEAD_BYTES = 512 };
+
+/* The fields of a thread state that say who it is. */
+struct thread_head {
+    remote_addr addr, next, interp;
+    uint64_t ident;
+    int32_t tid; /* native, as the target sees it; 0: not started yet */
+};
+
+struct thread {
+    struct thread_head head;
+    bool is_main; /* of the main interpreter */
+    bool is_new;  /* not named yet */
+    str_id name;
+    uint32_t tag;    /* for the caller; 0 when the thread or its name is new */
+    uint64_t listed; /* the listing it was last part of */
+    struct stack stack;
+};
+
+struct interpreter {
+    remote_addr addr, next, first_thread;
+    uint64_t id;
+};
+
+struct thread_list {
+    struct memory *memory;
+    const struct runtime *runtime;
+    struct thread **items;
+    size_t count, room;
+    struct interpreter interpreters[THREADS_MAX_INTERPRETERS];
+    size_t interpreter_count;
+    uint64_t listing;
+    size_t head_bytes;
+    unsigned char *heads; /* scratch for checking, room * head_bytes */
+    size_t heads_room;
+};
+
+void thread_list_init(struct thread_list *list, struct memory *memory,
+                      const struct runtime *runtime);
+void thread_list_deinit(struct thread_list *list);
+
+/* Walks all lists link by link; a list that changes meanwhile is walked again. */
+MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
+/* Is the list as it was?  ERR_FAULT: a thread is gone. */
+MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);
+struct thread *thread_list_main(const struct thread_list *list);
+
+#endif /* SAMPLER_CPYTHON_THREADS_H */

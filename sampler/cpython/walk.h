@@ -1,0 +1,55 @@
+/*
+ * walk - from the bytes of one reading to the frames that were live in it.
+ *
+ * Frames are walked from the outermost inwards: in a chunk the next frame begins where the one
+ * before ends.  Whether it is live is told by the bytes next to it, read at the same moment, and
+ * not by the thread's pointer to its current frame, which is another read and another instant:
+ * pointer and frames would have to agree by luck, and short calls would be missed.
+ *
+ * A frame is live when its code is a code object that has begun to run, its link to the frame
+ * before holds (directly or through entry frames), and
+ *   3.14 and later: its executable is set (a popped frame's is cleared);
+ *   3.11 to 3.13: its caller has saved its value stack (stacktop >= 0), or it was entered from C
+ *   and lies below the top of the stack.
+ * A generator's frame is live when it is linked (its link is cleared when it yields).
+ *
+ * Depends on: copy, code.
+ */
+#ifndef SAMPLER_CPYTHON_WALK_H
+#define SAMPLER_CPYTHON_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/code.h"
+#include "sampler/cpython/copy.h"
+
+enum { WALK_MAX_UNKNOWN = 64 };
+
+struct walk_frame {
+    remote_addr addr;
+    remote_addr instr; /* being executed */
+    code_id code;
+    bool entered_from_c;
+};
+
+/* Outermost first. */
+struct walk {
+    struct walk_frame *frames;
+    size_t count, room;
+    bool loaded; /* code objects were read on the way: walk a fresh reading */
+    size_t unknown_count;
+    remote_addr unknown[WALK_MAX_UNKNOWN]; /* loose frames that should be copied too */
+};
+
+void walk_deinit(struct walk *walk);
+
+/* ERR_CORRUPT: what was copied cannot be a stack. */
+MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy,
+                                      enum copy_reading reading, struct code_table *codes);
+
+/* Is it an entry frame (no Python code of its own)? */
+bool walk_is_entry(const struct layout *layout, const unsigned char *frame);
+
+#endif /* SAMPLER_CPYTHON_WALK_H */

@@ -1,0 +1,109 @@
+#include "sampler/target/elf.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gelf.h>
+#include <libelf.h>
+
+struct elf {
+    Elf *handle;
+    size_t string_section;
+};
+
+enum err_code elf_open(int fd, struct elf **out, struct err *err)
+{
+    elf_version(EV_CURRENT);
+    Elf *const handle = elf_begin(fd, ELF_C_READ, NULL);
+    size_t string_section;
+    if (!handle || elf_kind(handle) != ELF_K_ELF || gelf_getclass(handle) != ELFCLASS64 ||
+        elf_getshdrstrndx(handle, &string_section)) {
+        elf_end(handle);
+        return err_set(err, ERR_INVALID, "not a 64-bit ELF file");
+    }
+    struct elf *const elf = malloc(sizeof *elf);
+    if (!elf) {
+        elf_end(handle);
+        return err_set(err, ERR_NOMEM, "no memory for an ELF file");
+    }
+    *elf = (struct elf){ handle, string_section };
+    *out = elf;
+    return ERR_OK;
+}
+
+void elf_close(struct elf *elf)
+{
+    if (!elf)
+        return;
+    elf_end(elf->handle);
+    free(elf);
+}
+
+bool elf_find_section(struct elf *elf, const char *name, struct elf_place *out)
+{
+    for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(s, &header))
+            continue;
+        const char *const text = elf_strptr(elf->handle, elf->string_section, header.sh_name);
+        if (text && strcmp(text, name) == 0) {
+            *out = (struct elf_place){ header.sh_addr, header.sh_size };
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_in_table(struct elf *elf, Elf_Scn *section, const GElf_Shdr *header,
+                          const char *name, struct elf_place *out)
+{
+    Elf_Data *const data = elf_getdata(section, NULL);
+    if (!data || !header->sh_entsize)
+        return false;
+    const size_t count = header->sh_size / header->sh_entsize;
+    for (size_t i = 0; i < count && i < INT32_MAX; i++) {
+        GElf_Sym symbol;
+        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
+            continue;
+        const char *const text = elf_strptr(elf->handle, header->sh_link, symbol.st_name);
+        if (text && strcmp(text, name) == 0) {
+            *out = (struct elf_place){ symbol.st_value, symbol.st_size };
+            return true;
+        }
+    }
+    return false;
+}
+
+bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out)
+{
+    static const GElf_Word types[] = { SHT_DYNSYM, SHT_SYMTAB };
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
+            GElf_Shdr header;
+            if (gelf_getshdr(s, &header) && header.sh_type == types[t] &&
+                find_in_table(elf, s, &header, name, out))
+                return true;
+        }
+    }
+    return false;
+}
+
+bool elf_load_bias(struct elf *elf, uint64_t start, uint64_t file_offset, uint64_t *bias_out)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    size_t count;
+    if (elf_getphdrnum(elf->handle, &count))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr header;
+        if (!gelf_getphdr(elf->handle, (int)i, &header) || header.p_type != PT_LOAD)
+            continue;
+        const uint64_t first = header.p_offset & ~(page - 1);
+        if (file_offset >= first && file_offset < header.p_offset + header.p_filesz) {
+            *bias_out = start - file_offset - (header.p_vaddr - header.p_offset);
+            return true;
+        }
+    }
+    return false;
+}

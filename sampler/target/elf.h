@@ -1,0 +1,35 @@
+/*
+ * elf - where sections and symbols of a file are.  The only place that sees libelf.
+ *
+ * Ownership: elf_open makes, elf_close frees; the descriptor stays the caller's and must
+ * outlive the handle.
+ * Depends on: err.
+ */
+#ifndef SAMPLER_TARGET_ELF_H
+#define SAMPLER_TARGET_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct elf;
+
+struct elf_place {
+    uint64_t vaddr; /* as linked */
+    uint64_t bytes;
+};
+
+/* ERR_INVALID: not an ELF file of this machine's word size. */
+MUST_CHECK enum err_code elf_open(int fd, struct elf **out, struct err *err);
+void elf_close(struct elf *elf);
+
+bool elf_find_section(struct elf *elf, const char *name, struct elf_place *out);
+/* In .dynsym, then .symtab. */
+bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out);
+
+/* What to add to a vaddr of the file when the page at file_offset is mapped at `start`. */
+bool elf_load_bias(struct elf *elf, uint64_t start, uint64_t file_offset, uint64_t *bias_out);
+
+#endif /* SAMPLER_TARGET_ELF_H */
