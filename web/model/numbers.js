@@ -27,7 +27,7 @@ export function formatShare(share) {
   if (percent === 0 || percent === 100) return percent + " %";
   if (percent < 0.01) return "< 0.01 %";
   if (percent > 99.99 && percent < 100) return "> 99.99 %";
-  return percent.toFixed(percent > 99.9 || percent < 0.1 ? 2 : 1) + " %";
+  return percent.toFixed(percent > 99.9 || percent < 0.095 ? 2 : 1) + " %";
 }
 
 export function ratio(part, whole) {
@@ -42,6 +42,7 @@ export function formatRate(hz) {
 
 export function formatDuration(seconds) {
   if (!isKnown(seconds)) return UNKNOWN;
+  if (seconds === 0) return "0 s";
   if (seconds < 0.001) return Math.round(seconds * 1e6) + " µs";
   if (seconds < 1) return (seconds * 1000).toFixed(seconds < 0.01 ? 1 : 0) + " ms";
   if (seconds < 60) return seconds.toFixed(seconds < 10 ? 2 : 1) + " s";

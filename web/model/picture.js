@@ -14,6 +14,8 @@ import { bottomUpTree, resolveKeys, topDownTree, treeKeys, treePath } from "./tr
 // Shares of all samples at which a frame glows one step hotter.
 export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
 
+const HOTTEST_COUNT = 12;
+
 export function heatLevel(share) {
   let level = 0;
   while (level < HEAT_STEPS.length && share >= HEAT_STEPS[level]) level += 1;
@@ -49,7 +51,7 @@ function byLabel(a, b) {
   return Number(a.id) - Number(b.id);
 }
 
-function makeDrawing(recording, version, grouping, totals, tree, inverted, focus, width, matcher) {
+function makeDrawing(recording, version, grouping, totals, tree, focus, width, matcher) {
   if (totals.sum === 0 || width <= 0) return null;
   const { frames } = grouping;
   const searching = matcher.search.active;
@@ -67,7 +69,7 @@ function makeDrawing(recording, version, grouping, totals, tree, inverted, focus
       label: label.label,
       self,
       total: tree.total(id),
-      heat: heatLevel((inverted ? tree.total(id) : self) / totals.sum),
+      heat: heatLevel(self / totals.sum),
       hue: label.hue,
       neutral: label.synthetic,
       mark: searching ? (matched ? "match" : "other") : "",
@@ -105,14 +107,20 @@ function makeMatches(recording, version, grouping, totals, matcher) {
   return { active: true, error: null, samples, share: ratio(samples, totals.sum), functions };
 }
 
-function makeTable(recording, version, grouping, totals, matcher, table) {
+function makeTable(recording, version, grouping, all, matcher, table) {
   const { frames } = grouping;
-  const all = tableRows(grouping, totals);
   const rows = matcher.search.active ? all.filter((row) => matcher.matched[frames.function[row.frame]]) : all;
   const labelOf = (row) => frameLabel(frames, recording.profile, row.frame);
   const sorted = sortedRows(rows, table.sort, table.descending, (row) => labelOf(row).label);
   const shown = sorted.slice(0, table.limit).map((row) => ({ ...row, label: labelOf(row), key: row.frame }));
   return { rows: shown, count: rows.length, functions: all.length };
+}
+
+// The frames with the most samples of their own: {label, self}
+function makeHottest(recording, grouping, all) {
+  const labelOf = (row) => frameLabel(grouping.frames, recording.profile, row.frame);
+  const hottest = sortedRows(all.filter((row) => row.self > 0), "self", true, (row) => labelOf(row).label);
+  return hottest.slice(0, HOTTEST_COUNT).map((row) => ({ label: labelOf(row), self: row.self }));
 }
 
 // What a frame of the tree is, for the details: null when there is no such frame.
@@ -147,7 +155,9 @@ export function createPicture() {
   const matcherOf = memoise((profile, term) => createMatcher(term));
   const matchesOf = memoise(makeMatches);
   const drawingOf = memoise(makeDrawing);
+  const rowsOf = memoise((version, grouping, totals) => tableRows(grouping, totals));
   const tableOf = memoise(makeTable);
+  const hottestOf = memoise(makeHottest);
   const threadsOf = memoise((profile, count) => listThreads(profile));
   const chosenOf = memoise(resolveThreads);
 
@@ -162,7 +172,7 @@ export function createPicture() {
     const matcher = matcherOf(profile, address.search);
     extendMatcher(matcher, profile);
     const threads = threadsOf(profile, profile.threads.length);
-    const drawing = drawingOf(recording, version, grouping, totals, tree, address.inverted, focus.id, state.width, matcher);
+    const drawing = drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, matcher);
     return {
       sum: totals.sum,
       drawing,
@@ -170,7 +180,8 @@ export function createPicture() {
       focusTotal: tree.total(focus.id),
       selected: selected.missing === 0 && selected.id !== 0 ? String(selected.id) : null,
       matches: matchesOf(recording, version, grouping, totals, matcher),
-      table: address.view === "table" ? tableOf(recording, version, grouping, totals, matcher, state.table) : null,
+      table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(version, grouping, totals), matcher, state.table) : null,
+      hottest: () => hottestOf(recording, grouping, rowsOf(version, grouping, totals)),
       threads,
       chosen: chosenOf(threads, address.threads),
       empty: emptyReason(state, totals),

@@ -4,6 +4,7 @@ import { fileText, functionText } from "./frames.js";
 import { functionCount } from "./profile.js";
 
 const SEARCHED_LENGTH_MAX = 10000;
+const EXACT_LENGTH_MAX = 500;
 
 // {active, error, test(text)}; an expression that is not valid matches nothing and says why.
 export function parseSearch(term) {
@@ -26,6 +27,11 @@ export function parseSearch(term) {
 export function searchedText(profile, functionId) {
   const text = functionText(profile, functionId) + " " + fileText(profile, functionId) + ":" + profile.functionLine.values[functionId];
   return text.length > SEARCHED_LENGTH_MAX ? text.slice(0, SEARCHED_LENGTH_MAX) : text;
+}
+
+// An expression that finds the functions of this name, wherever they are, and nothing else.
+export function exactSearch(name) {
+  return "/^" + name.slice(0, EXACT_LENGTH_MAX).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + (name.length > EXACT_LENGTH_MAX ? "/" : " /");
 }
 
 // Remembers per function whether it matches; functions that appear later are tested when they do.

@@ -20,7 +20,7 @@ export function listThreads(profile) {
   }
   const order = new Intl.Collator("en", { numeric: true });
   return Array.from(byPlace.values()).sort(
-    (a, b) => Number(b.main) - Number(a.main) || order.compare(a.name, b.name) || a.tid - b.tid,
+    (a, b) => Number(b.main) - Number(a.main) || order.compare(threadLabel(a), threadLabel(b)) || a.tid - b.tid,
   );
 }
 

@@ -8,7 +8,8 @@ const STEPS_MAX = 6;
 export function createCrumbs(root, dispatch) {
   const list = el("ol", { class: "crumbs", "data-testid": "breadcrumb", "aria-label": "Zoom path" });
   const note = el("span", { class: "crumbs-note", "data-testid": "drawing-note" });
-  root.append(el("div", { class: "crumbs-line" }, list, note));
+  const line = el("div", { class: "crumbs-line" }, list, note);
+  root.append(line);
   let shown = "";
 
   function zoomTo(keys) {
@@ -47,6 +48,7 @@ export function createCrumbs(root, dispatch) {
   return {
     update(state) {
       const { focus } = state.picture;
+      line.hidden = state.address.view !== "flame";
       const path = state.picture.pathTo(focus.id);
       const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.inverted + state.recording.profile.epoch;
       if (signature !== shown) {

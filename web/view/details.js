@@ -2,6 +2,7 @@
 
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { stackText } from "../model/folded.js";
+import { exactSearch } from "../model/search.js";
 import { el, icon, isolated } from "./dom.js";
 import { ICONS } from "./icons.js";
 
@@ -65,8 +66,30 @@ export function createDetails(root, dispatch) {
     dispatch({ type: "copy", text: stackText(inverted ? labels : labels.reverse()), note: "Stack copied" });
   }
 
-  function legend(state) {
-    return el("p", { class: "soft hint-text" }, state.picture.sum > 0 ? "Point at a frame to see what it is; click to zoom into it." : "");
+  function find(label) {
+    dispatch({ type: "address", changes: { search: exactSearch(label.raw) }, how: "push" });
+  }
+
+  function hottestRow(row, sum, most, byLine) {
+    const fill = el("i", {});
+    fill.style.width = (100 * row.self) / most + "%";
+    const name = el("span", { class: "hottest-name" }, isolated(byLine ? row.label.label : row.label.name));
+    return el("li", {}, el("button", { type: "button", class: "hottest", title: row.label.place, on: { click: () => find(row.label) } },
+      name, el("span", { class: "share" }, formatShare(ratio(row.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+  }
+
+  // Nothing chosen: where the program spends its time, and how to go on.
+  function overview(state) {
+    const hottest = state.picture.hottest();
+    if (hottest.length === 0) return [];
+    const byLine = state.address.by === "line";
+    const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self, byLine));
+    return [
+      el("h2", { class: "plain" }, byLine ? "Hottest lines" : "Hottest functions"),
+      el("p", { class: "soft" }, "by samples of their own"),
+      el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
+      el("p", { class: "soft hint-text" }, "Point at a frame to see what it is; click to zoom into it."),
+    ];
   }
 
   function content(state, id) {
@@ -102,7 +125,7 @@ export function createDetails(root, dispatch) {
       if (signature === shown || root.hidden || root.contains(document.activeElement) && shown !== null && shown.startsWith(id + " ") && state.hover === null) return;
       shown = signature;
       const top = root.scrollTop;
-      root.replaceChildren(...(id === null ? [legend(state)] : content(state, id)));
+      root.replaceChildren(...(id === null ? overview(state) : content(state, id)));
       root.scrollTop = top;
     },
   };

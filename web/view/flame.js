@@ -78,6 +78,7 @@ export function createFlame(root, dispatch) {
   }
 
   function zoomTo(frame) {
+    pointer = null;
     const keys = state.picture.keysTo(zoomTarget(frame));
     dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
   }

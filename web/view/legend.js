@@ -20,7 +20,7 @@ export function createLegend(root, dispatch) {
       colour.set(state.address.colour);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;
-      meaning.textContent = heat ? (state.address.inverted ? "Share of samples" : "Own samples") : "One hue per package or file; grey-blue: Python's own library";
+      meaning.textContent = heat ? "Own samples" : "One hue per package or file; grey-blue: Python's own library";
     },
   };
 }

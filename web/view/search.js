@@ -14,7 +14,7 @@ function resultText(matches) {
 export function createSearch(dispatch) {
   const input = el("input", {
     type: "search", placeholder: "Search: text or /regex/", "aria-label": "Search functions and files", autocomplete: "off", spellcheck: "false",
-    "data-testid": "search", "data-hint": "A piece of a name or path, or /regex/  ( / )",
+    "data-testid": "search",
   });
   const share = el("strong", { "data-testid": "matched" });
   const rest = el("span", { class: "rest", "data-testid": "matched-count" });

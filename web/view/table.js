@@ -1,6 +1,7 @@
 // The functions as a real table, for reading and for those who do not see the picture.
 
 import { formatCount, formatShare, ratio, wilsonInterval } from "../model/numbers.js";
+import { exactSearch } from "../model/search.js";
 import { el, isolated, setAttribute, setText } from "./dom.js";
 
 const COLUMNS = [
@@ -16,8 +17,9 @@ function intervalHint(samples, sum) {
 function createCell() {
   const fill = el("i", {});
   const share = el("span", { class: "share" });
-  const samples = el("td", { class: "number" });
-  return { fill, share, samples, element: el("td", { class: "number measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share) };
+  const samples = el("span", { class: "samples" });
+  const parts = el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples);
+  return { fill, share, samples, parts, element: el("td", {}, parts) };
 }
 
 function createTableRow(find) {
@@ -26,7 +28,7 @@ function createTableRow(find) {
   const button = el("button", { type: "button", class: "row-name", "data-hint": "Find in the flame graph" }, name);
   const self = createCell();
   const total = createCell();
-  const element = el("tr", {}, self.element, self.samples, total.element, total.samples, el("th", { scope: "row" }, button, place));
+  const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, button, place));
   const row = { element, name, place, self, total, label: null };
   button.addEventListener("click", () => find(row.label));
   return row;
@@ -37,19 +39,14 @@ function fillCell(cell, samples, sum) {
   cell.fill.style.width = (share || 0) * 100 + "%";
   setText(cell.share, formatShare(share));
   setText(cell.samples, formatCount(samples));
-  setAttribute(cell.element, "data-hint", intervalHint(samples, sum));
-}
-
-// An expression that finds this function and no other text.
-export function exactSearch(text) {
-  return "/^" + text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + " /";
+  setAttribute(cell.parts, "data-hint", intervalHint(samples, sum));
 }
 
 export function createTable(root, dispatch) {
   const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
   const heads = COLUMNS.map((column) => ({
     key: column.key,
-    element: el("th", { scope: "col", colspan: "2", class: "number" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label)),
+    element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label)),
   }));
   const nameHead = { key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, "Function")) };
   const body = el("tbody", {});
