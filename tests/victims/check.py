@@ -33,6 +33,8 @@ ARGUMENTS = {"recursion.py": ["20", "1"], "threads.py": ["4", "1"]}
 UNWATCHED = {"execs.py", "subinterp.py"}
 # Too short to be interrupted: the lock of the interpreter is free before and after each call of it.
 UNSEEN = {"compare"}
+# Long enough to walk a stack before the victim moves on, short enough to interrupt it in all places.
+SWITCH_INTERVAL_S = 3e-4
 QUALIFIED = sys.version_info >= (3, 11)
 FRAME = re.compile(r"(.+):(\*|[0-9,-]+)(\*?)$")
 ANY = object()
@@ -127,15 +129,12 @@ def stack_of(frame, path):
 def watch(path, seen, output, stop):
     me = threading.get_ident()
     while not stop.is_set():
-        if not output.getvalue():
-            time.sleep(0.001)
-            continue
-        for ident, frame in sys._current_frames().items():
-            if ident != me:
-                stack = stack_of(frame, path)
-                if stack:
-                    seen.add(stack)
         time.sleep(0.0001)
+        began = time.monotonic()
+        stacks = [stack_of(frame, path) for ident, frame in sys._current_frames().items() if ident != me]
+        # Later than that the victim may have run in between, and the stacks are of no one moment.
+        if time.monotonic() - began < SWITCH_INTERVAL_S * 0.8 and output.getvalue():
+            seen.update(stack for stack in stacks if stack)
 
 
 def run(path):
@@ -144,8 +143,7 @@ def run(path):
     watcher = threading.Thread(target=watch, args=(path, seen, output, stop))
     name = os.path.basename(path)
     sys.argv = [path] + ARGUMENTS.get(name, ["1"])
-    # Long enough to walk a stack before the victim moves on, short enough to interrupt it in all places.
-    sys.setswitchinterval(3e-4)
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
     watcher.start()
     try:
         with contextlib.redirect_stdout(output):
