@@ -1,0 +1,147 @@
+#include "sampler/fold.h"
+
+#include <string.h>
+
+static enum err_code synthetic(struct fold *fold, const char *name, frame_id *out,
+                               struct err *err)
+{
+    struct strtab *const strings = profile_strings(fold->profile);
+    str_id name_id, file_id;
+    function_id function;
+    enum err_code rc = strtab_intern(strings, name, strlen(name), &name_id, err);
+    if (!rc)
+        rc = strtab_intern(strings, "~", 1, &file_id, err);
+    if (!rc)
+        rc = profile_function(fold->profile, name_id, file_id, 0, &function, err);
+    if (!rc)
+        rc = profile_frame(fold->profile, function, 0, out, err);
+    return rc;
+}
+
+enum err_code fold_init(struct fold *fold, struct profile *profile, struct code_table *codes,
+                        int32_t pid, const char *name, struct err *err)
+{
+    str_id name_id;
+    *fold = (struct fold){ .profile = profile, .codes = codes };
+    enum err_code rc =
+        strtab_intern(profile_strings(profile), name, strlen(name), &name_id, err);
+    if (!rc)
+        rc = profile_process(profile, pid, name_id, &fold->process, err);
+    if (!rc)
+        rc = synthetic(fold, "<idle native thread>", &fold->idle, err);
+    if (!rc)
+        rc = synthetic(fold, "<truncated>", &fold->truncated, err);
+    return rc;
+}
+
+/* Tags hold the id plus one, so that 0 means "not yet". */
+static enum err_code function_of(struct fold *fold, struct code *code, function_id *out)
+{
+    if (!code->tag) {
+        const enum err_code rc = profile_function(fold->profile, code->name, code->file,
+                                                  code->first_line, out, NULL);
+        if (rc)
+            return rc;
+        code->tag = *out + 1;
+    }
+    *out = code->tag - 1;
+    return ERR_OK;
+}
+
+static enum err_code frame_of(struct fold *fold, const struct walk_frame *frame, frame_id *out)
+{
+    struct code_place *const place = code_place(fold->codes, frame->code, frame->instr);
+    function_id function;
+    if (!place)
+        return ERR_NOMEM;
+    if (!place->tag) {
+        enum err_code rc = function_of(fold, code_at(fold->codes, frame->code), &function);
+        if (!rc)
+            rc = profile_frame(fold->profile, function, place->location.line, out, NULL);
+        if (rc)
+            return rc;
+        place->tag = *out + 1;
+    }
+    *out = place->tag - 1;
+    return ERR_OK;
+}
+
+static enum err_code node_of(struct fold *fold, const struct stack *stack, node_id *out)
+{
+    enum err_code rc = ERR_OK;
+    node_id node = 0;
+    for (size_t i = 0; i < stack->count && !rc; i++) {
+        frame_id frame;
+        rc = frame_of(fold, &stack->frames[i], &frame);
+        if (!rc)
+            rc = profile_node(fold->profile, node, frame, &node, NULL);
+    }
+    if (!rc && stack->certainty == STACK_TRUNCATED)
+        rc = profile_node(fold->profile, node, fold->truncated, &node, NULL);
+    else if (!rc && stack->count == 0)
+        rc = profile_node(fold->profile, node, fold->idle, &node, NULL);
+    if (!rc)
+        *out = node;
+    return rc;
+}
+
+static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_id *out)
+{
+    if (!thread->tag) {
+        const struct profile_thread row = {
+            .process = fold->process,
+            .tid = thread->head.tid,
+            .ident = thread->head.ident,
+            .name = thread->name,
+            .is_main = thread->is_main,
+        };
+        const enum err_code rc = profile_thread(fold->profile, &row, out, NULL);
+        if (rc)
+            return rc;
+        thread->tag = *out + 1;
+    }
+    *out = thread->tag - 1;
+    return ERR_OK;
+}
+
+static void count_certainty(struct quality *quality, enum stack_certainty certainty)
+{
+    quality->samples++;
+    switch (certainty) {
+    case STACK_EXACT: quality->exact++; break;
+    case STACK_REPAIRED: quality->repaired++; break;
+    case STACK_RETRIED: quality->retried++; break;
+    case STACK_TRUNCATED: quality->truncated++; break;
+    }
+}
+
+static void count_failure(struct quality *quality, enum err_code failure)
+{
+    if (failure == ERR_GONE)
+        quality->failed_gone++;
+    else if (failure == ERR_FAULT)
+        quality->failed_fault++;
+    else if (failure == ERR_PERM)
+        quality->failed_perm++;
+    else
+        quality->failed_corrupt++;
+}
+
+enum err_code fold_thread(struct fold *fold, struct thread *thread, enum err_code failure)
+{
+    struct quality *const quality = profile_quality(fold->profile);
+    thread_id id;
+    node_id node;
+    if (failure) {
+        count_failure(quality, failure);
+        return ERR_OK;
+    }
+    enum err_code rc = thread_of(fold, thread, &id);
+    if (!rc)
+        rc = node_of(fold, &thread->stack, &node);
+    if (!rc)
+        rc = profile_add(fold->profile, id, STATE_ALL_UNKNOWN, node, 1, NULL);
+    if (!rc)
+        count_certainty(quality, thread->stack.certainty);
+    return rc;
+}

@@ -1,0 +1,391 @@
+#define _GNU_SOURCE
+#include "sampler/loop.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python.h"
+#include "sampler/fold.h"
+#include "sampler/profile/profile.h"
+#include "sampler/schedule.h"
+#include "sampler/target/process.h"
+
+/* A live page is at most this far behind. */
+static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
+/* An interpreter that cannot be read for so long while its process runs has ended. */
+static const uint64_t GIVE_UP_NS = NS_PER_S;
+
+struct loop {
+    struct sampler_options options;
+    struct process process;
+    struct python *python;
+    struct profile *profile;
+    struct fold fold;
+    struct sampler_target target;
+    int end_fd;
+
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    bool stop, paused;
+    struct sampler_status status;
+    uint64_t created_ns; /* CLOCK_MONOTONIC */
+    uint64_t ended_ns;
+};
+
+/* What only the thread itself touches. */
+struct turn {
+    struct loop *loop;
+    struct schedule schedule;
+    uint64_t sealed_ns;
+    uint64_t failing_since_ns; /* 0: the last look succeeded */
+    enum sampler_state end_state;
+    const char *end_reason;
+};
+
+/* Always false, so that ending is one statement. */
+static bool end(struct turn *turn, enum sampler_state state, const char *reason)
+{
+    turn->end_state = state;
+    turn->end_reason = reason;
+    return false;
+}
+
+/* Comes after the last window has been sealed: who sees the end sees everything. */
+static void announce_end(const struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    const uint64_t one = 1;
+    pthread_mutex_lock(&loop->mutex);
+    loop->status.state = turn->end_state;
+    snprintf(loop->status.reason, sizeof loop->status.reason, "%s", turn->end_reason);
+    loop->status.ended_at_ns = clock_wall_ns();
+    loop->ended_ns = clock_now_ns();
+    pthread_mutex_unlock(&loop->mutex);
+    (void)!write(loop->end_fd, &one, sizeof one);
+}
+
+/* Sleeps until the deadline or a change.  Returns false when asked to stop. */
+static bool sleep_until(struct loop *loop, uint64_t deadline_ns)
+{
+    const struct timespec deadline = clock_timespec(deadline_ns);
+    bool go_on = true;
+    int rc = 0;
+    pthread_mutex_lock(&loop->mutex);
+    while (!loop->stop && rc == 0)
+        rc = pthread_cond_timedwait(&loop->changed, &loop->mutex, &deadline);
+    go_on = !loop->stop;
+    pthread_mutex_unlock(&loop->mutex);
+    return go_on;
+}
+
+static bool is_paused(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->mutex);
+    const bool paused = loop->paused;
+    pthread_mutex_unlock(&loop->mutex);
+    return paused;
+}
+
+static void count_reads(struct loop *loop)
+{
+    struct quality *const quality = profile_quality(loop->profile);
+    const struct code_counters *const codes = &python_codes(loop->python)->counters;
+    quality->reads = loop->process.memory.memory.reads;
+    quality->read_bytes = loop->process.memory.memory.read_bytes;
+    quality->code_hits = codes->hits;
+    quality->code_misses = codes->misses;
+    quality->code_stale = codes->stale;
+}
+
+static enum err_code seal(struct turn *turn, uint64_t now_ns)
+{
+    turn->sealed_ns = now_ns;
+    count_reads(turn->loop);
+    return profile_seal(turn->loop->profile, now_ns - turn->loop->created_ns, NULL);
+}
+
+static enum err_code seen(void *context, struct thread *thread, enum err_code failure)
+{
+    struct loop *const loop = context;
+    return fold_thread(&loop->fold, thread, failure);
+}
+
+/* What became of the target; NULL: it runs. */
+static const char *fate(struct loop *loop)
+{
+    switch (process_fate(&loop->process, python_anchor(loop->python))) {
+    case PROCESS_EXITED: return "the target exited";
+    case PROCESS_REPLACED: return "the target replaced itself with another program (exec)";
+    case PROCESS_RUNS: break;
+    }
+    return NULL;
+}
+
+/* A look that failed as a whole: is that the end?  Returns false when the session is over. */
+static bool bear_failure(struct turn *turn, enum err_code rc)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (rc == ERR_NOMEM)
+        return end(turn, SAMPLER_FAILED, "out of memory");
+    if (rc == ERR_LIMIT)
+        return end(turn, SAMPLER_FAILED, "a table of the profile is full");
+    const char *const reason = fate(turn->loop);
+    if (reason)
+        return end(turn, SAMPLER_ENDED, reason);
+    if (!turn->failing_since_ns)
+        turn->failing_since_ns = now_ns;
+    if (now_ns - turn->failing_since_ns > GIVE_UP_NS)
+        return end(turn, SAMPLER_ENDED, "the target's interpreter has ended");
+    return true;
+}
+
+/* One look at the target.  Returns false when the session is over. */
+static bool look(struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    const enum err_code rc = python_tick(loop->python, loop->options.all_threads, seen, loop);
+    if (rc)
+        return bear_failure(turn, rc);
+    profile_quality(loop->profile)->ticks++;
+    turn->failing_since_ns = 0;
+    return true;
+}
+
+/* Publishes what there is, now and then.  Returns false when the session is over. */
+static bool publish(struct turn *turn, uint64_t now_ns)
+{
+    if (now_ns - turn->sealed_ns < WINDOW_NS)
+        return true;
+    if (seal(turn, now_ns))
+        return end(turn, SAMPLER_FAILED, "out of memory");
+    const char *const reason = fate(turn->loop);
+    return reason ? end(turn, SAMPLER_ENDED, reason) : true;
+}
+
+/* When the session is to end by itself, UINT64_MAX: never. */
+static uint64_t over_ns(const struct loop *loop)
+{
+    const uint64_t duration_ns = loop->options.duration_ns;
+    return duration_ns && duration_ns < UINT64_MAX - loop->created_ns
+               ? loop->created_ns + duration_ns
+               : UINT64_MAX;
+}
+
+/* Waits for `instant_ns`, publishing on the way.  Returns false when the session is over. */
+static bool wait_for(struct turn *turn, uint64_t instant_ns)
+{
+    const uint64_t end_ns = over_ns(turn->loop);
+    for (;;) {
+        const uint64_t publish_ns = turn->sealed_ns + WINDOW_NS;
+        uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
+        if (end_ns < until_ns)
+            until_ns = end_ns;
+        if (!sleep_until(turn->loop, until_ns))
+            return end(turn, SAMPLER_ENDED, "stopped");
+        const uint64_t now_ns = clock_now_ns();
+        if (!publish(turn, now_ns))
+            return false;
+        if (now_ns >= end_ns)
+            return end(turn, SAMPLER_ENDED, "the duration is over");
+        if (now_ns >= instant_ns)
+            return true;
+    }
+}
+
+static void run(struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    bool was_paused = false;
+    for (;;) {
+        uint64_t missed;
+        const uint64_t instant_ns = schedule_next(&turn->schedule, clock_now_ns(), &missed);
+        const bool paused = is_paused(loop);
+        if (!paused && !was_paused)
+            profile_quality(loop->profile)->missed += missed;
+        was_paused = paused;
+        if (!wait_for(turn, instant_ns) || (!paused && !look(turn)))
+            return;
+    }
+}
+
+static void *main_of_thread(void *context)
+{
+    struct loop *const loop = context;
+    const uint64_t now_ns = clock_now_ns();
+    struct turn turn = { .loop = loop, .sealed_ns = now_ns };
+    uint64_t seed = now_ns;
+    pthread_setname_np(pthread_self(), "sampler");
+    /* Deadlines are met to the microsecond or so instead of 50. */
+    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
+    (void)!getrandom(&seed, sizeof seed, GRND_NONBLOCK);
+    schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, seed);
+    run(&turn);
+    (void)!seal(&turn, clock_now_ns());
+    announce_end(&turn);
+    return NULL;
+}
+
+static enum err_code check_options(const struct sampler_options *options, struct err *err)
+{
+    if (!(options->rate_hz >= SAMPLER_MIN_RATE_HZ && options->rate_hz <= SAMPLER_MAX_RATE_HZ))
+        return err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
+    if (options->pid <= 0)
+        return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pid);
+    return ERR_OK;
+}
+
+static enum err_code attach(struct loop *loop, struct err *err)
+{
+    enum err_code rc = process_open(&loop->process, loop->options.pid, err);
+    if (rc)
+        return rc;
+    rc = profile_create(&loop->profile, err);
+    if (!rc)
+        rc = python_attach(&loop->process, profile_strings(loop->profile), &loop->python, err);
+    if (rc)
+        return rc;
+    const char *const name = loop->process.argc ? loop->process.argv[0] : "";
+    loop->target = (struct sampler_target){
+        .pid = loop->options.pid,
+        .argc = loop->process.argc,
+        .argv = (const char *const *)loop->process.argv,
+        .executable = loop->process.executable,
+        .python = python_version(loop->python),
+        .validated = python_is_validated(loop->python),
+    };
+    return fold_init(&loop->fold, loop->profile, python_codes(loop->python), loop->options.pid,
+                     name, err);
+}
+
+static void free_loop(struct loop *loop)
+{
+    python_detach(loop->python);
+    profile_destroy(loop->profile);
+    process_close(&loop->process);
+    if (loop->end_fd >= 0)
+        close(loop->end_fd);
+    pthread_cond_destroy(&loop->changed);
+    pthread_mutex_destroy(&loop->mutex);
+    free(loop);
+}
+
+static struct loop *allocate(const struct sampler_options *options)
+{
+    pthread_condattr_t monotonic;
+    struct loop *const loop = calloc(1, sizeof *loop);
+    if (!loop)
+        return NULL;
+    loop->options = *options;
+    loop->process.pidfd = loop->process.space_fd = -1;
+    loop->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&loop->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&loop->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return loop;
+}
+
+/* Signals are the main thread's business. */
+static int start_thread(struct loop *loop)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&loop->thread, NULL, main_of_thread, loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+enum err_code loop_create(const struct sampler_options *options, struct loop **out,
+                          struct err *err)
+{
+    enum err_code rc = check_options(options, err);
+    if (rc)
+        return rc;
+    struct loop *const loop = allocate(options);
+    if (!loop)
+        return err_set(err, ERR_NOMEM, "no memory for a session");
+    if (loop->end_fd < 0)
+        rc = err_sys(err, errno, "cannot make an event descriptor");
+    else
+        rc = attach(loop, err);
+    if (!rc) {
+        loop->created_ns = clock_now_ns();
+        loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
+                                                .started_at_ns = clock_wall_ns() };
+        const int sys = start_thread(loop);
+        if (sys)
+            rc = err_sys(err, sys, "cannot start the sampling thread");
+    }
+    if (rc)
+        free_loop(loop);
+    else
+        *out = loop;
+    return rc;
+}
+
+void loop_stop(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->mutex);
+    loop->stop = true;
+    pthread_cond_signal(&loop->changed);
+    pthread_mutex_unlock(&loop->mutex);
+}
+
+void loop_destroy(struct loop *loop)
+{
+    if (!loop)
+        return;
+    loop_stop(loop);
+    pthread_join(loop->thread, NULL);
+    free_loop(loop);
+}
+
+void loop_pause(struct loop *loop, bool paused)
+{
+    pthread_mutex_lock(&loop->mutex);
+    loop->paused = paused;
+    if (loop->status.state == SAMPLER_RUNNING || loop->status.state == SAMPLER_PAUSED)
+        loop->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    pthread_mutex_unlock(&loop->mutex);
+}
+
+void loop_status(struct loop *loop, struct sampler_status *out)
+{
+    pthread_mutex_lock(&loop->mutex);
+    *out = loop->status;
+    const uint64_t now_ns = loop->ended_ns ? loop->ended_ns : clock_now_ns();
+    out->elapsed_ns = now_ns - loop->created_ns;
+    pthread_mutex_unlock(&loop->mutex);
+}
+
+struct profile *loop_profile(struct loop *loop)
+{
+    return loop->profile;
+}
+
+const struct sampler_target *loop_target(const struct loop *loop)
+{
+    return &loop->target;
+}
+
+const struct sampler_options *loop_options(const struct loop *loop)
+{
+    return &loop->options;
+}
+
+int loop_end_fd(const struct loop *loop)
+{
+    return loop->end_fd;
+}

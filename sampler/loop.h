@@ -1,0 +1,31 @@
+/*
+ * loop - the sampling thread: looks at the target at every scheduled instant and folds what it
+ * sees into the profile.  The only place where the interpreter and the profile meet.
+ *
+ * Ownership: loop_create makes, loop_destroy stops, joins and frees.
+ * Threads: the loop runs in its own; everything here may be called from others.
+ * Depends on: all of sampler.
+ */
+#ifndef SAMPLER_LOOP_H
+#define SAMPLER_LOOP_H
+
+#include "sampler/base/err.h"
+#include "sampler/sampler.h"
+
+struct loop;
+
+/* Finds the interpreter and starts the thread. */
+MUST_CHECK enum err_code loop_create(const struct sampler_options *options, struct loop **out,
+                                     struct err *err);
+void loop_destroy(struct loop *loop);
+
+void loop_stop(struct loop *loop);
+void loop_pause(struct loop *loop, bool paused);
+void loop_status(struct loop *loop, struct sampler_status *out);
+struct profile *loop_profile(struct loop *loop);
+const struct sampler_target *loop_target(const struct loop *loop);
+const struct sampler_options *loop_options(const struct loop *loop);
+/* Readable once the loop has ended. */
+int loop_end_fd(const struct loop *loop);
+
+#endif /* SAMPLER_LOOP_H */

@@ -1,0 +1,77 @@
+#include "sampler/sampler.h"
+
+#include <stdlib.h>
+
+#include "sampler/loop.h"
+
+/* One target is one loop; sessions of several targets will hold more. */
+struct sampler {
+    struct loop *loop;
+};
+
+enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,
+                            struct err *err)
+{
+    struct sampler *const sampler = malloc(sizeof *sampler);
+    if (!sampler)
+        return err_set(err, ERR_NOMEM, "no memory for a session");
+    const enum err_code rc = loop_create(options, &sampler->loop, err);
+    if (rc)
+        free(sampler);
+    else
+        *out = sampler;
+    return rc;
+}
+
+void sampler_destroy(struct sampler *sampler)
+{
+    if (!sampler)
+        return;
+    loop_destroy(sampler->loop);
+    free(sampler);
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+    loop_stop(sampler->loop);
+}
+
+void sampler_pause(struct sampler *sampler, bool paused)
+{
+    loop_pause(sampler->loop, paused);
+}
+
+void sampler_status(struct sampler *sampler, struct sampler_status *out)
+{
+    loop_status(sampler->loop, out);
+}
+
+const struct sampler_target *sampler_target(const struct sampler *sampler)
+{
+    return loop_target(sampler->loop);
+}
+
+const struct sampler_options *sampler_options(const struct sampler *sampler)
+{
+    return loop_options(sampler->loop);
+}
+
+struct profile *sampler_profile(struct sampler *sampler)
+{
+    return loop_profile(sampler->loop);
+}
+
+int sampler_end_fd(const struct sampler *sampler)
+{
+    return loop_end_fd(sampler->loop);
+}
+
+const char *sampler_state_text(enum sampler_state state)
+{
+    static const char *const text[] = {
+#define X(name, text) text,
+        SAMPLER_STATES(X)
+#undef X
+    };
+    return (unsigned)state < sizeof text / sizeof *text ? text[state] : "unknown";
+}

@@ -1,0 +1,28 @@
+/*
+ * schedule - when to look: one instant in every period, at a random place in it.
+ *
+ * A fixed grid aliases with programs that have a rhythm of their own; a random instant in each
+ * period does not, and keeps the rate exact.  Deadlines are absolute.  Whoever is late skips the
+ * periods that have passed: they are counted, never made up for in a burst.
+ *
+ * Units: nanoseconds of CLOCK_MONOTONIC.
+ * Depends on: libc.
+ */
+#ifndef SAMPLER_SCHEDULE_H
+#define SAMPLER_SCHEDULE_H
+
+#include <stdint.h>
+
+struct schedule {
+    uint64_t start_ns;
+    double period_ns;
+    uint64_t next;   /* number of the period to come */
+    uint64_t random; /* state of the generator, never 0 */
+};
+
+void schedule_init(struct schedule *schedule, uint64_t now_ns, double rate_hz, uint64_t seed);
+
+/* The next instant to look at.  *missed_out: periods that passed without one since the last. */
+uint64_t schedule_next(struct schedule *schedule, uint64_t now_ns, uint64_t *missed_out);
+
+#endif /* SAMPLER_SCHEDULE_H */
