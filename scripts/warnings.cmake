@@ -16,6 +16,8 @@ foreach(flag IN LISTS PYROMETER_WARNINGS)
     target_compile_options(pyrometer_options INTERFACE ${flag})
   endif()
 endforeach()
+# POSIX everywhere; a file that needs more says so itself with _GNU_SOURCE.
+target_compile_definitions(pyrometer_options INTERFACE _POSIX_C_SOURCE=200809L)
 target_compile_options(pyrometer_options INTERFACE -fno-common -fno-strict-aliasing
                                                    -fno-omit-frame-pointer)
 if(PYROMETER_WERROR)
