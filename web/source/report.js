@@ -3,14 +3,9 @@
 import { threadTotalsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
 import { applyTree, createProfile } from "../model/profile.js";
+import { inflateText } from "./inflate.js";
 
 const REPORT_VERSION = 1;
-
-async function inflateText(base64) {
-  const bytes = Uint8Array.from(atob(base64.replace(/\s+/g, "")), (unit) => unit.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).text();
-}
 
 export function createReportSource(base64, handlers) {
   let report = null;

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath } from "../../web/model/address.js";
+
+test("what is written is read back", () => {
+  const address = {
+    session: "3", view: "table", inverted: true, by: "line", colour: "module", search: "/a&b=c#d/i é",
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], zoom: ["a1", "b2", "b2", "c3"], frame: ["z"],
+  };
+  assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
+});
+
+test("what is as always is left out", () => {
+  assert.equal(formatAddress(defaultAddress()), "v=1");
+  assert.deepEqual(parseAddress(""), defaultAddress());
+});
+
+test("nonsense is left at its default", () => {
+  const address = parseAddress("#v=1&view=__proto__&by=x&colour=&thread=abc&thread=1~ok&zoom=..%3Cscript%3E&frame=A!");
+  assert.deepEqual(address, { ...defaultAddress(), threads: [{ tid: 1, name: "ok" }] });
+});
+
+test("a later version of the format is not guessed at", () => {
+  assert.deepEqual(parseAddress("#v=2&view=table"), defaultAddress());
+});
+
+test("repeated keys are written once", () => {
+  const keys = ["a", ...Array.from({ length: 500 }, () => "fib"), "b"];
+  assert.equal(formatPath(keys), "a.fib*500.b");
+  assert.deepEqual(parsePath("a.fib*500.b"), keys);
+});
+
+test("a path that would never end is refused", () => {
+  assert.deepEqual(parsePath("a*99999"), []);
+  assert.deepEqual(parsePath(Array.from({ length: 30 }, () => "a*1000").join(".")), []);
+});
+
+test("halves of surrogate pairs do not break a link", () => {
+  assert.ok(formatAddress({ ...defaultAddress(), search: "\ud800" }).includes("search="));
+});

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pyrometer-bundle-"));
+after(() => rmSync(folder, { recursive: true }));
+
+function bundle(name) {
+  execFileSync(join(ROOT, "scripts/bundle-web"), [join(folder, name + ".html")]);
+  const read = (extension) => readFileSync(join(folder, name + extension), "utf8");
+  return { page: read(".html"), csp: read(".csp"), meta: read(".meta") };
+}
+
+const made = bundle("page");
+const elements = (tag) => Array.from(made.page.matchAll(new RegExp("<" + tag + "([^>]*)>(.*?)</" + tag + ">", "gs")), ([, attributes, text]) => ({ attributes, text }));
+const hashOf = (text) => "'sha256-" + createHash("sha256").update(text).digest("base64") + "'";
+const libraries = () => gunzipSync(Buffer.from(elements("script").find((script) => script.attributes.includes("libraries")).text, "base64")).toString();
+const runnable = () => elements("script").filter((script) => !script.attributes.includes("text/plain")).map((script) => script.text);
+
+test("the same sources give the same bytes", () => {
+  assert.deepEqual(bundle("again"), made);
+});
+
+test("the module is one valid script and declares no name twice", () => {
+  const path = join(folder, "module.mjs");
+  writeFileSync(path, elements("script").find((script) => script.attributes.includes("module")).text);
+  const { status, stderr } = spawnSync(process.execPath, ["--check", path], { encoding: "utf8" });
+  assert.equal(status, 0, stderr);
+});
+
+test("the libraries are one valid script, patched", () => {
+  const text = libraries();
+  const path = join(folder, "libraries.cjs");
+  writeFileSync(path, text);
+  assert.equal(spawnSync(process.execPath, ["--check", path]).status, 0);
+  assert.ok(text.includes("n.data.id !== void 0"));
+  assert.ok(!text.includes("head.appendChild(__vite_style__)"));
+  assert.ok(/d3-flame-graph 5\.0\.0, Apache-2\.0, modified/.test(text) && /d3 7\.9\.0, ISC \*\//.test(text));
+});
+
+test("both policies allow exactly the scripts and styles of the page", () => {
+  const scripts = [...runnable(), libraries()].map(hashOf).sort();
+  const styles = elements("style").map(({ text }) => hashOf(text)).sort();
+  for (const policy of [made.csp, made.meta]) {
+    assert.deepEqual(/script-src ([^;]*)/.exec(policy)[1].split(" ").sort(), scripts);
+    assert.deepEqual(/style-src ([^;]*)/.exec(policy)[1].split(" ").sort(), styles);
+    assert.ok(policy.includes("default-src 'none'") && policy.includes("base-uri 'none'") && policy.includes("form-action 'none'"));
+    assert.ok(!policy.includes("unsafe"));
+  }
+  assert.ok(made.csp.includes("connect-src 'self'") && made.csp.includes("frame-ancestors 'none'"));
+  assert.ok(made.meta.includes("connect-src 'none'"));
+  assert.equal(made.csp.trim().split("\n").length, 1);
+});
+
+test("the places a report fills are there exactly once", () => {
+  for (const place of ["<!--report-csp-->", '<script type="text/plain" id="profile-data"></script>']) assert.equal(made.page.split(place).length, 2, place);
+  assert.ok(made.page.indexOf("<!--report-csp-->") < made.page.indexOf("<style"));
+});
+
+test("the page names no other place on the network", () => {
+  const ours = elements("script").find((script) => script.attributes.includes("module")).text + elements("style").map(({ text }) => text).join("");
+  const addresses = (ours + made.page.replace(/<script.*?<\/script>/gs, "")).match(/\b(?:https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}/gi) ?? [];
+  assert.deepEqual(addresses.filter((address) => !address.endsWith("//www.w3.org")), []);
+});
+
+test("no markup is made from strings, no style attributes are written", () => {
+  const files = readdirSync(join(ROOT, "web"), { recursive: true }).filter((file) => file.endsWith(".js"));
+  assert.ok(files.length > 40);
+  for (const file of files) {
+    const text = readFileSync(join(ROOT, "web", file), "utf8");
+    assert.ok(!/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|\.html\(/.test(text), file);
+    assert.ok(!/style: "|setAttribute\([^)]*"style"/.test(text), file);
+  }
+});
+
+test("colours live in tokens.css only", () => {
+  assert.ok(!/#[0-9a-f]{3,8}\b(?!\s*[{,])/i.test(readFileSync(join(ROOT, "web/app.css"), "utf8").replace(/\/\*.*?\*\//gs, "")));
+});
+
+test("every source of the page is listed for the build", () => {
+  const listed = readFileSync(join(ROOT, "web/CMakeLists.txt"), "utf8");
+  for (const file of readdirSync(join(ROOT, "web"), { recursive: true })) {
+    if (/\.(js|css|html)$/.test(file)) assert.ok(listed.includes("    " + file), file);
+  }
+});
+
+test("the vendored files are the published ones", () => {
+  execFileSync(join(ROOT, "scripts/vendor"), ["--check"]);
+});
+
+test("the page stays small enough for a report of 320 KB", () => {
+  assert.ok(made.page.length < 320 * 1024, String(made.page.length));
+});

@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { createRecording, takeDelivery } from "../../web/model/recording.js";
+import { createLiveSource, queryText } from "../../web/source/live.js";
+import { createProgram } from "./made-up-program.mjs";
+
+// A server in memory, and a clock that runs a round when it is told to.
+function createScene({ threads = 4 } = {}) {
+  let now = 0;
+  const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [], connections: [], deliveries: [], totals: null, sum: 0 };
+  const recording = createRecording();
+  scene.recording = recording;
+  scene.advance = (seconds) => scene.program.advance((now += seconds));
+  globalThis.document = { hidden: false, addEventListener() {} };
+  globalThis.setTimeout = (run, ms) => {
+    scene.due = { run, ms };
+    return scene.due;
+  };
+  globalThis.clearTimeout = (timer) => {
+    if (scene.due === timer) scene.due = null;
+  };
+  globalThis.fetch = async (path, { headers }) => {
+    const url = new URL(path, "http://localhost");
+    scene.asked.push(url.pathname.replace("/api/v1", "") + url.search);
+    if (scene.broken !== null) return scene.broken(url);
+    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number) };
+    const name = url.pathname.split("/").at(-1);
+    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query) }[name] ?? scene.program.session;
+    const body = JSON.stringify(answer());
+    const etag = '"' + body.length + "-" + scene.program.session().generation + '"';
+    if (headers["If-None-Match"] === etag) return new Response(null, { status: 304 });
+    return new Response(body, { headers: { ETag: etag } });
+  };
+  scene.source = createLiveSource(null, {
+    onSession: (session) => scene.sessions.push(session),
+    onConnection: (connection) => scene.connections.push(connection),
+    onThreadTotals: (totals) => (scene.totals = totals),
+    onDelivery(delivery) {
+      scene.deliveries.push(delivery);
+      try {
+        takeDelivery(recording, delivery);
+        return true;
+      } catch {
+        return false;
+      }
+    },
+  });
+  scene.round = async () => {
+    const { run } = scene.due;
+    scene.due = null;
+    await run();
+  };
+  return scene;
+}
+
+const realTimeout = globalThis.setTimeout;
+const realClear = globalThis.clearTimeout;
+beforeEach(() => {
+  globalThis.setTimeout = realTimeout;
+  globalThis.clearTimeout = realClear;
+});
+
+async function started(options) {
+  const scene = createScene(options);
+  scene.advance(1);
+  scene.source.start();
+  await scene.round();
+  return scene;
+}
+
+const viewTotal = (scene, query) => scene.program.view(query).total;
+
+test("the first round brings the session, its tree and its counts", async () => {
+  const scene = await started();
+  assert.equal(scene.sessions.length, 1);
+  assert.equal(scene.recording.counts.total, viewTotal(scene, {}));
+  assert.equal(scene.recording.profile.threads.length, 4);
+  assert.equal(scene.connections.at(-1).state, "ok");
+});
+
+test("later rounds ask only for what is new, and sums stay right", async () => {
+  const scene = await started();
+  scene.advance(1);
+  await scene.round();
+  assert.ok(scene.asked.includes("/sessions/1/view?since=1"));
+  assert.ok(scene.asked.includes("/sessions/1/tree?since=1"));
+  assert.equal(scene.recording.counts.total, viewTotal(scene, {}));
+});
+
+test("when nothing changed only the session is asked for, and 304 is enough", async () => {
+  const scene = await started();
+  await scene.round();
+  scene.asked.length = 0;
+  await scene.round();
+  assert.deepEqual(scene.asked, ["/sessions/1"]);
+  assert.equal(scene.deliveries.length, 1);
+});
+
+test("rounds are fast at first, then one a second, slow in a hidden tab and after the end", async () => {
+  const scene = await started();
+  assert.equal(scene.due.ms, 250);
+  for (let i = 0; i < 15; i += 1) await scene.round();
+  assert.equal(scene.due.ms, 1000);
+  globalThis.document.hidden = true;
+  await scene.round();
+  assert.ok(scene.due.ms >= 5000);
+});
+
+test("another choice of threads is another question, from the start", async () => {
+  const scene = await started();
+  scene.source.ask({ threads: [1, 2], to: null });
+  assert.equal(scene.due.ms, 0);
+  await scene.round();
+  assert.ok(scene.asked.includes("/sessions/1/view?since=0&thread=1&thread=2"));
+  assert.equal(scene.recording.counts.total, viewTotal(scene, { threads: [1, 2] }));
+});
+
+test("an answer to the question before is not taken for one to this", async () => {
+  const scene = await started();
+  scene.advance(1);
+  const round = scene.round();
+  scene.source.ask({ threads: [3], to: null });
+  await round;
+  await scene.round();
+  assert.equal(scene.recording.counts.total, viewTotal(scene, { threads: [3] }));
+});
+
+test("paused, the session goes on being watched and the counts stand still", async () => {
+  const scene = await started();
+  const before = scene.recording.counts.total;
+  scene.source.pause(true);
+  scene.advance(1);
+  await scene.round();
+  assert.equal(scene.recording.counts.total, before);
+  assert.ok(scene.sessions.at(-1).quality.samples > scene.sessions[0].quality.samples);
+  scene.source.pause(false);
+  await scene.round();
+  assert.equal(scene.recording.counts.total, viewTotal(scene, {}));
+});
+
+test("a server that is gone is tried again, later and later, and what was read is kept", async () => {
+  const scene = await started();
+  scene.broken = () => {
+    throw new TypeError("fetch failed");
+  };
+  const waits = [];
+  for (let i = 0; i < 5; i += 1) {
+    await scene.round();
+    waits.push(scene.due.ms);
+  }
+  assert.deepEqual(waits, [1000, 2000, 4000, 8000, 8000]);
+  assert.equal(scene.connections.at(-1).state, "lost");
+  scene.broken = null;
+  scene.advance(1);
+  await scene.round();
+  assert.equal(scene.connections.at(-1).state, "ok");
+  assert.equal(scene.recording.counts.total, viewTotal(scene, {}));
+});
+
+test("a refusal is told from silence", async () => {
+  const scene = await started();
+  scene.broken = () => new Response(JSON.stringify({ detail: "no" }), { status: 403 });
+  await scene.round();
+  assert.equal(scene.connections.at(-1).state, "denied");
+  scene.broken = () => new Response("<html>", { status: 502 });
+  await scene.round();
+  assert.deepEqual([scene.connections.at(-1).state, scene.connections.at(-1).detail], ["lost", "HTTP status 502"]);
+});
+
+test("a server that began anew is read anew", async () => {
+  const scene = await started();
+  const old = scene.program;
+  const renewed = createProgram({ threads: 2, seed: 9, now: () => 0 });
+  renewed.advance(1);
+  const other = (answer) => (query) => ({ ...answer(query), epoch: "other" });
+  scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view), advance: old.advance };
+  await scene.round();
+  await scene.round();
+  assert.equal(scene.recording.profile.epoch, "other");
+  assert.equal(scene.recording.counts.total, renewed.view({}).total);
+});
+
+test("shares of threads are asked for while they are looked at", async () => {
+  const scene = await started();
+  scene.source.watchThreads([[0], [1], [2], [3]]);
+  await scene.round();
+  assert.deepEqual(Array.from(scene.totals), [0, 1, 2, 3].map((id) => [id, viewTotal(scene, { threads: [id] })]));
+  scene.source.watchThreads(null);
+  scene.asked.length = 0;
+  await scene.round();
+  assert.ok(!scene.asked.join().includes("thread="));
+});
+
+test("downloads are links that keep the choice of threads", async () => {
+  const scene = await started();
+  const links = scene.source.downloads({ threads: [2, 3] }).map((item) => item.href);
+  assert.deepEqual(links, ["/api/v1/sessions/1/report.html?thread=2&thread=3", "/api/v1/sessions/1/export?format=collapsed&thread=2&thread=3"]);
+});
+
+test("queries without anything are no query", () => {
+  assert.equal(queryText({}, []), "");
+  assert.equal(queryText({ since: 3 }, [1], 2.5), "?since=3&thread=1&to=2.5");
+});

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { threadTotalsOfCells, viewOfCells } from "../../web/model/cells.js";
+import { foldedStacks, stackText } from "../../web/model/folded.js";
+import { applyTree, createProfile } from "../../web/model/profile.js";
+import { createReportSource } from "../../web/source/report.js";
+import { createProgram } from "./made-up-program.mjs";
+
+function recorded() {
+  const program = createProgram({ threads: 5, now: () => 0 });
+  program.advance(3);
+  return { program, report: program.report({}) };
+}
+
+function open(text) {
+  return new Promise((resolve) => {
+    const seen = { deliveries: [] };
+    seen.source = createReportSource(text, {
+      onSession: (session) => (seen.session = session),
+      onDelivery: (delivery) => seen.deliveries.push(delivery),
+      onThreadTotals: (totals) => (seen.totals = totals),
+      onConnection(connection) {
+        seen.connection = connection;
+        resolve(seen);
+      },
+    });
+    seen.source.start();
+  });
+}
+
+const encode = (value) => gzipSync(JSON.stringify(value)).toString("base64");
+
+test("a report answers as the server did", () => {
+  const { program, report } = recorded();
+  for (const threads of [[], [1], [0, 3]]) {
+    const { total, node, self } = viewOfCells(report, threads);
+    const there = program.view({ threads });
+    assert.deepEqual({ total, node, self }, { total: there.total, node: there.node, self: there.self });
+  }
+  const totals = threadTotalsOfCells(report);
+  assert.equal(totals.get(2), program.view({ threads: [2] }).total);
+});
+
+test("an embedded report opens, hostile names and all", async () => {
+  const { report } = recorded();
+  const seen = await open(encode(report));
+  assert.equal(seen.connection.state, "ok");
+  assert.equal(seen.session.target.pid, 4711);
+  assert.equal(seen.deliveries.length, 1);
+  seen.source.ask({ threads: [1] });
+  assert.equal(seen.deliveries[1].view.total, viewOfCells(report, [1]).total);
+  assert.deepEqual(seen.source.downloads({ threads: [] }).map((item) => item.key), ["collapsed"]);
+});
+
+test("data that cannot be read says so", async () => {
+  for (const text of ["%%%", "aGVsbG8=", encode({ version: 99 })]) assert.equal((await open(text)).connection.state, "unreadable", text);
+});
+
+test("folded stacks have one line a stack, counts last, most frequent first", () => {
+  const { report } = recorded();
+  const profile = createProfile();
+  applyTree(profile, report.tree);
+  const lines = foldedStacks(profile, report.cells, []).trimEnd().split("\n");
+  const counts = lines.map((line) => Number(/ (\d+)$/.exec(line)[1]));
+  assert.equal(counts.reduce((sum, count) => sum + count, 0), viewOfCells(report, []).total);
+  assert.deepEqual(counts, counts.toSorted ? counts.toSorted((a, b) => b - a) : counts);
+  for (const line of lines) assert.match(line, /^tid:\d+;/);
+  const one = foldedStacks(profile, report.cells, [0]);
+  assert.ok(one.split("\n").filter(Boolean).every((line) => line.startsWith("tid:4711;")));
+});
+
+test("a copied stack has a line a frame, with its place", () => {
+  assert.equal(stackText([{ name: "a", place: "/x.py:3" }, { name: "<native>", place: "" }]), "a (/x.py:3)\n<native>\n");
+});

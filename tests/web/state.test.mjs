@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createPicture, heatLevel, memoise } from "../../web/model/picture.js";
+import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../web/model/state.js";
+import { stateOf } from "./sample.mjs";
+
+const session = (state, samples) => ({ state, reason: null, quality: { samples } });
+
+test("a change of direction or grouping leaves the zoom behind", () => {
+  const zoomed = reduce(createState(true), { type: "address", changes: { zoom: ["a"], frame: ["a"], search: "x" } });
+  const inverted = reduce(zoomed, { type: "address", changes: { inverted: true } });
+  assert.deepEqual([inverted.address.zoom, inverted.address.frame, inverted.address.search], [[], [], "x"]);
+  const linked = reduce(zoomed, { type: "address", changes: { inverted: true, zoom: ["b"] } });
+  assert.deepEqual(linked.address.zoom, ["b"]);
+});
+
+test("while paused the samples that came since are counted", () => {
+  let state = reduce(createState(true), { type: "session", session: session("running", 100) });
+  state = reduce(state, { type: "pause", paused: true });
+  state = reduce(state, { type: "session", session: session("running", 130) });
+  assert.equal(newerSamples(state), 30);
+  assert.equal(statusOf(state), "view paused");
+  assert.equal(newerSamples(reduce(state, { type: "pause", paused: false })), 0);
+});
+
+test("what is wrong goes before what is going on", () => {
+  const running = reduce(createState(true), { type: "session", session: session("running", 1) });
+  assert.equal(statusOf(running), "running");
+  assert.equal(statusOf({ ...running, connection: { state: "lost" } }), "lost");
+  assert.equal(statusOf(createState(true)), "connecting");
+  assert.equal(statusOf(createState(false)), "report");
+});
+
+test("sorting by the same column turns it round", () => {
+  let { table } = reduce(createState(true), { type: "sort", sort: "total" });
+  assert.deepEqual([table.sort, table.descending], ["total", true]);
+  table = reduce({ ...createState(true), table }, { type: "sort", sort: "total" }).table;
+  assert.equal(table.descending, false);
+  assert.equal(reduce(createState(true), { type: "sort", sort: "name" }).table.descending, false);
+});
+
+test("an action nobody knows changes nothing", () => {
+  const state = createState(true);
+  assert.equal(reduce(state, { type: "__proto__" }), state);
+  assert.equal(reduce(state, { type: "constructor" }), state);
+});
+
+test("themes go round", () => {
+  assert.deepEqual(["system", "light", "dark", "x"].map(nextTheme), ["light", "dark", "system", "system"]);
+});
+
+test("the picture is the same object until something it shows changes", () => {
+  const compute = createPicture();
+  const state = stateOf(["a;b 3"]);
+  const { drawing } = compute(state);
+  assert.equal(compute({ ...state, hover: "1" }).drawing, drawing);
+  assert.notEqual(compute({ ...state, width: 900 }).drawing, drawing);
+});
+
+test("the table is cut at its limit and says how many there are", () => {
+  const state = stateOf(Array.from({ length: 450 }, (_, i) => "f" + i + " 1"), { view: "table" });
+  const { table } = createPicture()(state);
+  assert.deepEqual([table.rows.length, table.count], [200, 450]);
+  const more = reduce(reduce(state, { type: "showMore" }), { type: "showMore" });
+  assert.equal(createPicture()(more).table.rows.length, 450);
+});
+
+test("a filter that leaves nothing says so and offers a way back", () => {
+  const state = stateOf(["a 0"], { threads: [{ tid: 7, name: "MainThread" }] });
+  const { empty } = createPicture()({ ...state, session: session("running", 400) });
+  assert.match(empty.text, /100 % filtered: none of the 400 samples/);
+  assert.equal(empty.action, "all threads");
+});
+
+test("heat rises with the share", () => {
+  assert.deepEqual([0, 0.001, 0.002, 0.03, 0.4, 1].map(heatLevel), [0, 0, 1, 3, 7, 7]);
+});
+
+test("memoise keeps one result", () => {
+  let made = 0;
+  const add = memoise((a, b) => {
+    made += 1;
+    return a + b;
+  });
+  assert.deepEqual([add(1, 2), add(1, 2), add(2, 2), made], [3, 3, 4, 2]);
+});

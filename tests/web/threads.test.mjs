@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { listThreads, resolveThreads, threadIds, threadLabel } from "../../web/model/threads.js";
+
+const profile = {
+  processes: [{ pid: 100, name: "app" }],
+  threads: [
+    { id: 0, process: 0, tid: 20, name: "Thread-10", main: false },
+    { id: 1, process: 0, tid: 10, name: "MainThread", main: true },
+    { id: 2, process: 0, tid: 21, name: "Thread-9", main: false },
+    { id: 3, process: 0, tid: 20, name: "renamed", main: false },
+    { id: 4, process: 0, tid: 22, name: "", main: false },
+    { id: 5, process: 0, tid: 23, name: "Thread-9", main: false },
+  ],
+};
+
+test("the main thread comes first, then names as people count", () => {
+  assert.deepEqual(listThreads(profile).map(threadLabel), ["MainThread", "renamed", "Thread 22", "Thread-9", "Thread-9"]);
+});
+
+test("a renamed thread is one thread with all its rows", () => {
+  const thread = listThreads(profile).find((candidate) => candidate.tid === 20);
+  assert.deepEqual(thread.ids, [0, 3]);
+  assert.equal(thread.name, "renamed");
+});
+
+test("a link finds the thread by its number and any of its names", () => {
+  const { chosen, missing } = resolveThreads(listThreads(profile), [{ tid: 20, name: "Thread-10" }, { tid: 22, name: "" }]);
+  assert.deepEqual(threadIds(chosen), [0, 3, 4]);
+  assert.equal(missing, 0);
+});
+
+test("in another run a link finds threads of the same name", () => {
+  const { chosen, missing } = resolveThreads(listThreads(profile), [{ tid: 999, name: "Thread-9" }, { tid: 998, name: "gone" }]);
+  assert.deepEqual(threadIds(chosen), [2, 5]);
+  assert.equal(missing, 1);
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { frameKey, frameLabel, isSynthetic, originOf } from "../../web/model/frames.js";
+import { groupTotals } from "../../web/model/grouping.js";
+import { currentGrouping, takeDelivery } from "../../web/model/recording.js";
+import { sortedRows, tableRows } from "../../web/model/table.js";
+import { bottomUpTree, createInversion, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees.js";
+import { answersOf, recordingOf } from "./sample.mjs";
+
+function look(lines, by = "function") {
+  const recording = recordingOf(lines);
+  const grouping = currentGrouping(recording, by);
+  const totals = groupTotals(grouping, recording.counts);
+  return { recording, grouping, totals, profile: recording.profile };
+}
+
+const nameOf = ({ grouping, profile }, tree, id) => frameLabel(grouping.frames, profile, tree.frame(id)).name;
+
+function asText(seen, tree, id = 0, level = 0) {
+  const below = Array.from(tree.children(id)).sort((a, b) => (nameOf(seen, tree, a) < nameOf(seen, tree, b) ? -1 : 1));
+  return below.flatMap((child) => [" ".repeat(level) + nameOf(seen, tree, child) + " " + tree.total(child), ...asText(seen, tree, child, level + 1)]);
+}
+
+test("totals are what is below, self is what is here", () => {
+  const seen = look(["a 1", "a;b 2", "a;b;c 4", "d 8"]);
+  const tree = topDownTree(seen.grouping, seen.totals);
+  assert.deepEqual(asText(seen, tree), ["a 7", " b 6", "  c 4", "d 8"]);
+  assert.equal(seen.totals.sum, 15);
+});
+
+test("by function the lines of one function are one frame, by line they are not", () => {
+  const lines = ["a:1;b 2", "a:2;b 3", "a:2 1"];
+  const byFunction = look(lines);
+  assert.deepEqual(asText(byFunction, topDownTree(byFunction.grouping, byFunction.totals)), ["a 6", " b 5"]);
+  const byLine = look(lines, "line");
+  assert.deepEqual(asText(byLine, topDownTree(byLine.grouping, byLine.totals)).sort(), [" b 2", " b 3", "a 2", "a 4"]);
+});
+
+test("inverted, the running functions come first and their callers below, merged", () => {
+  const seen = look(["a;x 1", "b;x 2", "a;b;x 4", "a 8"]);
+  const tree = bottomUpTree(createInversion(), seen.grouping, seen.totals);
+  assert.deepEqual(asText(seen, tree), ["a 8", "x 7", " a 1", " b 6", "  a 4"]);
+});
+
+test("inverted totals of the first level add up to all samples", () => {
+  const seen = look(["a;b;c 5", "a;c 3", "c 2", "a;b 7"]);
+  const tree = bottomUpTree(createInversion(), seen.grouping, seen.totals);
+  assert.equal(tree.children(0).reduce((sum, id) => sum + tree.total(id), 0), seen.totals.sum);
+});
+
+test("recursion is kept as it was, in both directions", () => {
+  const seen = look(["f;f;f 2", "f;f 1"]);
+  assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
+  assert.deepEqual(asText(seen, bottomUpTree(createInversion(), seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
+});
+
+test("ids stay the same while the profile grows", () => {
+  const recording = recordingOf(["m;z 1"]);
+  const ids = (by) => {
+    const grouping = currentGrouping(recording, by);
+    const totals = groupTotals(grouping, recording.counts);
+    const tree = topDownTree(grouping, totals);
+    const inverted = bottomUpTree(recording.inversions[by], grouping, totals);
+    const z = resolveKeys(tree, grouping.frames, recording.profile, treeKeys(tree, grouping.frames, recording.profile, 2)).id;
+    return [z, Array.from(inverted.children(0)).find((id) => frameLabel(grouping.frames, recording.profile, inverted.frame(id)).name === "z")];
+  };
+  const before = ids("function");
+  const more = answersOf(["m;z 1", "m;a 5", "b 3"], { generation: 2 });
+  takeDelivery(recording, { restart: false, recount: true, trees: [more.tree], view: more.view });
+  assert.deepEqual(ids("function"), before);
+});
+
+test("a path of keys leads back to its frame, and as far as there is one", () => {
+  const seen = look(["a;b;c 1", "a;d 1"]);
+  const tree = topDownTree(seen.grouping, seen.totals);
+  const frames = seen.grouping.frames;
+  const keys = treeKeys(tree, frames, seen.profile, 3);
+  assert.equal(keys.length, 3);
+  assert.deepEqual(resolveKeys(tree, frames, seen.profile, keys), { id: 3, missing: 0 });
+  assert.deepEqual(resolveKeys(tree, frames, seen.profile, [...keys, "zzz", "y"]), { id: 3, missing: 2 });
+  const inverted = bottomUpTree(createInversion(), seen.grouping, seen.totals);
+  const [leaf] = inverted.children(0);
+  assert.equal(resolveKeys(inverted, frames, seen.profile, treeKeys(inverted, frames, seen.profile, leaf)).id, leaf);
+});
+
+test("keys depend on name, file and line, not on ids", () => {
+  const one = look(["a;b 1"]);
+  const two = look(["x 1", "b 1", "a 2"]);
+  const keyOf = (seen, name) => {
+    const frames = seen.grouping.frames;
+    const frame = frames.function.findIndex((_, at) => at > 0 && frameLabel(frames, seen.profile, at).name === name);
+    return frameKey(frames, seen.profile, frame);
+  };
+  assert.equal(keyOf(one, "b"), keyOf(two, "b"));
+  assert.notEqual(keyOf(one, "a"), keyOf(one, "b"));
+});
+
+test("names that are properties of objects are just names", () => {
+  const seen = look(["__proto__;constructor;toString 3", "hasOwnProperty 1"]);
+  assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["__proto__ 3", " constructor 3", "  toString 3", "hasOwnProperty 1"]);
+});
+
+test("synthetic frames are told from functions that only look like them", () => {
+  const { profile, grouping } = look(["<native> 1", "<lambda> 1"]);
+  const kinds = [1, 2].map((frame) => isSynthetic(profile, grouping.frames.function[frame]));
+  assert.deepEqual(kinds, [true, false]);
+  assert.equal(originOf(profile, grouping.frames.function[2]).kind, "own");
+});
+
+test("the table counts a sample once however often a function recurs", () => {
+  const seen = look(["f;f;f 2", "f;g;f 3", "g 5"]);
+  const rows = tableRows(seen.grouping, seen.totals);
+  const found = rows.map((row) => [frameLabel(seen.grouping.frames, seen.profile, row.frame).name, row.self, row.total]);
+  assert.deepEqual(found.sort(), [["f", 5, 5], ["g", 5, 8]]);
+});
+
+test("equal rows of the table keep their order", () => {
+  const rows = [{ frame: 2, self: 1 }, { frame: 1, self: 1 }, { frame: 3, self: 2 }];
+  const order = (sort, descending) => sortedRows(rows, sort, descending, (row) => "n" + row.frame).map((row) => row.frame);
+  assert.deepEqual(order("self", true), [3, 1, 2]);
+  assert.deepEqual(order("self", false), [1, 2, 3]);
+  assert.deepEqual(order("name", true), [3, 2, 1]);
+});
+
+test("a stack of 10,000 frames goes through everything without recursion", () => {
+  const deep = Array.from({ length: 10000 }, (_, i) => (i % 2 ? "f" : "g")).join(";") + " 4";
+  const seen = look([deep, "g 1"]);
+  const tree = topDownTree(seen.grouping, seen.totals);
+  assert.equal(treeKeys(tree, seen.grouping.frames, seen.profile, 10000).length, 10000);
+  assert.equal(tableRows(seen.grouping, seen.totals).length, 2);
+  const inverted = bottomUpTree(createInversion(), seen.grouping, seen.totals);
+  let id = 0;
+  let depth = 0;
+  for (let next = inverted.children(0); next.length > 0; next = inverted.children(id)) {
+    id = next.reduce((best, child) => (inverted.total(child) > inverted.total(best) ? child : best));
+    depth += 1;
+  }
+  assert.equal(depth, 10000);
+});
