@@ -96,10 +96,10 @@ static const uint16_t order_3_15[] = {
     SKIP,
     OBJECT_SLOTS,
     TYPE_SLOTS,
+    AT(type_basicsize),
     SKIP,
     SKIP,
-    SKIP,
-    SKIP,
+    AT(heap_type_cached_keys),
     SEQUENCE_SLOTS,
     SET_SLOTS,
     DICT_SLOTS,
@@ -157,7 +157,10 @@ static void derive(struct layout *layout)
     enum {
         FRAMESIZE_AFTER_FIRSTLINENO = 8,
         FIRSTTRACEABLE_BEFORE_INSTRUCTIONS = 16,
-        UTF8_AND_ITS_LENGTH = 16
+        UTF8_AND_ITS_LENGTH = 16,
+        BASICSIZE_AFTER_NAME = 8,
+        CACHED_KEYS = 880, /* of 3.13 and 3.14 */
+        VALUES_HEAD = 8,
     };
     layout->tstate_datastack_top = layout->tstate_datastack_chunk + (uint32_t)sizeof(uint64_t);
     layout->code_framesize = layout->code_firstlineno + FRAMESIZE_AFTER_FIRSTLINENO;
@@ -168,6 +171,11 @@ static void derive(struct layout *layout)
         layout->code_firsttraceable =
             layout->code_instructions - FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
     layout->object_bytes = LAYOUT_MAX_OBJECT_BYTES;
+    layout->values_bytes = VALUES_HEAD;
+    if (!layout->type_basicsize)
+        layout->type_basicsize = layout->type_name + BASICSIZE_AFTER_NAME;
+    if (!layout->heap_type_cached_keys)
+        layout->heap_type_cached_keys = CACHED_KEYS;
     if (!layout->unicode_compact_bytes)
         layout->unicode_compact_bytes = layout->unicode_ascii_bytes + UTF8_AND_ITS_LENGTH;
 }

@@ -75,6 +75,9 @@ enum {
     X(code_instructions, 0, code)            \
     X(object_type, 8, object)                \
     X(type_name, 8, object)                  \
+    X(type_basicsize, 8, object)             \
+    X(heap_type_cached_keys, 8, object)      \
+    X(values_bytes, 0, object)               \
     X(unicode_state, 4, object)              \
     X(unicode_length, 8, object)             \
     X(unicode_ascii_bytes, 0, object)        \

@@ -3,112 +3,148 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A set of small ids; bits NULL holds all. */
-struct id_set {
-    unsigned char *bits;
-    uint32_t count;
+#include "sampler/profile/tally.h"
+
+/* A query made ready to be asked of one cell after the other. */
+struct filter {
+    const struct profile_snapshot *snapshot;
+    size_t first, end;     /* the windows to look at */
+    unsigned char *wanted; /* a byte a thread; NULL: all of them */
+    state_bits require, exclude;
 };
 
-static bool set_has(const struct id_set *set, uint32_t id)
+/* The windows [0, result) are not after `since` or start before `start_ns`. */
+static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t since,
+                             uint64_t start_ns)
 {
-    return !set->bits || (id < set->count && (set->bits[id / 8] >> id % 8 & 1));
+    size_t low = 0, high = snapshot->window_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct window *const window = snapshot->windows[middle];
+        if (window->generation <= since || window->start_ns < start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-/* Which threads a query asks for, its processes included. */
-static enum err_code select_threads(struct id_set *set, const struct profile_snapshot *snapshot,
-                                    const struct view_query *query, struct err *err)
+static bool asks_for_process(const struct view_query *query, process_id process)
 {
-    const uint32_t count = snapshot->sizes.threads;
-    *set = (struct id_set){ NULL, count };
-    if (!query->threads && !query->processes)
-        return ERR_OK;
-    set->bits = calloc(count / 8 + 1, 1);
-    if (!set->bits)
-        return err_set(err, ERR_NOMEM, "no memory for a view");
-    for (size_t i = 0; query->threads && i < query->thread_count; i++)
+    for (size_t i = 0; i < query->process_count; i++)
+        if (query->processes[i] == process)
+            return true;
+    return !query->processes;
+}
+
+static void mark_listed(const struct view_query *query, unsigned char *wanted, uint32_t count)
+{
+    if (!query->threads)
+        memset(wanted, 1, count);
+    for (size_t i = 0; i < query->thread_count && query->threads; i++)
         if (query->threads[i] < count)
-            set->bits[query->threads[i] / 8] |= (unsigned char)(1u << query->threads[i] % 8);
-    for (thread_id id = 0; query->processes && id < count; id++) {
-        const process_id process = profile_thread_at(snapshot, id).process;
-        bool wanted = false;
-        for (size_t i = 0; i < query->process_count; i++)
-            wanted = wanted || query->processes[i] == process;
-        const unsigned char bit = (unsigned char)(1u << id % 8);
-        if (wanted && !query->threads)
-            set->bits[id / 8] |= bit;
-        else if (!wanted)
-            set->bits[id / 8] &= (unsigned char)~bit;
-    }
+            wanted[query->threads[i]] = 1;
+}
+
+static enum err_code filter_threads(struct filter *filter, const struct view_query *query,
+                                    struct err *err)
+{
+    const uint32_t count = filter->snapshot->sizes.threads;
+    if ((!query->threads && !query->processes) || !count)
+        return ERR_OK;
+    filter->wanted = calloc(count, 1);
+    if (!filter->wanted)
+        return err_set(err, ERR_NOMEM, "no memory for %u threads", count);
+    mark_listed(query, filter->wanted, count);
+    for (thread_id id = 0; id < count; id++)
+        if (!asks_for_process(query, profile_thread_at(filter->snapshot, id).process))
+            filter->wanted[id] = 0;
     return ERR_OK;
 }
 
-static bool wants_window(const struct view_query *query, const struct window *window)
+static enum err_code filter_init(struct filter *filter, const struct profile_snapshot *snapshot,
+                                 const struct view_query *query, struct err *err)
 {
-    return window->generation > query->since && window->start_ns >= query->from_ns &&
-           (!query->to_ns || window->start_ns < query->to_ns);
+    *filter = (struct filter){
+        .snapshot = snapshot,
+        .first = windows_before(snapshot, query->since, query->from_ns),
+        .end = query->to_ns ? windows_before(snapshot, 0, query->to_ns)
+                            : snapshot->window_count,
+        .require = query->require,
+        .exclude = query->exclude,
+    };
+    return filter_threads(filter, query, err);
 }
 
-static bool wants_cell(const struct view_query *query, const struct id_set *threads,
-                       const struct cell *cell)
+static void filter_deinit(struct filter *filter)
 {
-    return (cell->state & query->require) == query->require &&
-           !(cell->state & query->exclude) && set_has(threads, cell->thread);
+    free(filter->wanted);
 }
 
-static void sum(const struct profile_snapshot *snapshot, const struct view_query *query,
-                const struct id_set *threads, uint64_t *self)
+static bool passes(const struct filter *filter, const struct cell *cell)
 {
-    for (size_t w = 0; w < snapshot->window_count; w++) {
-        const struct window *const window = snapshot->windows[w];
-        if (!wants_window(query, window))
-            continue;
-        for (size_t i = 0; i < window->cell_count; i++)
-            if (wants_cell(query, threads, &window->cells[i]))
-                self[window->cells[i].node] += window->cells[i].count;
+    return (cell->state & filter->require) == filter->require &&
+           !(cell->state & filter->exclude) &&
+           (!filter->wanted || filter->wanted[cell->thread]);
+}
+
+/* Adds the cells that pass to sum, a number a node. */
+static void sum_nodes(const struct filter *filter, uint64_t *sum)
+{
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count; j++)
+            if (passes(filter, &window->cells[j]))
+                sum[window->cells[j].node] += window->cells[j].count;
     }
 }
 
-/* The nodes that have samples, of a column that has all. */
-static enum err_code gather(struct view *view, const uint64_t *self, uint32_t nodes,
-                            struct err *err)
+/* Makes the columns of the numbers that are not 0. */
+static enum err_code compact(struct view *view, const uint64_t *sum, size_t nodes,
+                             struct err *err)
 {
     size_t count = 0;
-    for (node_id node = 0; node < nodes; node++)
-        count += self[node] != 0;
+    for (size_t i = 0; i < nodes; i++)
+        count += sum[i] != 0;
     view->node = malloc((count + 1) * sizeof *view->node);
     view->self = malloc((count + 1) * sizeof *view->self);
-    if (!view->node || !view->self) {
-        view_deinit(view);
+    if (!view->node || !view->self)
         return err_set(err, ERR_NOMEM, "no memory for a view of %zu nodes", count);
-    }
-    for (node_id node = 0; node < nodes; node++) {
-        if (!self[node])
+    for (size_t i = 0; i < nodes; i++) {
+        if (!sum[i])
             continue;
-        view->node[view->count] = node;
-        view->self[view->count++] = self[node];
-        view->total += self[node];
+        view->node[view->count] = (node_id)i;
+        view->self[view->count++] = sum[i];
+        view->total += sum[i];
     }
     return ERR_OK;
+}
+
+static enum err_code fill(struct view *view, const struct filter *filter, struct err *err)
+{
+    const size_t nodes = filter->snapshot->sizes.nodes;
+    uint64_t *const sum = calloc(nodes + 1, sizeof *sum);
+    if (!sum)
+        return err_set(err, ERR_NOMEM, "no memory to add up %zu nodes", nodes);
+    sum_nodes(filter, sum);
+    const enum err_code rc = compact(view, sum, nodes, err);
+    free(sum);
+    return rc;
 }
 
 enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,
                         const struct view_query *query, struct err *err)
 {
-    const uint32_t nodes = snapshot->sizes.nodes;
-    struct id_set threads;
-    *view = (struct view){ .generation = snapshot->generation };
-    enum err_code rc = select_threads(&threads, snapshot, query, err);
+    struct view made = { .generation = snapshot->generation };
+    struct filter filter;
+    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    if (!rc)
+        rc = fill(&made, &filter, err);
+    filter_deinit(&filter);
     if (rc)
-        return rc;
-    uint64_t *const self = calloc((size_t)nodes + 1, sizeof *self);
-    if (!self)
-        rc = err_set(err, ERR_NOMEM, "no memory for a view of %u nodes", nodes);
-    if (!rc) {
-        sum(snapshot, query, &threads, self);
-        rc = gather(view, self, nodes, err);
-    }
-    free(self);
-    free(threads.bits);
+        view_deinit(&made);
+    else
+        *view = made;
     return rc;
 }
 
@@ -122,85 +158,79 @@ void view_deinit(struct view *view)
 void view_totals(const struct view *view, const struct profile_snapshot *snapshot,
                  uint64_t *total)
 {
-    memset(total, 0, (size_t)snapshot->sizes.nodes * sizeof *total);
+    const uint32_t nodes = snapshot->sizes.nodes;
+    memset(total, 0, nodes * sizeof *total);
     for (size_t i = 0; i < view->count; i++)
         total[view->node[i]] = view->self[i];
-    /* Parents come before children, so one pass from the end sums all subtrees. */
-    for (node_id node = snapshot->sizes.nodes; node-- > 1;)
-        total[profile_node_at(snapshot, node).parent] += total[node];
+    /* Parents come before children: walking back, a node is complete before it is passed on. */
+    for (node_id id = nodes; id-- > 1;)
+        total[profile_node_at(snapshot, id).parent] += total[id];
 }
 
-static int compare_cells(const void *left, const void *right)
+static enum err_code tally_cells(const struct filter *filter, struct tally *tally,
+                                 struct err *err)
 {
-    const struct view_cell *const a = left, *const b = right;
-    if (a->thread != b->thread)
-        return a->thread < b->thread ? -1 : 1;
-    if (a->state != b->state)
-        return a->state < b->state ? -1 : 1;
-    return (a->node > b->node) - (a->node < b->node);
-}
-
-static void merge_equal(struct view_cells *cells)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < cells->count; i++) {
-        if (kept && compare_cells(&cells->cells[kept - 1], &cells->cells[i]) == 0)
-            cells->cells[kept - 1].count += cells->cells[i].count;
-        else
-            cells->cells[kept++] = cells->cells[i];
-    }
-    cells->count = kept;
-}
-
-static size_t count_cells(const struct profile_snapshot *snapshot,
-                          const struct view_query *query)
-{
-    size_t count = 0;
-    for (size_t w = 0; w < snapshot->window_count; w++)
-        if (wants_window(query, snapshot->windows[w]))
-            count += snapshot->windows[w]->cell_count;
-    return count;
-}
-
-static void collect_cells(struct view_cells *out, const struct profile_snapshot *snapshot,
-                          const struct view_query *query, const struct id_set *threads)
-{
-    for (size_t w = 0; w < snapshot->window_count; w++) {
-        const struct window *const window = snapshot->windows[w];
-        if (!wants_window(query, window))
-            continue;
-        for (size_t i = 0; i < window->cell_count; i++) {
-            const struct cell *const cell = &window->cells[i];
-            if (wants_cell(query, threads, cell))
-                out->cells[out->count++] =
-                    (struct view_cell){ cell->thread, cell->node, cell->state, cell->count };
+    enum err_code rc = ERR_OK;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count && !rc; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (passes(filter, cell))
+                rc = tally_add(tally, cell->thread, cell->state, cell->node, cell->count, err);
         }
     }
+    return rc;
+}
+
+static int order(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct view_cell *const a = left;
+    const struct view_cell *const b = right;
+    if (a->thread != b->thread)
+        return order(a->thread, b->thread);
+    if (a->state != b->state)
+        return order(a->state, b->state);
+    return order(a->node, b->node);
+}
+
+static enum err_code take_cells(const struct tally *tally, struct view_cells *out,
+                                struct err *err)
+{
+    struct view_cell *const cells = malloc((tally->count + 1) * sizeof *cells);
+    if (!cells)
+        return err_set(err, ERR_NOMEM, "no memory for %u cells", tally->count);
+    for (uint32_t i = 0; i < tally->count; i++) {
+        const struct tally_cell *const from = &tally->cells[i];
+        cells[i] = (struct view_cell){ from->thread, from->node, from->state, from->count };
+    }
+    qsort(cells, tally->count, sizeof *cells, compare);
+    *out = (struct view_cells){ .count = tally->count, .cells = cells };
+    return ERR_OK;
 }
 
 enum err_code view_cells_init(struct view_cells *cells, const struct profile_snapshot *snapshot,
                               const struct view_query *query, struct err *err)
 {
-    struct id_set threads;
-    const size_t most = count_cells(snapshot, query);
-    *cells = (struct view_cells){ 0 };
-    const enum err_code rc = select_threads(&threads, snapshot, query, err);
-    if (rc)
-        return rc;
-    cells->cells = malloc((most + 1) * sizeof *cells->cells);
-    if (!cells->cells) {
-        free(threads.bits);
-        return err_set(err, ERR_NOMEM, "no memory for %zu cells", most);
-    }
-    collect_cells(cells, snapshot, query, &threads);
-    qsort(cells->cells, cells->count, sizeof *cells->cells, compare_cells);
-    merge_equal(cells);
-    free(threads.bits);
-    return ERR_OK;
+    struct filter filter;
+    struct tally tally;
+    tally_init(&tally, VIEW_MAX_CELLS);
+    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    if (!rc)
+        rc = tally_cells(&filter, &tally, err);
+    if (!rc)
+        rc = take_cells(&tally, cells, err);
+    filter_deinit(&filter);
+    tally_deinit(&tally);
+    return rc;
 }
 
 void view_cells_deinit(struct view_cells *cells)
 {
     free(cells->cells);
-    *cells = (struct view_cells){ 0 };
+    memset(cells, 0, sizeof *cells);
 }

@@ -1,10 +1,17 @@
 #include "sampler/profile/window.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+
+static size_t bytes_of(size_t cell_count)
+{
+    return sizeof(struct window) + cell_count * sizeof(struct cell);
+}
 
 enum err_code window_create(size_t cell_count, struct window **out, struct err *err)
 {
-    struct window *const window = malloc(sizeof *window + cell_count * sizeof(struct cell));
+    const size_t most = (SIZE_MAX - sizeof(struct window)) / sizeof(struct cell);
+    struct window *const window = cell_count <= most ? malloc(bytes_of(cell_count)) : NULL;
     if (!window)
         return err_set(err, ERR_NOMEM, "no memory for a window of %zu cells", cell_count);
     *window = (struct window){ .cell_count = cell_count };
@@ -21,29 +28,34 @@ struct window *window_ref(struct window *window)
 
 void window_unref(struct window *window)
 {
-    if (window && atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) == 1)
+    /* Release and acquire: who frees sees what all others did to it before they let go. */
+    if (window &&
+        atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) == 1)
         free(window);
 }
 
-static int compare_u32(uint32_t a, uint32_t b)
+static int order(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int compare_cells(const void *left, const void *right)
+static int compare(const void *left, const void *right)
 {
-    const struct cell *const a = left, *const b = right;
-    const int by_thread = compare_u32(a->thread, b->thread);
-    const int by_state = compare_u32(a->state, b->state);
-    return by_thread ? by_thread : by_state ? by_state : compare_u32(a->node, b->node);
+    const struct cell *const a = left;
+    const struct cell *const b = right;
+    if (a->thread != b->thread)
+        return order(a->thread, b->thread);
+    if (a->state != b->state)
+        return order(a->state, b->state);
+    return order(a->node, b->node);
 }
 
 void window_sort(struct window *window)
 {
-    qsort(window->cells, window->cell_count, sizeof *window->cells, compare_cells);
+    qsort(window->cells, window->cell_count, sizeof *window->cells, compare);
 }
 
 size_t window_bytes(const struct window *window)
 {
-    return sizeof *window + window->cell_count * sizeof *window->cells;
+    return bytes_of(window->cell_count);
 }

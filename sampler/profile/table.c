@@ -1,0 +1,57 @@
+#include "sampler/profile/table.h"
+
+void table_init(struct table *table, size_t row_bytes, uint32_t max_rows, table_same *same)
+{
+    pool_init(&table->rows, row_bytes, max_rows);
+    idmap_init(&table->index);
+    table->same = same;
+}
+
+void table_deinit(struct table *table)
+{
+    pool_deinit(&table->rows);
+    idmap_deinit(&table->index);
+}
+
+static uint32_t find(const struct table *table, uint32_t hash, const void *row)
+{
+    const struct idmap *const index = &table->index;
+    uint32_t id;
+    for (uint32_t slot = idmap_first(index, hash); (id = idmap_id(index, slot)) != IDMAP_NONE;
+         slot = idmap_next(index, slot))
+        if (idmap_hash(index, slot) == hash && table->same(table_at(table, id), row))
+            break;
+    return id;
+}
+
+static enum err_code add(struct table *table, uint32_t hash, const void *row, uint32_t *id_out,
+                         struct err *err)
+{
+    uint32_t id;
+    enum err_code rc = pool_push(&table->rows, row, &id, err);
+    if (rc)
+        return rc;
+    rc = idmap_add(&table->index, hash, id, err);
+    if (rc) {
+        /* A row that cannot be found again would be stored twice. */
+        pool_pop(&table->rows);
+        return rc;
+    }
+    *id_out = id;
+    return ERR_OK;
+}
+
+enum err_code table_intern(struct table *table, uint32_t hash, const void *row,
+                           uint32_t *id_out, struct err *err)
+{
+    const uint32_t id = find(table, hash, row);
+    if (id == IDMAP_NONE)
+        return add(table, hash, row, id_out, err);
+    *id_out = id;
+    return ERR_OK;
+}
+
+size_t table_bytes(const struct table *table)
+{
+    return pool_bytes(&table->rows) + idmap_bytes(&table->index);
+}

@@ -1,0 +1,51 @@
+/*
+ * table - rows that are kept once: equal rows give the same id, ids are dense from 0.
+ *
+ * Private to profile: the tables of functions, frames, nodes, threads and processes.
+ *
+ * Ownership: the caller's storage holds the struct; the table owns rows and index.
+ * Threads: one writer; readers may read rows below a count published to them (see pool.h).
+ * Limits: max_rows, given at init; then ERR_LIMIT, and rows already there are still found.
+ * Depends on: err, pool, idmap.
+ */
+#ifndef SAMPLER_PROFILE_TABLE_H
+#define SAMPLER_PROFILE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/base/pool.h"
+
+/* A function, since bytes between the fields of a row may differ in equal rows. */
+typedef bool table_same(const void *row, const void *other);
+
+struct table {
+    struct pool rows;
+    struct idmap index;
+    table_same *same;
+};
+
+void table_init(struct table *table, size_t row_bytes, uint32_t max_rows, table_same *same);
+void table_deinit(struct table *table);
+
+/* Equal rows must come with equal hashes. */
+MUST_CHECK enum err_code table_intern(struct table *table, uint32_t hash, const void *row,
+                                      uint32_t *id_out, struct err *err);
+
+static inline uint32_t table_count(const struct table *table)
+{
+    return table->rows.count;
+}
+
+static inline const void *table_at(const struct table *table, uint32_t id)
+{
+    return pool_at(&table->rows, id);
+}
+
+/* Bytes held, rows and index together. */
+size_t table_bytes(const struct table *table);
+
+#endif /* SAMPLER_PROFILE_TABLE_H */

@@ -1,0 +1,86 @@
+#include "sampler/profile/tally.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TALLY_FIRST_CELLS = 64, TALLY_KEPT_CELLS = 4096, TALLY_WASTE = 16 };
+
+void tally_init(struct tally *tally, uint32_t max_cells)
+{
+    memset(tally, 0, sizeof *tally);
+    idmap_init(&tally->index);
+    tally->max_cells = max_cells;
+}
+
+void tally_deinit(struct tally *tally)
+{
+    idmap_deinit(&tally->index);
+    free(tally->cells);
+    memset(tally, 0, sizeof *tally);
+}
+
+static uint32_t hash_of(thread_id thread, state_bits state, node_id node)
+{
+    return idmap_mix((uint64_t)thread << 16 | state, node);
+}
+
+static struct tally_cell *find(const struct tally *tally, uint32_t hash, thread_id thread,
+                               state_bits state, node_id node)
+{
+    const struct idmap *const index = &tally->index;
+    uint32_t id;
+    for (uint32_t slot = idmap_first(index, hash); (id = idmap_id(index, slot)) != IDMAP_NONE;
+         slot = idmap_next(index, slot)) {
+        struct tally_cell *const cell = &tally->cells[id];
+        if (cell->node == node && cell->thread == thread && cell->state == state)
+            return cell;
+    }
+    return NULL;
+}
+
+static enum err_code make_room(struct tally *tally, struct err *err)
+{
+    if (tally->count >= tally->max_cells)
+        return err_set(err, ERR_LIMIT, "a count of samples is full at %u cells", tally->count);
+    if (tally->count < tally->room)
+        return ERR_OK;
+    const uint32_t room = tally->room ? tally->room * 2 : TALLY_FIRST_CELLS;
+    struct tally_cell *const cells = realloc(tally->cells, room * sizeof *cells);
+    if (!cells)
+        return err_set(err, ERR_NOMEM, "no memory for %u cells", room);
+    tally->cells = cells;
+    tally->room = room;
+    return ERR_OK;
+}
+
+enum err_code tally_add(struct tally *tally, thread_id thread, state_bits state, node_id node,
+                        uint64_t count, struct err *err)
+{
+    const uint32_t hash = hash_of(thread, state, node);
+    struct tally_cell *const cell = find(tally, hash, thread, state, node);
+    if (cell) {
+        cell->count += count;
+        return ERR_OK;
+    }
+    enum err_code rc = make_room(tally, err);
+    if (!rc)
+        rc = idmap_add(&tally->index, hash, tally->count, err);
+    if (!rc)
+        tally->cells[tally->count++] = (struct tally_cell){
+            .thread = thread, .node = node, .state = state, .count = count
+        };
+    return rc;
+}
+
+void tally_clear(struct tally *tally)
+{
+    /* One busy window must not make every later one pay for clearing a huge index. */
+    if (tally->room > TALLY_KEPT_CELLS && tally->count < tally->room / TALLY_WASTE) {
+        const uint32_t max_cells = tally->max_cells;
+        tally_deinit(tally);
+        tally_init(tally, max_cells);
+        return;
+    }
+    idmap_clear(&tally->index);
+    tally->count = 0;
+}

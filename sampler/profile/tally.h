@@ -1,0 +1,45 @@
+/*
+ * tally - counts samples by (thread, state bits, node).
+ *
+ * Private to profile: the open window, and the sum of several windows.
+ *
+ * Ownership: the caller's storage holds the struct; the tally owns its cells.
+ * Threads: none; it belongs to one thread.
+ * Limits: max_cells, given at init; then ERR_LIMIT, and cells already there still count.
+ * Depends on: err, idmap, profile (ids), state.
+ */
+#ifndef SAMPLER_PROFILE_TALLY_H
+#define SAMPLER_PROFILE_TALLY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/idmap.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/state.h"
+
+struct tally_cell {
+    thread_id thread;
+    node_id node;
+    state_bits state;
+    uint64_t count;
+};
+
+struct tally {
+    struct idmap index; /* of positions in cells */
+    struct tally_cell *cells;
+    uint32_t count;
+    uint32_t room;
+    uint32_t max_cells;
+};
+
+void tally_init(struct tally *tally, uint32_t max_cells);
+void tally_deinit(struct tally *tally);
+
+MUST_CHECK enum err_code tally_add(struct tally *tally, thread_id thread, state_bits state,
+                                   node_id node, uint64_t count, struct err *err);
+/* Forgets all cells; keeps the room unless far less than it was needed. */
+void tally_clear(struct tally *tally);
+
+#endif /* SAMPLER_PROFILE_TALLY_H */
