@@ -32,6 +32,9 @@ const char *err_text(enum err_code code)
 }
 
 static void set(struct err *err, enum err_code code, int sys, const char *format, va_list args)
+    PRINTF_LIKE(4, 0);
+
+static void set(struct err *err, enum err_code code, int sys, const char *format, va_list args)
 {
     err->code = code;
     err->sys = sys;

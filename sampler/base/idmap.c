@@ -63,3 +63,8 @@ enum err_code idmap_add(struct idmap *map, uint32_t hash, uint32_t id, struct er
     map->count++;
     return ERR_OK;
 }
+
+size_t idmap_bytes(const struct idmap *map)
+{
+    return map->slots ? ((size_t)map->mask + 1) * sizeof *map->slots : 0;
+}

@@ -42,6 +42,9 @@ void idmap_clear(struct idmap *map);
 MUST_CHECK enum err_code idmap_add(struct idmap *map, uint32_t hash, uint32_t id,
                                    struct err *err);
 
+/* Bytes held by the slots. */
+size_t idmap_bytes(const struct idmap *map);
+
 static inline uint32_t idmap_first(const struct idmap *map, uint32_t hash)
 {
     return hash & map->mask;

@@ -43,6 +43,11 @@ enum err_code pool_push(struct pool *pool, const void *item, uint32_t *id_out, s
     return ERR_OK;
 }
 
+void pool_pop(struct pool *pool)
+{
+    pool->count--;
+}
+
 size_t pool_bytes(const struct pool *pool)
 {
     size_t bytes = 0;

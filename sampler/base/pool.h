@@ -36,6 +36,9 @@ void pool_deinit(struct pool *pool);
 MUST_CHECK enum err_code pool_push(struct pool *pool, const void *item, uint32_t *id_out,
                                    struct err *err);
 
+/* Takes the newest item back; only before its id has been given to anyone. */
+void pool_pop(struct pool *pool);
+
 /* The item's address.  The id must be below a count known to the caller's thread. */
 static inline void *pool_at(const struct pool *pool, uint32_t id)
 {

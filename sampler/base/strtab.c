@@ -62,6 +62,34 @@ static char *copy_text(struct strtab *tab, const char *text, size_t length)
     return copy;
 }
 
+/* Gives back the room of the newest copy. */
+static void drop_text(struct strtab *tab, size_t length)
+{
+    tab->blocks->used -= length + 1;
+}
+
+static enum err_code add(struct strtab *tab, uint32_t hash, const char *text, size_t length,
+                         str_id *id_out, struct err *err)
+{
+    const struct strtab_string s = { copy_text(tab, text, length), (uint32_t)length };
+    uint32_t id;
+    if (!s.text)
+        return err_set(err, ERR_NOMEM, "no memory for %zu bytes of text", length);
+    enum err_code rc = pool_push(&tab->strings, &s, &id, err);
+    if (rc) {
+        drop_text(tab, length);
+        return rc;
+    }
+    rc = idmap_add(&tab->index, hash, id, err);
+    if (rc) {
+        pool_pop(&tab->strings);
+        drop_text(tab, length);
+        return rc;
+    }
+    *id_out = id;
+    return ERR_OK;
+}
+
 static enum err_code intern_valid(struct strtab *tab, const char *text, size_t length,
                                   str_id *id_out, struct err *err)
 {
@@ -78,15 +106,7 @@ static enum err_code intern_valid(struct strtab *tab, const char *text, size_t l
             return ERR_OK;
         }
     }
-    const struct strtab_string s = { copy_text(tab, text, length), (uint32_t)length };
-    if (!s.text)
-        return err_set(err, ERR_NOMEM, "no memory for %zu bytes of text", length);
-    enum err_code rc = pool_push(&tab->strings, &s, &id, err);
-    if (!rc)
-        rc = idmap_add(&tab->index, hash, id, err);
-    if (!rc)
-        *id_out = id;
-    return rc;
+    return add(tab, hash, text, length, id_out, err);
 }
 
 static enum err_code intern_repaired(struct strtab *tab, const char *text, size_t length,
@@ -125,6 +145,5 @@ enum err_code strtab_intern(struct strtab *tab, const char *text, size_t length,
 
 size_t strtab_bytes(const struct strtab *tab)
 {
-    return tab->text_bytes + pool_bytes(&tab->strings) +
-           ((size_t)tab->index.mask + 1) * sizeof *tab->index.slots;
+    return tab->text_bytes + pool_bytes(&tab->strings) + idmap_bytes(&tab->index);
 }

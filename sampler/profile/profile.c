@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/cell_key.h"
 #include "sampler/profile/table.h"
 #include "sampler/profile/tally.h"
 #include "sampler/profile/window.h"
@@ -186,8 +187,7 @@ enum err_code profile_frame(struct profile *profile, function_id function, int32
 {
     const struct profile_frame row = { function, line };
     const uint32_t hash = idmap_mix(function, (uint32_t)line);
-    const enum err_code rc =
-        check(function, table_count(&profile->functions), "function", err);
+    const enum err_code rc = check(function, table_count(&profile->functions), "function", err);
     return rc ? rc : table_intern(&profile->frames, hash, &row, id_out, err);
 }
 
@@ -216,8 +216,7 @@ enum err_code profile_thread(struct profile *profile, const struct profile_threa
 {
     const uint32_t hash = idmap_mix((uint64_t)thread->process << 32 | (uint32_t)thread->tid,
                                     thread->ident ^ (uint64_t)thread->name << 32);
-    enum err_code rc =
-        check(thread->process, table_count(&profile->processes), "process", err);
+    enum err_code rc = check(thread->process, table_count(&profile->processes), "process", err);
     if (!rc)
         rc = check_string(profile, thread->name, err);
     return rc ? rc : table_intern(&profile->threads, hash, thread, id_out, err);
@@ -231,7 +230,7 @@ enum err_code profile_add(struct profile *profile, thread_id thread, state_bits 
         rc = check(node, table_count(&profile->nodes), "node", err);
     if (rc || !count)
         return rc;
-    return tally_add(&profile->open, thread, state, node, count, err);
+    return tally_add(&profile->open, cell_key(thread, state, node), count, err);
 }
 
 static size_t bytes_of_tables(const struct profile *profile)
@@ -244,10 +243,10 @@ static size_t bytes_of_tables(const struct profile *profile)
 static struct cell cell_of(const struct tally_cell *from)
 {
     return (struct cell){
-        .thread = from->thread,
-        .node = from->node,
+        .thread = cell_key_thread(from->key),
+        .node = cell_key_node(from->key),
         .count = from->count < UINT32_MAX ? (uint32_t)from->count : UINT32_MAX,
-        .state = from->state,
+        .state = cell_key_state(from->key),
     };
 }
 
@@ -269,8 +268,7 @@ static enum err_code close_window(const struct profile *profile, uint64_t now_ns
     return ERR_OK;
 }
 
-static enum err_code append(struct published *published, struct window *window,
-                            struct err *err)
+static enum err_code append(struct published *published, struct window *window, struct err *err)
 {
     if (published->window_count == published->window_room) {
         const size_t room = published->window_room ? published->window_room * 2 : FIRST_WINDOWS;

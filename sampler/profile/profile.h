@@ -12,6 +12,7 @@
  * Threads: one writer (the sampling thread) calls the functions of the first group without a
  * lock; any thread may take snapshots.  The lock is held to seal and to copy a snapshot only.
  * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; counts of a cell stop at UINT32_MAX.
+ * Errors: ERR_INVALID for an id that is not in its table; nothing is changed by what failed.
  * Units: times are nanoseconds since the profile was created.
  * Depends on: base, quality, state, window.
  */
@@ -39,6 +40,7 @@ enum {
     PROFILE_MAX_NODES = 1 << 24,
     PROFILE_MAX_THREADS = 1 << 20,
     PROFILE_MAX_PROCESSES = 1 << 16,
+    PROFILE_MAX_CELLS = 1 << 22, /* of one window */
 };
 
 struct profile_function {
@@ -104,7 +106,8 @@ MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
                                      state_bits state, node_id node, uint32_t count,
                                      struct err *err);
 /* Closes the open window at now_ns and publishes it with all tables and the quality counters.
- * Makes no generation when nothing was added. */
+ * Makes no generation when neither samples nor rows were added; the counters and the time go on
+ * all the same.  A time before the last one is taken as the last one. */
 MUST_CHECK enum err_code profile_seal(struct profile *profile, uint64_t now_ns,
                                       struct err *err);
 

@@ -19,22 +19,14 @@ void tally_deinit(struct tally *tally)
     memset(tally, 0, sizeof *tally);
 }
 
-static uint32_t hash_of(thread_id thread, state_bits state, node_id node)
-{
-    return idmap_mix((uint64_t)thread << 16 | state, node);
-}
-
-static struct tally_cell *find(const struct tally *tally, uint32_t hash, thread_id thread,
-                               state_bits state, node_id node)
+static struct tally_cell *find(const struct tally *tally, uint32_t hash, uint64_t key)
 {
     const struct idmap *const index = &tally->index;
     uint32_t id;
     for (uint32_t slot = idmap_first(index, hash); (id = idmap_id(index, slot)) != IDMAP_NONE;
-         slot = idmap_next(index, slot)) {
-        struct tally_cell *const cell = &tally->cells[id];
-        if (cell->node == node && cell->thread == thread && cell->state == state)
-            return cell;
-    }
+         slot = idmap_next(index, slot))
+        if (tally->cells[id].key == key)
+            return &tally->cells[id];
     return NULL;
 }
 
@@ -53,11 +45,10 @@ static enum err_code make_room(struct tally *tally, struct err *err)
     return ERR_OK;
 }
 
-enum err_code tally_add(struct tally *tally, thread_id thread, state_bits state, node_id node,
-                        uint64_t count, struct err *err)
+enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count, struct err *err)
 {
-    const uint32_t hash = hash_of(thread, state, node);
-    struct tally_cell *const cell = find(tally, hash, thread, state, node);
+    const uint32_t hash = idmap_mix(key, 0);
+    struct tally_cell *const cell = find(tally, hash, key);
     if (cell) {
         cell->count += count;
         return ERR_OK;
@@ -66,9 +57,7 @@ enum err_code tally_add(struct tally *tally, thread_id thread, state_bits state,
     if (!rc)
         rc = idmap_add(&tally->index, hash, tally->count, err);
     if (!rc)
-        tally->cells[tally->count++] = (struct tally_cell){
-            .thread = thread, .node = node, .state = state, .count = count
-        };
+        tally->cells[tally->count++] = (struct tally_cell){ .key = key, .count = count };
     return rc;
 }
 

@@ -1,12 +1,12 @@
 /*
- * tally - counts samples by (thread, state bits, node).
+ * tally - counts samples by cell (thread, state bits, node: see cell_key.h).
  *
  * Private to profile: the open window, and the sum of several windows.
  *
  * Ownership: the caller's storage holds the struct; the tally owns its cells.
  * Threads: none; it belongs to one thread.
  * Limits: max_cells, given at init; then ERR_LIMIT, and cells already there still count.
- * Depends on: err, idmap, profile (ids), state.
+ * Depends on: err, idmap.
  */
 #ifndef SAMPLER_PROFILE_TALLY_H
 #define SAMPLER_PROFILE_TALLY_H
@@ -16,13 +16,9 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
-#include "sampler/profile/profile.h"
-#include "sampler/profile/state.h"
 
 struct tally_cell {
-    thread_id thread;
-    node_id node;
-    state_bits state;
+    uint64_t key;
     uint64_t count;
 };
 
@@ -37,8 +33,8 @@ struct tally {
 void tally_init(struct tally *tally, uint32_t max_cells);
 void tally_deinit(struct tally *tally);
 
-MUST_CHECK enum err_code tally_add(struct tally *tally, thread_id thread, state_bits state,
-                                   node_id node, uint64_t count, struct err *err);
+MUST_CHECK enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count,
+                                   struct err *err);
 /* Forgets all cells; keeps the room unless far less than it was needed. */
 void tally_clear(struct tally *tally);
 

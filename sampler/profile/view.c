@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/cell_key.h"
 #include "sampler/profile/tally.h"
 
 /* A query made ready to be asked of one cell after the other. */
@@ -29,37 +30,55 @@ static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t s
     return low;
 }
 
-static bool asks_for_process(const struct view_query *query, process_id process)
+/* A byte a row, 1 for those listed; NULL if there is no list. */
+static enum err_code mark(const uint32_t *ids, size_t id_count, uint32_t rows,
+                          unsigned char **out, struct err *err)
 {
-    for (size_t i = 0; i < query->process_count; i++)
-        if (query->processes[i] == process)
-            return true;
-    return !query->processes;
-}
-
-static void mark_listed(const struct view_query *query, unsigned char *wanted, uint32_t count)
-{
-    if (!query->threads)
-        memset(wanted, 1, count);
-    for (size_t i = 0; i < query->thread_count && query->threads; i++)
-        if (query->threads[i] < count)
-            wanted[query->threads[i]] = 1;
-}
-
-static enum err_code filter_threads(struct filter *filter, const struct view_query *query,
-                                    struct err *err)
-{
-    const uint32_t count = filter->snapshot->sizes.threads;
-    if ((!query->threads && !query->processes) || !count)
+    if (!ids)
         return ERR_OK;
-    filter->wanted = calloc(count, 1);
-    if (!filter->wanted)
-        return err_set(err, ERR_NOMEM, "no memory for %u threads", count);
-    mark_listed(query, filter->wanted, count);
-    for (thread_id id = 0; id < count; id++)
-        if (!asks_for_process(query, profile_thread_at(filter->snapshot, id).process))
-            filter->wanted[id] = 0;
+    unsigned char *const marks = calloc((size_t)rows + 1, 1);
+    if (!marks)
+        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
+    for (size_t i = 0; i < id_count; i++)
+        if (ids[i] < rows)
+            marks[ids[i]] = 1;
+    *out = marks;
     return ERR_OK;
+}
+
+static enum err_code mark_all(uint32_t rows, unsigned char **out, struct err *err)
+{
+    unsigned char *const marks = malloc((size_t)rows + 1);
+    if (!marks)
+        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
+    memset(marks, 1, (size_t)rows + 1);
+    *out = marks;
+    return ERR_OK;
+}
+
+/* Threads of a process that is not listed are not wanted. */
+static void keep_processes(const struct profile_snapshot *snapshot,
+                           const unsigned char *processes, unsigned char *threads)
+{
+    for (thread_id id = 0; id < snapshot->sizes.threads; id++)
+        threads[id] &= processes[profile_thread_at(snapshot, id).process];
+}
+
+static enum err_code mark_threads(struct filter *filter, const struct view_query *query,
+                                  struct err *err)
+{
+    const struct profile_sizes *const sizes = &filter->snapshot->sizes;
+    unsigned char *processes = NULL;
+    enum err_code rc =
+        mark(query->threads, query->thread_count, sizes->threads, &filter->wanted, err);
+    if (!rc)
+        rc = mark(query->processes, query->process_count, sizes->processes, &processes, err);
+    if (!rc && processes && !filter->wanted)
+        rc = mark_all(sizes->threads, &filter->wanted, err);
+    if (!rc && processes)
+        keep_processes(filter->snapshot, processes, filter->wanted);
+    free(processes);
+    return rc;
 }
 
 static enum err_code filter_init(struct filter *filter, const struct profile_snapshot *snapshot,
@@ -68,12 +87,12 @@ static enum err_code filter_init(struct filter *filter, const struct profile_sna
     *filter = (struct filter){
         .snapshot = snapshot,
         .first = windows_before(snapshot, query->since, query->from_ns),
-        .end = query->to_ns ? windows_before(snapshot, 0, query->to_ns)
-                            : snapshot->window_count,
+        .end =
+            query->to_ns ? windows_before(snapshot, 0, query->to_ns) : snapshot->window_count,
         .require = query->require,
         .exclude = query->exclude,
     };
-    return filter_threads(filter, query, err);
+    return mark_threads(filter, query, err);
 }
 
 static void filter_deinit(struct filter *filter)
@@ -176,38 +195,39 @@ static enum err_code tally_cells(const struct filter *filter, struct tally *tall
         for (size_t j = 0; j < window->cell_count && !rc; j++) {
             const struct cell *const cell = &window->cells[j];
             if (passes(filter, cell))
-                rc = tally_add(tally, cell->thread, cell->state, cell->node, cell->count, err);
+                rc = tally_add(tally, cell_key(cell->thread, cell->state, cell->node),
+                               cell->count, err);
         }
     }
     return rc;
-}
-
-static int order(uint32_t a, uint32_t b)
-{
-    return (a > b) - (a < b);
 }
 
 static int compare(const void *left, const void *right)
 {
     const struct view_cell *const a = left;
     const struct view_cell *const b = right;
-    if (a->thread != b->thread)
-        return order(a->thread, b->thread);
-    if (a->state != b->state)
-        return order(a->state, b->state);
-    return order(a->node, b->node);
+    return cell_key_order(cell_key(a->thread, a->state, a->node),
+                          cell_key(b->thread, b->state, b->node));
+}
+
+static struct view_cell cell_of(const struct tally_cell *from)
+{
+    return (struct view_cell){
+        .thread = cell_key_thread(from->key),
+        .node = cell_key_node(from->key),
+        .state = cell_key_state(from->key),
+        .count = from->count,
+    };
 }
 
 static enum err_code take_cells(const struct tally *tally, struct view_cells *out,
                                 struct err *err)
 {
-    struct view_cell *const cells = malloc((tally->count + 1) * sizeof *cells);
+    struct view_cell *const cells = malloc(((size_t)tally->count + 1) * sizeof *cells);
     if (!cells)
         return err_set(err, ERR_NOMEM, "no memory for %u cells", tally->count);
-    for (uint32_t i = 0; i < tally->count; i++) {
-        const struct tally_cell *const from = &tally->cells[i];
-        cells[i] = (struct view_cell){ from->thread, from->node, from->state, from->count };
-    }
+    for (uint32_t i = 0; i < tally->count; i++)
+        cells[i] = cell_of(&tally->cells[i]);
     qsort(cells, tally->count, sizeof *cells, compare);
     *out = (struct view_cells){ .count = tally->count, .cells = cells };
     return ERR_OK;

@@ -7,6 +7,7 @@
  * Ownership: the columns belong to the view; view_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.
  * Cost: proportional to the cells touched plus the nodes of the session.
+ * Limits: VIEW_MAX_CELLS different cells in a view_cells, then ERR_LIMIT.
  * Depends on: profile, window.
  */
 #ifndef SAMPLER_PROFILE_VIEW_H
@@ -20,12 +21,14 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/window.h"
 
+enum { VIEW_MAX_CELLS = 1 << 24 };
+
 /* Zeroed: everything. */
 struct view_query {
     uint64_t from_ns;         /* windows that start at or after */
     uint64_t to_ns;           /* windows that start before; 0: no end */
     uint32_t since;           /* only generations after this one */
-    const thread_id *threads; /* NULL: all */
+    const thread_id *threads; /* NULL: all; ids that do not exist match nothing */
     size_t thread_count;
     const process_id *processes; /* NULL: all */
     size_t process_count;

@@ -3,6 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "sampler/profile/cell_key.h"
+
 static size_t bytes_of(size_t cell_count)
 {
     return sizeof(struct window) + cell_count * sizeof(struct cell);
@@ -29,25 +31,16 @@ struct window *window_ref(struct window *window)
 void window_unref(struct window *window)
 {
     /* Release and acquire: who frees sees what all others did to it before they let go. */
-    if (window &&
-        atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) == 1)
+    if (window && atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) == 1)
         free(window);
-}
-
-static int order(uint32_t a, uint32_t b)
-{
-    return (a > b) - (a < b);
 }
 
 static int compare(const void *left, const void *right)
 {
     const struct cell *const a = left;
     const struct cell *const b = right;
-    if (a->thread != b->thread)
-        return order(a->thread, b->thread);
-    if (a->state != b->state)
-        return order(a->state, b->state);
-    return order(a->node, b->node);
+    return cell_key_order(cell_key(a->thread, a->state, a->node),
+                          cell_key(b->thread, b->state, b->node));
 }
 
 void window_sort(struct window *window)
