@@ -86,8 +86,8 @@ test("of many callers above a zoom only the nearest are drawn, and the others co
   const picture = show(lines, {});
   const { drawing } = show(lines, { zoom: picture.keysTo("90") });
   const faded = everyFrame(drawing.root).filter((frame) => frame.fade);
-  assert.equal(faded.length, 32);
-  assert.equal(faded[1].name, "(59 callers above)");
+  assert.equal(faded.length, 20);
+  assert.equal(faded[1].name, "(71 callers above)");
   assert.equal(everyFrame(drawing.root).filter((frame) => frame.remainder === "above").length, 1);
 });
 

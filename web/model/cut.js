@@ -6,7 +6,7 @@ import { treePath } from "./trees.js";
 
 export const NODES_MAX = 4000;
 export const LEVELS_MAX = 1000;
-const ABOVE_MAX = 32;
+const ABOVE_MAX = 20;
 const COUNTED_MAX = 20000;
 
 function drawnFrame(id, value, fields) {

@@ -30,7 +30,7 @@ export function qualityValues(quality) {
   const q = quality ?? {};
   const samples = q.samples;
   const failed = failedSamples(q.failed ?? null);
-  const slow = isKnown(q.rate_hz) && isKnown(q.wanted_hz) && q.rate_hz < 0.9 * q.wanted_hz;
+  const slow = q.ticks > 0 && isKnown(q.rate_hz) && isKnown(q.wanted_hz) && q.rate_hz < 0.9 * q.wanted_hz;
   const looks = isKnown(q.ticks) && isKnown(q.missed) ? q.ticks + q.missed : NaN;
   return [
     {

@@ -48,7 +48,7 @@ export function createCrumbs(root, dispatch) {
   return {
     update(state) {
       const { focus } = state.picture;
-      line.hidden = state.address.view !== "flame";
+      line.hidden = state.address.view !== "flame" || (state.picture.empty !== null && focus.missing === 0);
       const path = state.picture.pathTo(focus.id);
       const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.inverted + state.recording.profile.epoch;
       if (signature !== shown) {

@@ -67,8 +67,11 @@ export function createFlame(root, dispatch) {
   let state = null;
   let shownDrawing = null;
   let shownWidth = 0;
+  let shownFocus = null;
   let pointer = null;
   let marked = null;
+  // Where the arrow keys went since the last drawing: keys may come faster than pictures.
+  let moved = null;
 
   const entryOf = (id) => state?.picture.drawing?.byId.get(id);
 
@@ -145,7 +148,7 @@ export function createFlame(root, dispatch) {
   element.addEventListener("keydown", (event) => {
     const drawing = state?.picture.drawing;
     if (!drawing || event.ctrlKey || event.metaKey || event.altKey) return;
-    const current = state.picture.selected !== null && drawing.byId.has(state.picture.selected) ? state.picture.selected : String(state.picture.focus.id);
+    const current = [moved, state.picture.selected].find((id) => id !== null && drawing.byId.has(id)) ?? String(state.picture.focus.id);
     if (event.key === "Enter") {
       zoomTo(drawing.byId.get(current).frame);
       event.preventDefault();
@@ -154,6 +157,7 @@ export function createFlame(root, dispatch) {
     event.preventDefault();
     const next = neighbour(drawing.byId, current, event.key);
     if (next === null) return;
+    moved = next.id;
     select(next);
     chart.elementOf(next.id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
@@ -180,9 +184,17 @@ export function createFlame(root, dispatch) {
     if (pointer !== null) queueMicrotask(() => pointer !== null && hoverAt(pointer.x, pointer.y));
   }
 
+  // After a zoom the zoomed frame must be on screen, wherever the chart was scrolled to before.
+  function showFocus(id) {
+    if (id === shownFocus) return;
+    if (shownFocus !== null) chart.elementOf(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    shownFocus = id;
+  }
+
   return {
     update(next) {
       state = next;
+      moved = null;
       const hidden = state.address.view !== "flame";
       const { drawing, selected } = state.picture;
       element.hidden = hidden || state.picture.empty !== null;
@@ -194,6 +206,7 @@ export function createFlame(root, dispatch) {
       setAttribute(element, "data-colour", state.address.colour);
       if (drawing !== shownDrawing || state.width !== shownWidth) redraw(drawing);
       markSelected(selected);
+      showFocus(String(state.picture.focus.id));
       updateTip();
     },
     focus: () => element.focus(),

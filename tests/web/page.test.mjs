@@ -1,0 +1,253 @@
+// The whole page in a real browser, against a made-up program: what only a browser can say.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { launchChromium } from "./chromium.mjs";
+import { createProgram, HOSTILE_NAMES } from "./made-up-program.mjs";
+import { createMockServer, reportPage } from "./mock-server.mjs";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pyrometer-page-test-"));
+const bundled = join(folder, "page.html");
+let browser;
+const opened = [];
+
+before(async () => {
+  execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
+  browser = await launchChromium({ width: 1280, height: 800 });
+});
+after(async () => {
+  await browser.close();
+  for (const server of opened) server.close();
+  rmSync(folder, { recursive: true });
+});
+
+// A page on a program that moves when it is told to.
+async function live({ seconds = 3, fragment = "", ...options } = {}) {
+  let clock = seconds;
+  const program = createProgram({ threads: 8, now: () => 0, ...options });
+  program.advance(clock);
+  const server = createMockServer(program, bundled);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  opened.push(server);
+  const url = "http://127.0.0.1:" + server.address().port + "/";
+  const page = await browser.open(url + fragment);
+  return { page, program, server, url, advance: (by) => program.advance((clock += by)) };
+}
+
+const byId = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
+const textOf = (page, id) => page.evaluate(byId(id) + ".textContent");
+const click = (page, id) => page.evaluate(byId(id) + ".click()");
+const frames = "Array.from(document.querySelectorAll('g.frame'))";
+const frameNamed = (name) => frames + ".find((g) => g.getAttribute('name').startsWith(" + JSON.stringify(name) + "))";
+const drawn = (page) => page.until(frames + ".length > 10");
+const widthOf = (page, name) => page.evaluate(frameNamed(name) + ".querySelector('rect').getBoundingClientRect().width");
+// The first number of the line over the drawing: samples in view, or under the zoomed frame.
+const shownNumber = "parseInt(" + byId("drawing-note") + ".textContent.replaceAll(',', ''))";
+const samplesShown = (page) => page.evaluate(shownNumber);
+
+async function clickFrame(page, name) {
+  const [x, y] = await page.evaluate("(() => { const r = " + frameNamed(name) + ".querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
+  await page.point(x, y, true);
+}
+
+function assertQuiet(page) {
+  assert.deepEqual(page.said, []);
+}
+
+test("a live page draws, keeps up, and its policy stops nothing it needs", async () => {
+  const { page, program, advance } = await live();
+  await drawn(page);
+  const before = await samplesShown(page);
+  assert.equal(before, program.view({}).total);
+  advance(2);
+  await page.until(shownNumber + " === " + program.view({}).total);
+  assert.match(await textOf(page, "command"), /python3 \/srv\/shop\/app.py/);
+  assert.equal(await textOf(page, "status"), "live");
+  assert.equal(await textOf(page, "quality-samples"), program.session().quality.samples.toLocaleString("en-US"));
+  assert.match(await page.evaluate("document.title"), /^● app.py/);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("zoom, selection and search survive updates, and every label names its own frame", async () => {
+  const { page, advance } = await live();
+  await drawn(page);
+  await page.evaluate("(" + byId("search") + ".focus(), 0)");
+  await page.type("pric");
+  await page.until(byId("matched") + ".textContent.endsWith('%')");
+  await clickFrame(page, "CheckoutView.post");
+  await page.until(byId("breadcrumb") + ".textContent.includes('CheckoutView.post')");
+  const width = await widthOf(page, "CheckoutView.post");
+  assert.ok(width > 800, String(width));
+  for (let i = 0; i < 3; i += 1) {
+    const shown = await samplesShown(page);
+    advance(2);
+    await page.until(shownNumber + " > " + shown);
+    assert.equal(await widthOf(page, "CheckoutView.post"), width);
+    assert.equal(await page.evaluate(frames + ".filter((g) => g.dataset.look.includes('match')).length > 0"), true);
+    assert.equal(await page.evaluate(frames + ".every((g) => g.querySelector('.d3-flame-graph-label').textContent === g.getAttribute('name'))"), true);
+    assert.equal(await page.evaluate(frameNamed("CheckoutView.post") + ".hasAttribute('data-selected')"), true);
+  }
+  assert.match(await textOf(page, "breadcrumb"), /CheckoutView\.post/);
+  assert.equal(await textOf(page, "details-name"), "CheckoutView.post");
+  assert.equal(await textOf(page, "details-place"), "/srv/shop/views/checkout.py:41");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("the same link shows the same thing, and Back goes back", async () => {
+  const first = await live();
+  await drawn(first.page);
+  await clickFrame(first.page, "Server.handle");
+  await first.page.until("location.hash.includes('zoom=')");
+  const link = await first.page.evaluate("location.hash");
+  const second = await live({ fragment: link });
+  await drawn(second.page);
+  assert.match(await textOf(second.page, "breadcrumb"), /Server\.handle/);
+  await first.page.evaluate("history.back()");
+  await first.page.until("!location.hash.includes('zoom=') && !" + byId("breadcrumb") + ".textContent.includes('Server')");
+  await Promise.all([first.page.close(), second.page.close()]);
+});
+
+test("keys move, zoom, invert, search, pause and change the theme", async () => {
+  const { page } = await live();
+  await drawn(page);
+  await page.evaluate("(" + byId("flame") + ".focus(), 0)");
+  for (const key of ["ArrowDown", "ArrowDown", "ArrowDown", "Enter"]) await page.press(key);
+  await page.until("location.hash.includes('zoom=')");
+  assert.match(await page.evaluate(byId("flame") + ".getAttribute('aria-activedescendant')"), /frame-selected/);
+  assert.match(await page.evaluate("document.getElementById('frame-selected').getAttribute('aria-label')"), /%/);
+  await page.press("Escape");
+  await page.until("!location.hash.includes('zoom=')");
+  await page.press("i");
+  await page.until("location.hash.includes('inverted')");
+  await page.press("p");
+  await page.until(byId("status") + ".textContent.startsWith('paused')");
+  await page.press("t");
+  await page.until("document.documentElement.dataset.theme === 'light'");
+  await page.press("t");
+  await page.until("getComputedStyle(document.body.parentElement).backgroundColor === 'rgb(19, 20, 23)'");
+  await page.press("?");
+  await page.until(byId("help-dialog") + ".open");
+  await page.press("Escape");
+  await page.until("!" + byId("help-dialog") + ".open");
+  await page.press("/");
+  await page.type("/(/");
+  await page.until(byId("matched-count") + ".textContent.startsWith('Not a valid')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("while paused the picture stands still and what came since is counted", async () => {
+  const { page, program, advance } = await live();
+  await drawn(page);
+  await click(page, "pause");
+  const shown = await samplesShown(page);
+  advance(2);
+  await page.until(byId("status") + ".textContent.includes('newer')");
+  assert.equal(await samplesShown(page), shown);
+  await click(page, "pause");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await page.close();
+});
+
+test("threads are chosen by name, downloads follow the choice", async () => {
+  const { page, program } = await live();
+  await drawn(page);
+  await click(page, "threads");
+  await page.until("document.querySelectorAll('[data-testid=thread] .share')[0]?.textContent.endsWith('%')");
+  await page.evaluate("document.querySelector('[data-tid=\"4711\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [0] }).total);
+  assert.equal(await textOf(page, "threads"), "MainThread");
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?thread=0$/);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("hostile names are text wherever they are shown", async () => {
+  const { page } = await live({ seconds: 20 });
+  await drawn(page);
+  await page.evaluate("document.querySelector('[data-value=table]').click()");
+  await page.until("document.querySelectorAll('tbody tr').length > 20");
+  const names = await page.evaluate("Array.from(document.querySelectorAll('.row-name')).map((button) => button.textContent)");
+  for (const name of [HOSTILE_NAMES[0], "__proto__", "constructor", "<lambda>", "(unnamed)", "invoice_\\u202egnp.exe", "half\\ud800surrogate", "nul\\u0000inside"]) assert.ok(names.includes(name), name);
+  assert.ok(names.every((name) => name.length < 400));
+  await page.evaluate("Array.from(document.querySelectorAll('.row-name')).find((button) => button.textContent.startsWith('</script>')).click()");
+  await page.until(frames + ".some((g) => g.dataset.look.includes('match'))");
+  await clickFrame(page, "</script>");
+  await page.until(byId("details-name") + ".textContent.startsWith('</script>')");
+  assert.equal(await page.evaluate("document.querySelectorAll('img').length"), 0);
+  assert.doesNotMatch(await page.evaluate("document.title"), /PWNED/);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("the table is a real one and sorts", async () => {
+  const { page } = await live({ fragment: "#v=1&view=table" });
+  await page.until("document.querySelectorAll('tbody tr').length > 10");
+  await click(page, "sort-total");
+  await page.until(byId("sort-total") + ".closest('th').getAttribute('aria-sort') === 'descending'");
+  const shares = await page.evaluate("Array.from(document.querySelectorAll('tbody tr:not([hidden]) td:nth-child(2) .samples')).map((cell) => Number(cell.textContent.replaceAll(',', '')))");
+  assert.deepEqual(shares, shares.slice().sort((a, b) => b - a));
+  assert.equal(await page.evaluate("document.querySelectorAll('tbody th[scope=row]').length === document.querySelectorAll('tbody tr').length"), true);
+  await page.close();
+});
+
+test("the end of the target and the loss of the server are said", async () => {
+  const { page, server, advance } = await live({ endsAfter: 4 });
+  await drawn(page);
+  advance(5);
+  await page.until(byId("banner-text") + ".textContent.includes('target exited')");
+  assert.equal(await textOf(page, "status"), "ended");
+  server.close();
+  server.closeAllConnections();
+  await page.until(byId("banner-text") + ".textContent.includes('does not answer')", 15000);
+  assert.ok(await page.evaluate(frames + ".length > 10"));
+  await page.close();
+});
+
+test("a report opens from a file, without a server, and filters threads by itself", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(5);
+  const path = join(folder, "report.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path);
+  await drawn(page);
+  assert.equal(await samplesShown(page), program.view({}).total);
+  assert.match(await textOf(page, "status"), /^report of /);
+  assert.equal(await page.evaluate(byId("pause") + ".hidden"), true);
+  await click(page, "threads");
+  await page.until("document.querySelector('[data-tid=\"4712\"]')");
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1] }).total);
+  assert.ok(await page.evaluate(byId("download-collapsed") + " !== null"));
+  assertQuiet(page);
+  await page.close();
+});
+
+test("stacks of 10,000 frames are drawn, said to be deeper, and zoomed into", async () => {
+  const { page } = await live({ deep: 10000, threads: 2, seconds: 2 });
+  await drawn(page);
+  await page.until(frames + ".some((g) => g.getAttribute('name').startsWith('(deeper: 9,000'))");
+  await page.evaluate(frameNamed("(deeper") + ".dispatchEvent(new MouseEvent('click', { bubbles: true }))");
+  await page.until(frames + ".some((g) => g.getAttribute('name').startsWith('(deeper: 8,000'))");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("on a phone nothing is wider than the screen", async () => {
+  const { page } = await live();
+  await page.resize(360, 640);
+  await drawn(page);
+  for (const view of ["flame", "table"]) {
+    await page.evaluate("document.querySelector('[data-value=" + view + "]').click()");
+    await page.until("document.documentElement.scrollWidth <= 360");
+  }
+  await page.close();
+});
