@@ -54,22 +54,38 @@ static void remember(const struct walk *walk, size_t count, struct links *links)
         links_add(links, caller_code(walk, i), walk->frames[i].code);
 }
 
+/* Of the frames equal in both readings, those that nothing speaks against.  Before 3.14 a
+ * popped frame looks like a live one; there the top of the stack must agree. */
+static size_t certain_frames(const struct stack *stack, size_t common)
+{
+    size_t i = 0;
+    if (LAYOUT_MINOR(stack->copy.layout->version) >= 14)
+        return common;
+    while (i < common && stack->a.frames[i].is_below_top)
+        i++;
+    return i;
+}
+
 /* Chooses between the readings; certain links are remembered. */
 static void reconcile(struct stack *stack, struct links *links)
 {
     struct walk *const a = &stack->a, *const b = &stack->b;
     const size_t common = common_frames(a, b);
+    const size_t certain = certain_frames(stack, common);
     const size_t longest = a->count > b->count ? a->count : b->count;
-    remember(a, common, links);
+    remember(a, certain, links);
+    stack->frames = a->frames;
+    stack->count = common;
     if (common == longest) {
-        stack->certainty = STACK_EXACT;
-        stack->frames = a->frames;
-        stack->count = common;
+        stack->certainty = certain == common ? STACK_EXACT : STACK_REPAIRED;
+        /* Above the top and never seen for certain: the remains of a call. */
+        if (certain < common)
+            stack->count = confirmed(a, certain, links);
         return;
     }
     struct walk *const nearer = common * 2 >= longest ? a : b;
     stack->frames = nearer->frames;
-    stack->count = confirmed(nearer, common, links);
+    stack->count = confirmed(nearer, certain, links);
     stack->certainty = stack->count == nearer->count ? STACK_REPAIRED : STACK_TRUNCATED;
 }
 

@@ -68,9 +68,9 @@ static code_id code_of(struct walker *w, const unsigned char *frame)
     return id;
 }
 
-/* A frame that has not reached its first traceable instruction is still being set up, or is the
- * remains of a call that made a generator. */
-static bool has_begun(const struct walker *w, const struct code *code, remote_addr instr)
+/* A frame that has not come near its first traceable instruction is still being set up, or is
+ * the remains of a call that made a generator. */
+static bool is_set_up(const struct walker *w, const struct code *code, remote_addr instr)
 {
     if (!code_holds(code, instr))
         return false;
@@ -86,8 +86,11 @@ static bool make_frame(struct walker *w, remote_addr addr, const unsigned char *
     if (id == CODE_NONE)
         return false;
     const remote_addr instr = field_u64(bytes, w->layout->frame_instr);
+    const struct code *const code = code_at(w->codes, id);
+    const remote_addr first = code->instructions + (uint64_t)code->first_traceable * 2;
     *out = (struct walk_frame){ .addr = addr, .instr = instr, .code = id };
-    return has_begun(w, code_at(w->codes, id), instr);
+    out->has_begun = instr >= first;
+    return is_set_up(w, code, instr);
 }
 
 static void note_unknown(struct walk *walk, remote_addr addr)
@@ -152,7 +155,9 @@ static bool is_called_by(struct walker *w, const unsigned char *bytes, remote_ad
 /* 3.11 to 3.13: does the caller's saved stack say that it is calling? */
 static bool caller_waits(const struct walker *w, const unsigned char *caller)
 {
-    return !caller || (int32_t)field_u32(caller, w->layout->frame_stack) >= 0;
+    const struct walk *const walk = w->walk;
+    return !caller || (walk->frames[walk->count - 1].has_begun &&
+                       (int32_t)field_u32(caller, w->layout->frame_stack) >= 0);
 }
 
 /* Below the top of the stack; chunks before the newest were copied up to theirs. */
@@ -210,6 +215,7 @@ static bool step_in_chunk(struct walker *w, struct position *at, remote_addr par
     if (size < w->layout->frame_bytes - WORD || size > COPY_MAX_CHUNK_BYTES)
         return false;
     frame.entered_from_c = entered;
+    frame.is_below_top = is_below_top(w, at->chunk, addr);
     *rc = push(w->walk, &frame);
     *parent_bytes = bytes;
     at->offset += (size_t)size;
@@ -234,6 +240,7 @@ static bool step_loose(struct walker *w, remote_addr parent, const unsigned char
             caller != parent || !make_frame(w, loose->addr, bytes, &frame))
             continue;
         frame.entered_from_c = entered;
+        frame.is_below_top = true;
         copy_mark_used(w->copy, loose->addr);
         *rc = push(w->walk, &frame);
         *parent_bytes = bytes;

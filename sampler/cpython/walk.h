@@ -9,8 +9,9 @@
  * A frame is live when its code is a code object that has begun to run, its link to the frame
  * before holds (directly or through entry frames), and
  *   3.14 and later: its executable is set (a popped frame's is cleared);
- *   3.11 to 3.13: its caller has saved its value stack (stacktop >= 0), or it was entered from C
- *   and lies below the top of the stack.
+ *   3.11 to 3.13: its caller has begun to run and has saved its value stack (stacktop >= 0), or
+ *   it was entered from C and lies below the top of the stack.  Callers that are just returning
+ *   look the same, so what is not below the top is doubtful there.
  * A generator's frame is live when it is linked (its link is cleared when it yields).
  *
  * Depends on: copy, code.
@@ -32,6 +33,8 @@ struct walk_frame {
     remote_addr instr; /* being executed */
     code_id code;
     bool entered_from_c;
+    bool has_begun;    /* else it is being set up and cannot have called anything yet */
+    bool is_below_top; /* of the stack, by the thread state read between the readings */
 };
 
 /* Outermost first. */
