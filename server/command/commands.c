@@ -6,19 +6,21 @@
 
 static const struct command commands[] = {
     { "attach", COMMAND_ATTACH, "PID", "sample a running process and serve its flame graph",
-      "Prints one line, the URL of the page, and serves it until Ctrl-C.  When the process\n"
-      "ends, the page stays.\n",
+      "Prints one line, the URL of the page, and serves it until Ctrl-C.  When the\n"
+      "process ends, the page stays.\n",
       command_attach },
     { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
       "start a program and sample it from its first moment",
-      "TARGET is a Python file, or with -m a module; COMMAND is any program that runs Python.\n"
-      "Options of pyrometer stand before TARGET.  Ctrl-C reaches the program too; if it is still\n"
-      "there when pyrometer ends, it is sent SIGTERM, and SIGKILL two seconds later.  The exit\n"
-      "status is that of the program if it ended by itself, else 0.\n",
+      "TARGET is a Python file, or with -m a module; COMMAND is any program that runs\n"
+      "Python.  Options of pyrometer stand before TARGET.\n\n"
+      "Ctrl-C reaches the program too.  If it is still there two seconds later, or if\n"
+      "pyrometer is ended in another way, it is sent SIGTERM, and SIGKILL after two\n"
+      "more seconds.  The exit status is that of the program if it ended by itself,\n"
+      "else 0.\n",
       command_run },
     { "record", COMMAND_RECORD, "PID", "sample a running process into a file, without a server",
-      "Ends with the process, with --duration, or with Ctrl-C, and then writes what it has.  The\n"
-      "name of the file may stand for the format: .folded, .html.\n",
+      "Ends with the process, with --duration, or with Ctrl-C, and then writes what it\n"
+      "has.  The end of the file's name may stand for the format: .folded, .html.\n",
       command_record },
 };
 

@@ -147,7 +147,7 @@ static const struct option table[] = {
     { '\0', "flamegraph", NULL, "write one HTML file with the flame graph inside",
       COMMAND_RECORD, set_flamegraph },
     { 'm', "module", NULL, "TARGET is a module, as in python -m", COMMAND_RUN, set_module },
-    { '\0', "python", "PATH", "run TARGET with this interpreter (default python3)", COMMAND_RUN,
+    { '\0', "python", "PATH", "interpreter for TARGET (default python3)", COMMAND_RUN,
       set_python },
     { '\0', "listen", "HOST:PORT", "address to serve on (default 127.0.0.1:7997)", SERVING,
       set_listen },

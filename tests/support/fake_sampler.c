@@ -1,0 +1,280 @@
+#include "tests/support/fake_sampler.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
+
+enum { TICK_MS = 20, ELAPSED_PER_SEAL_MS = 1000, STARTED_AT_S = 1769853600 };
+
+struct sampler {
+    struct sampler_options options;
+    struct sampler_target target;
+    struct profile *profile;
+    pthread_mutex_t lock;
+    struct sampler_status status;
+    int stop_fd, end_fd, process_fd;
+    uint64_t now_ns;
+    bool has_thread;
+    pthread_t thread;
+};
+
+static const struct fake_frame stacks[FAKE_STACK_COUNT][3] = {
+    { { "/srv/app.py", "main", 10, 14 }, { "/srv/app.py", "work", 20, 22 }, { 0 } },
+    { { "/srv/app.py", "main", 10, 14 },
+      { "/srv/app.py", "work", 20, 23 },
+      { "~", "<native>", 0, 0 } },
+    { { "/srv/app.py", "main", 10, 15 },
+      { "/srv/lib/deep.py", "Tree.walk.<locals>.<lambda>", 5, 6 },
+      { 0 } },
+    { { "/usr/lib/python3/threading.py", "Thread.run", 900, 910 },
+      { "/srv/app.py", "</script><img src=x onerror=alert(1)>", 30, 31 },
+      { 0 } },
+};
+static const int32_t stack_tids[FAKE_STACK_COUNT] = { 4711, 4711, 4711, 4712 };
+static const uint32_t stack_counts[FAKE_STACK_COUNT] = { 50, 30, 15, 5 };
+
+/* A fake that cannot go on has nothing to report to. */
+static void must(enum err_code code)
+{
+    if (code != ERR_OK)
+        abort();
+}
+
+static str_id intern(struct sampler *sampler, const char *text)
+{
+    str_id id = 0;
+    must(strtab_intern(profile_strings(sampler->profile), text, strlen(text), &id, NULL));
+    return id;
+}
+
+static node_id add_frame(struct sampler *sampler, node_id parent, const struct fake_frame *row)
+{
+    function_id function = 0;
+    frame_id frame = 0;
+    node_id node = 0;
+    must(profile_function(sampler->profile, intern(sampler, row->name),
+                          intern(sampler, row->file), row->first_line, &function, NULL));
+    must(profile_frame(sampler->profile, function, row->line, &frame, NULL));
+    must(profile_node(sampler->profile, parent, frame, &node, NULL));
+    return node;
+}
+
+static thread_id add_thread(struct sampler *sampler, int32_t tid)
+{
+    struct profile_thread thread = { .tid = tid, .ident = (uint64_t)tid };
+    thread_id id = 0;
+    char name[32];
+    snprintf(name, sizeof name, "Thread-%d", (int)tid);
+    thread.is_main = tid == 4711;
+    thread.name = intern(sampler, thread.is_main ? "MainThread" : name);
+    must(profile_process(sampler->profile, sampler->target.pid, intern(sampler, "python3"),
+                         &thread.process, NULL));
+    must(profile_thread(sampler->profile, &thread, &id, NULL));
+    return id;
+}
+
+void fake_sampler_add(struct sampler *sampler, int32_t tid, const struct fake_frame *frames,
+                      size_t depth, state_bits state, uint32_t count)
+{
+    struct quality *const quality = profile_quality(sampler->profile);
+    node_id node = 0;
+    for (size_t i = 0; i < depth; i++)
+        node = add_frame(sampler, node, &frames[i]);
+    must(profile_add(sampler->profile, add_thread(sampler, tid), state, node, count, NULL));
+    quality->samples += count;
+    quality->exact += count;
+    quality->ticks += count;
+}
+
+void fake_sampler_seal(struct sampler *sampler)
+{
+    sampler->now_ns += ELAPSED_PER_SEAL_MS * NS_PER_MS;
+    must(profile_seal(sampler->profile, sampler->now_ns, NULL));
+    pthread_mutex_lock(&sampler->lock);
+    sampler->status.elapsed_ns = sampler->now_ns;
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+static void add_stacks(struct sampler *sampler)
+{
+    for (size_t i = 0; i < FAKE_STACK_COUNT; i++) {
+        size_t depth = 0;
+        while (depth < 3 && stacks[i][depth].name)
+            depth++;
+        fake_sampler_add(sampler, stack_tids[i], stacks[i], depth, 0, stack_counts[i]);
+    }
+    fake_sampler_seal(sampler);
+}
+
+void fake_sampler_end(struct sampler *sampler, const char *reason)
+{
+    pthread_mutex_lock(&sampler->lock);
+    sampler->status.state = SAMPLER_ENDED;
+    sampler->status.ended_at_ns = clock_wall_ns();
+    snprintf(sampler->status.reason, sizeof sampler->status.reason, "%s", reason);
+    pthread_mutex_unlock(&sampler->lock);
+    eventfd_write(sampler->end_fd, 1);
+}
+
+static bool is_paused(struct sampler *sampler)
+{
+    struct sampler_status status;
+    sampler_status(sampler, &status);
+    return status.state == SAMPLER_PAUSED;
+}
+
+static void *live(void *argument)
+{
+    struct sampler *const sampler = argument;
+    const char *reason = NULL;
+    while (!reason) {
+        struct pollfd ends[] = { { sampler->stop_fd, POLLIN, 0 },
+                                 { sampler->process_fd, POLLIN, 0 } };
+        poll(ends, 2, TICK_MS);
+        if (!is_paused(sampler))
+            add_stacks(sampler);
+        if (ends[0].revents)
+            reason = "stopped";
+        else if (ends[1].revents)
+            reason = "target exited";
+        else if (sampler->options.duration_ns > 0 &&
+                 sampler->now_ns / ELAPSED_PER_SEAL_MS * TICK_MS >=
+                     sampler->options.duration_ns)
+            reason = "duration is over";
+    }
+    fake_sampler_end(sampler, reason);
+    return NULL;
+}
+
+static const char *const fake_argv[] = { "python3", "app.py", "--password=<hidden>\xff" };
+
+static struct sampler *create(const struct sampler_options *options, int process_fd)
+{
+    struct sampler *const sampler = calloc(1, sizeof *sampler);
+    if (!sampler)
+        abort();
+    sampler->options = *options;
+    sampler->target = (struct sampler_target){ options->pid, 3,
+                                               fake_argv,    "/usr/bin/python3.11",
+                                               "3.11.2",     options->pid != FAKE_PID_NEWER };
+    pthread_mutex_init(&sampler->lock, NULL);
+    sampler->status.state = SAMPLER_RUNNING;
+    sampler->status.started_at_ns = STARTED_AT_S * NS_PER_S;
+    sampler->stop_fd = eventfd(0, EFD_CLOEXEC);
+    sampler->end_fd = eventfd(0, EFD_CLOEXEC);
+    sampler->process_fd = process_fd;
+    must(profile_create(&sampler->profile, NULL));
+    return sampler;
+}
+
+static void start_thread(struct sampler *sampler)
+{
+    sampler->has_thread = pthread_create(&sampler->thread, NULL, live, sampler) == 0;
+}
+
+enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,
+                            struct err *err)
+{
+    int process_fd = -1;
+    switch (options->pid) {
+    case FAKE_PID_DENIED:
+        return err_set(err, ERR_PERM, "not permitted to read process %d", (int)options->pid);
+    case FAKE_PID_SHELL:
+        return err_set(err, ERR_NOT_PYTHON, "process %d is not Python", (int)options->pid);
+    case FAKE_PID_EMPTY:
+    case FAKE_PID_STILL:
+    case FAKE_PID_LIVE:
+    case FAKE_PID_NEWER: break;
+    default:
+        process_fd = (int)syscall(SYS_pidfd_open, options->pid, 0);
+        if (process_fd < 0)
+            return err_set(err, ERR_GONE, "no process %d", (int)options->pid);
+    }
+    struct sampler *const sampler = create(options, process_fd);
+    if (options->pid == FAKE_PID_STILL)
+        add_stacks(sampler);
+    else if (options->pid != FAKE_PID_EMPTY)
+        start_thread(sampler);
+    *out = sampler;
+    return ERR_OK;
+}
+
+void sampler_destroy(struct sampler *sampler)
+{
+    if (!sampler)
+        return;
+    sampler_stop(sampler);
+    if (sampler->has_thread)
+        pthread_join(sampler->thread, NULL);
+    profile_destroy(sampler->profile);
+    close(sampler->stop_fd);
+    close(sampler->end_fd);
+    if (sampler->process_fd >= 0)
+        close(sampler->process_fd);
+    pthread_mutex_destroy(&sampler->lock);
+    free(sampler);
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+    if (sampler->has_thread)
+        eventfd_write(sampler->stop_fd, 1);
+    else
+        fake_sampler_end(sampler, "stopped");
+}
+
+void sampler_pause(struct sampler *sampler, bool paused)
+{
+    pthread_mutex_lock(&sampler->lock);
+    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
+        sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+void sampler_status(struct sampler *sampler, struct sampler_status *out)
+{
+    pthread_mutex_lock(&sampler->lock);
+    *out = sampler->status;
+    pthread_mutex_unlock(&sampler->lock);
+}
+
+const struct sampler_target *sampler_target(const struct sampler *sampler)
+{
+    return &sampler->target;
+}
+
+const struct sampler_options *sampler_options(const struct sampler *sampler)
+{
+    return &sampler->options;
+}
+
+struct profile *sampler_profile(struct sampler *sampler)
+{
+    return sampler->profile;
+}
+
+int sampler_end_fd(const struct sampler *sampler)
+{
+    return sampler->end_fd;
+}
+
+const char *sampler_state_text(enum sampler_state state)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        SAMPLER_STATES(X)
+#undef X
+    };
+    return texts[state];
+}

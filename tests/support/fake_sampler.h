@@ -1,0 +1,49 @@
+/*
+ * fake_sampler - sampler.h without a target: a synthetic profile and ends on command.
+ *
+ * Linked before the sampler library, it takes the place of sampler.c, so that server and
+ * commands are tested without another process and without the right to read one.
+ *
+ * The pid decides what sampler_start does (enum fake_pid).  A still sampler changes only through
+ * the functions below; a live one adds samples every few milliseconds from a thread of its own
+ * until its duration is over, it is stopped, or the process (if there is one) has ended.
+ *
+ * Threads: the functions below may not be used on a live sampler.
+ */
+#ifndef TESTS_SUPPORT_FAKE_SAMPLER_H
+#define TESTS_SUPPORT_FAKE_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/profile/state.h"
+
+struct sampler;
+
+enum fake_pid {
+    FAKE_PID_EMPTY = 2000000001,  /* still, nothing sampled yet */
+    FAKE_PID_STILL = 2000000002,  /* still, with fake_stacks */
+    FAKE_PID_LIVE = 2000000003,   /* live */
+    FAKE_PID_DENIED = 2000000004, /* ERR_PERM */
+    FAKE_PID_SHELL = 2000000005,  /* ERR_NOT_PYTHON */
+    FAKE_PID_NEWER = 2000000006,  /* live, of an unknown version */
+    /* A pid that exists: live until it ends.  Any other: ERR_GONE. */
+};
+
+struct fake_frame {
+    const char *file;
+    const char *name;
+    int32_t first_line, line;
+};
+
+/* Frames run from outermost to innermost. */
+void fake_sampler_add(struct sampler *sampler, int32_t tid, const struct fake_frame *frames,
+                      size_t depth, state_bits state, uint32_t count);
+/* Publishes what was added; each makes one second of time and one generation. */
+void fake_sampler_seal(struct sampler *sampler);
+void fake_sampler_end(struct sampler *sampler, const char *reason);
+
+/* What FAKE_PID_STILL starts with: two threads, a shared prefix, a synthetic leaf. */
+enum { FAKE_STACK_COUNT = 4, FAKE_TOTAL = 100 };
+
+#endif /* TESTS_SUPPORT_FAKE_SAMPLER_H */

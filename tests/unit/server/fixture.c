@@ -1,0 +1,76 @@
+#include "tests/unit/server/fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "sampler/sampler.h"
+#include "server/http.h"
+#include "server/sessions.h"
+#include "tests/support/fake_sampler.h"
+#include "tests/unit/server/client.h"
+
+void server_start(struct server *server, int pid)
+{
+    const struct sampler_options options = { .pid = pid, .rate_hz = 1000 };
+    const struct listen_address address = { .host = "127.0.0.1", .port = 0 };
+    struct site_options site = { .needs_token = true, .token = FIXTURE_TOKEN };
+    struct session *session = NULL;
+    memset(server, 0, sizeof *server);
+    assert_int_equal(sessions_create(&server->sessions, NULL), ERR_OK);
+    assert_int_equal(listen_open(&address, &server->listener, NULL), ERR_OK);
+    server->port = server->listener.port;
+    site.sessions = server->sessions;
+    site.port = server->port;
+    assert_int_equal(site_init(&server->site, &site, NULL), ERR_OK);
+    assert_int_equal(sampler_start(&options, &server->sampler, NULL), ERR_OK);
+    assert_int_equal(sessions_add(server->sessions, server->sampler, &session, NULL), ERR_OK);
+    assert_int_equal(
+        http_start(server->listener.fd, site_answer, &server->site, &server->http, NULL),
+        ERR_OK);
+}
+
+void server_stop(struct server *server)
+{
+    http_stop(server->http);
+    site_deinit(&server->site);
+    sessions_destroy(server->sessions);
+}
+
+int server_setup(void **state)
+{
+    struct server *const server = malloc(sizeof *server);
+    if (!server)
+        return -1;
+    server_start(server, FAKE_PID_STILL);
+    *state = server;
+    return 0;
+}
+
+int server_teardown(void **state)
+{
+    server_stop(*state);
+    free(*state);
+    return 0;
+}
+
+void server_get(const struct server *server, const char *target, const char *headers,
+                struct reply *reply)
+{
+    client_request(server->port, "GET", target, headers, NULL, reply);
+}
+
+int server_status(const struct server *server, const char *method, const char *target,
+                  const char *headers, const char *body)
+{
+    struct reply reply;
+    client_request(server->port, method, target, headers, body, &reply);
+    const int status = reply.status;
+    reply_deinit(&reply);
+    return status;
+}

@@ -1,0 +1,392 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "tests/support/fake_sampler.h"
+#include "tests/unit/server/client.h"
+#include "tests/unit/server/fixture.h"
+
+/* The caller deletes. */
+static cJSON *get_json(const struct server *server, const char *target)
+{
+    struct reply reply;
+    server_get(server, target, BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    cJSON *const json = cJSON_Parse(reply.body);
+    assert_non_null(json);
+    reply_deinit(&reply);
+    return json;
+}
+
+static const cJSON *member(const cJSON *json, const char *name)
+{
+    const cJSON *const found = cJSON_GetObjectItemCaseSensitive(json, name);
+    assert_non_null(found);
+    return found;
+}
+
+static double number(const cJSON *json, const char *name)
+{
+    const cJSON *const found = member(json, name);
+    assert_true(cJSON_IsNumber(found));
+    return found->valuedouble;
+}
+
+static double sum(const cJSON *array)
+{
+    double total = 0;
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, array) total += item->valuedouble;
+    return total;
+}
+
+static void bad_parameters_are_named(void **state)
+{
+    static const char *const rows[][2] = {
+        { "/api/v1/sessions/1/tree?sinse=1", "unknown parameter \\\"sinse\\\"" },
+        { "/api/v1/sessions/1/tree?since=x", "parameter \\\"since\\\"" },
+        { "/api/v1/sessions/1/tree?thread=1", "unknown parameter \\\"thread\\\"" },
+        { "/api/v1/sessions/1/view?thread=-1", "parameter \\\"thread\\\"" },
+        { "/api/v1/sessions/1/export", "parameter \\\"format\\\"" },
+        { "/api/v1/sessions/1/export?format=%3Cscript%3E", "parameter \\\"format\\\"" },
+        { "/api/v1/sessions?x", "unknown parameter \\\"x\\\"" },
+        { "/api/v1/sessions/1?x", "unknown parameter \\\"x\\\"" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        server_get(*state, rows[i][0], BEARER, &reply);
+        assert_int_equal(reply.status, 400);
+        assert_non_null(strstr(reply.body, rows[i][1]));
+        reply_deinit(&reply);
+    }
+}
+
+static void session_says_what_is_sampled(void **state)
+{
+    cJSON *const list = get_json(*state, "/api/v1/sessions");
+    cJSON *const session = get_json(*state, "/api/v1/sessions/1");
+    const cJSON *const target = member(session, "target");
+    const cJSON *const quality = member(session, "quality");
+    assert_true(cJSON_Compare(cJSON_GetArrayItem(member(list, "sessions"), 0), session, true));
+    assert_string_equal(member(session, "id")->valuestring, "1");
+    assert_string_equal(member(session, "state")->valuestring, "running");
+    assert_true(cJSON_IsNull(member(session, "reason")));
+    assert_true(cJSON_IsNull(member(session, "ended_at")));
+    assert_string_equal(member(session, "started_at")->valuestring, "2026-01-31T10:00:00Z");
+    assert_int_equal(strlen(member(session, "epoch")->valuestring), 16);
+    assert_string_equal(cJSON_GetArrayItem(member(target, "command"), 2)->valuestring,
+                        "--password=<hidden>\xef\xbf\xbd");
+    assert_true(cJSON_IsTrue(member(target, "validated")));
+    assert_true(number(quality, "samples") == FAKE_TOTAL);
+    assert_true(number(quality, "exact") == FAKE_TOTAL);
+    assert_true(number(member(quality, "failed"), "perm") == 0);
+    assert_true(cJSON_IsNull(member(member(session, "settings"), "duration_s")));
+    assert_string_equal(member(member(session, "settings"), "threads")->valuestring, "main");
+    cJSON_Delete(list);
+    cJSON_Delete(session);
+}
+
+static size_t length_of(const cJSON *tree, const char *table, const char *column)
+{
+    return (size_t)cJSON_GetArraySize(member(member(tree, table), column));
+}
+
+static void tree_has_parents_before_children(void **state)
+{
+    cJSON *const tree = get_json(*state, "/api/v1/sessions/1/tree");
+    const cJSON *const nodes = member(tree, "nodes");
+    const size_t count = length_of(tree, "nodes", "parent");
+    int id = 0;
+    const cJSON *parent = NULL;
+    assert_true(number(nodes, "first") == 0);
+    assert_true(count > FAKE_STACK_COUNT);
+    assert_int_equal(length_of(tree, "nodes", "function"), count);
+    assert_int_equal(length_of(tree, "nodes", "line"), count);
+    cJSON_ArrayForEach(parent, member(nodes, "parent"))
+    {
+        assert_true(id == 0 ? parent->valueint == 0 : parent->valueint < id);
+        id++;
+    }
+    const double name =
+        cJSON_GetArrayItem(member(member(tree, "functions"), "name"), 0)->valuedouble;
+    assert_true(name == 0);
+    assert_string_equal(
+        cJSON_GetArrayItem(member(member(tree, "strings"), "values"), 0)->valuestring, "");
+    assert_int_equal(length_of(tree, "threads", "tid"), 2);
+    assert_true(sum(member(member(tree, "threads"), "main")) == 1);
+    cJSON_Delete(tree);
+}
+
+/* Columns a client holds after following `since` must be those of one full answer. */
+static void expect_same_column(const cJSON *whole, const cJSON *first, const cJSON *second,
+                               const char *table, const char *column)
+{
+    const int held = (int)length_of(first, table, column);
+    const int at = (int)number(member(second, table), "first");
+    const cJSON *const all = member(member(whole, table), column);
+    const cJSON *const old = member(member(first, table), column);
+    const cJSON *const new = member(member(second, table), column);
+    assert_true(at <= held);
+    assert_int_equal(cJSON_GetArraySize(all), at + cJSON_GetArraySize(new));
+    for (int i = 0; i < cJSON_GetArraySize(all); i++)
+        assert_true(cJSON_Compare(
+            cJSON_GetArrayItem(all, i),
+            i < at ? cJSON_GetArrayItem(old, i) : cJSON_GetArrayItem(new, i - at), true));
+}
+
+static void grow(struct server *server)
+{
+    static const struct fake_frame frames[] = { { "/srv/app.py", "main", 10, 14 },
+                                                { "/srv/new.py", "fresh", 1, 2 } };
+    fake_sampler_add(server->sampler, 4711, frames, 2, STATE_ON_CPU, 7);
+    fake_sampler_add(server->sampler, 4713, frames, 1, 0, 3);
+    fake_sampler_seal(server->sampler);
+}
+
+static void tree_since_adds_up(void **state)
+{
+    static const char *const columns[][2] = {
+        { "strings", "values" },  { "functions", "name" }, { "functions", "file" },
+        { "functions", "line" },  { "nodes", "parent" },   { "nodes", "function" },
+        { "nodes", "line" },      { "threads", "tid" },    { "threads", "name" },
+        { "threads", "process" }, { "threads", "main" },   { "processes", "pid" },
+        { "processes", "name" },
+    };
+    char target[64];
+    cJSON *const first = get_json(*state, "/api/v1/sessions/1/tree");
+    grow(*state);
+    snprintf(target, sizeof target, "/api/v1/sessions/1/tree?since=%.0f",
+             number(first, "generation"));
+    cJSON *const second = get_json(*state, target);
+    cJSON *const whole = get_json(*state, "/api/v1/sessions/1/tree?since=0");
+    assert_true(number(second, "generation") == number(first, "generation") + 1);
+    assert_true(number(second, "since") == number(first, "generation"));
+    assert_true(length_of(second, "nodes", "parent") < length_of(whole, "nodes", "parent"));
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        expect_same_column(whole, first, second, columns[i][0], columns[i][1]);
+    cJSON_Delete(first);
+    cJSON_Delete(second);
+    cJSON_Delete(whole);
+}
+
+static void add_view(const cJSON *view, double *counts, size_t room)
+{
+    const cJSON *const self = member(view, "self");
+    int i = 0, last = -1;
+    const cJSON *node = NULL;
+    cJSON_ArrayForEach(node, member(view, "node"))
+    {
+        assert_true(node->valueint > last && (size_t)node->valueint < room);
+        last = node->valueint;
+        counts[node->valueint] += cJSON_GetArrayItem(self, i++)->valuedouble;
+    }
+    assert_int_equal(cJSON_GetArraySize(self), i);
+    assert_true(sum(self) == number(view, "total"));
+}
+
+static void view_since_adds_up(void **state)
+{
+    double followed[64] = { 0 }, whole[64] = { 0 };
+    char target[64];
+    cJSON *const first = get_json(*state, "/api/v1/sessions/1/view");
+    grow(*state);
+    snprintf(target, sizeof target, "/api/v1/sessions/1/view?since=%.0f",
+             number(first, "generation"));
+    cJSON *const second = get_json(*state, target);
+    cJSON *const all = get_json(*state, "/api/v1/sessions/1/view");
+    add_view(first, followed, 64);
+    add_view(second, followed, 64);
+    add_view(all, whole, 64);
+    assert_memory_equal(followed, whole, sizeof whole);
+    assert_true(number(second, "total") == 10);
+    assert_true(number(all, "total") == FAKE_TOTAL + 10);
+    cJSON_Delete(first);
+    cJSON_Delete(second);
+    cJSON_Delete(all);
+}
+
+static void nothing_new_is_an_empty_answer(void **state)
+{
+    cJSON *const view = get_json(*state, "/api/v1/sessions/1/view?since=1");
+    cJSON *const tree = get_json(*state, "/api/v1/sessions/1/tree?since=1");
+    assert_true(number(view, "total") == 0);
+    assert_int_equal(cJSON_GetArraySize(member(view, "node")), 0);
+    assert_int_equal(length_of(tree, "nodes", "parent"), 0);
+    cJSON_Delete(view);
+    cJSON_Delete(tree);
+}
+
+static void client_from_the_future_gets_everything(void **state)
+{
+    cJSON *const view = get_json(*state, "/api/v1/sessions/1/view?since=99");
+    cJSON *const tree = get_json(*state, "/api/v1/sessions/1/tree?since=99");
+    assert_true(number(view, "since") == 0);
+    assert_true(number(view, "total") == FAKE_TOTAL);
+    assert_true(number(tree, "since") == 0);
+    assert_true(number(member(tree, "nodes"), "first") == 0);
+    cJSON_Delete(view);
+    cJSON_Delete(tree);
+}
+
+static double total_of(const struct server *server, const char *target)
+{
+    cJSON *const view = get_json(server, target);
+    const double total = number(view, "total");
+    cJSON_Delete(view);
+    return total;
+}
+
+static void views_filter_by_thread_process_and_time(void **state)
+{
+    grow(*state);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?thread=0") == 95 + 7);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?thread=1") == 5);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?thread=1&thread=2") == 5 + 3);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?thread=4294967295") == 0);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?process=0") == 110);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?process=9") == 0);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?to=1") == FAKE_TOTAL);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?from=1") == 10);
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?from=1&to=1.5&thread=2") == 3);
+}
+
+static void hostile_names_stay_text(void **state)
+{
+    static const char *const targets[] = { "/api/v1/sessions/1/tree", "/api/v1/sessions/1",
+                                           "/api/v1/sessions/%3Cb%3E" };
+    for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+        struct reply reply;
+        server_get(*state, targets[i], BEARER, &reply);
+        assert_null(strchr(reply.body, '<'));
+        reply_deinit(&reply);
+    }
+    cJSON *const tree = get_json(*state, "/api/v1/sessions/1/tree");
+    bool is_there = false;
+    const cJSON *value = NULL;
+    cJSON_ArrayForEach(value, member(member(tree, "strings"), "values")) is_there |=
+        strcmp(value->valuestring, "</script><img src=x onerror=alert(1)>") == 0;
+    assert_true(is_there);
+    cJSON_Delete(tree);
+}
+
+static void exports_are_downloads(void **state)
+{
+    struct reply reply;
+    char value[128];
+    server_get(*state, "/api/v1/sessions/1/export?format=collapsed", BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(reply.body,
+                        "tid:4711;app.py:main:14;app.py:work:22 50\n"
+                        "tid:4711;app.py:main:14;app.py:work:23;<native> 30\n"
+                        "tid:4711;app.py:main:15;deep.py:Tree.walk.<locals>.<lambda>:6 15\n"
+                        "tid:4712;threading.py:Thread.run:910;"
+                        "app.py:</script><img src=x onerror=alert(1)>:31 5\n");
+    reply_header(&reply, "Content-Disposition", value, sizeof value);
+    assert_string_equal(value,
+                        "attachment; filename=\"pyrometer-2000000002-20260131-100000.folded\"");
+    reply_deinit(&reply);
+    server_get(*state, "/api/v1/sessions/1/report.html?thread=1", BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    reply_header(&reply, "Content-Type", value, sizeof value);
+    assert_string_equal(value, "text/html; charset=utf-8");
+    assert_null(strstr(reply.body, "onerror=alert"));
+    reply_deinit(&reply);
+}
+
+static void state_of(const struct server *server, char out[16])
+{
+    cJSON *const session = get_json(server, "/api/v1/sessions/1");
+    snprintf(out, 16, "%s", member(session, "state")->valuestring);
+    cJSON_Delete(session);
+}
+
+static void sessions_are_paused_resumed_and_ended(void **state)
+{
+    static const char *const steps[] = { "paused", "running", "ended" };
+    static const char *const bodies[] = { "{\"state\":\"paused\"}", "{\"state\":\"running\"}",
+                                          "{\"state\":\"ended\"}" };
+    char now[16];
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(
+            server_status(*state, "PATCH", "/api/v1/sessions/1", CHANGE, bodies[i]), 200);
+        state_of(*state, now);
+        assert_string_equal(now, steps[i]);
+    }
+    assert_int_equal(server_status(*state, "PATCH", "/api/v1/sessions/1", CHANGE, bodies[1]),
+                     409);
+}
+
+static void changes_without_their_marks_do_nothing(void **state)
+{
+    static const char body[] = "{\"state\":\"paused\"}";
+    static const char target[] = "/api/v1/sessions/1";
+    char now[16];
+    assert_int_equal(server_status(*state, "PATCH", target, BEARER, body), 403);
+    assert_int_equal(server_status(*state, "PATCH", target, BEARER "X-Pyrometer: 1\r\n", body),
+                     415);
+    assert_int_equal(
+        server_status(*state, "PATCH", target, CHANGE "Origin: http://evil.example\r\n", body),
+        403);
+    assert_int_equal(server_status(*state, "PATCH", target, CHANGE, "{\"state\":\"dancing\"}"),
+                     400);
+    assert_int_equal(server_status(*state, "PATCH", target, CHANGE, "{\"pid\":\"1\"}"), 400);
+    assert_int_equal(server_status(*state, "PATCH", target, CHANGE, "paused"), 400);
+    assert_int_equal(server_status(*state, "PATCH", "/api/v1/sessions/9", CHANGE, body), 404);
+    state_of(*state, now);
+    assert_string_equal(now, "running");
+}
+
+static void empty_session_is_a_session(void **state)
+{
+    struct server server;
+    (void)state;
+    server_start(&server, FAKE_PID_EMPTY);
+    cJSON *const view = get_json(&server, "/api/v1/sessions/1/view");
+    assert_true(number(view, "generation") == 0);
+    assert_true(number(view, "total") == 0);
+    assert_int_equal(server_status(&server, "GET", "/api/v1/sessions/1/tree", BEARER, NULL),
+                     200);
+    assert_int_equal(server_status(&server, "GET", "/api/v1/sessions/1/export?format=collapsed",
+                                   BEARER, NULL),
+                     200);
+    cJSON_Delete(view);
+    server_stop(&server);
+}
+
+static void ended_session_says_why(void **state)
+{
+    struct server *const server = *state;
+    fake_sampler_end(server->sampler, "target exited");
+    cJSON *const session = get_json(server, "/api/v1/sessions/1");
+    assert_string_equal(member(session, "state")->valuestring, "ended");
+    assert_string_equal(member(session, "reason")->valuestring, "target exited");
+    assert_true(cJSON_IsString(member(session, "ended_at")));
+    cJSON_Delete(session);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(bad_parameters_are_named),
+        WITH_SERVER(session_says_what_is_sampled),
+        WITH_SERVER(tree_has_parents_before_children),
+        WITH_SERVER(tree_since_adds_up),
+        WITH_SERVER(view_since_adds_up),
+        WITH_SERVER(nothing_new_is_an_empty_answer),
+        WITH_SERVER(client_from_the_future_gets_everything),
+        WITH_SERVER(views_filter_by_thread_process_and_time),
+        WITH_SERVER(hostile_names_stay_text),
+        WITH_SERVER(exports_are_downloads),
+        WITH_SERVER(sessions_are_paused_resumed_and_ended),
+        WITH_SERVER(changes_without_their_marks_do_nothing),
+        cmocka_unit_test(empty_session_is_a_session),
+        WITH_SERVER(ended_session_says_why),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,327 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/auth.h"
+#include "server/hosts.h"
+#include "server/request.h"
+#include "server/response.h"
+
+static const char token[] = "0123456789abcdef-the-token";
+
+static void init(struct auth *auth)
+{
+    assert_int_equal(auth_init(auth, true, token, 7997, NULL), ERR_OK);
+}
+
+static enum scope scope_with(const struct auth *auth, const char *name, const char *value)
+{
+    struct request request;
+    request_init(&request, "GET", "/");
+    request_add_header(&request, name, value);
+    const enum scope scope = auth_scope(auth, &request);
+    request_deinit(&request);
+    return scope;
+}
+
+static void random_secrets_differ_and_are_long(void **state)
+{
+    struct auth a, b;
+    (void)state;
+    assert_int_equal(auth_init(&a, true, NULL, 1, NULL), ERR_OK);
+    assert_int_equal(auth_init(&b, true, NULL, 1, NULL), ERR_OK);
+    assert_int_equal(strlen(a.token), AUTH_SECRET_LENGTH);
+    assert_int_equal(strspn(a.token, "0123456789abcdef"), AUTH_SECRET_LENGTH);
+    assert_string_not_equal(a.token, b.token);
+    assert_string_not_equal(a.token, a.cookie);
+    assert_string_not_equal(a.token, a.once);
+    assert_string_not_equal(a.cookie, a.once);
+}
+
+static void secrets_are_compared_whole(void **state)
+{
+    (void)state;
+    assert_true(auth_secret_equals("secret", "secret"));
+    assert_false(auth_secret_equals("secret", "secres"));
+    assert_false(auth_secret_equals("secret", "Secret"));
+    assert_false(auth_secret_equals("secret", "secre"));
+    assert_false(auth_secret_equals("secret", "secrets"));
+    assert_false(auth_secret_equals("secret", ""));
+    assert_false(auth_secret_equals("", ""));
+}
+
+static void bearer_tokens_open(void **state)
+{
+    struct auth auth;
+    char value[256];
+    (void)state;
+    init(&auth);
+    snprintf(value, sizeof value, "Bearer %s", token);
+    assert_int_equal(scope_with(&auth, "Authorization", value), SCOPE_OPERATOR);
+    snprintf(value, sizeof value, "bearer   %s", token);
+    assert_int_equal(scope_with(&auth, "authorization", value), SCOPE_OPERATOR);
+    snprintf(value, sizeof value, "Bearer %sx", token);
+    assert_int_equal(scope_with(&auth, "Authorization", value), SCOPE_OPEN);
+    assert_int_equal(scope_with(&auth, "Authorization", "Bearer "), SCOPE_OPEN);
+    assert_int_equal(scope_with(&auth, "Authorization", token), SCOPE_OPEN);
+    assert_int_equal(scope_with(&auth, "Authorization", ""), SCOPE_OPEN);
+}
+
+struct cookie_row {
+    const char *before, *after; /* of the cookie's value */
+    enum scope scope;
+};
+
+static void cookies_open_and_the_token_is_no_cookie(void **state)
+{
+    static const struct cookie_row rows[] = {
+        { "pyrometer-7997=", "", SCOPE_OPERATOR },
+        { "a=b; pyrometer-7997=", "; c=d", SCOPE_OPERATOR },
+        { "pyrometer-7997=stale;pyrometer-7997=", "", SCOPE_OPERATOR },
+        { "pyrometer-7998=", "", SCOPE_OPEN },
+        { "xpyrometer-7997=", "", SCOPE_OPEN },
+        { "pyrometer-7997=", "x", SCOPE_OPEN },
+        { "pyrometer-7997=\"", "\"", SCOPE_OPEN },
+        { "a=pyrometer-7997=", "", SCOPE_OPEN },
+    };
+    struct auth auth;
+    char value[256];
+    (void)state;
+    init(&auth);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(value, sizeof value, "%s%s%s", rows[i].before, auth.cookie, rows[i].after);
+        assert_int_equal(scope_with(&auth, "Cookie", value), rows[i].scope);
+    }
+    snprintf(value, sizeof value, "pyrometer-7997=%s", token);
+    assert_int_equal(scope_with(&auth, "Cookie", value), SCOPE_OPEN);
+}
+
+static bool login(struct auth *auth, const char *method, const char *target,
+                  struct response *response)
+{
+    struct request request;
+    response_init(response);
+    request_init(&request, method, target);
+    const bool handled = auth_login(auth, &request, response);
+    request_deinit(&request);
+    return handled;
+}
+
+static void right_token_is_exchanged_for_a_cookie(void **state)
+{
+    struct auth auth;
+    struct response response;
+    char target[256], cookie[256];
+    (void)state;
+    init(&auth);
+    snprintf(target, sizeof target, "/?v=1&token=%s&q=a%%26b%%0d%%0aX:y", token);
+    assert_true(login(&auth, "GET", target, &response));
+    assert_int_equal(response.status, 303);
+    assert_string_equal(response_header(&response, "Location"), "/?v=1&q=a%26b%0D%0AX%3Ay");
+    snprintf(cookie, sizeof cookie, "pyrometer-7997=%s; HttpOnly; SameSite=Lax; Path=/",
+             auth.cookie);
+    assert_string_equal(response_header(&response, "Set-Cookie"), cookie);
+    response_deinit(&response);
+}
+
+static void wrong_tokens_other_paths_and_methods_do_not_log_in(void **state)
+{
+    struct auth auth;
+    struct response response;
+    char target[256];
+    (void)state;
+    init(&auth);
+    assert_false(login(&auth, "GET", "/?token=wrong", &response));
+    assert_false(login(&auth, "GET", "/?token=", &response));
+    assert_false(login(&auth, "GET", "/", &response));
+    snprintf(target, sizeof target, "//evil.example/?token=%s", token);
+    assert_false(login(&auth, "GET", target, &response));
+    snprintf(target, sizeof target, "/api/v1/sessions?token=%s", token);
+    assert_false(login(&auth, "GET", target, &response));
+    snprintf(target, sizeof target, "/?token=%s", token);
+    assert_false(login(&auth, "PATCH", target, &response));
+}
+
+static void one_time_code_works_once(void **state)
+{
+    struct auth auth;
+    struct response response;
+    char target[256];
+    (void)state;
+    init(&auth);
+    snprintf(target, sizeof target, "/?token=%s", auth.once);
+    assert_true(login(&auth, "GET", target, &response));
+    response_deinit(&response);
+    assert_false(login(&auth, "GET", target, &response));
+}
+
+static void without_a_token_everybody_may(void **state)
+{
+    struct auth auth;
+    (void)state;
+    assert_int_equal(auth_init(&auth, false, NULL, 1, NULL), ERR_OK);
+    assert_int_equal(scope_with(&auth, "X", "y"), SCOPE_OPERATOR);
+}
+
+static void unsound_tokens_are_refused(void **state)
+{
+    struct auth auth;
+    (void)state;
+    assert_int_equal(auth_init(&auth, true, "short", 1, NULL), ERR_INVALID);
+    assert_int_equal(auth_init(&auth, true, "sixteen letters&", 1, NULL), ERR_INVALID);
+    assert_int_equal(auth_init(&auth, true, "sixteen-letters_", 1, NULL), ERR_OK);
+}
+
+struct change {
+    const char *mark, *type, *origin;
+    size_t body_bytes;
+    int refusal;
+};
+
+static void changes_need_marks_no_other_site_can_send(void **state)
+{
+    static const struct change rows[] = {
+        { "1", "application/json", NULL, 2, 0 },
+        { "1", "application/json; charset=utf-8", "http://127.0.0.1:7997", 2, 0 },
+        { "1", "application/json", "https://127.0.0.1:7997", 2, 0 },
+        { "1", NULL, NULL, 0, 0 },
+        { NULL, "application/json", NULL, 2, 403 },
+        { "2", "application/json", NULL, 2, 403 },
+        { "1", "text/plain", NULL, 2, 415 },
+        { "1", NULL, NULL, 2, 415 },
+        { "1", "application/jsonp", NULL, 2, 415 },
+        { "1", "application/json", "http://evil.example", 2, 403 },
+        { "1", "application/json", "http://127.0.0.1:7998", 2, 403 },
+        { "1", "application/json", "null", 2, 403 },
+        { "1", "application/json", "", 2, 403 },
+        { "1", "application/json", "ftp://127.0.0.1:7997", 2, 403 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct request request;
+        const char *fault = NULL;
+        request_init(&request, "PATCH", "/");
+        request_add_header(&request, "Host", "127.0.0.1:7997");
+        if (rows[i].mark)
+            request_add_header(&request, "X-Pyrometer", rows[i].mark);
+        if (rows[i].type)
+            request_add_header(&request, "Content-Type", rows[i].type);
+        if (rows[i].origin)
+            request_add_header(&request, "Origin", rows[i].origin);
+        request.body_bytes = rows[i].body_bytes;
+        assert_int_equal(auth_check_change(&request, &fault), rows[i].refusal);
+        request_deinit(&request);
+    }
+}
+
+struct host_row {
+    const char *host;
+    int refusal;
+};
+
+static void only_names_that_cannot_be_rebound_are_served(void **state)
+{
+    static const struct host_row rows[] = {
+        { "127.0.0.1", 0 },
+        { "127.0.0.1:7997", 0 },
+        { "192.168.1.20:80", 0 },
+        { "[::1]", 0 },
+        { "[::1]:7997", 0 },
+        { "[fe80::1]:65535", 0 },
+        { "localhost", 0 },
+        { "LocalHost:1", 0 },
+        { "build7.example", 0 },
+        { "Build7.Example:8080", 0 },
+        { "evil.example", 421 },
+        { "evil.example:7997", 421 },
+        { "localhost.evil.example", 421 },
+        { "127.0.0.1.evil.example", 421 },
+        { "127.0.0.1.nip.io:7997", 421 },
+        { "localhost.", 421 },
+        { "127.1", 421 },
+        { "0x7f000001", 421 },
+        { "2130706433", 421 },
+        { "127.0.0.1@evil.example", 421 },
+        { "", 400 },
+        { ":7997", 400 },
+        { "[::1", 400 },
+        { "::1", 400 },
+        { "[]", 400 },
+        { "[evil.example]", 400 },
+        { "[::1]x", 400 },
+        { "localhost:port", 400 },
+        { "localhost:123456", 400 },
+        { "localhost:80:80", 400 },
+    };
+    struct hosts hosts;
+    (void)state;
+    assert_int_equal(hosts_init(&hosts, NULL), ERR_OK);
+    assert_int_equal(hosts_allow(&hosts, "build7.example", NULL), ERR_OK);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct request request;
+        request_init(&request, "GET", "/");
+        request_add_header(&request, "Host", rows[i].host);
+        assert_int_equal(hosts_check(&hosts, &request), rows[i].refusal);
+        request_deinit(&request);
+    }
+    hosts_deinit(&hosts);
+}
+
+static void missing_repeated_and_endless_hosts_are_bad(void **state)
+{
+    char endless[HOSTS_MAX_LENGTH + 2];
+    struct hosts hosts;
+    struct request request;
+    (void)state;
+    assert_int_equal(hosts_init(&hosts, NULL), ERR_OK);
+    request_init(&request, "GET", "/");
+    assert_int_equal(hosts_check(&hosts, &request), 400);
+    request_add_header(&request, "Host", "localhost");
+    assert_int_equal(hosts_check(&hosts, &request), 0);
+    request_add_header(&request, "host", "localhost");
+    assert_int_equal(hosts_check(&hosts, &request), 400);
+    request_deinit(&request);
+    memset(endless, 'a', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    request_init(&request, "GET", "/");
+    request_add_header(&request, "Host", endless);
+    assert_int_equal(hosts_check(&hosts, &request), 400);
+    request_deinit(&request);
+    hosts_deinit(&hosts);
+}
+
+static void full_host_table_is_an_error(void **state)
+{
+    struct hosts hosts;
+    (void)state;
+    assert_int_equal(hosts_init(&hosts, NULL), ERR_OK);
+    while (hosts.count < HOSTS_MAX_NAMES)
+        assert_int_equal(hosts_allow(&hosts, "name", NULL), ERR_OK);
+    assert_int_equal(hosts_allow(&hosts, "name", NULL), ERR_LIMIT);
+    hosts_deinit(&hosts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_secrets_differ_and_are_long),
+        cmocka_unit_test(secrets_are_compared_whole),
+        cmocka_unit_test(bearer_tokens_open),
+        cmocka_unit_test(cookies_open_and_the_token_is_no_cookie),
+        cmocka_unit_test(right_token_is_exchanged_for_a_cookie),
+        cmocka_unit_test(wrong_tokens_other_paths_and_methods_do_not_log_in),
+        cmocka_unit_test(one_time_code_works_once),
+        cmocka_unit_test(without_a_token_everybody_may),
+        cmocka_unit_test(unsound_tokens_are_refused),
+        cmocka_unit_test(changes_need_marks_no_other_site_can_send),
+        cmocka_unit_test(only_names_that_cannot_be_rebound_are_served),
+        cmocka_unit_test(missing_repeated_and_endless_hosts_are_bad),
+        cmocka_unit_test(full_host_table_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,337 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/help.h"
+#include "server/command/options.h"
+#include "server/command/suggest.h"
+#include "server/command/units.h"
+#include "server/report/report.h"
+
+enum { MAX_WORDS = 16 };
+
+/* Splits at spaces; the words live in `line`. */
+static enum err_code parse(char *line, struct options *options, struct err *err)
+{
+    static char *argv[MAX_WORDS + 2];
+    size_t count = 0;
+    char *rest = NULL;
+    argv[count++] = line; /* a name that nobody reads */
+    for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+        argv[count++] = word;
+    argv[count] = NULL;
+    return options_parse(argv, options, err);
+}
+
+static enum err_code parse_text(const char *text, struct options *options, struct err *err)
+{
+    static char line[512];
+    snprintf(line, sizeof line, "%s", text);
+    return parse(line, options, err);
+}
+
+struct bad_row {
+    const char *line;
+    const char *message;
+};
+
+static void wrong_lines_are_told_what_is_wrong(void **state)
+{
+    static const struct bad_row rows[] = {
+        { "", "no command (see --help)" },
+        { "atach 1", "unknown command 'atach' (did you mean 'attach'?)" },
+        { "rcord 1", "unknown command 'rcord' (did you mean 'record'?)" },
+        { "frobnicate", "unknown command 'frobnicate' (see --help)" },
+        { "attach", "attach needs a PID" },
+        { "attach abc", "'abc' is not a process id" },
+        { "attach 0", "'0' is not a process id" },
+        { "attach -1", "unknown option '-1' (see --help)" },
+        { "attach 12x", "'12x' is not a process id" },
+        { "attach 99999999999", "'99999999999' is not a process id" },
+        { "attach 2147483648", "'2147483648' is not a process id" },
+        { "attach 1 2", "one process id is enough, and there is also '2'" },
+        { "attach 1 -r", "-r needs a value (RATE)" },
+        { "attach 1 --sampling-rate", "--sampling-rate needs a value (RATE)" },
+        { "attach 1 -r 0", "bad sampling rate '0': use 1 to 1mhz, as in 100, 10khz or 1.5k" },
+        { "attach 1 -r 1.1mhz",
+          "bad sampling rate '1.1mhz': use 1 to 1mhz, as in 100, 10khz or 1.5k" },
+        { "attach 1 -d never", "bad duration 'never': use 10, 0.5, 500ms, 2m or 1h" },
+        { "attach 1 --sampling-rat 5",
+          "unknown option '--sampling-rat' (did you mean '--sampling-rate'?)" },
+        { "attach 1 --all-threads=yes", "--all-threads takes no value" },
+        { "attach 1 -q", "unknown option '-q' (see --help)" },
+        { "attach 1 --output x", "attach has no option '--output' (see attach --help)" },
+        { "attach 1 --listen 127.0.0.1:x", "'127.0.0.1:x' is not HOST:PORT" },
+        { "attach 1 --listen [::1:80", "'[::1:80' is not HOST:PORT" },
+        { "attach 1 --listen ::1", "'::1' is not HOST:PORT" },
+        { "attach 1 --listen h:65536", "'h:65536' is not HOST:PORT" },
+        { "attach 1 --no-token --token-file f",
+          "--no-token and --token-file exclude each other" },
+        { "attach 1 -- x", "'--' may only stand before the COMMAND of run" },
+        { "run", "run needs a TARGET" },
+        { "run -m", "run needs a TARGET" },
+        { "run --", "run needs a TARGET" },
+        { "run -m -- x", "'--' may only stand before the COMMAND of run" },
+        { "record 1", "record needs --collapsed or --flamegraph" },
+        { "record 1 -o x.png", "record needs --collapsed or --flamegraph" },
+        { "record 1 --collapsed --flamegraph",
+          "--collapsed and --flamegraph exclude each other" },
+        { "record 1 --collapsed --output=", "--output needs a file name" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct options options;
+        struct err err = { 0 };
+        assert_int_equal(parse_text(rows[i].line, &options, &err), ERR_INVALID);
+        assert_string_equal(err.message, rows[i].message);
+    }
+}
+
+static void defaults_are_a_kilohertz_of_the_main_thread_on_loopback(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("attach 4711", &options, NULL), ERR_OK);
+    assert_string_equal(options.command->name, "attach");
+    assert_int_equal(options.sampling.pid, 4711);
+    assert_true(options.sampling.rate_hz == 1000);
+    assert_int_equal(options.sampling.duration_ns, 0);
+    assert_false(options.sampling.all_threads);
+    assert_string_equal(options.listen.host, "127.0.0.1");
+    assert_int_equal(options.listen.port, LISTEN_DEFAULT_PORT);
+    assert_false(options.has_listen);
+}
+
+static void options_may_stand_anywhere_and_be_joined(void **state)
+{
+    static const char *const lines[] = {
+        "attach -r 10khz -d 2m -a 4711",
+        "attach 4711 -ar10k -d120",
+        "-r 10khz attach --duration=2m 4711 -a",
+        "attach --all-threads -ad 120s 4711 -r10000",
+        "attach --sampling-rate 10000hz 4711 -a --duration 2m",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct options options;
+        assert_int_equal(parse_text(lines[i], &options, NULL), ERR_OK);
+        assert_int_equal(options.sampling.pid, 4711);
+        assert_true(options.sampling.rate_hz == 10000);
+        assert_true(options.sampling.duration_ns == 120000000000u);
+        assert_true(options.sampling.all_threads);
+    }
+}
+
+static void run_leaves_the_words_of_the_target_alone(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("run -a app.py -r --help -- x", &options, NULL), ERR_OK);
+    assert_false(options.wants_help);
+    assert_string_equal(options.target[0], "app.py");
+    assert_string_equal(options.target[1], "-r");
+    assert_string_equal(options.target[4], "x");
+    assert_null(options.target[5]);
+    assert_int_equal(parse_text("run --python p3 -m http.server -d /", &options, NULL), ERR_OK);
+    assert_true(options.runs_module);
+    assert_string_equal(options.python, "p3");
+    assert_string_equal(options.target[0], "http.server");
+    assert_string_equal(options.target[1], "-d");
+    assert_int_equal(parse_text("run -r5 -- sh -c x", &options, NULL), ERR_OK);
+    assert_true(options.runs_command);
+    assert_string_equal(options.target[0], "sh");
+    assert_string_equal(options.target[1], "-c");
+}
+
+static void serving_options_are_kept(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("attach 1 --listen [::1]:80 --allow-host a --allow-host=b "
+                                "--browser --token-file t",
+                                &options, NULL),
+                     ERR_OK);
+    assert_true(options.has_listen);
+    assert_string_equal(options.listen.host, "::1");
+    assert_int_equal(options.listen.port, 80);
+    assert_int_equal(options.allowed_host_count, 2);
+    assert_string_equal(options.allowed_hosts[1], "b");
+    assert_true(options.opens_browser);
+    assert_string_equal(options.token_file, "t");
+}
+
+struct listen_row {
+    const char *text, *host;
+    unsigned port;
+};
+
+static void listen_addresses_have_defaults(void **state)
+{
+    static const struct listen_row rows[] = {
+        { "", "127.0.0.1", LISTEN_DEFAULT_PORT },
+        { ":0", "127.0.0.1", 0 },
+        { "0.0.0.0", "0.0.0.0", LISTEN_DEFAULT_PORT },
+        { "build7:9", "build7", 9 },
+        { "[::]:1", "::", 1 },
+        { "[::1]", "::1", LISTEN_DEFAULT_PORT },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct listen_address address;
+        assert_int_equal(listen_parse(rows[i].text, &address, NULL), ERR_OK);
+        assert_string_equal(address.host, rows[i].host);
+        assert_int_equal(address.port, rows[i].port);
+    }
+}
+
+static void format_follows_the_option_or_the_file_name(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("record 1 -o a.html", &options, NULL), ERR_OK);
+    assert_string_equal(options.format->name, "flamegraph");
+    assert_int_equal(parse_text("record 1 -o a.folded", &options, NULL), ERR_OK);
+    assert_string_equal(options.format->name, "collapsed");
+    assert_int_equal(parse_text("record 1 -o a.html --collapsed", &options, NULL), ERR_OK);
+    assert_string_equal(options.format->name, "collapsed");
+    assert_int_equal(parse_text("record 1 --flamegraph", &options, NULL), ERR_OK);
+    assert_null(options.output);
+}
+
+struct unit_row {
+    const char *text;
+    double value; /* 0: not accepted */
+};
+
+static void rates_are_read(void **state)
+{
+    static const struct unit_row rows[] = {
+        { "100", 100 },   { "100hz", 100 }, { "10khz", 1e4 }, { "1.5k", 1500 }, { "1mhz", 1e6 },
+        { "1MHz", 1e6 },  { "1M", 1e6 },    { "1", 1 },       { "0.001k", 1 },  { "1e3", 0 },
+        { "0.5", 0 },     { "0", 0 },       { "-5", 0 },      { "+5", 0 },      { "", 0 },
+        { "k", 0 },       { "1.1mhz", 0 },  { "2000k", 0 },   { "inf", 0 },     { "nan", 0 },
+        { "0x10", 0 },    { "1ghz", 0 },    { "1 k", 0 },     { "1.2.3", 0 },   { ".", 0 },
+        { "1000001", 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        double hz = 0;
+        assert_int_equal(units_rate(rows[i].text, &hz), rows[i].value > 0);
+        assert_true(hz == rows[i].value);
+    }
+}
+
+static void durations_are_read(void **state)
+{
+    static const struct unit_row rows[] = {
+        { "10", 10e9 },  { "0.5", 0.5e9 },  { "500ms", 0.5e9 }, { "10s", 10e9 },
+        { "2m", 120e9 }, { "1h", 3600e9 },  { "1.5M", 90e9 },   { "0", 0 },
+        { "", 0 },       { "-1", 0 },       { "1d", 0 },        { "inf", 0 },
+        { "m", 0 },      { "9999999h", 0 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint64_t ns = 0;
+        assert_int_equal(units_duration(rows[i].text, &ns), rows[i].value > 0);
+        assert_true((double)ns == rows[i].value);
+    }
+}
+
+static void near_words_are_near(void **state)
+{
+    (void)state;
+    assert_int_equal(suggest_distance("", ""), 0);
+    assert_int_equal(suggest_distance("", "abc"), 3);
+    assert_int_equal(suggest_distance("attach", "attach"), 0);
+    assert_int_equal(suggest_distance("attach", "atach"), 1);
+    assert_int_equal(suggest_distance("attach", "attahc"), 1);
+    assert_int_equal(suggest_distance("run", "nur"), 2);
+    assert_int_equal(suggest_distance("kitten", "sitting"), 3);
+}
+
+static void errors_have_their_exit_status(void **state)
+{
+    (void)state;
+    assert_int_equal(exit_status_of(ERR_OK), 0);
+    assert_int_equal(exit_status_of(ERR_SYS), 1);
+    assert_int_equal(exit_status_of(ERR_UNSUPPORTED), 1);
+    assert_int_equal(exit_status_of(ERR_INVALID), 2);
+    assert_int_equal(exit_status_of(ERR_PERM), 3);
+    assert_int_equal(exit_status_of(ERR_GONE), 4);
+    assert_int_equal(exit_status_of(ERR_NOT_PYTHON), 4);
+}
+
+/* The caller frees. */
+static char *help_of(const struct command *command)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *const out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    help_print(out, command);
+    fclose(out);
+    return text;
+}
+
+static void help_shows_every_option_of_a_command_and_no_other(void **state)
+{
+    const struct command *command = NULL;
+    const struct option *option = NULL;
+    (void)state;
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        char *const text = help_of(command);
+        for (size_t j = 0; (option = option_at(j)); j++) {
+            char name[64];
+            snprintf(name, sizeof name, "--%s", option->name);
+            const bool belongs = !option->commands || (option->commands & command->bit);
+            assert_int_equal(strstr(text, name) != NULL, belongs);
+        }
+        free(text);
+    }
+}
+
+static void expect_narrow(const struct command *command)
+{
+    char *const text = help_of(command);
+    char *rest = NULL;
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        assert_in_range(strlen(line), 0, 80);
+    free(text);
+}
+
+static void help_fits_a_terminal(void **state)
+{
+    const struct command *command = NULL;
+    (void)state;
+    expect_narrow(NULL);
+    for (size_t i = 0; (command = command_at(i)); i++)
+        expect_narrow(command);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_lines_are_told_what_is_wrong),
+        cmocka_unit_test(defaults_are_a_kilohertz_of_the_main_thread_on_loopback),
+        cmocka_unit_test(options_may_stand_anywhere_and_be_joined),
+        cmocka_unit_test(run_leaves_the_words_of_the_target_alone),
+        cmocka_unit_test(serving_options_are_kept),
+        cmocka_unit_test(listen_addresses_have_defaults),
+        cmocka_unit_test(format_follows_the_option_or_the_file_name),
+        cmocka_unit_test(rates_are_read),
+        cmocka_unit_test(durations_are_read),
+        cmocka_unit_test(near_words_are_near),
+        cmocka_unit_test(errors_have_their_exit_status),
+        cmocka_unit_test(help_shows_every_option_of_a_command_and_no_other),
+        cmocka_unit_test(help_fits_a_terminal),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
