@@ -167,12 +167,13 @@ static bool is_below_top(const struct walker *w, size_t chunk, remote_addr addr)
 }
 
 static bool is_live(const struct walker *w, const unsigned char *bytes, size_t chunk,
-                    remote_addr addr, const unsigned char *caller, bool entered)
+                    remote_addr addr, remote_addr parent, const unsigned char *caller)
 {
     if (w->clears_executable)
         return true;
-    if (w->layout->frame_is_entry)
-        entered = bytes[w->layout->frame_is_entry] != 0;
+    const bool entered = w->layout->frame_is_entry
+                             ? bytes[w->layout->frame_is_entry] != 0
+                             : field_u64(bytes, w->layout->frame_previous) != parent;
     return entered ? is_below_top(w, chunk, addr) : caller_waits(w, caller);
 }
 
@@ -208,8 +209,9 @@ static bool step_in_chunk(struct walker *w, struct position *at, remote_addr par
     const unsigned char *const bytes = frame_at(w, at, &addr);
     if (!bytes || !make_frame(w, addr, bytes, &frame))
         return false;
-    if (!is_called_by(w, bytes, parent, &entered) ||
-        !is_live(w, bytes, at->chunk, addr, *parent_bytes, entered))
+    /* Only the links of a live frame lead somewhere. */
+    if (!is_live(w, bytes, at->chunk, addr, parent, *parent_bytes) ||
+        !is_called_by(w, bytes, parent, &entered))
         return false;
     const uint64_t size = (uint64_t)code_at(w->codes, frame.code)->frame_words * WORD;
     if (size < w->layout->frame_bytes - WORD || size > COPY_MAX_CHUNK_BYTES)
