@@ -15,7 +15,7 @@ import { createFlame } from "./view/flame.js";
 import { createHeader } from "./view/header.js";
 import { createHelp } from "./view/help.js";
 import { createHint } from "./view/hint.js";
-import { createKeys } from "./view/keys.js";
+import { listenForKeys } from "./view/keys.js";
 import { createLegend } from "./view/legend.js";
 import { createNote } from "./view/note.js";
 import { createQuality } from "./view/quality.js";
@@ -121,7 +121,9 @@ function startPage() {
 
   const effects = new Map([
     ["address", (action) => writeAddress(state.address, action.how)],
-    ["theme", () => applyTheme(state.theme)],
+    ["invert", () => writeAddress(state.address, "push")],
+    ["stepBack", () => writeAddress(state.address, "push")],
+    ["nextTheme", () => applyTheme(state.theme)],
     ["togglePause", () => setPaused(!state.paused)],
     ["retry", () => source.retry()],
     ["copy", (action) => copyText(action.text).then(() => dispatch({ type: "note", text: action.note }), () => dispatch({ type: "note", text: "Copying was refused" }))],
@@ -162,8 +164,9 @@ function startPage() {
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
     toolbar, crumbs, flame, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch),
-    createNote(place("overlay"), dispatch), createHint(place("overlay")), createKeys(dispatch, toolbar.focusSearch),
+    createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
+  listenForKeys(dispatch, toolbar.focusSearch);
   source.start();
   queueRender();
 }

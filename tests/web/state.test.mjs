@@ -45,6 +45,16 @@ test("an action nobody knows changes nothing", () => {
   assert.equal(reduce(state, { type: "constructor" }), state);
 });
 
+test("a step back leaves the zoom, then the selection, then the search", () => {
+  let state = reduce(createState(true), { type: "address", changes: { zoom: ["a"], frame: ["a"], search: "x" } });
+  const left = [];
+  for (let i = 0; i < 4; i += 1) {
+    state = reduce(state, { type: "stepBack" });
+    left.push([state.address.zoom.length, state.address.frame.length, state.address.search]);
+  }
+  assert.deepEqual(left, [[0, 1, "x"], [0, 0, "x"], [0, 0, ""], [0, 0, ""]]);
+});
+
 test("themes go round", () => {
   assert.deepEqual(["system", "light", "dark", "x"].map(nextTheme), ["light", "dark", "system", "system"]);
 });

@@ -38,8 +38,18 @@ function withSort(table, sort) {
   return { ...table, sort, descending };
 }
 
+// Esc: out of the zoom first, then of the selection, then of the search.
+function withStepBack(state) {
+  const { zoom, frame, search } = state.address;
+  if (zoom.length > 0) return withAddress(state, { zoom: [] });
+  if (frame.length > 0) return withAddress(state, { frame: [] });
+  return search === "" ? state : withAddress(state, { search: "" });
+}
+
 const REDUCERS = new Map([
   ["address", (state, action) => withAddress(state, action.changes)],
+  ["invert", (state) => withAddress(state, { inverted: !state.address.inverted })],
+  ["stepBack", withStepBack],
   ["session", (state, action) => ({ ...state, session: action.session })],
   ["recorded", (state) => ({ ...state, recordingVersion: state.recording.version })],
   ["connection", (state, action) => ({ ...state, connection: action.connection })],
@@ -47,7 +57,7 @@ const REDUCERS = new Map([
   ["pause", (state, action) => ({ ...state, paused: action.paused, samplesAtPause: state.session?.quality?.samples ?? 0 })],
   ["hover", (state, action) => ({ ...state, hover: action.id })],
   ["width", (state, action) => ({ ...state, width: action.width })],
-  ["theme", (state, action) => ({ ...state, theme: action.theme })],
+  ["nextTheme", (state) => ({ ...state, theme: nextTheme(state.theme) })],
   ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],
   ["showMore", (state) => ({ ...state, table: { ...state.table, limit: state.table.limit + TABLE_STEP } })],
   ["watchThreads", (state, action) => ({ ...state, watching: action.open })],

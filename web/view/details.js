@@ -60,6 +60,14 @@ function callersList(path, keys, state, dispatch) {
 export function createDetails(root, dispatch) {
   root.dataset.testid = "details";
   let shown = null;
+  let shownFrame = null;
+
+  // Someone reads or copies here, or is about to press: numbers may wait, the text must not change beneath them.
+  function isInUse() {
+    const selection = document.getSelection();
+    const selecting = selection !== null && !selection.isCollapsed && root.contains(selection.anchorNode);
+    return selecting || root.contains(document.activeElement) || root.matches(":active");
+  }
 
   function copyStack(path, inverted) {
     const labels = path.map((frame) => frame.label);
@@ -122,8 +130,9 @@ export function createDetails(root, dispatch) {
       root.hidden = state.address.view === "table";
       const id = shownId(state);
       const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.session?.quality?.rate_hz].join(" ");
-      if (signature === shown || root.hidden || root.contains(document.activeElement) && shown !== null && shown.startsWith(id + " ") && state.hover === null) return;
+      if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
       shown = signature;
+      shownFrame = id;
       const top = root.scrollTop;
       root.replaceChildren(...(id === null ? overview(state) : content(state, id)));
       root.scrollTop = top;

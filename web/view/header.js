@@ -11,7 +11,7 @@ const STATUS_TEXT = {
   running: "live",
   starting: "starting",
   paused: "recording paused",
-  "view paused": "view paused",
+  "view paused": "paused",
   ended: "ended",
   failed: "failed",
   connecting: "connecting",
@@ -25,10 +25,6 @@ export function commandText(target) {
 }
 
 function statusText(state, status) {
-  if (status === "view paused") {
-    const newer = newerSamples(state);
-    return newer > 0 ? "paused, " + formatCount(newer) + " samples newer" : "paused";
-  }
   if (status === "report") return "report of " + String(state.session?.started_at ?? "").slice(0, 16).replace("T", " ") + " UTC";
   return STATUS_TEXT[status] ?? status;
 }
@@ -54,9 +50,10 @@ function createMark() {
 export function createHeader(root, dispatch) {
   const command = isolated("", { class: "command", "data-testid": "command" });
   const facts = el("span", { class: "facts", "data-testid": "facts" });
-  const statusLabel = el("span", {});
+  const statusLabel = el("span", { role: "status" });
+  const newer = el("span", { "data-testid": "newer" });
   const clock = el("span", { class: "clock", "data-testid": "elapsed" });
-  const status = el("span", { class: "status", role: "status", "data-testid": "status" }, el("span", { class: "dot" }), statusLabel);
+  const status = el("span", { class: "status", "data-testid": "status" }, el("span", { class: "dot" }), el("span", {}, statusLabel, newer));
   const pause = el("button", { type: "button", class: "quiet wide", "data-testid": "pause", on: { click: () => dispatch({ type: "togglePause" }) } });
   const theme = el("button", { type: "button", class: "quiet", "data-testid": "theme" });
   const help = el("button", { type: "button", class: "quiet", "aria-label": "Keys and help", "data-hint": "Keys and help  ( ? )", "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
@@ -70,7 +67,7 @@ export function createHeader(root, dispatch) {
   downloads.attach();
   let shownTheme = null;
   let shownPause = null;
-  theme.addEventListener("click", () => dispatch({ type: "theme", theme: nextTheme(shownTheme) }));
+  theme.addEventListener("click", () => dispatch({ type: "nextTheme" }));
 
   function updatePause(state) {
     const ended = !state.live || state.session === null || state.session.state === "ended" || state.session.state === "failed";
@@ -99,6 +96,8 @@ export function createHeader(root, dispatch) {
       setText(facts, state.session === null ? "" : factsOf(state.session).map((fact) => visibleText(String(fact))).join("  ·  "));
       setAttribute(status, "data-status", said);
       setText(statusLabel, statusText(state, said));
+      const count = newerSamples(state);
+      setText(newer, said === "view paused" && count > 0 ? ", " + formatCount(count) + " samples newer" : "");
       setText(clock, state.session === null ? "" : formatClock(state.session.elapsed_s));
       updatePause(state);
       updateTheme(state);

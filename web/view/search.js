@@ -13,12 +13,12 @@ function resultText(matches) {
 
 export function createSearch(dispatch) {
   const input = el("input", {
-    type: "search", placeholder: "Search: text or /regex/", "aria-label": "Search functions and files", autocomplete: "off", spellcheck: "false",
+    type: "search", placeholder: "Search: text or /regex/", "aria-label": "Search functions and files", "aria-describedby": "search-result", autocomplete: "off", spellcheck: "false",
     "data-testid": "search",
   });
   const share = el("strong", { "data-testid": "matched" });
   const rest = el("span", { class: "rest", "data-testid": "matched-count" });
-  const result = el("span", { class: "result", "aria-live": "polite" }, share, " ", rest);
+  const result = el("span", { class: "result", id: "search-result" }, share, " ", rest);
   const element = el("div", { class: "search" }, el("label", { class: "field" }, icon(ICONS.search), input), result);
   let timer = null;
   const change = () => dispatch({ type: "address", changes: { search: input.value }, how: "replace" });
