@@ -10,30 +10,42 @@
 
 enum { GZIP_WINDOW_BITS = 15 + 16 };
 
+/* What deflate can be given in one call, with room for what it may add. */
+#define GZIP_MAX_BYTES ((size_t)UINT_MAX / 8 * 7)
+
+static enum err_code start(z_stream *z, int level, struct err *err)
+{
+    memset(z, 0, sizeof *z);
+    switch (deflateInit2(z, level, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY)) {
+    case Z_OK: return ERR_OK;
+    case Z_STREAM_ERROR: return err_set(err, ERR_INVALID, "there is no gzip level %d", level);
+    default: return err_set(err, ERR_NOMEM, "no memory to compress");
+    }
+}
+
 enum err_code compress_gzip(const void *data, size_t bytes, int level, unsigned char **out,
                             size_t *bytes_out, struct err *err)
 {
     z_stream z;
-    memset(&z, 0, sizeof z);
-    if (bytes > UINT_MAX)
+    if (bytes > GZIP_MAX_BYTES)
         return err_set(err, ERR_LIMIT, "%zu bytes are too many for one gzip member", bytes);
-    if (deflateInit2(&z, level, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
-        return err_set(err, ERR_NOMEM, "no memory to compress");
+    const enum err_code rc = start(&z, level, err);
+    if (rc)
+        return rc;
     const size_t bound = deflateBound(&z, (uLong)bytes);
     unsigned char *const buffer = malloc(bound);
-    if (!buffer || bound > UINT_MAX) {
+    if (!buffer) {
         deflateEnd(&z);
-        free(buffer);
         return err_set(err, ERR_NOMEM, "no memory to compress %zu bytes", bytes);
     }
     z.next_in = data;
     z.avail_in = (uInt)bytes;
     z.next_out = buffer;
     z.avail_out = (uInt)bound;
-    const int rc = deflate(&z, Z_FINISH);
+    const int status = deflate(&z, Z_FINISH);
     const size_t written = z.total_out;
     deflateEnd(&z);
-    if (rc != Z_STREAM_END) {
+    if (status != Z_STREAM_END) {
         free(buffer);
         return err_set(err, ERR_SYS, "gzip did not finish");
     }

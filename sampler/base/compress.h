@@ -3,6 +3,7 @@
  *
  * Ownership: the returned buffer is the caller's (free).
  * Threads: any.
+ * Limits: gzip takes 3.5 GiB, then ERR_LIMIT.
  * Depends on: err.
  */
 #ifndef SAMPLER_BASE_COMPRESS_H

@@ -31,9 +31,7 @@ const char *err_text(enum err_code code)
     return (unsigned)code < sizeof text / sizeof *text ? text[code] : "unknown error";
 }
 
-static void set(struct err *err, enum err_code code, int sys, const char *format, va_list args)
-    PRINTF_LIKE(4, 0);
-
+PRINTF_LIKE(4, 0)
 static void set(struct err *err, enum err_code code, int sys, const char *format, va_list args)
 {
     err->code = code;

@@ -1,0 +1,104 @@
+#include "tests/support/made_profile.h"
+
+#include <string.h>
+
+#include "tests/support/test.h"
+
+struct profile *made_profile(void)
+{
+    struct profile *profile;
+    struct err err = { 0 };
+    assert_ok(profile_create(&profile, &err), &err);
+    return profile;
+}
+
+static str_id intern(struct profile *profile, const char *text, size_t length)
+{
+    str_id id;
+    struct err err = { 0 };
+    assert_ok(strtab_intern(profile_strings(profile), text, length, &id, &err), &err);
+    return id;
+}
+
+str_id made_string(struct profile *profile, const char *text)
+{
+    return intern(profile, text, strlen(text));
+}
+
+static frame_id frame_of(struct profile *profile, str_id name, int32_t line)
+{
+    const str_id file = made_string(profile, "made.py");
+    function_id function;
+    frame_id frame;
+    struct err err = { 0 };
+    assert_ok(profile_function(profile, name, file, 1, &function, &err), &err);
+    assert_ok(profile_frame(profile, function, line, &frame, &err), &err);
+    return frame;
+}
+
+frame_id made_frame(struct profile *profile, const char *name, int32_t line)
+{
+    return frame_of(profile, made_string(profile, name), line);
+}
+
+node_id made_node(struct profile *profile, const char *stack)
+{
+    struct err err = { 0 };
+    node_id node = 0;
+    while (*stack) {
+        const size_t length = strcspn(stack, ";");
+        const frame_id frame = frame_of(profile, intern(profile, stack, length), 1);
+        assert_ok(profile_node(profile, node, frame, &node, &err), &err);
+        stack += length + (stack[length] == ';');
+    }
+    return node;
+}
+
+thread_id made_thread(struct profile *profile, int32_t pid, int32_t tid)
+{
+    struct profile_thread row = { .tid = tid, .is_main = pid == tid };
+    thread_id thread;
+    struct err err = { 0 };
+    assert_ok(profile_process(profile, pid, made_string(profile, "made"), &row.process, &err),
+              &err);
+    assert_ok(profile_thread(profile, &row, &thread, &err), &err);
+    return thread;
+}
+
+void made_add(struct profile *profile, thread_id thread, state_bits state, const char *stack,
+              uint32_t count)
+{
+    struct err err = { 0 };
+    const node_id node = made_node(profile, stack);
+    assert_ok(profile_add(profile, thread, state, node, count, &err), &err);
+}
+
+void made_seal(struct profile *profile, uint64_t seconds)
+{
+    struct err err = { 0 };
+    assert_ok(profile_seal(profile, seconds * NS_PER_S, &err), &err);
+}
+
+struct profile_snapshot made_snapshot(struct profile *profile)
+{
+    struct profile_snapshot snapshot;
+    struct err err = { 0 };
+    assert_ok(profile_snapshot(profile, &snapshot, &err), &err);
+    return snapshot;
+}
+
+struct view made_view(const struct profile_snapshot *snapshot, const struct view_query *query)
+{
+    struct view view;
+    struct err err = { 0 };
+    assert_ok(view_init(&view, snapshot, query, &err), &err);
+    return view;
+}
+
+uint64_t made_self(const struct view *view, node_id node)
+{
+    for (size_t i = 0; i < view->count; i++)
+        if (view->node[i] == node)
+            return view->self[i];
+    return 0;
+}

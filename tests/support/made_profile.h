@@ -1,0 +1,34 @@
+/*
+ * made_profile - profiles written in a line each.
+ *
+ * A stack is text, outermost first: "main;work;leaf".  Every name is a function of the file
+ * "made.py" that starts in line 1 and runs line 1.  A failing call fails the test.
+ *
+ * Depends on: test, profile, view.
+ */
+#ifndef TESTS_SUPPORT_MADE_PROFILE_H
+#define TESTS_SUPPORT_MADE_PROFILE_H
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+
+struct profile *made_profile(void);
+
+str_id made_string(struct profile *profile, const char *text);
+frame_id made_frame(struct profile *profile, const char *name, int32_t line);
+node_id made_node(struct profile *profile, const char *stack);
+/* A thread named "" of the process; both come into being when they are first named. */
+thread_id made_thread(struct profile *profile, int32_t pid, int32_t tid);
+
+void made_add(struct profile *profile, thread_id thread, state_bits state, const char *stack,
+              uint32_t count);
+void made_seal(struct profile *profile, uint64_t seconds);
+
+struct profile_snapshot made_snapshot(struct profile *profile);
+struct view made_view(const struct profile_snapshot *snapshot, const struct view_query *query);
+
+/* 0 for a node that is not in the view. */
+uint64_t made_self(const struct view *view, node_id node);
+
+#endif /* TESTS_SUPPORT_MADE_PROFILE_H */

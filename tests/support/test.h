@@ -1,0 +1,47 @@
+/*
+ * test - what every unit test starts with: cmocka, a main, and memory and folders to test with.
+ *
+ * Threads: none.
+ */
+#ifndef TESTS_SUPPORT_TEST_H
+#define TESTS_SUPPORT_TEST_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* main() for a list of cmocka_unit_test(...); an argument names the tests to run ("text_*"). */
+#define TEST_MAIN(...)                                                 \
+    int main(int argc, char **argv)                                    \
+    {                                                                  \
+        const struct CMUnitTest tests[] = { __VA_ARGS__ };             \
+        if (argc > 1)                                                  \
+            cmocka_set_test_filter(argv[1]);                           \
+        return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1; \
+    }
+
+/* Fails the test with the call, the code and the message of a failed call that takes &err last:
+ *     struct err err = { 0 };
+ *     assert_ok(strtab_init(&tab, &err), &err); */
+#define assert_ok(call, err) test_assert_ok((call), (err), #call, __FILE__, __LINE__)
+
+struct err;
+
+void test_assert_ok(int code, const struct err *err, const char *call, const char *file,
+                    int line);
+
+/* A buffer whose last byte lies before an unmapped page: one byte too far is a crash. */
+unsigned char *guard_alloc(size_t bytes);
+unsigned char *guard_copy(const void *data, size_t bytes);
+void guard_free(unsigned char *buffer, size_t bytes);
+
+/* A new empty folder; temp_dir_remove takes it away with all that is in it, and frees the path. */
+char *temp_dir(void);
+void temp_dir_remove(char *path);
+
+#endif /* TESTS_SUPPORT_TEST_H */
