@@ -47,8 +47,8 @@ static void print_program(FILE *out)
         "\nOptions:\n"
         "  -h, --help     show this help, or that of a COMMAND\n"
         "  -V, --version  show the version\n\n"
-        "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process or\n"
-        "not Python.\n",
+        "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
+        "or not Python.\n",
         out);
 }
 

@@ -26,10 +26,7 @@ static enum err_code open_listener(struct live *live, const struct options *opti
     if (options->has_listen || first.sys != EADDRINUSE)
         return err_set(err, rc, "%s", first.message);
     address.port = 0;
-    const enum err_code again = listen_open(&address, &live->listener, err);
-    if (again == ERR_OK)
-        say("port %u is taken, using %u", options->listen.port, live->listener.port);
-    return again;
+    return listen_open(&address, &live->listener, err);
 }
 
 static enum err_code allow_hosts(struct live *live, const struct options *options,
@@ -122,6 +119,8 @@ enum err_code live_start(struct live *live, const struct options *options,
     if (rc != ERR_OK)
         return rc;
     say_started(sampler);
+    if (options->listen.port != 0 && options->listen.port != live->listener.port)
+        say("port %u is taken, using %u", options->listen.port, live->listener.port);
     format_url(live, live->site.auth.token, url, sizeof url);
     puts(url);
     fflush(stdout);
