@@ -68,15 +68,18 @@ static bool try_place(struct search *search, remote_addr addr, uint32_t version)
                 err_text(rc));
     else
         rc = layout_of_debug_offsets(bytes, sizeof bytes, &runtime.layout, &why);
-    if (rc == ERR_NOT_FOUND && version)
-        rc = layout_of_version(version, &runtime.layout, &why);
+    if (rc == ERR_NOT_FOUND)
+        rc = version ? layout_of_version(version, &runtime.layout, &why)
+                     : err_set(&why, ERR_UNSUPPORTED,
+                               "a Python older than 3.11 is not supported: CPython 3.11 to "
+                               "3.15 can be read");
     if (!rc) {
         rc = runtime_confirm(memory, &runtime);
         if (rc)
             err_set(&why, rc, "its Python interpreter has not started or is ending");
     }
     if (rc) {
-        refuse(search, rc == ERR_NOT_FOUND ? ERR_NOT_PYTHON : rc, &why);
+        refuse(search, rc, &why);
         return false;
     }
     *search->out = runtime;
