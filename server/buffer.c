@@ -24,6 +24,8 @@ static bool enlarge(struct buffer *buffer, size_t wanted)
     size_t capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
     while (capacity < wanted)
         capacity *= 2;
+    if (capacity > BUFFER_MAX_BYTES)
+        capacity = BUFFER_MAX_BYTES;
     char *const data = realloc(buffer->data, capacity);
     if (!data)
         return false;

@@ -220,11 +220,14 @@ static void full_buffer_is_an_error(void **state)
     struct writer w;
     (void)state;
     begin(&w);
-    w.out.length = BUFFER_MAX_BYTES - 1; /* as if all of it were used */
-    w.out.capacity = w.out.length;
-    json_text(&w.json, "no room for this");
+    json_array(&w.json);
+    json_text(&w.json, "fits");
+    assert_null(buffer_reserve(&w.out, BUFFER_MAX_BYTES));
+    json_text(&w.json, "would fit, but something is missing before it");
+    json_end(&w.json);
     assert_int_equal(json_finish(&w.json, NULL), ERR_NOMEM);
     assert_null(buffer_string(&w.out));
+    buffer_deinit(&w.out);
 }
 
 static void printf_grows_the_buffer(void **state)
