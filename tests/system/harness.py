@@ -1,0 +1,429 @@
+"""What the system tests share: victims, a profiler on a port of its own, its HTTP interface, its folded stacks.
+
+Everything started here is ended here, by its process id, also when a test fails; every wait has an end. The environment:
+
+    PYROMETER                the program to test
+    PYROMETER_TEST_DIR       a folder for files (a temporary one if not given)
+    PYROMETER_SLOWNESS       by how much longer waits may take (1; more below a sanitizer)
+    PYROMETER_SANITIZED      not empty: below a sanitizer, so fewer victims will do
+    PYROMETER_ONLY_PYTHONS   versions to look at, "3.11 3.15"; all that are found if not given
+"""
+
+import ast
+import ctypes
+import gzip
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+VICTIMS = os.path.join(ROOT, "tests", "victims")
+PROGRAM = os.path.abspath(os.environ.get("PYROMETER", os.path.join(ROOT, "build", "debug", "pyrometer")))
+FOLDER = os.environ.get("PYROMETER_TEST_DIR") or tempfile.mkdtemp(prefix="pyrometer-system-")
+SLOWNESS = float(os.environ.get("PYROMETER_SLOWNESS", "1"))
+SANITIZED = bool(os.environ.get("PYROMETER_SANITIZED"))
+SKIPPED = 77
+# The versions whose stacks can be read, and those that must be refused.
+SUPPORTED_MINORS = range(11, 16)
+# A victim that outlives its test, however that ended, ends by itself.
+VICTIM_SECONDS = 120
+WAIT_SECONDS = 20 * SLOWNESS
+
+sys.path.insert(0, VICTIMS)
+import check  # noqa: E402  the grammar of the victims' answers
+
+
+class Process:
+    """A program with its two outputs gathered line by line. Use it with `with`: it is gone afterwards."""
+
+    def __init__(self, command, **options):
+        self.command = [str(word) for word in command]
+        self.out, self.err = [], []
+        self._changed = threading.Condition()
+        self._open = 2
+        self._popen = subprocess.Popen(tied(self.command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE, **options)
+        for stream, lines in ((self._popen.stdout, self.out), (self._popen.stderr, self.err)):
+            threading.Thread(target=self._gather, args=(stream, lines), daemon=True).start()
+
+    @property
+    def pid(self):
+        return self._popen.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.kill()
+
+    def _gather(self, stream, lines):
+        with stream:
+            for line in stream:
+                with self._changed:
+                    lines.append(line.decode("utf-8", "replace").rstrip("\n"))
+                    self._changed.notify_all()
+        with self._changed:
+            self._open -= 1
+            self._changed.notify_all()
+
+    def wait_line(self, pattern, lines=None, seconds=WAIT_SECONDS):
+        """The match of the first line that fits, of `out` unless `lines` is `err`."""
+        lines = self.out if lines is None else lines
+        end = time.monotonic() + seconds
+        with self._changed:
+            while True:
+                for line in lines:
+                    match = re.search(pattern, line)
+                    if match:
+                        return match
+                left = end - time.monotonic()
+                if left <= 0 or self._open == 0:
+                    raise AssertionError("no line fits %r: %s" % (pattern, self.told()))
+                self._changed.wait(left)
+
+    def wait(self, seconds=WAIT_SECONDS):
+        """The exit code (negative: a signal), once both outputs are complete."""
+        try:
+            code = self._popen.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AssertionError("still running after %g s: %s" % (seconds, self.told())) from None
+        end = time.monotonic() + 5
+        with self._changed:
+            while self._open and time.monotonic() < end:
+                self._changed.wait(0.1)
+        return code
+
+    def is_running(self):
+        return self._popen.poll() is None
+
+    def signal(self, number):
+        self._popen.send_signal(number)
+
+    def kill(self):
+        if self._popen.poll() is None:
+            self._popen.kill()
+        self._popen.wait()
+
+    def told(self):
+        return "%s: exit code %s\nstdout: %s\nstderr: %s" % (
+            " ".join(self.command)[:300], self._popen.poll(), "\n".join(self.out)[-1000:], "\n".join(self.err)[-3000:])
+
+
+def tied(command):
+    """The command so that it dies with us, where that can be had."""
+    if command[0].endswith("setpriv") or not shutil.which("setpriv"):
+        return command
+    return ["setpriv", "--pdeathsig", "KILL"] + command
+
+
+def victim(name, *arguments, python=None, ready=True, **options):
+    """A victim (or any script, given its path) that has said READY."""
+    path = name if os.sep in name else os.path.join(VICTIMS, name)
+    process = Process([python or newest_python(), path] + list(arguments), **options)
+    if ready:
+        try:
+            process.wait_line("^READY$")
+        except BaseException:
+            process.kill()
+            raise
+    return process
+
+
+def program(*arguments, **options):
+    return Process([PROGRAM] + list(arguments), **options)
+
+
+def run_program(*arguments, seconds=WAIT_SECONDS, **options):
+    """Runs the program to its end: the finished Process and its exit code."""
+    with program(*arguments, **options) as process:
+        return process, process.wait(seconds)
+
+
+class Python:
+    """An interpreter of this machine."""
+
+    def __init__(self, version, path):
+        self.version, self.path = version, path
+        self.minor = int(version.split(".")[1])
+
+    @property
+    def is_supported(self):
+        return self.minor in SUPPORTED_MINORS
+
+
+def pythons():
+    """The interpreters of this machine, oldest first."""
+    listing = subprocess.run([os.path.join(ROOT, "scripts", "get-pythons"), "--list"], stdout=subprocess.PIPE,
+                             stderr=subprocess.DEVNULL, timeout=60 + WAIT_SECONDS, check=False).stdout.decode()
+    only = os.environ.get("PYROMETER_ONLY_PYTHONS", "").split()
+    found = [Python(*line.split("\t")) for line in listing.splitlines()]
+    return [python for python in found
+            if not only or any((python.version + ".").startswith(wanted + ".") for wanted in only)]
+
+
+_newest = []
+
+
+def newest_python():
+    """The path of the newest interpreter that is supported."""
+    if not _newest:
+        supported = [python for python in pythons() if python.is_supported]
+        if not supported:
+            print("skipped: no interpreter of a supported version is on this machine")
+            sys.exit(SKIPPED)
+        _newest.append(supported[-1].path)
+    return _newest[0]
+
+
+class Answer:
+    """What the HTTP interface said: status, headers, and the body with its coding taken off."""
+
+    def __init__(self, response):
+        self.status = response.status
+        self.headers = response.headers
+        self.raw = response.read()
+        self.coding = response.headers.get("Content-Encoding", "identity")
+        self.body = decode(self.coding, self.raw)
+
+    def json(self):
+        return json.loads(self.body.decode("utf-8"))
+
+
+def decode(coding, data):
+    if coding == "gzip":
+        return gzip.decompress(data)
+    if coding == "zstd":
+        return decode_zstd(data)
+    assert coding == "identity", coding
+    return data
+
+
+def decode_zstd(data):
+    """By the library the program itself is linked with."""
+    library = ctypes.CDLL("libzstd.so.1")
+    library.ZSTD_getFrameContentSize.restype = ctypes.c_ulonglong
+    library.ZSTD_decompress.restype = ctypes.c_size_t
+    library.ZSTD_isError.argtypes = [ctypes.c_size_t]
+    size = library.ZSTD_getFrameContentSize(data, ctypes.c_size_t(len(data)))
+    assert size < 1 << 28, "a zstd frame of %d bytes" % size
+    room = ctypes.create_string_buffer(max(size, 1))
+    done = library.ZSTD_decompress(room, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data)))
+    assert not library.ZSTD_isError(done), "zstd cannot decode the body"
+    return room.raw[:done]
+
+
+class Live:
+    """`pyrometer attach` or `run`, serving; asks its API with the token from the URL it printed."""
+
+    def __init__(self, *arguments, **options):
+        words = list(arguments)
+        self.process = program(words[0], "--listen", "127.0.0.1:0", *words[1:], **options)
+        try:
+            self.url = self.process.wait_line("^(http://.*)$").group(1)
+        except BaseException:
+            self.process.kill()
+            raise
+        parts = urllib.parse.urlsplit(self.url)
+        self.host, self.port = parts.hostname, parts.port
+        self.token = urllib.parse.parse_qs(parts.query)["token"][0]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+
+    def ask(self, path, method="GET", body=None, headers=None, token=True):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=WAIT_SECONDS)
+        sent = {"Authorization": "Bearer " + self.token} if token else {}
+        sent.update(headers or {})
+        try:
+            connection.request(method, path, body, sent)
+            return Answer(connection.getresponse())
+        finally:
+            connection.close()
+
+    def get(self, path):
+        """The JSON at /api/v1 + path, which must be there."""
+        answer = self.ask("/api/v1" + path)
+        assert answer.status == 200, "%s: %d %s" % (path, answer.status, answer.body[:300])
+        return answer.json()
+
+    def session(self):
+        return self.get("/sessions/1")
+
+    def change(self, **members):
+        return self.ask("/api/v1/sessions/1", "PATCH", json.dumps(members),
+                        {"X-Pyrometer": "1", "Content-Type": "application/json"})
+
+    def wait_session(self, wanted, seconds=WAIT_SECONDS):
+        """The session once `wanted(session)` is true."""
+        end = time.monotonic() + seconds
+        while True:
+            session = self.session()
+            if wanted(session):
+                return session
+            if time.monotonic() > end:
+                raise AssertionError("the session never became what was wanted: %r" % session)
+            time.sleep(0.1)
+
+    def wait_samples(self, count):
+        return self.wait_session(lambda session: session["quality"]["samples"] >= count)
+
+    def wait_ended(self):
+        return self.wait_session(lambda session: session["state"] in ("ended", "failed"))
+
+    def stop(self):
+        """Ends it as a user would; the exit code."""
+        self.process.signal(signal.SIGINT)
+        return self.process.wait()
+
+
+class Stack:
+    """A line of folded stacks. Frames are (file, function, line); synthetic ones have only a name."""
+
+    LINE = re.compile(r"tid:(\d+)((?:;[^;]+)*) (\d+)$")
+    FRAME = re.compile(r"([^:]*):(.*):(-?\d+)$", re.DOTALL)
+
+    def __init__(self, text):
+        match = self.LINE.match(text)
+        if not match:
+            raise ValueError("not a folded stack: %r" % text[:200])
+        self.tid, self.count = int(match.group(1)), int(match.group(3))
+        self.frames, self.marks = [], []
+        for label in match.group(2).split(";")[1:]:
+            frame = self.FRAME.match(label)
+            if frame:
+                self.frames.append((frame.group(1), frame.group(2), int(frame.group(3))))
+            elif re.match(r"<.+>", label):
+                self.marks.append(label)
+            else:
+                raise ValueError("not a frame: %r" % label)
+
+    @property
+    def names(self):
+        return [function for _, function, _ in self.frames]
+
+    @property
+    def is_truncated(self):
+        return "<truncated>" in self.marks
+
+    def __str__(self):
+        return " ".join(["%s:%d" % frame[1:] for frame in self.frames] + self.marks)
+
+
+def parse_folded(text):
+    return [Stack(line) for line in text.split("\n") if line]
+
+
+def read_folded(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return parse_folded(file.read())
+
+
+class Legal:
+    """The stacks that may be seen of a victim, from the answers in its docstring.
+
+    Where an answer leaves frames open (`...`), those of the victim's own file are compared and the others are not.
+    """
+
+    def __init__(self, name):
+        self.file = name
+        path = os.path.join(VICTIMS, name)
+        self.answers = check.answers_of(path)
+        self._def_lines = def_lines(path)
+
+    def _seen(self, frames):
+        """As check.py has it: (name, line, first line), the latter only where the function has just been entered.
+
+        What a function does with its cells then belongs to no line.
+        """
+        return [(name, line, line if line in self._def_lines or line == 0 else None) for _, name, line in frames]
+
+    def fits(self, answer, stack):
+        """True if the stack is this answer or a prefix of it."""
+        if check.ANY not in answer.parts:
+            return answer.fits(self._seen(stack.frames))
+        own = [frame for frame in stack.frames if frame[0] == self.file]
+        if not own:
+            return answer.parts[0] is check.ANY and all(file == "threading.py" for file, _, _ in stack.frames)
+        named = check.Answer("")
+        named.parts = [part for part in answer.parts if part is not check.ANY]
+        return named.fits(self._seen(own))
+
+    def allows(self, stack):
+        return bool(stack.frames) and any(self.fits(answer, stack) for answer in self.answers)
+
+    def is_whole(self, answer, stack):
+        """True if the stack fits and reaches the answer's innermost function."""
+        innermost = [part for part in answer.parts if part is not check.ANY][-1][0]
+        names = stack.names if answer.parts[-1] is check.ANY else stack.names[-1:]
+        return self.fits(answer, stack) and any(check.name_fits(innermost, name) for name in names)
+
+
+def def_lines(path):
+    """Where a function that has just been entered may stand."""
+    with open(path, encoding="utf-8") as source:
+        tree = ast.parse(source.read())
+    lines = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            lines.add(node.lineno)
+            lines.update(decorator.lineno for decorator in node.decorator_list)
+    return lines
+
+
+def file_in(name):
+    """A path below the folder for files, where nothing is yet."""
+    os.makedirs(FOLDER, exist_ok=True)
+    path = os.path.join(FOLDER, name)
+    if os.path.exists(path):
+        os.unlink(path)
+    return path
+
+
+def exists(pid):
+    """True if that process is there and not a zombie."""
+    try:
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_gone(pid, seconds=WAIT_SECONDS):
+    end = time.monotonic() + seconds
+    while exists(pid):
+        if time.monotonic() > end:
+            raise AssertionError("process %d is still there" % pid)
+        time.sleep(0.05)
+
+
+class Test(unittest.TestCase):
+    """A test case with the words that the system tests use."""
+
+    def assert_refused(self, process, code, wanted, pattern):
+        """One line on stderr, which begins with our name and fits the pattern; nothing on stdout."""
+        self.assertEqual(code, wanted, process.told())
+        self.assertEqual(process.out, [], process.told())
+        self.assertEqual(len(process.err), 1, process.told())
+        self.assertRegex(process.err[0], r"^pyrometer: \S")
+        self.assertRegex(process.err[0], pattern)
+
+
+def main():
+    """Runs the tests of the file that calls this; below a sanitizer nothing is skipped, only waited for."""
+    if not os.access(PROGRAM, os.X_OK):
+        print("%s is not there: build it first" % PROGRAM)
+        sys.exit(1)
+    unittest.main(verbosity=2)

@@ -1,0 +1,166 @@
+"""Bad input: one clear line, the exit code that the help promises, nothing on stdout, no target disturbed."""
+
+import os
+import shutil
+import socket
+import tempfile
+
+from harness import FOLDER, PROGRAM, Process, Test, file_in, main, run_program, victim
+
+FAILED, USAGE, NOT_PERMITTED, NO_TARGET = 1, 2, 3, 4
+NOBODY = 65534
+
+
+def pid_of_none():
+    """The largest id the kernel may give is never given."""
+    with open("/proc/sys/kernel/pid_max", encoding="ascii") as limit:
+        return limit.read().strip()
+
+
+class Targets(Test):
+    def test_a_process_that_is_not_there(self):
+        for command in (["attach"], ["record", "--collapsed", "-o", "-"]):
+            process, code = run_program(*command, pid_of_none())
+            self.assert_refused(process, code, NO_TARGET, "no process %s" % pid_of_none())
+
+    def test_a_process_that_is_not_python(self):
+        with Process(["sleep", "60"]) as target:
+            for command in (["attach", "--listen", "127.0.0.1:0"], ["record", "--collapsed", "-o", "-"]):
+                process, code = run_program(*command, str(target.pid))
+                self.assert_refused(process, code, NO_TARGET, r"process %d .*is not a Python process" % target.pid)
+            self.assertTrue(target.is_running())
+
+    def test_a_process_that_is_a_zombie(self):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        try:
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            process, code = run_program("record", "--collapsed", "-o", "-", str(pid))
+            self.assert_refused(process, code, NO_TARGET, "process %d has already ended" % pid)
+        finally:
+            os.waitpid(pid, 0)
+
+    def test_a_thread_instead_of_a_process(self):
+        with victim("threads.py", "2", "60") as target:
+            thread = max(int(tid) for tid in os.listdir("/proc/%d/task" % target.pid))
+            process, code = run_program("record", "--collapsed", "-o", "-", str(thread))
+            self.assert_refused(process, code, NO_TARGET, "%d" % thread)
+
+    def test_a_process_of_another_user(self):
+        if os.geteuid() != 0 or not shutil.which("setpriv"):
+            self.skipTest("needs root and setpriv to become another user")
+        with victim("chain.py", "60") as target:
+            # A copy: the folder of the build may be closed to other users.
+            with tempfile.TemporaryDirectory() as folder:
+                os.chmod(folder, 0o755)
+                self.refuse_as_nobody(shutil.copy(PROGRAM, folder), target.pid)
+            self.assertTrue(target.is_running())
+
+    def refuse_as_nobody(self, path, pid):
+        drop = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", "--"]
+        for command in (["attach", "--listen", "127.0.0.1:0"], ["record", "--collapsed", "-o", "-"]):
+            with Process(drop + [path] + command + [str(pid)], cwd="/tmp") as process:
+                self.assert_refused(process, process.wait(), NOT_PERMITTED, "process %d belongs to user 0 and you are %d" % (pid, NOBODY))
+
+
+class Addresses(Test):
+    def test_a_port_that_is_taken(self):
+        with socket.socket() as taken, victim("chain.py", "60") as target:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = "127.0.0.1:%d" % taken.getsockname()[1]
+            process, code = run_program("attach", "--listen", address, str(target.pid))
+            self.assert_refused(process, code, FAILED, "cannot listen on 127.0.0.1 port %d: .*in use" % taken.getsockname()[1])
+            self.assertTrue(target.is_running())
+
+    def test_the_whole_network_without_a_token(self):
+        with victim("chain.py", "60") as target:
+            for host in ("0.0.0.0:0", "[::]:0"):
+                if host.startswith("[") and not os.path.exists("/proc/net/if_inet6"):
+                    continue
+                process, code = run_program("attach", "--no-token", "--listen", host, str(target.pid))
+                self.assert_refused(process, code, USAGE, "--no-token")
+
+    def test_an_address_that_is_none(self):
+        for address in ("127.0.0.1:99999", "127.0.0.1:port", "[::1", "127.0.0.1:-1"):
+            process, code = run_program("attach", "--listen", address, "1")
+            self.assert_refused(process, code, USAGE, "is not HOST:PORT")
+
+
+class Options(Test):
+    def refused(self, *arguments, pattern):
+        process, code = run_program(*arguments)
+        self.assert_refused(process, code, USAGE, pattern)
+
+    def test_a_rate_that_is_none(self):
+        for rate in ("0", "-1", "fast", "1e3", "inf", "nan", "2mhz", "0.5", "", "1000 hz x"):
+            self.refused("record", "--collapsed", "-r", rate, "1", pattern="bad sampling rate")
+
+    def test_a_duration_that_is_none(self):
+        for duration in ("0", "-1", "soon", "inf", "nan", "", "1d"):
+            self.refused("record", "--collapsed", "-d", duration, "1", pattern="bad duration")
+
+    def test_a_process_id_that_is_none(self):
+        for pid in ("0", "python", "12x", "99999999999", "4294967297", ""):
+            self.refused("attach", pid, pattern="is not a process id")
+        self.refused("attach", pattern="needs a PID")
+        self.refused("attach", "1", "2", pattern="one process id is enough")
+
+    def test_options_that_are_none(self):
+        self.refused("attach", "--sampling-rat", "10", "1", pattern="did you mean '--sampling-rate'")
+        self.refused("attach", "-z", "1", pattern="unknown option '-z'")
+        self.refused("attach", "--collapsed", "1", pattern="attach has no option '--collapsed'")
+        self.refused("attach", "1", "-r", pattern="-r needs a value")
+        self.refused("record", "--collapsed", "--flamegraph", "1", pattern="exclude each other")
+        self.refused("record", "1", pattern="needs --collapsed or --flamegraph")
+
+    def test_commands_that_are_none(self):
+        self.refused("atach", "1", pattern="did you mean 'attach'")
+        self.refused("frobnicate", pattern="unknown command")
+        self.refused(pattern="no command")
+        self.refused("run", pattern="needs a TARGET")
+
+    def test_help_and_version_go_to_stdout(self):
+        for arguments in (["--help"], ["attach", "--help"], ["record", "-h"], ["run", "--help"], ["--version"]):
+            process, code = run_program(*arguments)
+            self.assertEqual((code, process.err), (0, []), process.told())
+            self.assertTrue(process.out, process.told())
+
+    def test_a_token_file_that_is_none(self):
+        path = file_in("short.token")
+        with victim("chain.py", "60") as target:
+            process, code = run_program("attach", "--listen", "127.0.0.1:0", "--token-file", path, str(target.pid))
+            self.assert_refused(process, code, FAILED, "cannot read the token file")
+            with open(path, "w", encoding="ascii") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write("short\n")
+            process, code = run_program("attach", "--listen", "127.0.0.1:0", "--token-file", path, str(target.pid))
+            self.assert_refused(process, code, USAGE, "the token in")
+
+
+class Files(Test):
+    def test_a_file_that_cannot_be_written(self):
+        """Said before anything is sampled: without --duration this would go on for ever."""
+        with victim("chain.py", "60") as target:
+            for path in (os.path.join(FOLDER, "no", "such", "folder", "x.folded"), FOLDER, "/proc/x.folded"):
+                process, code = run_program("record", "--collapsed", "-o", path, str(target.pid))
+                self.assert_refused(process, code, FAILED, "cannot write '%s'" % path)
+
+    def test_a_target_that_is_refused_leaves_no_file(self):
+        path = file_in("left-behind.folded")
+        _, code = run_program("record", "--collapsed", "-o", path, pid_of_none())
+        self.assertEqual(code, NO_TARGET)
+        self.assertEqual([name for name in os.listdir(FOLDER) if "left-behind" in name], [])
+
+    def test_a_file_that_was_there_stays_when_the_target_is_refused(self):
+        path = file_in("kept.folded")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("kept\n")
+        run_program("record", "--collapsed", "-o", path, pid_of_none())
+        with open(path, encoding="ascii") as file:
+            self.assertEqual(file.read(), "kept\n")
+
+
+if __name__ == "__main__":
+    main()

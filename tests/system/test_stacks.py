@@ -1,0 +1,259 @@
+"""Every victim on every interpreter of this machine: the stacks seen must be those that its docstring says.
+
+Prints the matrix: a cell has the samples, the impossible ones and those cut short. A stack is impossible if it fits none
+of the victim's answers, or if its outermost frame is not the one it must be. Interpreters of other versions must be
+refused by name. Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to look at.
+"""
+
+import concurrent.futures
+import re
+import sys
+import time
+
+import harness
+from harness import Legal, pythons, run_program, victim
+
+RATE_HZ = 500
+SECONDS = 1.5
+# Victims sampled at the same time: each keeps a processor busy.
+AT_ONCE = 3
+# Below this many samples nothing has been measured. A loaded machine may miss most instants.
+MIN_SAMPLES = 100
+# The share of samples that may be impossible. Before 3.14 nothing in a frame says that it has been left.
+MAX_IMPOSSIBLE = {11: 0.005, 12: 0.005, 13: 0.005, 14: 0, 15: 0}
+# Cut off where two readings disagree: said in the stack itself, and not wrong. A victim that loses its processor in such
+# a place is seen there many times.
+MAX_TRUNCATED = 0.25
+MAX_FAILED_PERCENT = 2
+
+ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
+VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "exceptions.py",
+           "generators.py", "hostile.py", "recursion.py", "subinterp.py", "threads.py"]
+FEW = ["alternate.py", "codechurn.py", "generators.py", "hostile.py", "threads.py"]
+# Innermost functions of answers that are too short, or too seldom called, to be expected in so few samples.
+SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.py", "<module>"), ("asyncio_server.py", "client"),
+          ("asyncio_server.py", "main")}
+
+
+class Cell:
+    """What was seen of one victim on one interpreter."""
+
+    def __init__(self, text, problems=()):
+        self.text, self.problems = text, list(problems)
+
+
+def outermost_is_right(stack, name, pid):
+    """The main thread starts in the victim's module. A sub-interpreter may name the thread that made it as its own."""
+    file, function, _ = stack.frames[0]
+    if stack.tid == pid and name != "subinterp.py":
+        return (file, function) == (name, "<module>")
+    return function.endswith("_bootstrap") or function == "<module>"
+
+
+def hostile_problems(stacks):
+    """The frame below main has one of the names, in the file of that name."""
+    namespace = {}
+    with open(harness.VICTIMS + "/hostile.py", encoding="utf-8") as source:
+        names = re.search(r"^NAMES = (\(.*?^\))", source.read(), re.DOTALL | re.MULTILINE).group(1)
+    exec("NAMES = " + names, namespace)
+    expected = {folded(name) for name in namespace["NAMES"]}
+    seen = set()
+    problems = []
+    for stack in stacks:
+        if len(stack.frames) > 2 and stack.frames[1][1] == "main" and not stack.frames[2][0] == "threading.py":
+            name = stack.frames[2][1].rstrip("\u2026")
+            seen.update(wanted for wanted in expected if wanted == name or (len(name) > 60000 and wanted.startswith(name)))
+            if not seen:
+                problems.append("a name that is not there: %r" % stack.frames[2][1][:80])
+    if seen != expected:
+        problems.append("names never seen: %r" % sorted(name[:40] for name in expected - seen))
+    return problems
+
+
+def folded(name):
+    """A name as folded stacks have it."""
+    name = re.sub("[\ud800-\udfff]", "\ufffd", name)
+    return re.sub(r"[\x00-\x1f\x7f;\\]", lambda match: "\\\\" if match.group() == "\\" else "\\x%02x" % ord(match.group()), name)
+
+
+def codechurn_problems(stacks):
+    """Name, file and line of a frame belong to the same function."""
+    problems = []
+    for stack in stacks:
+        for file, name, line in stack.frames:
+            churned = re.match(r"<churn (\d+)>$", file)
+            number = int(churned.group(1)) if churned else None
+            first = number % 50 + 1 if churned else None
+            if churned and name == "f_%d" % number and first <= line <= first + 2:
+                continue
+            if churned and name == "<module>" and line in (0, 1, first):
+                continue
+            if churned or name.startswith("f_"):
+                problems.append("a function mistaken for another: %s:%s:%d" % (file, name, line))
+    return problems
+
+
+def recursion_problems(stacks):
+    depths = {stack.names.count("dive") for stack in stacks if not stack.is_truncated}
+    return [] if depths == {50} else ["dive is %s deep instead of 50" % sorted(depths)]
+
+
+def alternate_problems(stacks):
+    """The two chains take the same time."""
+    total = sum(stack.count for stack in stacks)
+    shares = [sum(stack.count for stack in stacks if chain in stack.names) / total for chain in ("a1", "b1")]
+    return ["a1 and b1 have %.0f and %.0f %%" % tuple(100 * share for share in shares)] if min(shares) < 0.15 else []
+
+
+def threads_problems(stacks):
+    by_tid = {}
+    for stack in stacks:
+        by_tid[stack.tid] = by_tid.get(stack.tid, 0) + stack.count
+    least, most = min(by_tid.values()), max(by_tid.values())
+    if len(by_tid) != 5 or least < 0.8 * most:
+        return ["samples per thread: %s" % sorted(by_tid.values())]
+    return []
+
+
+SPECIAL = {"alternate.py": alternate_problems, "codechurn.py": codechurn_problems, "hostile.py": hostile_problems,
+           "recursion.py": recursion_problems, "threads.py": threads_problems}
+
+
+def is_expected(name, answer, python):
+    """True if so many samples must have one that is this answer to its innermost function."""
+    parts = [part[0] for part in answer.parts if part is not harness.check.ANY]
+    if name == "classes.py" and parts[1:-1] in (["main"], ["main", "main.<locals>.<listcomp>"]):
+        # A list comprehension has a frame of its own until 3.11.
+        return (len(parts) == 4) == (python.minor < 12)
+    return (name, parts[-1]) not in SELDOM
+
+
+def judge(name, python, pid, stacks, failed_percent):
+    legal = Legal(name)
+    total = sum(stack.count for stack in stacks)
+    impossible = [stack for stack in stacks if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
+    wrong = sum(stack.count for stack in impossible)
+    truncated = sum(stack.count for stack in stacks if stack.is_truncated)
+    problems = []
+    if total < MIN_SAMPLES:
+        problems.append("only %d samples" % total)
+    if wrong > MAX_IMPOSSIBLE[python.minor] * total:
+        problems.extend("impossible, %d times: %s" % (stack.count, str(stack)[:400]) for stack in impossible[:5])
+    if truncated > MAX_TRUNCATED * total:
+        problems.append("%d of %d samples are truncated" % (truncated, total))
+    if failed_percent > MAX_FAILED_PERCENT:
+        problems.append("%g %% of the samples failed" % failed_percent)
+    for answer in legal.answers:
+        if is_expected(name, answer, python) and not any(legal.is_whole(answer, stack) for stack in stacks):
+            problems.append("never seen: " + answer.text)
+    problems.extend(SPECIAL.get(name, lambda _: [])(stacks))
+    return Cell("%d/%d/%d" % (total, wrong, truncated), problems)
+
+
+def wait_ready(name, python, target):
+    """False if the victim says that it cannot run on this interpreter."""
+    if name == "subinterp.py" and python.minor < 12:
+        # A sub-interpreter never gives the lock of these versions back while it computes: READY waits for it in vain.
+        time.sleep(2 * harness.SLOWNESS)
+        return target.is_running()
+    try:
+        target.wait_line("^READY$")
+    except AssertionError:
+        if target.is_running() or target.wait() != harness.SKIPPED:
+            raise
+        return False
+    return True
+
+
+def look(name, python):
+    """Samples one victim on one interpreter that is supported."""
+    path = harness.file_in("stacks-%s-%s.folded" % (name[:-3], python.version))
+    arguments = ARGUMENTS.get(name, []) + [str(harness.VICTIM_SECONDS)]
+    with victim(name, *arguments, python=python.path, ready=False) as target:
+        if not wait_ready(name, python, target):
+            return Cell("not here")
+        recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d",
+                                      str(SECONDS), "-a", seconds=SECONDS + harness.WAIT_SECONDS)
+        if code != 0:
+            return Cell("exit %d" % code, [recording.told()])
+        if not target.is_running():
+            return Cell("died", [target.told()])
+        failed = recording.wait_line(r"failed ([0-9.]+) %", recording.err)
+        return judge(name, python, target.pid, harness.read_folded(path), float(failed.group(1)))
+
+
+def refuse(python):
+    """A Python that is not supported is refused in one line that says which ones are, and lives on."""
+    with victim("chain.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
+        process, code = run_program("record", str(target.pid), "-o", harness.file_in("refused.folded"), "--collapsed", "-d", "1")
+        problems = []
+        if code != 1 or process.out or len(process.err) != 1:
+            problems.append("not exit code 1 and one line: " + process.told())
+        elif not re.match(r"pyrometer: process \d+: .*Python.* is not supported: CPython 3\.11 to 3\.15", process.err[0]):
+            problems.append("does not say what is supported: " + process.err[0])
+        if not target.is_running():
+            problems.append("the target died")
+        return Cell("refused", problems)
+
+
+def safely(task, *arguments):
+    try:
+        return task(*arguments)
+    except Exception as error:  # pylint: disable=broad-except  a cell that broke is a cell that failed
+        return Cell("error", ["%s: %s" % (type(error).__name__, error)])
+
+
+def print_matrix(columns, cells, names):
+    width = max(len(column.version) for column in columns)
+    width = max([width] + [len(cell.text) + 5 for cell in cells.values()])
+    print("%-18s" % "" + "".join("%-*s" % (width + 1, python.version) for python in columns))
+    for name in names:
+        row = [cells[name, python] for python in columns]
+        print("%-18s" % name + "".join("%-*s" % (width + 1, (cell.text if not cell.problems else "FAIL " + cell.text))
+                                       for cell in row))
+
+
+def report_interpreters(found):
+    print("interpreters found: " + (", ".join("%s (%s)" % (python.version, python.path) for python in found) or "none"))
+    missing = [minor for minor in harness.SUPPORTED_MINORS if minor not in {python.minor for python in found}]
+    if missing:
+        print("not found: " + ", ".join("3.%d" % minor for minor in missing))
+
+
+def newest_of_each_minor(found):
+    return list({python.minor: python for python in found}.values())
+
+
+def main():
+    began = time.monotonic()
+    found = pythons()
+    report_interpreters(found)
+    supported = [python for python in found if python.is_supported]
+    others = [python for python in found if not python.is_supported]
+    if not supported:
+        print("skipped: no interpreter of a supported version is on this machine")
+        return harness.SKIPPED
+    names = sys.argv[1:] or (FEW if harness.SANITIZED else VICTIMS)
+    if harness.SANITIZED:
+        supported = newest_of_each_minor(supported)
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        running = {(name, python): pool.submit(safely, look, name, python) for python in supported for name in names}
+        refusals = {python: pool.submit(safely, refuse, python) for python in others}
+        cells = {key: future.result() for key, future in running.items()}
+    print("\nsamples/impossible/truncated at %d Hz for %g s; %.1f %% of the samples before 3.14 may be impossible, then none"
+          % (RATE_HZ, SECONDS, 100 * MAX_IMPOSSIBLE[11]))
+    print_matrix(supported, cells, names)
+    failures = [("%s on %s" % (name, python.version), problem)
+                for (name, python), cell in cells.items() for problem in cell.problems]
+    for python, future in refusals.items():
+        cell = future.result()
+        print("%-18s%s" % (python.version, "FAIL" if cell.problems else "refused, as it must be"))
+        failures.extend((python.version, problem) for problem in cell.problems)
+    print("%.0f s" % (time.monotonic() - began))
+    for where, problem in failures:
+        print("FAIL %s: %s" % (where, problem))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
