@@ -66,22 +66,40 @@ static enum err_code frame_of(struct fold *fold, const struct walk_frame *frame,
     return ERR_OK;
 }
 
-static enum err_code node_of(struct fold *fold, const struct stack *stack, node_id *out)
+/* The node of a frame under that of its caller; both keep it while they stay as they are. */
+static enum err_code node_of_frame(struct fold *fold, struct walk_frame *frame, node_id *node)
+{
+    frame_id id;
+    enum err_code rc = ERR_OK;
+    if (!frame->tag) {
+        rc = frame_of(fold, frame, &id);
+        if (!rc)
+            rc = profile_node(fold->profile, *node, id, node, NULL);
+        if (!rc)
+            frame->tag = *node + 1;
+    } else
+        *node = frame->tag - 1;
+    return rc;
+}
+
+static enum err_code node_of(struct fold *fold, struct stack *stack, node_id *out)
 {
     enum err_code rc = ERR_OK;
     node_id node = 0;
-    for (size_t i = 0; i < stack->count && !rc; i++) {
-        frame_id frame;
-        rc = frame_of(fold, &stack->frames[i], &frame);
-        if (!rc)
-            rc = profile_node(fold->profile, node, frame, &node, NULL);
+    if (stack->is_unchanged && stack->tag) {
+        *out = stack->tag - 1;
+        return ERR_OK;
     }
+    for (size_t i = 0; i < stack->count && !rc; i++)
+        rc = node_of_frame(fold, &stack->frames[i], &node);
     if (!rc && stack->certainty == STACK_TRUNCATED)
         rc = profile_node(fold->profile, node, fold->truncated, &node, NULL);
     else if (!rc && stack->count == 0)
         rc = profile_node(fold->profile, node, fold->idle, &node, NULL);
-    if (!rc)
+    if (!rc) {
         *out = node;
+        stack->tag = node + 1;
+    }
     return rc;
 }
 

@@ -52,9 +52,9 @@ struct code {
     uint32_t first_traceable; /* unit; a frame before it is still being set up */
     str_id name, file;
     int32_t first_line;
-    uint32_t tag; /* for the caller; 0 at first */
-    uint64_t checked_epoch;
-    unsigned char *table; /* location table */
+    uint32_t tag;           /* for the caller; 0 at first */
+    uint64_t checked_epoch; /* 0: found to be another by now */
+    unsigned char *table;   /* location table */
     uint32_t table_bytes;
     uint32_t place_count, place_room, last_place;
     struct code_place *places; /* sorted by unit */
@@ -99,6 +99,13 @@ void code_begin_epoch(struct code_table *table);
 static inline struct code *code_at(const struct code_table *table, code_id id)
 {
     return pool_at(&table->codes, id);
+}
+
+/* Is `id` what is found at addr?  Cheaper than finding it. */
+static inline bool code_is_at(const struct code_table *table, code_id id, remote_addr addr)
+{
+    const struct code *const code = code_at(table, id);
+    return code->addr == addr && code->checked_epoch;
 }
 
 /* The place of the instruction at a remote address; an address outside of the code object gives

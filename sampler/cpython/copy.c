@@ -45,8 +45,8 @@ void copy_init(struct copy *copy, struct memory *memory, const struct layout *la
 void copy_deinit(struct copy *copy)
 {
     for (size_t i = 0; i < copy->chunk_room; i++) {
-        free(copy->chunks[i].reading[COPY_A]);
-        free(copy->chunks[i].reading[COPY_B]);
+        for (int r = 0; r < COPY_READINGS; r++)
+            free(copy->chunks[i].reading[r]);
     }
     free(copy->chunks);
     free(copy->loose);
@@ -75,6 +75,7 @@ static struct copy_loose *find_loose(const struct copy *copy, remote_addr addr)
 /* The index has room for what it held before, so that this cannot fail. */
 static void index_loose(struct copy *copy)
 {
+    copy->has_last = false;
     idmap_clear(&copy->loose_index);
     for (uint32_t i = 0; i < copy->loose_count; i++)
         (void)!idmap_add(&copy->loose_index, hash_of(copy->loose[i].addr), i, NULL);
@@ -123,13 +124,40 @@ static enum err_code drop_prediction(struct copy *copy, remote_addr addr)
         return ERR_FAULT;
     }
     copy->chunk_count = 0;
+    copy->has_last = false;
     return ERR_FAULT;
 }
 
-static enum err_code reserve_spans(struct copy *copy)
+size_t copy_plan_count(const struct copy *copy)
 {
-    /* Two readings, the thread state, its cframe, the generation. */
-    const size_t need = 2 * (copy->chunk_count + copy->loose_count) + 3;
+    return 2 * (copy->chunk_count + copy->loose_count) + 1 + (copy->cframe_addr != 0) +
+           (copy->generation_addr != 0);
+}
+
+void copy_plan(struct copy *copy, struct memory_span *spans)
+{
+    size_t count = add_reading(copy, COPY_A, spans);
+    count += add_thread_state(copy, spans + count);
+    count += add_reading(copy, COPY_B, spans + count);
+    if (copy->generation_addr)
+        spans[count] = (struct memory_span){ copy->generation_addr, &copy->generation,
+                                             sizeof copy->generation };
+    copy->readings++;
+}
+
+enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, size_t count,
+                          size_t arrived)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (arrived < spans[i].bytes)
+            return drop_prediction(copy, spans[i].addr);
+        arrived -= spans[i].bytes;
+    }
+    return ERR_OK;
+}
+
+static enum err_code reserve_spans(struct copy *copy, size_t need)
+{
     if (need <= copy->span_room)
         return ERR_OK;
     struct memory_span *const more = realloc(copy->spans, need * 2 * sizeof *more);
@@ -140,39 +168,55 @@ static enum err_code reserve_spans(struct copy *copy)
     return ERR_OK;
 }
 
-static enum err_code read_spans(struct copy *copy, const struct memory_span *spans,
-                                size_t count)
-{
-    size_t arrived;
-    const enum err_code rc = memory_readv(copy->memory, spans, count, &arrived);
-    if (rc != ERR_FAULT)
-        return rc;
-    for (size_t i = 0; i < count; i++) {
-        if (arrived < spans[i].bytes)
-            return drop_prediction(copy, spans[i].addr);
-        arrived -= spans[i].bytes;
-    }
-    return ERR_FAULT;
-}
-
 enum err_code copy_read(struct copy *copy)
 {
-    enum err_code rc = reserve_spans(copy);
+    const size_t count = copy_plan_count(copy);
+    enum err_code rc = reserve_spans(copy, count);
     if (rc)
         return rc;
-    struct memory_span *const spans = copy->spans;
-    size_t count = add_reading(copy, COPY_A, spans);
-    count += add_thread_state(copy, spans + count);
-    count += add_reading(copy, COPY_B, spans + count);
-    if (copy->generation_addr)
-        spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
-                                               sizeof copy->generation };
-    copy->readings++;
+    copy_plan(copy, copy->spans);
     for (size_t at = 0; at < count && !rc; at += MEMORY_MAX_SPANS) {
         const size_t left = count - at;
-        rc = read_spans(copy, spans + at, left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS);
+        const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
+        size_t arrived;
+        rc = memory_readv(copy->memory, copy->spans + at, n, &arrived);
+        if (rc == ERR_FAULT)
+            rc = copy_settle(copy, copy->spans + at, n, arrived);
     }
     return rc;
+}
+
+/* The same frames of B or LAST as of A, byte for byte? */
+static bool readings_equal(const struct copy *copy, enum copy_reading other)
+{
+    for (size_t i = 0; i < copy->chunk_count; i++)
+        if (memcmp(copy->chunks[i].reading[COPY_A], copy->chunks[i].reading[other],
+                   copy->chunks[i].bytes) != 0)
+            return false;
+    for (size_t i = 0; i < copy->loose_count; i++)
+        if (memcmp(copy->loose[i].reading[COPY_A], copy->loose[i].reading[other],
+                   copy->layout->frame_bytes) != 0)
+            return false;
+    return true;
+}
+
+bool copy_is_unchanged(const struct copy *copy)
+{
+    return copy->has_last && readings_equal(copy, COPY_LAST) && readings_equal(copy, COPY_B);
+}
+
+void copy_keep(struct copy *copy)
+{
+    for (size_t i = 0; i < copy->chunk_count; i++) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        unsigned char *const last = chunk->reading[COPY_LAST];
+        chunk->reading[COPY_LAST] = chunk->reading[COPY_A];
+        chunk->reading[COPY_A] = last;
+    }
+    for (size_t i = 0; i < copy->loose_count; i++)
+        memcpy(copy->loose[i].reading[COPY_LAST], copy->loose[i].reading[COPY_A],
+               copy->layout->frame_bytes);
+    copy->has_last = true;
 }
 
 static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
@@ -180,7 +224,7 @@ static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
     if (chunk->room >= bytes)
         return ERR_OK;
     const size_t room = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    for (int i = COPY_A; i <= COPY_B; i++) {
+    for (int i = 0; i < COPY_READINGS; i++) {
         unsigned char *const more = realloc(chunk->reading[i], room);
         if (!more)
             return ERR_NOMEM;
@@ -219,6 +263,7 @@ static enum err_code find_chunks(struct copy *copy, remote_addr newest)
     remote_addr addr = newest;
     size_t count = 0;
     copy->chunk_count = 0;
+    copy->has_last = false;
     while (addr) {
         uint64_t header[3];
         if (count == COPY_MAX_CHUNKS)
@@ -255,6 +300,7 @@ static enum err_code cover(struct copy *copy, remote_addr top)
     if (bytes > newest->size)
         bytes = newest->size;
     newest->bytes = (size_t)bytes;
+    copy->has_last = false;
     return reserve_chunk(newest, newest->bytes);
 }
 
@@ -353,6 +399,7 @@ enum err_code copy_add_loose(struct copy *copy, remote_addr addr)
         copy->loose_room = room;
     }
     const uint32_t at = (uint32_t)copy->loose_count++;
+    copy->has_last = false;
     memset(&copy->loose[at], 0, sizeof copy->loose[at]);
     copy->loose[at].addr = addr;
     copy->loose[at].last_used = copy->readings;

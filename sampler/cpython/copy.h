@@ -31,7 +31,8 @@ enum {
     COPY_CHUNK_HEADER_BYTES = 24, /* previous, size, top */
 };
 
-enum copy_reading { COPY_A, COPY_B };
+/* LAST is the reading A that the present stack was made from. */
+enum copy_reading { COPY_A, COPY_B, COPY_LAST, COPY_READINGS };
 
 /* A data-stack chunk; the one the stack began in comes first. */
 struct copy_chunk {
@@ -39,13 +40,13 @@ struct copy_chunk {
     uint64_t size; /* bytes of the whole chunk, header included */
     size_t bytes;  /* copied from its start */
     size_t room;
-    unsigned char *reading[2];
+    unsigned char *reading[COPY_READINGS];
 };
 
 struct copy_loose {
     remote_addr addr;
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
-    unsigned char reading[2][LAYOUT_MAX_FRAME_BYTES];
+    unsigned char reading[COPY_READINGS][LAYOUT_MAX_FRAME_BYTES];
 };
 
 struct copy {
@@ -68,11 +69,19 @@ struct copy {
     struct memory_span *spans; /* what a reading consists of */
     size_t span_room;
     uint64_t readings;
+    bool has_last; /* LAST is there and of the same shape */
 };
 
 void copy_init(struct copy *copy, struct memory *memory, const struct layout *layout,
                remote_addr tstate_addr, remote_addr generation_addr);
 void copy_deinit(struct copy *copy);
+
+/* What a reading consists of: copy_plan fills copy_plan_count places; after they have been read
+ * in order, copy_settle is told how many bytes of them arrived, and says what copy_read would. */
+size_t copy_plan_count(const struct copy *copy);
+void copy_plan(struct copy *copy, struct memory_span *spans);
+MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
+                                     size_t count, size_t arrived);
 
 /* Reads A, the thread state, and B in one call, or one for every MEMORY_MAX_SPANS places.
  * ERR_FAULT: a prediction was wrong and has been dropped; try again. */
@@ -81,6 +90,11 @@ MUST_CHECK enum err_code copy_read(struct copy *copy);
 /* Does what was read fit the thread state read with it?  If not, the predictions are corrected
  * and the answer is false.  Chunks are then found by following their headers. */
 MUST_CHECK enum err_code copy_fits(struct copy *copy, bool *fits_out);
+
+/* Are A, B and LAST the same bytes? */
+bool copy_is_unchanged(const struct copy *copy);
+/* Makes A the LAST, for the next question. */
+void copy_keep(struct copy *copy);
 
 /* The frame executing when the thread state was read, 0: none.  One more read for 3.11 and
  * 3.12 when the prediction was wrong. */

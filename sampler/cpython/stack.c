@@ -48,10 +48,14 @@ static size_t confirmed(const struct walk *walk, size_t from, const struct links
     return i;
 }
 
-static void remember(const struct walk *walk, size_t count, struct links *links)
+/* What was remembered of the walk before need not be again. */
+static void remember(struct stack *stack, size_t count, struct links *links)
 {
-    for (size_t i = 0; i < count; i++)
-        links_add(links, caller_code(walk, i), walk->frames[i].code);
+    const struct walk *const a = &stack->a;
+    size_t known = a->same_codes < stack->remembered ? a->same_codes : stack->remembered;
+    for (size_t i = known; i < count; i++)
+        links_add(links, caller_code(a, i), a->frames[i].code);
+    stack->remembered = count > known ? count : known;
 }
 
 /* Of the frames equal in both readings, those that nothing speaks against.  Before 3.14 a
@@ -73,7 +77,7 @@ static void reconcile(struct stack *stack, struct links *links)
     const size_t common = common_frames(a, b);
     const size_t certain = certain_frames(stack, common);
     const size_t longest = a->count > b->count ? a->count : b->count;
-    remember(a, certain, links);
+    remember(stack, certain, links);
     stack->frames = a->frames;
     stack->count = common;
     if (common == longest) {
@@ -140,15 +144,16 @@ static enum err_code learn_loose(struct stack *stack, bool *learned)
     return rc;
 }
 
-/* What was read before it was checked may have been another code object by then. */
-static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
+static bool generation_stands(struct stack *stack)
+{
+    return stack->copy.generation_addr && stack->copy.generation == stack->generation;
+}
+
+static bool check_codes(struct stack *stack, struct code_table *codes, size_t from)
 {
     code_id ids[CHECK_BATCH];
     bool fresh = true;
-    if (!stack->copy.generation_addr || stack->copy.generation != stack->generation)
-        code_begin_epoch(codes);
-    stack->generation = stack->copy.generation;
-    for (size_t at = 0; at < stack->count; at += CHECK_BATCH) {
+    for (size_t at = from; at < stack->count; at += CHECK_BATCH) {
         const size_t left = stack->count - at;
         const size_t n = left < CHECK_BATCH ? left : CHECK_BATCH;
         for (size_t i = 0; i < n; i++)
@@ -158,21 +163,54 @@ static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
     return fresh;
 }
 
-/* One reading and what follows from it.  *again_out: predictions were wrong or code objects new;
+/* What was read before it was checked may have been another code object by then. */
+static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
+{
+    const bool uses_a = stack->frames == stack->a.frames;
+    size_t from = 0;
+    if (!generation_stands(stack))
+        code_begin_epoch(codes);
+    else if (uses_a)
+        from = stack->a.same_codes < stack->checked ? stack->a.same_codes : stack->checked;
+    stack->generation = stack->copy.generation;
+    const bool fresh = check_codes(stack, codes, from);
+    stack->checked = fresh && uses_a ? stack->count : 0;
+    return fresh;
+}
+
+/* Every byte is as it was and what it points to is too: the stack is the one we have. */
+static bool is_unchanged(struct stack *stack, struct code_table *codes)
+{
+    if (!copy_is_unchanged(&stack->copy))
+        return false;
+    if (generation_stands(stack))
+        return true;
+    code_begin_epoch(codes);
+    stack->generation = stack->copy.generation;
+    return check_codes(stack, codes, 0);
+}
+
+/* Finds the stack in what has been read.  *again_out: predictions were wrong or code objects new;
  * what there is now can be bettered by another attempt. */
-static enum err_code attempt(struct stack *stack, struct code_table *codes, struct links *links,
-                             bool *again_out)
+static enum err_code find_stack(struct stack *stack, struct code_table *codes,
+                                struct links *links, bool *again_out)
 {
     bool fits;
-    stack->count = 0;
     *again_out = true;
-    enum err_code rc = copy_read(&stack->copy);
-    if (!rc)
-        rc = copy_fits(&stack->copy, &fits);
+    stack->is_unchanged = false;
+    enum err_code rc = copy_fits(&stack->copy, &fits);
     if (rc)
         return rc;
     if (!fits)
         return ERR_FAULT;
+    if (is_unchanged(stack, codes)) {
+        stack->is_unchanged = true;
+        stack->certainty = STACK_EXACT;
+        *again_out = false;
+        return ERR_OK;
+    }
+    stack->tag = 0;
+    stack->copy.has_last = false;
     rc = walk_reading(&stack->a, &stack->copy, COPY_A, codes);
     if (!rc)
         rc = walk_reading(&stack->b, &stack->copy, COPY_B, codes);
@@ -187,15 +225,21 @@ static enum err_code attempt(struct stack *stack, struct code_table *codes, stru
         *again_out = true;
         return ERR_CORRUPT;
     }
+    if (!*again_out && stack->certainty == STACK_EXACT)
+        copy_keep(&stack->copy);
     return ERR_OK;
 }
 
-enum err_code stack_read(struct stack *stack, struct code_table *codes, struct links *links)
+enum err_code stack_read_settled(struct stack *stack, struct code_table *codes,
+                                 struct links *links, enum err_code first)
 {
-    enum err_code rc = ERR_FAULT;
+    enum err_code rc = first;
     for (int i = 0; i < MAX_ATTEMPTS; i++) {
-        bool again = false;
-        rc = attempt(stack, codes, links, &again);
+        bool again = true;
+        if (i > 0)
+            rc = copy_read(&stack->copy);
+        if (!rc)
+            rc = find_stack(stack, codes, links, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
             return rc;
         if (!rc && !again) {
@@ -209,4 +253,9 @@ enum err_code stack_read(struct stack *stack, struct code_table *codes, struct l
     }
     copy_drop_idle(&stack->copy);
     return rc;
+}
+
+enum err_code stack_read(struct stack *stack, struct code_table *codes, struct links *links)
+{
+    return stack_read_settled(stack, codes, links, copy_read(&stack->copy));
 }

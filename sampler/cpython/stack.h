@@ -36,7 +36,11 @@ struct stack {
     struct walk_frame *frames; /* outermost first; NULL or a's or b's */
     size_t count;              /* 0: no Python code runs in this thread */
     enum stack_certainty certainty;
+    bool is_unchanged;   /* all of it is as it was in the reading before */
+    uint32_t tag;        /* for the caller; 0 when anything changed */
     uint64_t generation; /* of the code objects when they were last checked */
+    size_t remembered;   /* leading frames whose links are known */
+    size_t checked;      /* leading frames of a checked in this generation */
 };
 
 void stack_init(struct stack *stack, struct memory *memory, const struct layout *layout,
@@ -46,5 +50,8 @@ void stack_deinit(struct stack *stack);
 /* ERR_GONE: the thread (or the process) ended.  ERR_FAULT, ERR_CORRUPT: this sample failed. */
 MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes,
                                     struct links *links);
+/* The same when the copy's plan has just been read and settled with `first`. */
+MUST_CHECK enum err_code stack_read_settled(struct stack *stack, struct code_table *codes,
+                                            struct links *links, enum err_code first);
 
 #endif /* SAMPLER_CPYTHON_STACK_H */

@@ -38,8 +38,22 @@ bool walk_is_entry(const struct layout *layout, const unsigned char *frame)
            frame[layout->frame_owner] >= OWNER_INTERPRETER;
 }
 
-static enum err_code push(struct walk *walk, const struct walk_frame *frame)
+/* What stood at this depth in the walk before, NULL: nothing. */
+static const struct walk_frame *frame_before(const struct walk *walk)
 {
+    return walk->count < walk->before ? &walk->frames[walk->count] : NULL;
+}
+
+static enum err_code push(struct walk *walk, struct walk_frame *frame)
+{
+    const struct walk_frame *const before = frame_before(walk);
+    if (before && walk->same_codes == walk->count && before->code == frame->code)
+        walk->same_codes++;
+    if (before && walk->same == walk->count && before->code == frame->code &&
+        before->instr == frame->instr) {
+        walk->same++;
+        frame->tag = before->tag;
+    }
     if (walk->count == walk->room) {
         const size_t room = walk->room ? walk->room * 2 : 64;
         struct walk_frame *const more = realloc(walk->frames, room * sizeof *more);
@@ -58,6 +72,9 @@ static code_id code_of(struct walker *w, const unsigned char *frame)
     const remote_addr addr = field_u64(frame, w->layout->frame_executable) & ~TAG_MASK;
     if (addr == 0)
         return CODE_NONE;
+    const struct walk_frame *const before = frame_before(w->walk);
+    if (before && code_is_at(w->codes, before->code, addr))
+        return before->code;
     code_id id = code_find(w->codes, addr);
     if (id != CODE_NONE || w->loaded == MAX_CODES_LOADED)
         return id;
@@ -210,8 +227,11 @@ static bool step_in_chunk(struct walker *w, struct position *at, remote_addr par
     if (!bytes || !make_frame(w, addr, bytes, &frame))
         return false;
     /* Only the links of a live frame lead somewhere. */
-    if (!is_live(w, bytes, at->chunk, addr, parent, *parent_bytes) ||
-        !is_called_by(w, bytes, parent, &entered))
+    if (!is_live(w, bytes, at->chunk, addr, parent, *parent_bytes))
+        return false;
+    /* The outermost frame is where it is because there is nothing before it. */
+    entered = false;
+    if (parent && !is_called_by(w, bytes, parent, &entered))
         return false;
     const uint64_t size = (uint64_t)code_at(w->codes, frame.code)->frame_words * WORD;
     if (size < w->layout->frame_bytes - WORD || size > COPY_MAX_CHUNK_BYTES)
@@ -305,7 +325,8 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_readi
         .top = copy_stack_top(copy),
         .clears_executable = LAYOUT_MINOR(copy->layout->version) >= 14,
     };
-    walk->count = 0;
+    walk->before = walk->count;
+    walk->count = walk->same = walk->same_codes = 0;
     walk->loaded = false;
     walk->unknown_count = 0;
     w.has_loose_python = has_loose_python(&w);

@@ -32,6 +32,8 @@ struct walk_frame {
     remote_addr addr;
     remote_addr instr; /* being executed */
     code_id code;
+    uint32_t
+        tag; /* for the caller; kept while this frame and all outer ones stay as they are */
     bool entered_from_c;
     bool has_begun;    /* else it is being set up and cannot have called anything yet */
     bool is_below_top; /* of the stack, by the thread state read between the readings */
@@ -41,7 +43,10 @@ struct walk_frame {
 struct walk {
     struct walk_frame *frames;
     size_t count, room;
-    bool loaded; /* code objects were read on the way: walk a fresh reading */
+    size_t before;     /* frames of the walk before; those from `count` on are still there */
+    size_t same;       /* leading frames that are as they were in the walk before */
+    size_t same_codes; /* leading frames with the code they had in the walk before */
+    bool loaded;       /* code objects were read on the way: walk a fresh reading */
     size_t unknown_count;
     remote_addr unknown[WALK_MAX_UNKNOWN]; /* loose frames that should be copied too */
 };
