@@ -43,13 +43,12 @@ static void print_program(FILE *out)
           out);
     for (size_t i = 0; (command = command_at(i)); i++)
         fprintf(out, "  %-8s %s\n", command->name, command->summary);
-    fputs(
-        "\nOptions:\n"
-        "  -h, --help     show this help, or that of a COMMAND\n"
-        "  -V, --version  show the version\n\n"
-        "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
-        "or not Python.\n",
-        out);
+    fputs("\nOptions:\n"
+          "  -h, --help     show this help, or that of a COMMAND\n"
+          "  -V, --version  show the version\n\n"
+          "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
+          "or not Python.\n",
+          out);
 }
 
 void help_print(FILE *out, const struct command *command)
