@@ -53,7 +53,8 @@ enum err_code process_open(struct process *process, int pid, struct err *err)
     process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process->pidfd < 0 && errno == ESRCH)
         return err_set(err, ERR_GONE, "no process %d", pid);
-    if (process->pidfd < 0 && errno == EINVAL)
+    /* EINVAL until Linux 6.8. */
+    if (process->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
         return err_set(err, ERR_GONE, "%d is not a process (it may be a thread)", pid);
     enum err_code rc = refuse_zombie(pid, err);
     if (!rc)
