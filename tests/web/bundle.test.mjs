@@ -84,6 +84,45 @@ test("colours live in tokens.css only", () => {
   assert.ok(!/#[0-9a-f]{3,8}\b(?!\s*[{,])/i.test(readFileSync(join(ROOT, "web/app.css"), "utf8").replace(/\/\*.*?\*\//gs, "")));
 });
 
+// {name: [light, dark]} of tokens.css, as [r, g, b]
+function readTokens() {
+  const text = readFileSync(join(ROOT, "web/tokens.css"), "utf8");
+  const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  return new Map(Array.from(text.matchAll(/--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)/g), ([, name, light, dark]) => [name, [rgb(light), rgb(dark)]]));
+}
+
+function contrast(a, b) {
+  const linear = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  const [low, high] = [a, b].map(([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)).sort((x, y) => x - y);
+  return (high + 0.05) / (low + 0.05);
+}
+
+test("text is readable on everything it stands on, in both themes", () => {
+  const tokens = readTokens();
+  const pairs = [
+    ...Array.from({ length: 8 }, (_, level) => ["heat-ink-" + level, "heat-" + level]),
+    ...[0, 1, 2, 3, 4, 5, 6, "library"].map((hue) => ["hue-ink", "hue-" + hue]),
+    ...["paper", "panel", "raised", "sunken"].flatMap((ground) => [["ink", ground], ["ink-soft", ground]]),
+    ["neutral-ink", "neutral"], ["match-ink", "match"], ["accent", "panel"], ["accent", "accent-wash"], ["accent", "paper"], ["accent", "raised"],
+    ["bad", "bad-wash"], ["bad", "panel"], ["warn", "panel"], ["match", "paper"],
+  ];
+  for (const [text, ground] of pairs) {
+    for (const theme of [0, 1]) {
+      const ratio = contrast(tokens.get(text)[theme], tokens.get(ground)[theme]);
+      assert.ok(ratio >= 4.5, text + " on " + ground + " in theme " + theme + ": " + ratio.toFixed(2));
+    }
+  }
+});
+
+test("heat only ever gets more intense", () => {
+  const tokens = readTokens();
+  for (const theme of [0, 1]) {
+    const paper = tokens.get("panel")[theme];
+    const steps = Array.from({ length: 8 }, (_, level) => contrast(tokens.get("heat-" + level)[theme], paper));
+    for (let level = 2; level < 8; level += 1) assert.ok(steps[level] > steps[level - 1], "theme " + theme + ": " + steps.map((step) => step.toFixed(2)));
+  }
+});
+
 test("every source of the page is listed for the build", () => {
   const listed = readFileSync(join(ROOT, "web/CMakeLists.txt"), "utf8");
   for (const file of readdirSync(join(ROOT, "web"), { recursive: true })) {

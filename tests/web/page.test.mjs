@@ -139,7 +139,7 @@ test("keys move, zoom, invert, search, pause and change the theme", async () => 
   await page.until("!" + byId("help-dialog") + ".open");
   await page.press("/");
   await page.type("/(/");
-  await page.until(byId("matched-count") + ".textContent.startsWith('Not a valid')");
+  await page.until(byId("search-error") + ".textContent.startsWith('Not a valid')");
   assertQuiet(page);
   await page.close();
 });

@@ -25,7 +25,7 @@ function measure(name, meaning, samples, sum, session, testid) {
     el("dd", {},
       el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
       el("span", { "data-testid": testid + "-samples" }, formatCount(samples) + (samples === 1 ? " sample" : " samples")),
-      el("span", { class: "soft" }, "≈ " + estimatedTime(samples, session)),
+      el("span", { class: "soft", "data-hint": "Estimated time of the threads seen there, added up: samples divided by the rate" }, "≈ " + estimatedTime(samples, session)),
       el("span", { class: "soft", "data-hint": "95 % interval of the share, as the samples are only some of all moments" }, intervalText(samples, sum))));
 }
 

@@ -17,8 +17,10 @@ export function createSearch(dispatch) {
     "data-testid": "search",
   });
   const share = el("strong", { "data-testid": "matched" });
-  const rest = el("span", { class: "rest", "data-testid": "matched-count" });
-  const result = el("span", { class: "result", id: "search-result" }, share, " ", rest);
+  const word = el("span", {});
+  const count = el("span", { class: "count", "data-testid": "matched-count" });
+  const error = el("span", { "data-testid": "search-error" });
+  const result = el("span", { class: "result", id: "search-result" }, share, word, count, error);
   const element = el("div", { class: "search" }, el("label", { class: "field" }, icon(ICONS.search), input), result);
   let timer = null;
   const change = () => dispatch({ type: "address", changes: { search: input.value }, how: "replace" });
@@ -51,7 +53,9 @@ export function createSearch(dispatch) {
       if (document.activeElement !== input && input.value !== state.address.search) input.value = state.address.search;
       setAttribute(input, "aria-invalid", matches.error === null ? null : "true");
       setText(share, matches.active ? formatShare(matches.share) : "");
-      setText(rest, matches.error ?? (matches.active ? "matched" : ""));
+      setText(word, matches.active ? " matched" : "");
+      setText(count, matches.active ? ", " + formatCount(matches.samples) + " samples" : "");
+      setText(error, matches.error ?? "");
       setAttribute(result, "data-hint", matches.active ? resultText(matches) : null);
       setAttribute(result, "data-error", matches.error !== null || null);
       result.hidden = !matches.active && matches.error === null;
