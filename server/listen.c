@@ -77,6 +77,23 @@ static enum err_code bind_to(const struct addrinfo *info, const struct listen_ad
     return ERR_OK;
 }
 
+/* A name may stand for addresses of a family this machine does not have. */
+static enum err_code bind_to_first(const struct addrinfo *found,
+                                   const struct listen_address *address, int *fd_out,
+                                   struct err *err)
+{
+    struct err why = { 0 };
+    enum err_code rc = ERR_SYS;
+    for (const struct addrinfo *info = found; info; info = info->ai_next) {
+        rc = bind_to(info, address, fd_out, &why);
+        if (rc == ERR_OK || (why.sys != EADDRNOTAVAIL && why.sys != EAFNOSUPPORT))
+            break;
+    }
+    if (rc != ERR_OK && err)
+        *err = why;
+    return rc;
+}
+
 static bool is_loopback(const struct sockaddr_storage *at)
 {
     if (at->ss_family == AF_INET6)
@@ -118,7 +135,7 @@ enum err_code listen_open(const struct listen_address *address, struct listener 
     enum err_code rc = resolve(address, &found, err);
     if (rc != ERR_OK)
         return rc;
-    rc = bind_to(found, address, &out->fd, err);
+    rc = bind_to_first(found, address, &out->fd, err);
     freeaddrinfo(found);
     if (rc == ERR_OK)
         rc = describe(address, out, err);

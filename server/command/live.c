@@ -99,7 +99,7 @@ static void say_started(struct sampler *sampler)
 {
     const struct sampler_target *const target = sampler_target(sampler);
     const struct sampler_options *const options = sampler_options(sampler);
-    say("sampling process %d (Python %s) at %g Hz, %s; Ctrl-C to quit", (int)target->pid,
+    say("sampling process %d (Python %s) at %.10g Hz, %s; Ctrl-C to quit", (int)target->pid,
         target->python, options->rate_hz,
         options->all_threads ? "all threads" : "main thread only");
     if (!target->validated)

@@ -83,7 +83,7 @@ static void say_summary(const struct session_facts *facts)
     const double seconds = (double)facts->snapshot->end_ns / (double)NS_PER_S;
     if (*facts->status.reason)
         say("%s", facts->status.reason);
-    say("captured %" PRIu64 " samples in %.2f s, %.1f of %g Hz", quality->samples, seconds,
+    say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
         session_rate_hz(facts->snapshot), facts->options->rate_hz);
     say("failed %.2f %%, truncated %" PRIu64 ", missed %" PRIu64,
         tried > 0 ? 100.0 * (double)failed / (double)tried : 0.0, quality->truncated,
