@@ -178,7 +178,8 @@ void view_totals(const struct view *view, const struct profile_snapshot *snapsho
                  uint64_t *total)
 {
     const uint32_t nodes = snapshot->sizes.nodes;
-    memset(total, 0, nodes * sizeof *total);
+    if (nodes)
+        memset(total, 0, nodes * sizeof *total);
     for (size_t i = 0; i < view->count; i++)
         total[view->node[i]] = view->self[i];
     /* Parents come before children: walking back, a node is complete before it is passed on. */

@@ -8,14 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sampler/base/err.h"
-
-void test_assert_ok(int code, const struct err *err, const char *call, const char *file,
-                    int line)
+void test_assert_ok(enum err_code code, const struct err *err, const char *call,
+                    const char *file, int line)
 {
     if (code == ERR_OK)
         return;
-    print_error("%s: %s: %s\n", call, err_text((enum err_code)code), err ? err->message : "");
+    print_error("%s: %s: %s\n", call, err_text(code), err ? err->message : "");
     _fail(file, line);
 }
 

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "sampler/base/err.h"
+
 /* main() for a list of cmocka_unit_test(...); an argument names the tests to run ("text_*"). */
 #define TEST_MAIN(...)                                                 \
     int main(int argc, char **argv)                                    \
@@ -30,10 +32,8 @@
  *     assert_ok(strtab_init(&tab, &err), &err); */
 #define assert_ok(call, err) test_assert_ok((call), (err), #call, __FILE__, __LINE__)
 
-struct err;
-
-void test_assert_ok(int code, const struct err *err, const char *call, const char *file,
-                    int line);
+void test_assert_ok(enum err_code code, const struct err *err, const char *call,
+                    const char *file, int line);
 
 /* A buffer whose last byte lies before an unmapped page: one byte too far is a crash. */
 unsigned char *guard_alloc(size_t bytes);

@@ -1,0 +1,101 @@
+#include <string.h>
+
+#include "sampler/profile/window.h"
+#include "tests/support/failing_alloc.h"
+#include "tests/support/test.h"
+
+static struct window *made_window(size_t cell_count)
+{
+    struct window *window;
+    struct err err = { 0 };
+    assert_ok(window_create(cell_count, &window, &err), &err);
+    return window;
+}
+
+static void cells_come_into_order_by_thread_state_node(void **state)
+{
+    static const struct cell unordered[] = {
+        { .thread = 1, .state = 0, .node = 0, .count = 6 },
+        { .thread = 0, .state = 0x3f00, .node = 1, .count = 5 },
+        { .thread = 0, .state = 2, .node = 1, .count = 4 },
+        { .thread = 0, .state = 1, .node = 16000000, .count = 3 },
+        { .thread = 0, .state = 1, .node = 300, .count = 2 },
+        { .thread = 0, .state = 1, .node = 299, .count = 1 },
+        { .thread = 1000000, .state = 0, .node = 0, .count = 7 },
+    };
+    enum { COUNT = sizeof unordered / sizeof *unordered };
+    struct window *const window = made_window(COUNT);
+    (void)state;
+    memcpy(window->cells, unordered, sizeof unordered);
+    window_sort(window);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(window->cells[i].count, i + 1);
+    window_unref(window);
+}
+
+static bool in_order(const struct cell *a, const struct cell *b)
+{
+    if (a->thread != b->thread)
+        return a->thread < b->thread;
+    if (a->state != b->state)
+        return a->state < b->state;
+    return a->node < b->node;
+}
+
+static void any_number_of_cells_comes_into_order(void **state)
+{
+    static const size_t counts[] = { 0, 1, 2, 3, 100, 1000, 20000 };
+    uint64_t random = 1;
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        struct window *const window = made_window(counts[i]);
+        for (size_t j = 0; j < counts[i]; j++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            window->cells[j] = (struct cell){ .thread = (uint32_t)(random >> 60),
+                                              .state = (state_bits)(random >> 50 & 3),
+                                              .node = (uint32_t)j * 7919 % 20011 };
+        }
+        window_sort(window);
+        for (size_t j = 1; j < counts[i]; j++)
+            assert_true(in_order(&window->cells[j - 1], &window->cells[j]));
+        window_unref(window);
+    }
+}
+
+static void a_window_lives_until_its_last_reference_is_gone(void **state)
+{
+    struct window *const window = made_window(1);
+    (void)state;
+    assert_ptr_equal(window_ref(window), window);
+    window_unref(window);
+    window->cells[0].count = 5; /* freed already: the address sanitizer would say so */
+    window_unref(window);
+    window_unref(NULL);
+}
+
+static void bytes_grow_with_the_cells(void **state)
+{
+    struct window *const empty = made_window(0);
+    struct window *const some = made_window(10);
+    (void)state;
+    assert_int_equal(window_bytes(some) - window_bytes(empty), 10 * sizeof(struct cell));
+    window_unref(empty);
+    window_unref(some);
+}
+
+static void a_window_that_does_not_fit_is_an_error(void **state)
+{
+    struct window *window = NULL;
+    (void)state;
+    failing_alloc_at(0);
+    assert_int_equal(window_create(1, &window, NULL), ERR_NOMEM);
+    failing_alloc_never();
+    assert_int_equal(window_create(SIZE_MAX / 4, &window, NULL), ERR_NOMEM);
+    assert_null(window);
+}
+
+TEST_MAIN(cmocka_unit_test(cells_come_into_order_by_thread_state_node),
+          cmocka_unit_test(any_number_of_cells_comes_into_order),
+          cmocka_unit_test(a_window_lives_until_its_last_reference_is_gone),
+          cmocka_unit_test(bytes_grow_with_the_cells),
+          cmocka_unit_test(a_window_that_does_not_fit_is_an_error))
