@@ -95,15 +95,19 @@ bool elf_load_bias(struct elf *elf, uint64_t start, uint64_t file_offset, uint64
     size_t count;
     if (elf_getphdrnum(elf->handle, &count))
         return false;
+    bool found = false;
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr header;
         if (!gelf_getphdr(elf->handle, (int)i, &header) || header.p_type != PT_LOAD)
             continue;
         const uint64_t first = header.p_offset & ~(page - 1);
-        if (file_offset >= first && file_offset < header.p_offset + header.p_filesz) {
-            *bias_out = start - file_offset - (header.p_vaddr - header.p_offset);
+        if (file_offset < first || file_offset >= header.p_offset + header.p_filesz)
+            continue;
+        /* The last page of one segment may be the first of the next: then it is the next's. */
+        *bias_out = start - file_offset - (header.p_vaddr - header.p_offset);
+        found = true;
+        if (file_offset == first)
             return true;
-        }
     }
-    return false;
+    return found;
 }
