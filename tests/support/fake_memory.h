@@ -1,0 +1,66 @@
+/*
+ * fake_memory - a target's memory made of bytes in the test.
+ *
+ * A list of regions, each at a remote address of its choice.  A read copies span by span and
+ * stops at the first byte that no region holds, as process_vm_readv does: what arrived is a
+ * prefix, and the answer is ERR_FAULT.  A hook is called before each span, so that a test can
+ * change the bytes between two reads, or between two spans of one read: that is a target that
+ * runs on while it is looked at.
+ *
+ * Ownership: the caller's storage; the regions are copies.
+ * Limits: FAKE_MEMORY_MAX_REGIONS.
+ * Depends on: memory.
+ */
+#ifndef TESTS_SUPPORT_FAKE_MEMORY_H
+#define TESTS_SUPPORT_FAKE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/target/memory.h"
+
+enum { FAKE_MEMORY_MAX_REGIONS = 4096 };
+
+struct fake_region {
+    remote_addr addr;
+    size_t bytes;
+    unsigned char *data;
+};
+
+struct fake_memory;
+
+/* `read` counts calls of memory_readv from 0; `span` counts the spans of that call. */
+typedef void (*fake_memory_hook)(struct fake_memory *fake, uint64_t read, size_t span,
+                                 void *context);
+
+struct fake_memory {
+    struct memory memory;
+    struct fake_region *regions; /* by address */
+    size_t count;
+    fake_memory_hook before_span;
+    void *context;
+    enum err_code failure; /* what reads from `fail_from` on answer, ERR_OK: none */
+    uint64_t fail_from;
+    size_t max_span_bytes; /* the longest span asked for so far */
+};
+
+void fake_memory_init(struct fake_memory *fake);
+void fake_memory_deinit(struct fake_memory *fake);
+
+/* Maps zeroed bytes; regions must not overlap.  The result is good until the next map or unmap
+ * of the same region. */
+unsigned char *fake_memory_map(struct fake_memory *fake, remote_addr addr, size_t bytes);
+void fake_memory_unmap(struct fake_memory *fake, remote_addr addr);
+bool fake_memory_is_mapped(const struct fake_memory *fake, remote_addr addr);
+
+/* The local bytes behind a remote address; the test fails if they are not all in one region. */
+unsigned char *fake_memory_at(const struct fake_memory *fake, remote_addr addr, size_t bytes);
+void fake_memory_put(struct fake_memory *fake, remote_addr addr, const void *data,
+                     size_t bytes);
+void fake_memory_put_u64(struct fake_memory *fake, remote_addr addr, uint64_t value);
+void fake_memory_put_u32(struct fake_memory *fake, remote_addr addr, uint32_t value);
+void fake_memory_put_u8(struct fake_memory *fake, remote_addr addr, uint8_t value);
+uint64_t fake_memory_u64(const struct fake_memory *fake, remote_addr addr);
+
+#endif /* TESTS_SUPPORT_FAKE_MEMORY_H */

@@ -1,0 +1,247 @@
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sampler/target/elf.h"
+#include "sampler/target/maps.h"
+#include "tests/support/test.h"
+
+/* Found again in our own symbol table. */
+uint64_t pyrometer_test_landmark = 1;
+__attribute__((section(".pyrometer"))) uint64_t pyrometer_test_section = 2;
+
+static struct elf *open_self(int *fd)
+{
+    struct elf *elf;
+    struct err err = { 0 };
+    *fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_true(*fd >= 0);
+    assert_ok(elf_open(*fd, &elf, &err), &err);
+    return elf;
+}
+
+static uint64_t own_bias(struct elf *elf, const void *there)
+{
+    struct maps maps;
+    uint64_t bias;
+    assert_int_equal(maps_read(&maps, getpid(), NULL), ERR_OK);
+    const struct mapping *const m = maps_find(&maps, (remote_addr)(uintptr_t)there);
+    assert_non_null(m);
+    assert_true(elf_load_bias(elf, m->start, m->offset, &bias));
+    maps_deinit(&maps);
+    return bias;
+}
+
+static void a_symbol_leads_to_its_variable(void **state)
+{
+    struct elf_place place;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_true(elf_find_symbol(elf, "pyrometer_test_landmark", &place));
+    assert_int_equal(place.bytes, sizeof pyrometer_test_landmark);
+    assert_int_equal(own_bias(elf, &pyrometer_test_landmark) + place.vaddr,
+                     (uintptr_t)&pyrometer_test_landmark);
+    elf_close(elf);
+    close(fd);
+}
+
+static void a_section_leads_to_its_memory(void **state)
+{
+    struct elf_place place;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_true(elf_find_section(elf, ".pyrometer", &place));
+    const uint64_t at = own_bias(elf, &pyrometer_test_section) + place.vaddr;
+    assert_true((uintptr_t)&pyrometer_test_section >= at);
+    assert_true((uintptr_t)&pyrometer_test_section < at + place.bytes);
+    elf_close(elf);
+    close(fd);
+}
+
+static void every_mapping_of_a_file_gives_the_same_bias(void **state)
+{
+    struct maps maps;
+    uint64_t first = 0, bias;
+    size_t seen = 0;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_int_equal(maps_read(&maps, getpid(), NULL), ERR_OK);
+    const struct mapping *const own =
+        maps_find(&maps, (remote_addr)(uintptr_t)every_mapping_of_a_file_gives_the_same_bias);
+    for (size_t i = 0; i < maps.count; i++) {
+        const struct mapping *const m = &maps.items[i];
+        if (m->inode != own->inode || !elf_load_bias(elf, m->start, m->offset, &bias))
+            continue;
+        if (seen++ == 0)
+            first = bias;
+        assert_int_equal(bias, first);
+    }
+    assert_true(seen >= 2);
+    maps_deinit(&maps);
+    elf_close(elf);
+    close(fd);
+}
+
+static void what_is_not_in_the_file_is_not_found(void **state)
+{
+    struct elf_place place = { 7, 7 };
+    uint64_t bias = 7;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_false(elf_find_section(elf, ".PyRuntime", &place));
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    assert_false(elf_load_bias(elf, 0x1000, UINT64_MAX - 4095, &bias));
+    assert_int_equal(place.vaddr, 7);
+    assert_int_equal(bias, 7);
+    elf_close(elf);
+    close(fd);
+}
+
+/* A file in memory with these bytes. */
+static int file_of(const void *bytes, size_t count)
+{
+    const int fd = memfd_create("elf", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, count), (ssize_t)count);
+    return fd;
+}
+
+/* Looks for everything in a file that may be nonsense; it only must not crash. */
+static void look_everywhere(const void *bytes, size_t count)
+{
+    struct elf *elf;
+    struct elf_place place;
+    uint64_t bias;
+    const int fd = file_of(bytes, count);
+    if (!elf_open(fd, &elf, NULL)) {
+        (void)elf_find_section(elf, ".PyRuntime", &place);
+        (void)elf_find_symbol(elf, "_PyRuntime", &place);
+        (void)elf_load_bias(elf, 0x10000, 0, &bias);
+        elf_close(elf);
+    }
+    close(fd);
+}
+
+static void what_is_no_elf_file_is_refused(void **state)
+{
+    static const char script[] = "#!/bin/sh\necho hello\n";
+    static const Elf32_Ehdr narrow = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+                                                    ELFCLASS32, ELFDATA2LSB, EV_CURRENT } };
+    const struct {
+        const void *bytes;
+        size_t count;
+    } table[] = { { "", 0 },
+                  { "\177", 1 },
+                  { "\177ELF", 4 },
+                  { script, sizeof script },
+                  { &narrow, sizeof narrow } };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct elf *elf = NULL;
+        struct err err = { 0 };
+        const int fd = file_of(table[i].bytes, table[i].count);
+        assert_int_equal(elf_open(fd, &elf, &err), ERR_INVALID);
+        assert_non_null(strstr(err.message, "ELF"));
+        assert_null(elf);
+        close(fd);
+    }
+    elf_close(NULL);
+}
+
+/* The start of our own executable, for damage. */
+static unsigned char *own_bytes(size_t *count_out)
+{
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    const off_t end = lseek(fd, 0, SEEK_END);
+    unsigned char *const bytes = malloc((size_t)end);
+    assert_non_null(bytes);
+    assert_int_equal(pread(fd, bytes, (size_t)end, 0), end);
+    close(fd);
+    *count_out = (size_t)end;
+    return bytes;
+}
+
+static void a_file_that_is_cut_off_anywhere_does_no_harm(void **state)
+{
+    size_t count;
+    unsigned char *const bytes = own_bytes(&count);
+    (void)state;
+    for (size_t i = 0; i < 64; i++)
+        look_everywhere(bytes, count * i / 64);
+    for (size_t i = 0; i < 128; i++)
+        look_everywhere(bytes, i);
+    free(bytes);
+}
+
+static void hostile_counts_and_offsets_do_no_harm(void **state)
+{
+    static const uint64_t values[] = { 0,          1,          64,         0xffff,
+                                       0x7fffffff, 1ull << 32, 1ull << 63, UINT64_MAX - 63,
+                                       UINT64_MAX };
+    size_t count;
+    unsigned char *const bytes = own_bytes(&count);
+    Elf64_Ehdr saved;
+    (void)state;
+    memcpy(&saved, bytes, sizeof saved);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        const uint64_t v = values[i];
+        Elf64_Ehdr hostile[6] = { saved, saved, saved, saved, saved, saved };
+        hostile[0].e_shoff = v;
+        hostile[1].e_shnum = (Elf64_Half)v;
+        hostile[2].e_shstrndx = (Elf64_Half)v;
+        hostile[3].e_phoff = v;
+        hostile[4].e_phnum = (Elf64_Half)v;
+        hostile[5].e_shentsize = hostile[5].e_phentsize = (Elf64_Half)v;
+        for (size_t k = 0; k < 6; k++) {
+            memcpy(bytes, &hostile[k], sizeof hostile[k]);
+            look_everywhere(bytes, count);
+        }
+    }
+    free(bytes);
+}
+
+static void hostile_sections_do_no_harm(void **state)
+{
+    static const uint64_t values[] = { 0, 1, 7, 1ull << 31, 1ull << 40, UINT64_MAX };
+    size_t count;
+    unsigned char *const bytes = own_bytes(&count);
+    Elf64_Ehdr header;
+    (void)state;
+    memcpy(&header, bytes, sizeof header);
+    for (unsigned s = 0; s < header.e_shnum; s++) {
+        unsigned char *const at = bytes + header.e_shoff + s * sizeof(Elf64_Shdr);
+        Elf64_Shdr saved;
+        memcpy(&saved, at, sizeof saved);
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            Elf64_Shdr hostile[5] = { saved, saved, saved, saved, saved };
+            hostile[0].sh_size = values[i];
+            hostile[1].sh_offset = values[i];
+            hostile[2].sh_entsize = values[i];
+            hostile[3].sh_link = (Elf64_Word)values[i];
+            hostile[4].sh_name = (Elf64_Word)values[i];
+            for (size_t k = 0; k < 5; k++) {
+                memcpy(at, &hostile[k], sizeof hostile[k]);
+                look_everywhere(bytes, count);
+            }
+        }
+        memcpy(at, &saved, sizeof saved);
+    }
+    free(bytes);
+}
+
+TEST_MAIN(cmocka_unit_test(a_symbol_leads_to_its_variable),
+          cmocka_unit_test(a_section_leads_to_its_memory),
+          cmocka_unit_test(every_mapping_of_a_file_gives_the_same_bias),
+          cmocka_unit_test(what_is_not_in_the_file_is_not_found),
+          cmocka_unit_test(what_is_no_elf_file_is_refused),
+          cmocka_unit_test(a_file_that_is_cut_off_anywhere_does_no_harm),
+          cmocka_unit_test(hostile_counts_and_offsets_do_no_harm),
+          cmocka_unit_test(hostile_sections_do_no_harm))
