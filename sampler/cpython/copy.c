@@ -335,6 +335,8 @@ enum err_code copy_fits(struct copy *copy, bool *fits_out)
     const remote_addr top = copy_stack_top(copy);
     const struct copy_chunk *const last =
         copy->chunk_count ? &copy->chunks[copy->chunk_count - 1] : NULL;
+    if (copy->ident && field_u64(copy->tstate, copy->layout->tstate_thread_id) != copy->ident)
+        return ERR_GONE;
     *fits_out = chain_holds(copy, newest);
     if (*fits_out && (!last || (holds(last, top) && top <= last->addr + last->bytes)))
         return ERR_OK;

@@ -53,6 +53,7 @@ struct copy {
     struct memory *memory;
     const struct layout *layout;
     remote_addr tstate_addr;
+    uint64_t ident;              /* of the thread, which must stay the same; 0: not checked */
     remote_addr generation_addr; /* where code objects freed are counted, 0: nowhere */
     remote_addr cframe_addr;     /* predicted (3.11 and 3.12), 0: not known yet */
 
@@ -88,7 +89,7 @@ MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span
 MUST_CHECK enum err_code copy_read(struct copy *copy);
 
 /* Does what was read fit the thread state read with it?  If not, the predictions are corrected
- * and the answer is false.  Chunks are then found by following their headers. */
+ * and the answer is false.  ERR_GONE: another thread is there by now.  Chunks are then found by following their headers. */
 MUST_CHECK enum err_code copy_fits(struct copy *copy, bool *fits_out);
 
 /* Are A, B and LAST the same bytes? */

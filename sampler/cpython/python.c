@@ -76,6 +76,8 @@ static enum err_code look_at(struct python *python, struct thread *thread, enum 
 {
     const enum err_code rc =
         stack_read_settled(&thread->stack, &python->codes, &python->links, first);
+    if (rc == ERR_GONE && thread->is_main)
+        return rc;
     return rc == ERR_NOMEM ? rc : seen(context, thread, rc);
 }
 
@@ -155,8 +157,12 @@ enum err_code python_tick(struct python *python, bool all_threads, python_seen s
     }
     if (rc)
         return rc;
-    if (!all_threads)
-        return look_at_main(python, seen, context);
+    if (!all_threads) {
+        rc = look_at_main(python, seen, context);
+        if (rc)
+            python->list_checked_ns = 0;
+        return rc;
+    }
     size_t threads;
     for (size_t from = 0; from < python->threads.count && !rc; from += threads)
         rc = look_at_batch(python, from, &threads, seen, context);

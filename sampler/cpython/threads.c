@@ -106,6 +106,7 @@ static enum err_code add(struct thread_list *list, const struct thread_head *hea
     const remote_addr generation =
         layout->interp_code_generation ? head->interp + layout->interp_code_generation : 0;
     stack_init(&thread->stack, list->memory, layout, head->addr, generation);
+    thread->stack.copy.ident = head->ident;
     *out = thread;
     return ERR_OK;
 }
@@ -186,14 +187,31 @@ static void drop_unlisted(struct thread_list *list)
     list->count = kept;
 }
 
+static const struct thread *listed_main(const struct thread_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->is_main && list->items[i]->listed == list->listing)
+            return list->items[i];
+    return NULL;
+}
+
+/* A thread state that is just being set up has no identity yet. */
+static bool is_another(const struct thread *before, const struct thread *now)
+{
+    return before && now && before->head.ident && before->head.ident != now->head.ident;
+}
+
 enum err_code thread_list_walk(struct thread_list *list)
 {
     enum { MAX_ATTEMPTS = 5 };
     enum err_code rc = ERR_CORRUPT;
+    const struct thread *const main_before = thread_list_main(list);
     for (int i = 0; i < MAX_ATTEMPTS && (rc == ERR_CORRUPT || rc == ERR_FAULT); i++) {
         list->listing++;
         rc = walk_once(list);
     }
+    if (!rc && is_another(main_before, listed_main(list)))
+        return ERR_GONE;
     if (!rc)
         drop_unlisted(list);
     return rc;

@@ -63,7 +63,8 @@ void thread_list_init(struct thread_list *list, struct memory *memory,
                       const struct runtime *runtime);
 void thread_list_deinit(struct thread_list *list);
 
-/* Walks all lists link by link; a list that changes meanwhile is walked again. */
+/* Walks all lists link by link; a list that changes meanwhile is walked again.  ERR_GONE: the
+ * main thread has become another, which happens only when the program was replaced. */
 MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
 /* Is the list as it was?  ERR_FAULT: a thread is gone. */
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);

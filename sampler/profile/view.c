@@ -107,24 +107,27 @@ static bool passes(const struct filter *filter, const struct cell *cell)
            (!filter->wanted || filter->wanted[cell->thread]);
 }
 
-/* Adds the cells that pass to sum, a number a node. */
-static void sum_nodes(const struct filter *filter, uint64_t *sum)
-{
-    for (size_t i = filter->first; i < filter->end; i++) {
-        const struct window *const window = filter->snapshot->windows[i];
-        for (size_t j = 0; j < window->cell_count; j++)
-            if (passes(filter, &window->cells[j]))
-                sum[window->cells[j].node] += window->cells[j].count;
-    }
-}
-
-/* Makes the columns of the numbers that are not 0. */
-static enum err_code compact(struct view *view, const uint64_t *sum, size_t nodes,
-                             struct err *err)
+/* Adds the cells that pass to sum, a number a node.  Returns how many are not 0 any more. */
+static size_t sum_nodes(const struct filter *filter, uint64_t *sum)
 {
     size_t count = 0;
-    for (size_t i = 0; i < nodes; i++)
-        count += sum[i] != 0;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (!passes(filter, cell))
+                continue;
+            count += sum[cell->node] == 0;
+            sum[cell->node] += cell->count;
+        }
+    }
+    return count;
+}
+
+/* Makes the columns of the numbers that are not 0; there are at most `count`. */
+static enum err_code compact(struct view *view, const uint64_t *sum, size_t nodes, size_t count,
+                             struct err *err)
+{
     view->node = malloc((count + 1) * sizeof *view->node);
     view->self = malloc((count + 1) * sizeof *view->self);
     if (!view->node || !view->self)
@@ -145,8 +148,8 @@ static enum err_code fill(struct view *view, const struct filter *filter, struct
     uint64_t *const sum = calloc(nodes + 1, sizeof *sum);
     if (!sum)
         return err_set(err, ERR_NOMEM, "no memory to add up %zu nodes", nodes);
-    sum_nodes(filter, sum);
-    const enum err_code rc = compact(view, sum, nodes, err);
+    const size_t count = sum_nodes(filter, sum);
+    const enum err_code rc = compact(view, sum, nodes, count, err);
     free(sum);
     return rc;
 }

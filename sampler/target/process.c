@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
@@ -101,13 +102,33 @@ static bool has_exited(const struct process *process)
            state == 'Z';
 }
 
+/* Does it have an address space of its own?  One that is exiting has given it up already. */
+static bool has_memory(const struct process *process)
+{
+    SCOPED_FREE char *text = NULL;
+    size_t bytes;
+    return !procfs_read(process->pid, "maps", &text, &bytes, NULL) && bytes > 0;
+}
+
+/* The address space that was opened is empty: replaced, or given up on the way out. */
+static enum process_fate fate_without_space(const struct process *process)
+{
+    enum { WAITS = 200, WAIT_NS = 1000000 };
+    for (int i = 0; i < WAITS && !has_exited(process); i++) {
+        if (has_memory(process))
+            return PROCESS_REPLACED;
+        nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
+    }
+    return PROCESS_EXITED;
+}
+
 enum process_fate process_fate(struct process *process, remote_addr mapped_addr)
 {
     char byte;
     if (has_exited(process))
         return PROCESS_EXITED;
     if (process->space_fd >= 0 && pread(process->space_fd, &byte, 1, (off_t)mapped_addr) == 0)
-        return has_exited(process) ? PROCESS_EXITED : PROCESS_REPLACED;
+        return fate_without_space(process);
     return PROCESS_RUNS;
 }
 
