@@ -42,24 +42,50 @@ static bool in_order(const struct cell *a, const struct cell *b)
     return a->node < b->node;
 }
 
+/* Threads, states and nodes of all sizes, each cell once. */
+static struct window *made_random_window(size_t count)
+{
+    struct window *const window = made_window(count);
+    uint64_t random = count;
+    for (size_t i = 0; i < count; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        window->cells[i] = (struct cell){ .thread = (uint32_t)(random >> 60) * 65537,
+                                          .state = (state_bits)(random >> 40 & 0x3f3f),
+                                          .node = (uint32_t)i * 7919 % 20011 << (count % 9),
+                                          .count = (uint32_t)i };
+    }
+    return window;
+}
+
+static void expect_order(struct window *window)
+{
+    const size_t count = window->cell_count;
+    uint64_t sum = 0;
+    window_sort(window);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(i == 0 || in_order(&window->cells[i - 1], &window->cells[i]));
+        sum += window->cells[i].count;
+    }
+    assert_int_equal(sum, count ? (uint64_t)count * (count - 1) / 2 : 0);
+    window_unref(window);
+}
+
 static void any_number_of_cells_comes_into_order(void **state)
 {
-    static const size_t counts[] = { 0, 1, 2, 3, 100, 1000, 20000 };
-    uint64_t random = 1;
+    static const size_t counts[] = { 0, 1, 2, 3, 63, 64, 65, 100, 1000, 1007, 20000 };
     (void)state;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        struct window *const window = made_window(counts[i]);
-        for (size_t j = 0; j < counts[i]; j++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            window->cells[j] = (struct cell){ .thread = (uint32_t)(random >> 60),
-                                              .state = (state_bits)(random >> 50 & 3),
-                                              .node = (uint32_t)j * 7919 % 20011 };
-        }
-        window_sort(window);
-        for (size_t j = 1; j < counts[i]; j++)
-            assert_true(in_order(&window->cells[j - 1], &window->cells[j]));
-        window_unref(window);
-    }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        expect_order(made_random_window(counts[i]));
+}
+
+static void cells_come_into_order_without_memory_too(void **state)
+{
+    struct window *const window = made_random_window(1000);
+    (void)state;
+    failing_alloc_at(0);
+    expect_order(window);
+    assert_true(failing_alloc_happened());
+    failing_alloc_never();
 }
 
 static void a_window_lives_until_its_last_reference_is_gone(void **state)
@@ -96,6 +122,7 @@ static void a_window_that_does_not_fit_is_an_error(void **state)
 
 TEST_MAIN(cmocka_unit_test(cells_come_into_order_by_thread_state_node),
           cmocka_unit_test(any_number_of_cells_comes_into_order),
+          cmocka_unit_test(cells_come_into_order_without_memory_too),
           cmocka_unit_test(a_window_lives_until_its_last_reference_is_gone),
           cmocka_unit_test(bytes_grow_with_the_cells),
           cmocka_unit_test(a_window_that_does_not_fit_is_an_error))
