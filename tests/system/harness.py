@@ -193,7 +193,7 @@ class Answer:
         self.headers = response.headers
         self.raw = response.read()
         self.coding = response.headers.get("Content-Encoding", "identity")
-        self.body = decode(self.coding, self.raw)
+        self.body = decode(self.coding, self.raw) if self.raw else b""
 
     def json(self):
         return json.loads(self.body.decode("utf-8"))

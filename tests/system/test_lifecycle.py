@@ -1,0 +1,329 @@
+"""How sessions begin and end: with the target, with the user, with time; and what is left behind (nothing)."""
+
+import os
+import signal
+import time
+
+from harness import (VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, parse_folded, program, read_folded,
+                     run_program, victim, wait_gone)
+
+LONG = "60"
+
+
+def record(pid, path, *options):
+    return ["record", str(pid), "-o", path, "--collapsed"] + list(options)
+
+
+def samples(path):
+    return sum(stack.count for stack in read_folded(path))
+
+
+def script(name, text):
+    path = file_in(name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+class TargetEnds(Test):
+    def test_it_exits_and_the_page_stays(self):
+        with victim("exits.py", "2") as target, Live("attach", str(target.pid)) as live:
+            self.assertEqual(target.wait(), 3)
+            session = live.wait_ended()
+            self.assertEqual((session["state"], session["reason"]), ("ended", "the target exited"))
+            self.assertIsNotNone(session["ended_at"])
+            self.assertGreater(session["quality"]["samples"], 0)
+            live.process.wait_line("the target exited; the page stays at", live.process.err)
+            self.assertEqual(live.ask("/").status, 200)
+            self.assertEqual(live.get("/sessions/1/view")["total"], session["quality"]["samples"])
+            self.assertEqual(live.change(state="paused").status, 409)
+            self.assertEqual(live.stop(), 0)
+
+    def test_it_is_killed_and_record_writes_what_it_has(self):
+        path = file_in("killed.folded")
+        with victim("alternate.py", LONG) as target, program(*record(target.pid, path, "-r", "10khz")) as process:
+            time.sleep(1)
+            target.signal(signal.SIGKILL)
+            self.assertEqual(process.wait(), 0, process.told())
+            self.assertIn("pyrometer: the target exited", process.err)
+            self.assertGreater(samples(path), 0)
+
+    def test_it_is_killed_again_and_again_in_the_middle_of_a_read(self):
+        for attempt in range(5):
+            path = file_in("killed-%d.folded" % attempt)
+            with victim("threads.py", "8", LONG) as target, program(*record(target.pid, path, "-r", "100khz", "-a")) as process:
+                time.sleep(0.3 + attempt * 0.05)
+                target.signal(signal.SIGKILL)
+                code = process.wait()
+                # Killed before the first look there is nothing to write, and that is said.
+                if code == 1:
+                    self.assertEqual(process.err[-1], "pyrometer: no samples were captured")
+                else:
+                    self.assertEqual(code, 0, process.told())
+                    self.assertGreater(samples(path), 0)
+
+    def test_it_becomes_another_program(self):
+        with victim("execs.py", LONG) as target, Live("attach", str(target.pid)) as live:
+            session = live.wait_ended()
+            self.assertEqual((session["state"], session["reason"]), ("ended", "the target replaced itself with another program (exec)"))
+            self.assertIn("before", live.get("/sessions/1/tree")["strings"]["values"])
+            self.assertTrue(target.is_running())
+            self.assertEqual(live.stop(), 0)
+
+    def test_nothing_of_the_program_after_exec_is_taken_for_the_one_before(self):
+        with victim("execs.py", LONG) as target, Live("attach", "-r", "2khz", str(target.pid)) as live:
+            live.wait_ended()
+            folded = parse_folded(live.ask("/api/v1/sessions/1/export?format=collapsed").body.decode("utf-8"))
+            later = [stack for stack in folded if any(file == "chain.py" for file, _, _ in stack.frames)]
+            self.assertEqual([str(stack) for stack in later], [])
+
+    def test_it_lives_for_a_moment_only(self):
+        path = file_in("moment.folded")
+        with victim("exits.py", "0.3") as target, program(*record(target.pid, path)) as process:
+            code = process.wait()
+            if code == 0:
+                self.assertGreater(samples(path), 0)
+            else:
+                # It may have gone before we came.
+                self.assertIn(code, (1, 4), process.told())
+                self.assertFalse(os.path.exists(path) and samples(path) > 0)
+
+    def test_it_stops_and_goes_on(self):
+        """A target that is stopped by a signal is still there to be seen."""
+        with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
+            live.wait_samples(50)
+            target.signal(signal.SIGSTOP)
+            before = live.session()["quality"]["samples"]
+            session = live.wait_samples(before + 200)
+            self.assertEqual(session["state"], "running")
+            target.signal(signal.SIGCONT)
+            live.wait_samples(session["quality"]["samples"] + 50)
+
+
+class UserEnds(Test):
+    def check_signal(self, number):
+        path = file_in("signal-%d.folded" % number)
+        with victim("alternate.py", LONG) as target, program(*record(target.pid, path)) as process:
+            time.sleep(1)
+            process.signal(number)
+            self.assertEqual(process.wait(), 0, process.told())
+            self.assertGreater(samples(path), 0)
+            self.assertTrue(target.is_running())
+
+    def test_interrupt_loses_nothing(self):
+        self.check_signal(signal.SIGINT)
+
+    def test_terminate_loses_nothing(self):
+        self.check_signal(signal.SIGTERM)
+
+    def test_hang_up_loses_nothing(self):
+        self.check_signal(signal.SIGHUP)
+
+    def test_a_signal_before_the_first_sample_is_not_lost(self):
+        """However early it comes, the program ends, and says so if it has nothing."""
+        with victim("chain.py", LONG) as target:
+            for delay in (0, 0.005, 0.02, 0.05):
+                path = file_in("early.folded")
+                with program(*record(target.pid, path)) as process:
+                    time.sleep(delay)
+                    process.signal(signal.SIGTERM)
+                    code = process.wait()
+                    self.assertIn(code, (0, 1, -signal.SIGTERM), process.told())
+                    if code == 0:
+                        self.assertGreater(samples(path), 0)
+
+    def test_the_second_signal_ends_at_once_and_leaves_no_file(self):
+        folder = os.path.dirname(file_in("second.folded"))
+        with victim("chain.py", LONG) as target, program(*record(target.pid, os.path.join(folder, "second.folded"))) as process:
+            time.sleep(0.5)
+            for _ in range(3):
+                process.signal(signal.SIGINT)
+            code = process.wait()
+            self.assertIn(code, (0, 128 + signal.SIGINT, -signal.SIGINT), process.told())
+            left = [name for name in os.listdir(folder) if "second.folded" in name]
+            self.assertEqual(left, ["second.folded"] if code == 0 else [])
+
+    def test_attach_ends_and_the_target_goes_on(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
+                live.wait_samples(50)
+                live.process.signal(number)
+                self.assertEqual(live.process.wait(), 0)
+                self.assertTrue(target.is_running())
+                with open("/proc/%d/status" % target.pid, encoding="utf-8") as status:
+                    text = status.read()
+                self.assertIn("TracerPid:\t0", text)
+                self.assertNotIn("(stopped)", text)
+
+    def test_attach_is_killed_and_the_target_goes_on(self):
+        with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
+            live.wait_samples(50)
+            live.process.signal(signal.SIGKILL)
+            live.process.wait()
+            time.sleep(0.2)
+            self.assertTrue(target.is_running())
+
+
+class TimeEnds(Test):
+    def test_duration(self):
+        path = file_in("duration.folded")
+        with victim("chain.py", LONG) as target:
+            process, code = run_program(*record(target.pid, path, "-d", "500ms", "-r", "100"))
+            self.assertEqual(code, 0)
+            self.assertIn("pyrometer: the duration is over", process.err)
+            self.assertLessEqual(samples(path), 51)
+            with Live("attach", "-d", "1", str(target.pid)) as live:
+                session = live.wait_ended()
+                self.assertEqual((session["state"], session["reason"]), ("ended", "the duration is over"))
+                self.assertEqual(session["settings"]["duration_s"], 1)
+                self.assertEqual(live.ask("/").status, 200)
+
+    def test_pause_and_resume(self):
+        with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
+            live.wait_samples(50)
+            self.assertEqual(live.change(state="paused").json()["state"], "paused")
+            session = live.wait_session(lambda session: session["state"] == "paused")
+            time.sleep(1)
+            before = live.session()["quality"]["samples"]
+            time.sleep(1)
+            after = live.session()
+            self.assertEqual((after["state"], after["quality"]["samples"]), ("paused", before))
+            self.assertEqual(live.change(state="running").json()["state"], "running")
+            live.wait_samples(before + 50)
+            self.assertEqual(live.change(state="ended").status, 200)
+            session = live.wait_ended()
+            self.assertEqual((session["state"], session["reason"]), ("ended", "stopped"))
+            self.assertTrue(target.is_running())
+
+    def test_two_at_once(self):
+        """One target may be looked at by two of us; neither disturbs the other."""
+        with victim("chain.py", LONG) as target:
+            with Live("attach", str(target.pid)) as one, Live("attach", str(target.pid)) as two:
+                self.assertNotEqual(one.port, two.port)
+                one.wait_samples(100)
+                two.wait_samples(100)
+
+
+PROGRAM_OF_USER = """
+import sys, time
+print("arguments", sys.argv[1:], flush=True)
+end = time.monotonic() + float(sys.argv[1])
+def work():
+    while time.monotonic() < end:
+        pass
+work()
+sys.exit(int(sys.argv[2]))
+"""
+
+
+class Run(Test):
+    def run_live(self, *arguments, **options):
+        return Live("run", *arguments, **options)
+
+    def child_of(self, live):
+        return live.session()["target"]["pid"]
+
+    def finish(self, live, expected_code):
+        """The child ends by itself, the page stays, we end with the child's status."""
+        session = live.wait_ended()
+        self.assertEqual(session["reason"], "the target exited")
+        self.assertGreater(session["quality"]["samples"], 0)
+        self.assertFalse(exists(session["target"]["pid"]))
+        time.sleep(0.2)
+        self.assertEqual(live.stop(), expected_code, live.process.told())
+        return session
+
+    def test_a_script_with_arguments_and_status(self):
+        path = script("program.py", PROGRAM_OF_USER)
+        with self.run_live("--python", newest_python(), path, "1.5", "7", "-r", "--listen") as live:
+            live.process.wait_line(r"arguments \['1.5', '7', '-r', '--listen'\]")
+            session = self.finish(live, 7)
+            self.assertEqual(session["target"]["command"], [newest_python(), path, "1.5", "7", "-r", "--listen"])
+
+    def test_a_module(self):
+        path = script("module_of_user.py", PROGRAM_OF_USER)
+        with self.run_live("--python", newest_python(), "-m", "module_of_user", "1.5", "0", cwd=os.path.dirname(path)) as live:
+            live.process.wait_line("arguments")
+            self.finish(live, 0)
+
+    def test_a_command(self):
+        path = script("command.py", PROGRAM_OF_USER)
+        with self.run_live("--", newest_python(), "-X", "utf8", path, "1.5", "3") as live:
+            live.process.wait_line("arguments")
+            self.finish(live, 3)
+
+    def test_a_command_that_becomes_python_later(self):
+        with self.run_live("--", "sh", "-c", "sleep 0.5; exec \"$0\" \"$1\" 2", newest_python(), os.path.join(VICTIMS, "chain.py")) as live:
+            session = live.wait_ended()
+            self.assertGreater(session["quality"]["samples"], 0)
+
+    def test_a_child_that_dies_of_a_signal(self):
+        path = script("suicide.py", "import os, signal, time\ntime.sleep(1)\nos.kill(os.getpid(), signal.SIGKILL)\n")
+        with self.run_live("--python", newest_python(), path) as live:
+            self.finish(live, 128 + signal.SIGKILL)
+
+    def check_ended_with_us(self, number):
+        with self.run_live("--python", newest_python(), os.path.join(VICTIMS, "chain.py"), LONG) as live:
+            live.process.wait_line("^READY$")
+            live.wait_samples(20)
+            child = self.child_of(live)
+            live.process.signal(number)
+            self.assertEqual(live.process.wait(), 0, live.process.told())
+            wait_gone(child)
+
+    def test_the_child_ends_with_us_on_interrupt(self):
+        self.check_ended_with_us(signal.SIGINT)
+
+    def test_the_child_ends_with_us_on_terminate(self):
+        self.check_ended_with_us(signal.SIGTERM)
+
+    def test_a_child_that_does_not_want_to_end(self):
+        path = script("stubborn.py", "import signal, time\nfor number in (signal.SIGINT, signal.SIGTERM):\n"
+                      "    signal.signal(number, signal.SIG_IGN)\nprint('READY', flush=True)\ntime.sleep(60)\n")
+        with self.run_live("--python", newest_python(), path) as live:
+            live.process.wait_line("^READY$")
+            child = self.child_of(live)
+            live.process.signal(signal.SIGTERM)
+            self.assertEqual(live.process.wait(), 0, live.process.told())
+            wait_gone(child)
+
+    def test_a_second_signal_does_not_wait(self):
+        path = script("slow.py", "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+                      "print('READY', flush=True)\ntime.sleep(60)\n")
+        with self.run_live("--python", newest_python(), path) as live:
+            live.process.wait_line("^READY$")
+            child = self.child_of(live)
+            live.process.signal(signal.SIGTERM)
+            time.sleep(0.1)
+            live.process.signal(signal.SIGTERM)
+            live.process.wait()
+            wait_gone(child)
+
+    def test_what_the_child_says_comes_through(self):
+        path = script("speaks.py", "import sys, time\nprint('to stdout', flush=True)\nprint('to stderr', file=sys.stderr, flush=True)\n"
+                      "time.sleep(1)\n")
+        with self.run_live("--python", newest_python(), path) as live:
+            live.process.wait_line("^to stdout$")
+            live.process.wait_line("^to stderr$", live.process.err)
+
+    def test_a_command_that_is_not_there(self):
+        process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "/no/such/program")
+        self.assert_refused(process, code, 1, "cannot run '/no/such/program': No such file or directory")
+
+    def test_a_command_that_is_not_python(self):
+        process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "true")
+        self.assert_refused(process, code, 4, r"'true' ended \(status 0\) before a Python interpreter was seen in it")
+        process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sleep", "600", seconds=5 + WAIT_SECONDS)
+        self.assert_refused(process, code, 4, "is not a Python process")
+
+    def test_a_script_that_is_not_there(self):
+        """The interpreter says so. It may have been seen before that; then its page stays."""
+        with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), "/no/such/script.py") as process:
+            process.wait_line("can't open file", process.err)
+            process.wait_line("the page stays|before a Python interpreter was seen", process.err)
+            process.signal(signal.SIGINT)
+            self.assertIn(process.wait(), (2, 4), process.told())
+
+
+if __name__ == "__main__":
+    main()
