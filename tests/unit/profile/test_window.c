@@ -49,7 +49,7 @@ static struct window *made_random_window(size_t count)
     uint64_t random = count;
     for (size_t i = 0; i < count; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
-        window->cells[i] = (struct cell){ .thread = (uint32_t)(random >> 60) * 65537,
+        window->cells[i] = (struct cell){ .thread = (uint32_t)(random >> 56) * 4099,
                                           .state = (state_bits)(random >> 40 & 0x3f3f),
                                           .node = (uint32_t)i * 7919 % 20011 << (count % 9),
                                           .count = (uint32_t)i };
