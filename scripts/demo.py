@@ -15,6 +15,20 @@ import time
 STOP = threading.Event()
 
 
+class Pace:
+    """A short rest after every stretch of work, so that a thread is seen to work and to sleep."""
+
+    def __init__(self, work_s=0.25, rest_s=0.05):
+        self.work_s = work_s
+        self.rest_s = rest_s
+        self.until = time.monotonic() + work_s
+
+    def rest_if_due(self):
+        if time.monotonic() >= self.until:
+            time.sleep(self.rest_s)
+            self.until = time.monotonic() + self.work_s
+
+
 class Parser:
     """Reads orders from JSON and writes them back."""
 
@@ -57,12 +71,13 @@ def with_totals(orders):
 def pipeline():
     """A chain of generators, drained a batch at a time."""
     batch = []
+    pace = Pace()
     for order in with_totals(drop_empty(read_orders(Parser(1)))):
         batch.append(order)
         if len(batch) == 200:
             rank(batch)
             batch.clear()
-            time.sleep(0.02)
+            pace.rest_if_due()
 
 
 def rank(batch):
@@ -84,10 +99,11 @@ def hanoi(disks, source, target, spare):
 
 
 def recursion():
+    pace = Pace()
     while not STOP.is_set():
-        fibonacci(18)
-        hanoi(11, "left", "right", "middle")
-        time.sleep(0.01)
+        fibonacci(14)
+        hanoi(8, "left", "right", "middle")
+        pace.rest_if_due()
 
 
 def checksum(block):
@@ -103,10 +119,11 @@ def compress(words):
 
 def hashing():
     block = bytes(range(256)) * 16
+    pace = Pace()
     while not STOP.is_set():
         checksum(block)
         compress("the quick brown fox jumps over the lazy dog".split() * 50)
-        time.sleep(0.005)
+        pace.rest_if_due()
 
 
 def parse_number(text):
@@ -125,11 +142,11 @@ def fall_back(text):
 
 def exceptions():
     texts = ["17", "2.5", "not a number", "0x1f", ""]
+    pace = Pace()
     while not STOP.is_set():
-        for _ in range(300):
-            for text in texts:
-                parse_number(text)
-        time.sleep(0.01)
+        for text in texts * 20:
+            parse_number(text)
+        pace.rest_if_due()
 
 
 def heartbeat():
