@@ -35,6 +35,18 @@ static enum err_code check_field(const char *name, uint32_t offset, uint32_t wid
     return ERR_OK;
 }
 
+/* Some fields are read together, as one range: the head of an object with what it begins, the
+ * identifying bytes of a code object. */
+static bool ranges_hold(const struct layout *layout)
+{
+    return layout->object_type + sizeof(uint64_t) <= layout->code_bytes &&
+           layout->bytes_length + sizeof(uint64_t) <= layout->code_bytes &&
+           layout->unicode_state + sizeof(uint32_t) <= layout->unicode_ascii_bytes &&
+           layout->unicode_length + sizeof(uint64_t) <= layout->unicode_ascii_bytes &&
+           layout->unicode_ascii_bytes <= LAYOUT_MAX_STR_HEAD_BYTES &&
+           layout->code_firstlineno < layout->code_linetable;
+}
+
 enum err_code layout_check(const struct layout *layout, struct err *err)
 {
     enum {
@@ -57,6 +69,8 @@ enum err_code layout_check(const struct layout *layout, struct err *err)
     if (!layout->code_linetable || !layout->frame_previous || !layout->frame_instr ||
         !layout->frame_owner || !layout->tstate_datastack_chunk)
         return err_set(err, ERR_CORRUPT, "the target's table of offsets is incomplete");
+    if (!ranges_hold(layout))
+        return err_set(err, ERR_CORRUPT, "the target's table of offsets contradicts itself");
     return ERR_OK;
 }
 

@@ -58,11 +58,11 @@ enum err_code object_read_str(struct memory *memory, const struct layout *layout
                               remote_addr addr, struct object_bytes *out)
 {
     enum { MAX_UTF8_BYTES = 4 };
-    unsigned char head[128];
-    const size_t head_bytes = layout->unicode_compact_bytes;
-    if (head_bytes > sizeof head || addr == 0)
+    unsigned char head[LAYOUT_MAX_STR_HEAD_BYTES];
+    if (addr == 0)
         return ERR_CORRUPT;
-    enum err_code rc = memory_read(memory, addr, head, head_bytes);
+    /* No more than the shortest form has: what follows it may not be mapped. */
+    enum err_code rc = memory_read(memory, addr, head, layout->unicode_ascii_bytes);
     if (rc)
         return rc;
     const struct str_form form = str_form(layout, field_u32(head, layout->unicode_state));
