@@ -28,13 +28,23 @@ static uint32_t take_byte(struct cursor *c)
 static uint32_t take_varint(struct cursor *c)
 {
     enum { MORE = 0x40, BITS = 6, MAX_SHIFT = 30 };
-    uint32_t value = 0;
+    uint64_t value = 0;
     for (unsigned shift = 0; shift <= MAX_SHIFT; shift += BITS) {
         const uint32_t byte = take_byte(c);
-        value |= (byte & (MORE - 1)) << shift;
-        if (!(byte & MORE))
-            return value;
+        value |= (uint64_t)(byte & (MORE - 1)) << shift;
+        if (!(byte & MORE) && value <= UINT32_MAX)
+            return (uint32_t)value;
     }
+    c->failed = true;
+    return 0;
+}
+
+/* A varint that must fit into an int32_t. */
+static int32_t take_count(struct cursor *c)
+{
+    const uint32_t value = take_varint(c);
+    if (value <= INT32_MAX)
+        return (int32_t)value;
     c->failed = true;
     return 0;
 }
@@ -58,9 +68,9 @@ static void take_long(struct cursor *c, int32_t *line, struct location *out)
 {
     *line = add(c, *line, take_signed_varint(c));
     out->line = *line;
-    out->end_line = add(c, *line, (int32_t)take_varint(c));
-    out->column = (int32_t)take_varint(c) - 1;
-    out->end_column = (int32_t)take_varint(c) - 1;
+    out->end_line = add(c, *line, take_count(c));
+    out->column = take_count(c) - 1;
+    out->end_column = take_count(c) - 1;
 }
 
 static void take_short(struct cursor *c, uint32_t form, int32_t line, struct location *out)
