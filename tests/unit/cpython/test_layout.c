@@ -35,7 +35,6 @@ static void the_table_of_3_13_is_understood(void **state)
     const struct layout layout = accept(&table);
     assert_int_equal(layout.version, 0x030d05f0);
     assert_true(layout.validated);
-    assert_false(layout.free_threaded);
     assert_int_equal(layout.runtime_interpreters_head, 632);
     assert_int_equal(layout.interp_threads_head, 7344);
     assert_int_equal(layout.interp_threads_main, 0);
@@ -134,15 +133,13 @@ static void a_version_without_a_table_is_named(void **state)
     }
 }
 
-static void a_free_threaded_build_is_marked(void **state)
+static void a_free_threaded_build_is_refused(void **state)
 {
     struct offsets table;
     (void)state;
     offsets_fill(&table, 14);
     table.free_threaded = 1;
-    const struct layout layout = accept(&table);
-    assert_true(layout.free_threaded);
-    assert_int_equal(layout.code_firsttraceable, 0);
+    refuse(&table, ERR_UNSUPPORTED);
 }
 
 static void a_later_minor_is_tried_and_not_called_validated(void **state)
@@ -369,7 +366,7 @@ TEST_MAIN(cmocka_unit_test(the_table_of_3_13_is_understood),
           cmocka_unit_test(the_table_of_3_15_is_understood),
           cmocka_unit_test(tables_from_headers_serve_3_11_and_3_12),
           cmocka_unit_test(a_version_without_a_table_is_named),
-          cmocka_unit_test(a_free_threaded_build_is_marked),
+          cmocka_unit_test(a_free_threaded_build_is_refused),
           cmocka_unit_test(a_later_minor_is_tried_and_not_called_validated),
           cmocka_unit_test(an_earlier_or_another_major_is_unsupported),
           cmocka_unit_test(without_the_cookie_there_is_no_table),
