@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Writes location tables of the running interpreter, and what it makes of them itself.
+
+Usage: positions.py [STEP]
+
+Compiles every STEPth file (default 4) directly in the standard library, and some lines that are hard to place. For each
+code object found, standard output gets a record of native 32-bit numbers: bytes of the location table, first line, and
+count of code units; then the table; then four numbers for each code unit: line, last line, column, last column, as
+co_positions() gives them, with 0 for an unknown line and -1 for an unknown column.
+"""
+
+import glob
+import os
+import struct
+import sys
+import types
+
+HARD = """
+def far_right(a):
+    return %sa + a * a
+
+def many_lines(a):
+    return (a +
+%s
+        a)
+
+def back(a, b):
+    for x in (a,
+              b): yield x
+    with open(a) as f, open(b) as g: return [y for y in f if y
+        in g]
+
+class Empty: pass
+async def waits(a): return await a, [z async for z in a]
+""" % (" " * 200, "\n" * 700)
+
+
+def sources(step):
+    folder = os.path.dirname(os.__file__)
+    files = [path for path in sorted(glob.glob(os.path.join(folder, "*.py"))) if os.path.isfile(path)]
+    for path in files[::step]:
+        with open(path, "rb") as f:
+            yield f.read(), path
+    yield HARD, "hard"
+
+
+def codes(code):
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from codes(constant)
+
+
+def numbers(position):
+    line, last_line, column, last_column = position
+    return (line or 0, last_line or 0, -1 if column is None else column, -1 if last_column is None else last_column)
+
+
+def main():
+    step = int(sys.argv[1]) if len(sys.argv) > 1 else 4
+    for source, path in sources(step):
+        for code in codes(compile(source, path, "exec", dont_inherit=True)):
+            positions = [number for position in code.co_positions() for number in numbers(position)]
+            table = code.co_linetable
+            sys.stdout.buffer.write(struct.pack("=IiI", len(table), code.co_firstlineno, len(positions) // 4) + table
+                                    + struct.pack("=%di" % len(positions), *positions))
+
+
+if __name__ == "__main__":
+    main()

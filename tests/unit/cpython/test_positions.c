@@ -1,0 +1,101 @@
+/* Compares location_find with what every interpreter of this machine says about its own code. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/location.h"
+#include "tests/support/test.h"
+
+enum { MAX_PYTHONS = 16, PATH_BYTES = 512, SKIPPED = 77, OLDEST_MINOR = 11 };
+
+static struct {
+    char path[PATH_BYTES];
+    char version[32];
+} pythons[MAX_PYTHONS];
+static size_t python_count;
+
+static void find_pythons(void)
+{
+    FILE *const list = popen(TEST_SOURCE_DIR "/../scripts/get-pythons --list", "r");
+    char version[32], path[PATH_BYTES];
+    if (!list)
+        return;
+    while (python_count < MAX_PYTHONS && fscanf(list, "%31s %511s", version, path) == 2) {
+        if (strncmp(version, "3.", 2) != 0 || atoi(version + 2) < OLDEST_MINOR)
+            continue;
+        strcpy(pythons[python_count].version, version);
+        strcpy(pythons[python_count++].path, path);
+    }
+    pclose(list);
+}
+
+struct record {
+    uint32_t table_bytes;
+    int32_t first_line;
+    uint32_t units;
+};
+
+static void read_exactly(FILE *in, void *out, size_t bytes)
+{
+    assert_int_equal(fread(out, 1, bytes, in), bytes);
+}
+
+static void compare(const struct record *record, const unsigned char *table,
+                    const struct location *expected)
+{
+    struct location found;
+    for (uint32_t unit = 0; unit < record->units; unit++) {
+        assert_true(
+            location_find(table, record->table_bytes, record->first_line, unit, &found));
+        assert_memory_equal(&found, &expected[unit], sizeof found);
+    }
+    assert_false(
+        location_find(table, record->table_bytes, record->first_line, record->units, &found));
+}
+
+/* Returns the number of code units compared. */
+static size_t compare_all(FILE *in)
+{
+    struct record record;
+    size_t units = 0;
+    while (fread(&record, sizeof record, 1, in) == 1) {
+        unsigned char *const table = guard_alloc(record.table_bytes);
+        struct location *const expected = calloc(record.units + 1, sizeof *expected);
+        assert_non_null(expected);
+        read_exactly(in, table, record.table_bytes);
+        read_exactly(in, expected, record.units * sizeof *expected);
+        compare(&record, table, expected);
+        guard_free(table, record.table_bytes);
+        free(expected);
+        units += record.units;
+    }
+    return units;
+}
+
+static void every_instruction_is_placed_where_python_places_it(void **state)
+{
+    char command[2 * PATH_BYTES];
+    (void)state;
+    for (size_t i = 0; i < python_count; i++) {
+        snprintf(command, sizeof command, "'%s' -I '%s/unit/cpython/positions.py'",
+                 pythons[i].path, TEST_SOURCE_DIR);
+        FILE *const in = popen(command, "r");
+        assert_non_null(in);
+        const size_t units = compare_all(in);
+        assert_int_equal(pclose(in), 0);
+        print_message("%s: %zu code units\n", pythons[i].version, units);
+        assert_true(units > 10000);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(
+        every_instruction_is_placed_where_python_places_it) };
+    find_pythons();
+    if (python_count == 0) {
+        puts("skipped: no Python 3.11 or later (scripts/get-pythons brings some)");
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL) == 0 ? 0 : 1;
+}
