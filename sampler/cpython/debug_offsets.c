@@ -167,9 +167,8 @@ static void derive(struct layout *layout)
     /* 3.13 keeps the depth of the value stack next to the instruction. */
     if (!layout->frame_stack)
         layout->frame_stack = layout->frame_instr + (uint32_t)sizeof(uint64_t);
-    if (!layout->free_threaded)
-        layout->code_firsttraceable =
-            layout->code_instructions - FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
+    layout->code_firsttraceable =
+        layout->code_instructions - FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
     layout->object_bytes = LAYOUT_MAX_OBJECT_BYTES;
     layout->values_bytes = VALUES_HEAD;
     if (!layout->type_basicsize)
@@ -195,7 +194,11 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
         layout_version_text(version, text);
         return err_set(err, ERR_UNSUPPORTED, "a table of offsets for Python %s", text);
     }
-    struct layout layout = { .version = version, .free_threaded = head[2] != 0 };
+    layout_version_text(version, text);
+    if (head[2])
+        return err_set(err, ERR_UNSUPPORTED,
+                       "a free-threaded build of Python %s is not supported", text);
+    struct layout layout = { .version = version };
     layout.validated = LAYOUT_MINOR(version) == order->minor;
     enum err_code rc = fill(&layout, order, (const unsigned char *)bytes + sizeof head,
                             length - sizeof head, err);

@@ -200,8 +200,7 @@ static enum err_code find_storage(struct memory *memory, const struct layout *la
     enum { DICT_WORDS_BEFORE = 3, VALUES_WORDS_BEFORE = 4, VALUES_TAG = 1 };
     const uint32_t minor = LAYOUT_MINOR(layout->version);
     uint64_t dict, values = 0, basic_size;
-    const uint64_t before = layout->free_threaded ? 1 : DICT_WORDS_BEFORE;
-    enum err_code rc = memory_read_u64(memory, object - before * WORD, &dict);
+    enum err_code rc = memory_read_u64(memory, object - DICT_WORDS_BEFORE * WORD, &dict);
     if (!rc && minor == 11)
         rc = memory_read_u64(memory, object - VALUES_WORDS_BEFORE * WORD, &values);
     if (!rc && minor == 12 && (dict & VALUES_TAG)) {

@@ -92,8 +92,7 @@ enum {
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX */
-    bool free_threaded;
-    bool validated; /* false: a minor newer than any we were tested with */
+    bool validated;   /* false: a minor newer than any we were tested with */
     /* Sizes of the structures the fields lie in. */
     uint32_t runtime_bytes, interp_bytes, tstate_bytes, cframe_bytes, frame_bytes, code_bytes,
         object_bytes;

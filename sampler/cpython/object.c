@@ -23,19 +23,17 @@ static enum err_code reserve(struct object_bytes *bytes, size_t room)
     return ERR_OK;
 }
 
-/* PEP 393: how the characters of a str are stored.  The bit-field is the same since 3.11; on
- * free-threaded builds its first member is a whole byte. */
+/* PEP 393: how the characters of a str are stored.  The bit-field is the same since 3.11. */
 struct str_form {
     size_t width; /* bytes a character */
     bool compact, ascii;
 };
 
-static struct str_form str_form(const struct layout *layout, uint32_t state)
+static struct str_form str_form(uint32_t state)
 {
-    const unsigned shift = layout->free_threaded ? 8 : 2;
-    return (struct str_form){ .width = state >> shift & 7,
-                              .compact = state >> (shift + 3) & 1,
-                              .ascii = state >> (shift + 4) & 1 };
+    return (struct str_form){ .width = state >> 2 & 7,
+                              .compact = state >> 5 & 1,
+                              .ascii = state >> 6 & 1 };
 }
 
 /* Encodes `count` characters that lie at the end of the buffer to its start. */
@@ -65,7 +63,7 @@ enum err_code object_read_str(struct memory *memory, const struct layout *layout
     enum err_code rc = memory_read(memory, addr, head, layout->unicode_ascii_bytes);
     if (rc)
         return rc;
-    const struct str_form form = str_form(layout, field_u32(head, layout->unicode_state));
+    const struct str_form form = str_form(field_u32(head, layout->unicode_state));
     uint64_t count = field_u64(head, layout->unicode_length);
     if (!form.compact || (form.width != 1 && form.width != 2 && form.width != 4))
         return ERR_CORRUPT;
