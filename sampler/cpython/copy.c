@@ -200,6 +200,22 @@ static bool readings_equal(const struct copy *copy, enum copy_reading other)
     return true;
 }
 
+size_t copy_glance_count(const struct copy *copy)
+{
+    return copy->chunk_count + copy->loose_count;
+}
+
+void copy_plan_glance(struct copy *copy, struct memory_span *spans)
+{
+    (void)add_reading(copy, COPY_A, spans);
+    copy->readings++;
+}
+
+bool copy_glance_is_same(const struct copy *copy)
+{
+    return copy->has_last && readings_equal(copy, COPY_LAST);
+}
+
 bool copy_is_unchanged(const struct copy *copy)
 {
     return copy->has_last && readings_equal(copy, COPY_LAST) && readings_equal(copy, COPY_B);

@@ -92,6 +92,12 @@ MUST_CHECK enum err_code copy_read(struct copy *copy);
  * and the answer is false.  ERR_GONE: another thread is there by now.  Chunks are then found by following their headers. */
 MUST_CHECK enum err_code copy_fits(struct copy *copy, bool *fits_out);
 
+/* A glance is reading A alone: enough to see that nothing has moved since LAST. */
+size_t copy_glance_count(const struct copy *copy);
+void copy_plan_glance(struct copy *copy, struct memory_span *spans);
+/* Is A what LAST was?  false also when there is no LAST. */
+bool copy_glance_is_same(const struct copy *copy);
+
 /* Are A, B and LAST the same bytes? */
 bool copy_is_unchanged(const struct copy *copy);
 /* Makes A the LAST, for the next question. */

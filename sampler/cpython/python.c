@@ -8,7 +8,8 @@
 
 /* A thread is started before it is named, so names are read again after a while. */
 static const uint64_t NAMES_AGAIN_NS = NS_PER_S;
-/* How often the list is checked while only the main thread, which stays, is looked at. */
+/* Between these checks of the whole list, the heads of the lists tell of new threads and their
+ * own reading tells of those that ended. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
 
 struct python {
@@ -19,6 +20,7 @@ struct python {
     struct links links;
     struct thread_list threads;
     uint64_t names_read_ns, list_checked_ns;
+    bool list_is_old;
     struct memory_span spans[MEMORY_MAX_SPANS];
     char version[LAYOUT_VERSION_TEXT];
 };
@@ -37,6 +39,7 @@ enum err_code python_attach(struct process *process, struct strtab *strings,
     python->process = process;
     python->runtime = runtime;
     python->strings = strings;
+    python->list_is_old = true;
     layout_version_text(runtime.layout.version, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     links_init(&python->links);
@@ -70,31 +73,28 @@ static enum err_code refresh_threads(struct python *python, uint64_t now_ns)
     return rc;
 }
 
-/* `first`: what became of the plan of its copy. */
-static enum err_code look_at(struct python *python, struct thread *thread, enum err_code first,
-                             python_seen seen, void *context)
+static enum err_code report(struct thread *thread, enum err_code rc, python_seen seen,
+                            void *context)
 {
-    const enum err_code rc =
-        stack_read_settled(&thread->stack, &python->codes, &python->links, first);
-    if (rc == ERR_GONE && thread->is_main)
+    if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
         return rc;
-    return rc == ERR_NOMEM ? rc : seen(context, thread, rc);
+    return seen(context, thread, rc);
 }
 
-/* Threads from `from` on whose plans fit into one call; at least one. */
-static size_t plan_batch(struct python *python, size_t from, size_t *span_count_out)
+/* Adds the plans of threads from `from` on to the call, as many as fit.  A stack too deep for
+ * one call is planned by nobody and read on its own. */
+static size_t plan_threads(struct python *python, size_t from, size_t *span_count)
 {
-    size_t threads = 0, spans = 0;
+    size_t threads = 0;
     for (size_t i = from; i < python->threads.count; i++) {
-        struct copy *const copy = &python->threads.items[i]->stack.copy;
-        const size_t count = copy_plan_count(copy);
-        if (spans + count > MEMORY_MAX_SPANS)
+        struct stack *const stack = &python->threads.items[i]->stack;
+        const size_t count = stack_plan_count(stack);
+        if (*span_count + count > MEMORY_MAX_SPANS)
             break;
-        copy_plan(copy, python->spans + spans);
-        spans += count;
+        stack_plan(stack, python->spans + *span_count);
+        *span_count += count;
         threads++;
     }
-    *span_count_out = spans;
     return threads;
 }
 
@@ -106,44 +106,82 @@ static size_t bytes_of(const struct memory_span *spans, size_t count)
     return bytes;
 }
 
-/* One call for as many threads as it holds.  A prediction that was wrong ends the call early;
- * the threads behind it are read on their own. */
-static enum err_code look_at_batch(struct python *python, size_t from, size_t *threads_out,
-                                   python_seen seen, void *context)
+/* A prediction that was wrong ends a call early; the threads behind it are read on their own. */
+static enum err_code finish_threads(struct python *python, size_t from, size_t threads,
+                                    const struct memory_span *spans, size_t arrived,
+                                    python_seen seen, void *context)
 {
-    size_t span_count, arrived = 0, at = 0;
-    const size_t threads = plan_batch(python, from, &span_count);
-    *threads_out = threads ? threads : 1;
-    if (!threads) {
-        struct thread *const thread = python->threads.items[from];
-        return look_at(python, thread, copy_read(&thread->stack.copy), seen, context);
-    }
-    enum err_code rc =
-        memory_readv(&python->process->memory.memory, python->spans, span_count, &arrived);
-    if (rc && rc != ERR_FAULT)
-        return rc;
-    rc = ERR_OK;
+    enum err_code rc = ERR_OK;
     for (size_t i = 0; i < threads && !rc; i++) {
         struct thread *const thread = python->threads.items[from + i];
-        const struct memory_span *const spans = python->spans + at;
-        const size_t count = copy_plan_count(&thread->stack.copy);
+        const size_t count = stack_plan_count(&thread->stack);
         const size_t bytes = bytes_of(spans, count);
-        const enum err_code first =
-            arrived ? copy_settle(&thread->stack.copy, spans, count, arrived)
-                    : copy_read(&thread->stack.copy);
+        const enum err_code outcome =
+            arrived || !count ? stack_finish(&thread->stack, &python->codes, &python->links,
+                                             spans, count, arrived)
+                              : stack_read(&thread->stack, &python->codes, &python->links);
         arrived = arrived > bytes ? arrived - bytes : 0;
-        at += count;
-        rc = look_at(python, thread, first, seen, context);
+        spans += count;
+        python->list_is_old = python->list_is_old || outcome == ERR_GONE;
+        rc = report(thread, outcome, seen, context);
     }
+    return rc;
+}
+
+/* One call for the heads of the lists and as many threads as it holds.  *done_out counts the
+ * threads looked at; new threads are looked at from the next tick on. */
+static enum err_code look_at_batch(struct python *python, size_t from, size_t *done_out,
+                                   python_seen seen, void *context)
+{
+    size_t span_count = 0, arrived = 0;
+    const size_t heads = from == 0 ? thread_list_plan_count(&python->threads) : 0;
+    if (heads)
+        thread_list_plan(&python->threads, python->spans);
+    span_count = heads;
+    const size_t threads = plan_threads(python, from, &span_count);
+    struct memory *const memory = &python->process->memory.memory;
+    enum err_code rc = memory_readv(memory, python->spans, span_count, &arrived);
+    const size_t head_bytes = bytes_of(python->spans, heads);
+    if ((rc && rc != ERR_FAULT) || arrived < head_bytes)
+        return rc;
+    if (heads && !thread_list_heads_same(&python->threads))
+        python->list_is_old = true;
+    *done_out = threads;
+    rc = finish_threads(python, from, threads, python->spans + heads, arrived - head_bytes,
+                        seen, context);
+    if (rc || threads || from == python->threads.count)
+        return rc;
+    struct thread *const deep = python->threads.items[from];
+    *done_out = 1;
+    return report(deep, stack_read(&deep->stack, &python->codes, &python->links), seen,
+                  context);
+}
+
+static enum err_code look_at_all(struct python *python, python_seen seen, void *context)
+{
+    enum err_code rc = ERR_OK;
+    size_t done = 0;
+    for (size_t from = 0; from < python->threads.count && !rc; from += done)
+        rc = look_at_batch(python, from, &done, seen, context);
     return rc;
 }
 
 static enum err_code look_at_main(struct python *python, python_seen seen, void *context)
 {
     struct thread *const thread = thread_list_main(&python->threads);
+    size_t arrived;
     if (!thread)
         return ERR_GONE;
-    return look_at(python, thread, copy_read(&thread->stack.copy), seen, context);
+    struct stack *const stack = &thread->stack;
+    const size_t count = stack_plan_count(stack);
+    if (count > MEMORY_MAX_SPANS)
+        return report(thread, stack_read(stack, &python->codes, &python->links), seen, context);
+    stack_plan(stack, python->spans);
+    enum err_code rc =
+        memory_readv(&python->process->memory.memory, python->spans, count, &arrived);
+    if (!rc || rc == ERR_FAULT)
+        rc = stack_finish(stack, &python->codes, &python->links, python->spans, count, arrived);
+    return report(thread, rc, seen, context);
 }
 
 enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
@@ -151,21 +189,15 @@ enum err_code python_tick(struct python *python, bool all_threads, python_seen s
 {
     const uint64_t now_ns = clock_now_ns();
     enum err_code rc = ERR_OK;
-    if (all_threads || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
+    if (python->list_is_old || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
         rc = refresh_threads(python, now_ns);
-        python->list_checked_ns = rc ? 0 : now_ns;
+        python->list_is_old = rc != ERR_OK;
+        python->list_checked_ns = now_ns;
     }
-    if (rc)
-        return rc;
-    if (!all_threads) {
-        rc = look_at_main(python, seen, context);
-        if (rc)
-            python->list_checked_ns = 0;
-        return rc;
-    }
-    size_t threads;
-    for (size_t from = 0; from < python->threads.count && !rc; from += threads)
-        rc = look_at_batch(python, from, &threads, seen, context);
+    if (!rc)
+        rc = all_threads ? look_at_all(python, seen, context)
+                         : look_at_main(python, seen, context);
+    python->list_is_old = python->list_is_old || rc;
     return rc;
 }
 

@@ -230,8 +230,9 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     return ERR_OK;
 }
 
-enum err_code stack_read_settled(struct stack *stack, struct code_table *codes,
-                                 struct links *links, enum err_code first)
+/* `first`: what became of the reading that has been made already. */
+static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
+                                      struct links *links, enum err_code first)
 {
     enum err_code rc = first;
     for (int i = 0; i < MAX_ATTEMPTS; i++) {
@@ -252,10 +253,47 @@ enum err_code stack_read_settled(struct stack *stack, struct code_table *codes,
             stack->certainty = STACK_REPAIRED;
     }
     copy_drop_idle(&stack->copy);
+    stack->still = !rc && stack->is_unchanged ? stack->still + 1 : 0;
     return rc;
 }
 
 enum err_code stack_read(struct stack *stack, struct code_table *codes, struct links *links)
 {
-    return stack_read_settled(stack, codes, links, copy_read(&stack->copy));
+    return read_until_found(stack, codes, links, copy_read(&stack->copy));
+}
+
+static bool glances(const struct stack *stack)
+{
+    return stack->copy.has_last && stack->still >= STACK_STILL_READINGS &&
+           stack->still % (STACK_GLANCES_IN_A_ROW + 1) != 0;
+}
+
+size_t stack_plan_count(const struct stack *stack)
+{
+    return glances(stack) ? copy_glance_count(&stack->copy) : copy_plan_count(&stack->copy);
+}
+
+void stack_plan(struct stack *stack, struct memory_span *spans)
+{
+    if (glances(stack))
+        copy_plan_glance(&stack->copy, spans);
+    else
+        copy_plan(&stack->copy, spans);
+}
+
+enum err_code stack_finish(struct stack *stack, struct code_table *codes, struct links *links,
+                           const struct memory_span *spans, size_t count, size_t arrived)
+{
+    if (!glances(stack))
+        return read_until_found(stack, codes, links,
+                                copy_settle(&stack->copy, spans, count, arrived));
+    if (!copy_settle(&stack->copy, spans, count, arrived) &&
+        copy_glance_is_same(&stack->copy)) {
+        stack->is_unchanged = true;
+        stack->certainty = STACK_EXACT;
+        stack->still++;
+        return ERR_OK;
+    }
+    stack->still = 0;
+    return stack_read(stack, codes, links);
 }

@@ -7,6 +7,10 @@
  * upper half and B's if it lies in the lower one, and each link there is believed only if it has
  * been seen for certain before; where it has not, the stack is cut and the sample says so.
  *
+ * A thread that has not moved for a while is only glanced at: one reading, compared with the
+ * last.  A frame that lies where it lay keeps its code object alive, so nothing else is checked;
+ * every STACK_GLANCES_IN_A_ROW glances it is read in full again.
+ *
  * Ownership: the caller's storage; stack_deinit accepts a zeroed one.
  * Threads: none.
  * Depends on: copy, walk, code, links.
@@ -23,6 +27,8 @@
 #include "sampler/cpython/links.h"
 #include "sampler/cpython/walk.h"
 
+enum { STACK_STILL_READINGS = 2, STACK_GLANCES_IN_A_ROW = 63 };
+
 enum stack_certainty {
     STACK_EXACT,     /* both readings agree */
     STACK_REPAIRED,  /* put together from two readings */
@@ -37,6 +43,7 @@ struct stack {
     size_t count;              /* 0: no Python code runs in this thread */
     enum stack_certainty certainty;
     bool is_unchanged;   /* all of it is as it was in the reading before */
+    uint32_t still;      /* readings in a row that found it unchanged */
     uint32_t tag;        /* for the caller; 0 when anything changed */
     uint64_t generation; /* of the code objects when they were last checked */
     size_t remembered;   /* leading frames whose links are known */
@@ -50,8 +57,14 @@ void stack_deinit(struct stack *stack);
 /* ERR_GONE: the thread (or the process) ended.  ERR_FAULT, ERR_CORRUPT: this sample failed. */
 MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes,
                                     struct links *links);
-/* The same when the copy's plan has just been read and settled with `first`. */
-MUST_CHECK enum err_code stack_read_settled(struct stack *stack, struct code_table *codes,
-                                            struct links *links, enum err_code first);
+
+/* The same for a caller that reads many threads in one call: stack_plan fills the places that
+ * stack_plan_count says, the caller reads them, and stack_finish is told how many bytes of them
+ * arrived; it reads again whatever it must. */
+size_t stack_plan_count(const struct stack *stack);
+void stack_plan(struct stack *stack, struct memory_span *spans);
+MUST_CHECK enum err_code stack_finish(struct stack *stack, struct code_table *codes,
+                                      struct links *links, const struct memory_span *spans,
+                                      size_t count, size_t arrived);
 
 #endif /* SAMPLER_CPYTHON_STACK_H */

@@ -227,30 +227,47 @@ static enum err_code read_heads(struct thread_list *list, size_t from, size_t co
     return memory_readv(list->memory, spans, count, &arrived);
 }
 
-static enum err_code interpreters_same(struct thread_list *list, bool *same_out)
+size_t thread_list_plan_count(const struct thread_list *list)
+{
+    return 1 + 2 * list->interpreter_count;
+}
+
+void thread_list_plan(struct thread_list *list, struct memory_span *spans)
 {
     const struct layout *const layout = &list->runtime->layout;
-    struct memory_span spans[2 * THREADS_MAX_INTERPRETERS + 1];
-    remote_addr first[THREADS_MAX_INTERPRETERS], next[THREADS_MAX_INTERPRETERS], newest;
-    size_t count = 0, arrived;
+    size_t count = 0;
     spans[count++] =
-        (struct memory_span){ list->runtime->addr + layout->runtime_interpreters_head, &newest,
-                              sizeof newest };
+        (struct memory_span){ list->runtime->addr + layout->runtime_interpreters_head,
+                              &list->seen_newest, sizeof list->seen_newest };
     for (size_t i = 0; i < list->interpreter_count; i++) {
         const remote_addr addr = list->interpreters[i].addr;
-        spans[count++] = (struct memory_span){ addr + layout->interp_threads_head, &first[i],
-                                               sizeof first[i] };
+        struct interpreter *const seen = &list->seen[i];
+        spans[count++] = (struct memory_span){ addr + layout->interp_threads_head,
+                                               &seen->first_thread, sizeof seen->first_thread };
         spans[count++] =
-            (struct memory_span){ addr + layout->interp_next, &next[i], sizeof next[i] };
+            (struct memory_span){ addr + layout->interp_next, &seen->next, sizeof seen->next };
     }
-    const enum err_code rc = memory_readv(list->memory, spans, count, &arrived);
-    if (rc)
-        return rc;
-    *same_out = list->interpreter_count && newest == list->interpreters[0].addr;
+}
+
+bool thread_list_heads_same(const struct thread_list *list)
+{
+    bool same = list->interpreter_count && list->seen_newest == list->interpreters[0].addr;
     for (size_t i = 0; i < list->interpreter_count; i++)
-        *same_out = *same_out && first[i] == list->interpreters[i].first_thread &&
-                    next[i] == list->interpreters[i].next;
-    return ERR_OK;
+        same = same && list->seen[i].first_thread == list->interpreters[i].first_thread &&
+               list->seen[i].next == list->interpreters[i].next;
+    return same;
+}
+
+static enum err_code interpreters_same(struct thread_list *list, bool *same_out)
+{
+    struct memory_span spans[2 * THREADS_MAX_INTERPRETERS + 1];
+    size_t arrived;
+    thread_list_plan(list, spans);
+    const enum err_code rc =
+        memory_readv(list->memory, spans, thread_list_plan_count(list), &arrived);
+    if (!rc)
+        *same_out = thread_list_heads_same(list);
+    return rc;
 }
 
 static enum err_code reserve_heads(struct thread_list *list)

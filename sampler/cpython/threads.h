@@ -52,6 +52,8 @@ struct thread_list {
     struct thread **items;
     size_t count, room;
     struct interpreter interpreters[THREADS_MAX_INTERPRETERS];
+    struct interpreter seen[THREADS_MAX_INTERPRETERS]; /* what thread_list_plan reads */
+    remote_addr seen_newest;
     size_t interpreter_count;
     uint64_t listing;
     size_t head_bytes;
@@ -68,6 +70,12 @@ void thread_list_deinit(struct thread_list *list);
 MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
 /* Is the list as it was?  ERR_FAULT: a thread is gone. */
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);
+/* Threads are added in front, so the heads of the lists tell whether there are new ones.  For a
+ * caller that reads more in the same call: thread_list_plan fills thread_list_plan_count places;
+ * once they have been read thread_list_heads_same tells. */
+size_t thread_list_plan_count(const struct thread_list *list);
+void thread_list_plan(struct thread_list *list, struct memory_span *spans);
+bool thread_list_heads_same(const struct thread_list *list);
 struct thread *thread_list_main(const struct thread_list *list);
 
 #endif /* SAMPLER_CPYTHON_THREADS_H */
