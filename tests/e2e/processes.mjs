@@ -1,0 +1,97 @@
+// Victims and profilers for the end-to-end tests. Each is ended by its process id, at the latest when the tests end.
+
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export const PROGRAM = resolve(process.env.PYROMETER ?? join(ROOT, "build/debug/pyrometer"));
+export const FOLDER = process.env.PYROMETER_TEST_DIR ?? mkdtempSync(join(tmpdir(), "pyrometer-e2e-"));
+export const SLOWNESS = Number(process.env.PYROMETER_SLOWNESS ?? 1);
+// How long anything may take that takes a moment on a quiet machine.
+export const WAIT_MS = 20000 * SLOWNESS;
+// A victim that outlives its test, however that ended, ends by itself.
+export const VICTIM_SECONDS = "200";
+const MINORS = [11, 15];
+// They die with us, where that can be had.
+const TIE = existsSync("/usr/bin/setpriv") ? ["/usr/bin/setpriv", "--pdeathsig", "KILL"] : [];
+
+const running = new Set();
+
+// The newest interpreter that can be sampled, or null.
+export function findPython() {
+  if (process.env.PYTHON) return process.env.PYTHON;
+  const { stdout } = spawnSync(join(ROOT, "scripts/get-pythons"), ["--list"], { encoding: "utf8", timeout: 120000 });
+  const found = (stdout ?? "").trim().split("\n").map((line) => line.split("\t")).filter(([version]) => {
+    const minor = Number(version.split(".")[1]);
+    return minor >= MINORS[0] && minor <= MINORS[1];
+  });
+  return found.length === 0 ? null : found[found.length - 1][1];
+}
+
+// A started program: what it wrote, its exit, and `line(pattern)`, which waits for a line of stdout.
+export function start(command, options = {}) {
+  const [file, ...words] = [...TIE, ...command];
+  const child = spawn(file, words, { stdio: ["ignore", "pipe", "pipe"], ...options });
+  const self = { pid: child.pid, out: "", err: "", code: undefined };
+  const waiting = new Set();
+  const wake = () => { for (const look of waiting) look(); };
+  child.stdout.setEncoding("utf8").on("data", (text) => { self.out += text; wake(); });
+  child.stderr.setEncoding("utf8").on("data", (text) => { self.err += text; wake(); });
+  running.add(self);
+  self.ended = new Promise((done) => child.once("close", (code, signal) => {
+    self.code = code ?? signal;
+    running.delete(self);
+    wake();
+    done(self.code);
+  }));
+  self.kill = (signal = "SIGKILL") => child.kill(signal);
+  self.end = async (signal = "SIGKILL") => {
+    child.kill(signal);
+    const timer = setTimeout(() => child.kill("SIGKILL"), WAIT_MS);
+    await self.ended;
+    clearTimeout(timer);
+    return self.code;
+  };
+  self.line = (pattern) => new Promise((found, failed) => {
+    const finish = (how, value) => {
+      waiting.delete(look);
+      clearTimeout(timer);
+      how(value);
+    };
+    const told = () => command.join(" ") + " (exit code " + self.code + ")\n" + self.out + "\n" + self.err;
+    function look() {
+      const match = pattern.exec(self.out);
+      if (match) finish(found, match);
+      else if (self.code !== undefined) finish(failed, new Error("ended without " + pattern + ": " + told()));
+    }
+    const timer = setTimeout(() => finish(failed, new Error("no " + pattern + " in time: " + told())), WAIT_MS);
+    waiting.add(look);
+    look();
+  });
+  return self;
+}
+
+export async function startVictim(path, ...words) {
+  const victim = start([findPython(), join(ROOT, path), ...words]);
+  await victim.line(/^READY$/m);
+  return victim;
+}
+
+// `pyrometer attach` on a free port: its `url` carries the token.
+export async function attach(pid, ...options) {
+  const profiler = start([PROGRAM, "attach", "--listen", "127.0.0.1:0", ...options, String(pid)]);
+  const [, url, origin, token] = await profiler.line(/^((http:\/\/[^/]+)\/\?token=(\S+))$/m);
+  const ask = async (path) => {
+    const answer = await fetch(origin + "/api/v1" + path, { headers: { Authorization: "Bearer " + token } });
+    if (!answer.ok) throw new Error(path + ": " + answer.status);
+    return answer;
+  };
+  return Object.assign(profiler, { url, origin, ask, session: async () => (await ask("/sessions/1")).json() });
+}
+
+export async function endAll() {
+  await Promise.all(Array.from(running, (process) => process.end()));
+}

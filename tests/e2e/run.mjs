@@ -1,0 +1,23 @@
+// Runs the end-to-end tests: node tests/e2e/run.mjs. Exits 77, with the reason, when they cannot run here.
+
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { findChromium } from "../web/chromium.mjs";
+import { findPython } from "./processes.mjs";
+
+const FOLDER = fileURLToPath(new URL(".", import.meta.url));
+
+function skip(reason) {
+  console.log("skipped: " + reason);
+  process.exit(77);
+}
+
+if (Number(process.versions.node.split(".")[0]) < 18) skip("node " + process.versions.node + " is too old, 18 is needed");
+if (findChromium() === null) skip("no Chromium is installed");
+const python = findPython();
+if (python === null) skip("no interpreter of a supported version is on this machine");
+console.log("sampling " + python);
+const files = readdirSync(FOLDER).filter((file) => file.endsWith(".test.mjs"));
+const result = spawnSync(process.execPath, ["--test", ...files.map((file) => FOLDER + file)], { stdio: "inherit", env: { ...process.env, PYTHON: python } });
+process.exit(result.status ?? 1);
