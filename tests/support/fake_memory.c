@@ -50,6 +50,28 @@ static size_t copy_out(const struct fake_memory *fake, const struct memory_span 
     return done;
 }
 
+/* Copies a span slice by slice; returns what was mapped of it. */
+static size_t read_span(struct fake_memory *fake, const struct memory_span *span,
+                        struct fake_moment *moment)
+{
+    const size_t slice = fake->slice_bytes ? fake->slice_bytes : span->bytes;
+    size_t done = 0;
+    do {
+        const size_t left = span->bytes - done;
+        const size_t bytes = left < slice ? left : slice;
+        moment->offset = done;
+        if (fake->hook)
+            fake->hook(fake, moment, fake->context);
+        const size_t copied = copy_out(
+            fake, &(struct memory_span){ span->addr + done,
+                                         (unsigned char *)span->buffer + done, bytes });
+        done += copied;
+        if (copied < bytes)
+            return done;
+    } while (done < span->bytes);
+    return done;
+}
+
 static enum err_code read_fake(struct memory *memory, const struct memory_span *spans,
                                size_t count, size_t *bytes_out)
 {
@@ -58,11 +80,10 @@ static enum err_code read_fake(struct memory *memory, const struct memory_span *
     if (fake->failure && memory->reads >= fake->fail_from)
         return fake->failure;
     for (size_t i = 0; i < count; i++) {
+        struct fake_moment moment = { .read = memory->reads, .span = i };
         if (spans[i].bytes > fake->max_span_bytes)
             fake->max_span_bytes = spans[i].bytes;
-        if (fake->before_span)
-            fake->before_span(fake, memory->reads, i, fake->context);
-        const size_t bytes = copy_out(fake, &spans[i]);
+        const size_t bytes = read_span(fake, &spans[i], &moment);
         *bytes_out += bytes;
         if (bytes < spans[i].bytes)
             return ERR_FAULT;

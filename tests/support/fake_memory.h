@@ -3,9 +3,9 @@
  *
  * A list of regions, each at a remote address of its choice.  A read copies span by span and
  * stops at the first byte that no region holds, as process_vm_readv does: what arrived is a
- * prefix, and the answer is ERR_FAULT.  A hook is called before each span, so that a test can
- * change the bytes between two reads, or between two spans of one read: that is a target that
- * runs on while it is looked at.
+ * prefix, and the answer is ERR_FAULT.  A hook is called before each span, or before each slice of
+ * a span, so that a test can change the bytes between two reads, between two spans of one read, or
+ * within one: that is a target that runs on while it is looked at.
  *
  * Ownership: the caller's storage; the regions are copies.
  * Limits: FAKE_MEMORY_MAX_REGIONS.
@@ -20,7 +20,7 @@
 
 #include "sampler/target/memory.h"
 
-enum { FAKE_MEMORY_MAX_REGIONS = 4096 };
+enum { FAKE_MEMORY_MAX_REGIONS = 1 << 14 };
 
 struct fake_region {
     remote_addr addr;
@@ -30,16 +30,23 @@ struct fake_region {
 
 struct fake_memory;
 
-/* `read` counts calls of memory_readv from 0; `span` counts the spans of that call. */
-typedef void (*fake_memory_hook)(struct fake_memory *fake, uint64_t read, size_t span,
+/* What is about to be read. */
+struct fake_moment {
+    uint64_t read; /* the call of memory_readv, counted from 0 */
+    size_t span;   /* of that call */
+    size_t offset; /* in that span */
+};
+
+typedef void (*fake_memory_hook)(struct fake_memory *fake, const struct fake_moment *moment,
                                  void *context);
 
 struct fake_memory {
     struct memory memory;
     struct fake_region *regions; /* by address */
     size_t count;
-    fake_memory_hook before_span;
+    fake_memory_hook hook; /* NULL: the target stands still */
     void *context;
+    size_t slice_bytes;    /* the hook is called again after so many, 0: once in a span */
     enum err_code failure; /* what reads from `fail_from` on answer, ERR_OK: none */
     uint64_t fail_from;
     size_t max_span_bytes; /* the longest span asked for so far */
