@@ -23,6 +23,7 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct code_
 {
     str_id name_id;
     *fold = (struct fold){ .profile = profile, .codes = codes };
+    lanes_init(&fold->lanes, profile, pid);
     enum err_code rc =
         strtab_intern(profile_strings(profile), name, strlen(name), &name_id, err);
     if (!rc)
@@ -32,6 +33,11 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct code_
     if (!rc)
         rc = synthetic(fold, "<truncated>", &fold->truncated, err);
     return rc;
+}
+
+void fold_deinit(struct fold *fold)
+{
+    lanes_deinit(&fold->lanes);
 }
 
 /* Tags hold the id plus one, so that 0 means "not yet". */
@@ -108,7 +114,7 @@ static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_
     if (!thread->tag) {
         const struct profile_thread row = {
             .process = fold->process,
-            .tid = thread->head.tid,
+            .tid = thread->host_tid,
             .ident = thread->head.ident,
             .name = thread->name,
             .is_main = thread->is_main,
@@ -145,21 +151,46 @@ static void count_failure(struct quality *quality, enum err_code failure)
         quality->failed_corrupt++;
 }
 
-enum err_code fold_thread(struct fold *fold, struct thread *thread, enum err_code failure)
+static state_bits fact_bits(enum fact fact, state_bits yes, state_bits unknown)
+{
+    return fact == FACT_YES ? yes : fact == FACT_UNKNOWN ? unknown : 0;
+}
+
+/* All facts but the CPU; what runs in C code is not known. */
+static state_bits state_of(struct thread_facts facts)
+{
+    const unsigned bits =
+        fact_bits(facts.has_gil, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL) |
+        fact_bits(facts.waits_gil, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL) |
+        fact_bits(facts.in_gc, STATE_IN_GC, STATE_UNKNOWN_IN_GC) |
+        fact_bits(facts.has_exception, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION) |
+        STATE_UNKNOWN_IN_NATIVE;
+    return (state_bits)bits;
+}
+
+enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_facts facts,
+                          enum err_code failure, uint64_t now_ns)
 {
     struct quality *const quality = profile_quality(fold->profile);
-    thread_id id;
-    node_id node;
     if (failure) {
         count_failure(quality, failure);
         return ERR_OK;
     }
-    enum err_code rc = thread_of(fold, thread, &id);
+    struct sighting sighting = { .tid = thread->host_tid,
+                                 .state = state_of(facts),
+                                 .is_still = thread->stack.is_unchanged,
+                                 .now_ns = now_ns };
+    enum err_code rc = thread_of(fold, thread, &sighting.thread);
     if (!rc)
-        rc = node_of(fold, &thread->stack, &node);
+        rc = node_of(fold, &thread->stack, &sighting.node);
     if (!rc)
-        rc = profile_add(fold->profile, id, STATE_ALL_UNKNOWN, node, 1, NULL);
+        rc = lanes_add(&fold->lanes, &sighting);
     if (!rc)
         count_certainty(quality, thread->stack.certainty);
     return rc;
+}
+
+enum err_code fold_flush(struct fold *fold, uint64_t now_ns)
+{
+    return lanes_flush(&fold->lanes, now_ns);
 }

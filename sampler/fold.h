@@ -3,7 +3,7 @@
  *
  * Functions and frames of a code object are interned once and remembered in its tags.
  *
- * Ownership: the caller's storage.
+ * Ownership: the caller's storage; fold_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Depends on: cpython, profile.
  */
@@ -12,11 +12,13 @@
 
 #include "sampler/base/err.h"
 #include "sampler/cpython/python.h"
+#include "sampler/lanes.h"
 #include "sampler/profile/profile.h"
 
 struct fold {
     struct profile *profile;
     struct code_table *codes;
+    struct lanes lanes;
     process_id process;
     frame_id idle, truncated; /* synthetic frames */
 };
@@ -25,8 +27,14 @@ MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
                                    struct code_table *codes, int32_t pid, const char *name,
                                    struct err *err);
 
+void fold_deinit(struct fold *fold);
+
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
-                                     enum err_code failure);
+                                     struct thread_facts facts, enum err_code failure,
+                                     uint64_t now_ns);
+
+/* Counts what still waits; to be called before the profile is sealed. */
+MUST_CHECK enum err_code fold_flush(struct fold *fold, uint64_t now_ns);
 
 #endif /* SAMPLER_FOLD_H */

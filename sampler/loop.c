@@ -47,6 +47,7 @@ struct turn {
     struct loop *loop;
     struct schedule schedule;
     uint64_t sealed_ns;
+    uint64_t now_ns;           /* of the present look */
     uint64_t failing_since_ns; /* 0: the last look succeeded */
     enum sampler_state end_state;
     const char *end_reason;
@@ -111,13 +112,16 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns)
 {
     turn->sealed_ns = now_ns;
     count_reads(turn->loop);
-    return profile_seal(turn->loop->profile, now_ns - turn->loop->created_ns, NULL);
+    const enum err_code rc = fold_flush(&turn->loop->fold, now_ns);
+    return rc ? rc : profile_seal(turn->loop->profile, now_ns - turn->loop->created_ns, NULL);
 }
 
 static enum err_code seen(void *context, struct thread *thread, enum err_code failure)
 {
-    struct loop *const loop = context;
-    return fold_thread(&loop->fold, thread, failure);
+    struct turn *const turn = context;
+    struct loop *const loop = turn->loop;
+    return fold_thread(&loop->fold, thread, python_facts(loop->python, thread), failure,
+                       turn->now_ns);
 }
 
 /* What became of the target; NULL: it runs. */
@@ -153,7 +157,8 @@ static bool bear_failure(struct turn *turn, enum err_code rc)
 static bool look(struct turn *turn)
 {
     struct loop *const loop = turn->loop;
-    const enum err_code rc = python_tick(loop->python, loop->options.all_threads, seen, loop);
+    turn->now_ns = clock_now_ns();
+    const enum err_code rc = python_tick(loop->python, loop->options.all_threads, seen, turn);
     if (rc)
         return bear_failure(turn, rc);
     profile_quality(loop->profile)->ticks++;
@@ -269,6 +274,7 @@ static enum err_code attach(struct loop *loop, struct err *err)
 
 static void free_loop(struct loop *loop)
 {
+    fold_deinit(&loop->fold);
     python_detach(loop->python);
     profile_destroy(loop->profile);
     process_close(&loop->process);

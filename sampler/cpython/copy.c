@@ -111,7 +111,8 @@ static size_t add_thread_state(struct copy *copy, struct memory_span *spans)
  * The thread state itself is no prediction: if it is unmapped the thread is gone. */
 static enum err_code drop_prediction(struct copy *copy, remote_addr addr)
 {
-    if (addr == copy->tstate_addr)
+    if (addr == copy->tstate_addr ||
+        addr == copy->tstate_addr + copy->layout->tstate_gil_requested)
         return ERR_GONE;
     if (addr == copy->cframe_addr) {
         copy->cframe_addr = 0;
@@ -202,12 +203,16 @@ static bool readings_equal(const struct copy *copy, enum copy_reading other)
 
 size_t copy_glance_count(const struct copy *copy)
 {
-    return copy->chunk_count + copy->loose_count;
+    return copy->chunk_count + copy->loose_count + (copy->layout->tstate_gil_requested != 0);
 }
 
 void copy_plan_glance(struct copy *copy, struct memory_span *spans)
 {
-    (void)add_reading(copy, COPY_A, spans);
+    const uint32_t waits = copy->layout->tstate_gil_requested;
+    const size_t count = add_reading(copy, COPY_A, spans);
+    if (waits)
+        spans[count] = (struct memory_span){ copy->tstate_addr + waits, copy->tstate + waits,
+                                             sizeof(uint32_t) };
     copy->readings++;
 }
 

@@ -92,7 +92,8 @@ MUST_CHECK enum err_code copy_read(struct copy *copy);
  * and the answer is false.  ERR_GONE: another thread is there by now.  Chunks are then found by following their headers. */
 MUST_CHECK enum err_code copy_fits(struct copy *copy, bool *fits_out);
 
-/* A glance is reading A alone: enough to see that nothing has moved since LAST. */
+/* A glance is reading A alone (and whether the thread waits for the GIL): enough to see that
+ * nothing has moved since LAST. */
 size_t copy_glance_count(const struct copy *copy);
 void copy_plan_glance(struct copy *copy, struct memory_span *spans);
 /* Is A what LAST was?  false also when there is no LAST. */

@@ -159,7 +159,10 @@ static void derive(struct layout *layout)
         FIRSTTRACEABLE_BEFORE_INSTRUCTIONS = 16,
         UTF8_AND_ITS_LENGTH = 16,
         BASICSIZE_AFTER_NAME = 8,
-        CACHED_KEYS = 880, /* of 3.13 and 3.14 */
+        /* Of 3.13 and 3.14, which do not say. */
+        CACHED_KEYS = 880,
+        CURRENT_EXCEPTION = 112,
+        EXC_STATE = 256,
         VALUES_HEAD = 8,
     };
     layout->tstate_datastack_top = layout->tstate_datastack_chunk + (uint32_t)sizeof(uint64_t);
@@ -175,6 +178,10 @@ static void derive(struct layout *layout)
         layout->type_basicsize = layout->type_name + BASICSIZE_AFTER_NAME;
     if (!layout->heap_type_cached_keys)
         layout->heap_type_cached_keys = CACHED_KEYS;
+    if (!layout->tstate_current_exception)
+        layout->tstate_current_exception = CURRENT_EXCEPTION;
+    if (!layout->tstate_exc_state)
+        layout->tstate_exc_state = EXC_STATE;
     if (!layout->unicode_compact_bytes)
         layout->unicode_compact_bytes = layout->unicode_ascii_bytes + UTF8_AND_ITS_LENGTH;
 }

@@ -36,6 +36,8 @@ enum {
 /* X(field, width in bytes, structure it lies in) */
 #define LAYOUT_FIELDS(X)                     \
     X(runtime_interpreters_head, 8, runtime) \
+    X(runtime_gil_locked, 4, runtime)        \
+    X(runtime_gil_holder, 8, runtime)        \
     X(interp_next, 8, interp)                \
     X(interp_id, 8, interp)                  \
     X(interp_threads_head, 8, interp)        \

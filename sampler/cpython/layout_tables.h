@@ -60,6 +60,9 @@ static const struct layout layout_tables[] = {
         .code_stacksize = 68,
         .frame_is_entry = 68,
         .interp_imports_modules = 888,
+        .runtime_gil_holder = 368,
+        .runtime_gil_locked = 376,
+        .tstate_current_exception = 96,
         .object_bytes = LAYOUT_MAX_OBJECT_BYTES,
     },
     {
@@ -109,7 +112,11 @@ static const struct layout layout_tables[] = {
         .dict_values = 40,
         .gc_collecting = 200,
         .code_framesize = 76,
+        .interp_gil_holder = 1048,
+        .interp_gil_locked = 1056,
         .interp_imports_modules = 944,
+        .tstate_current_exception = 96,
+        .tstate_exc_state = 256,
         .object_bytes = LAYOUT_MAX_OBJECT_BYTES,
     },
 };

@@ -5,6 +5,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/runtime.h"
 #include "sampler/cpython/thread_names.h"
+#include "sampler/target/namespace.h"
 
 /* A thread is started before it is named, so names are read again after a while. */
 static const uint64_t NAMES_AGAIN_NS = NS_PER_S;
@@ -58,6 +59,15 @@ void python_detach(struct python *python)
     free(python);
 }
 
+static void find_host_tids(struct python *python)
+{
+    for (size_t i = 0; i < python->threads.count; i++) {
+        struct thread *const thread = python->threads.items[i];
+        if (thread->is_new)
+            thread->host_tid = namespace_host_tid(python->process->pid, thread->head.tid);
+    }
+}
+
 static enum err_code refresh_threads(struct python *python, uint64_t now_ns)
 {
     bool same = false;
@@ -67,6 +77,7 @@ static enum err_code refresh_threads(struct python *python, uint64_t now_ns)
     if (!rc && !same)
         rc = thread_list_walk(&python->threads);
     if (!rc && (!same || now_ns - python->names_read_ns > NAMES_AGAIN_NS)) {
+        find_host_tids(python);
         rc = thread_names_read(&python->threads, python->process->pid, python->strings);
         python->names_read_ns = now_ns;
     }
@@ -199,6 +210,11 @@ enum err_code python_tick(struct python *python, bool all_threads, python_seen s
                          : look_at_main(python, seen, context);
     python->list_is_old = python->list_is_old || rc;
     return rc;
+}
+
+struct thread_facts python_facts(const struct python *python, const struct thread *thread)
+{
+    return thread_list_facts(&python->threads, thread);
 }
 
 struct code_table *python_codes(struct python *python)

@@ -38,6 +38,8 @@ typedef enum err_code (*python_seen)(void *context, struct thread *thread,
 MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
                                      void *context);
 
+/* What the thread was doing at this tick; for `seen`. */
+struct thread_facts python_facts(const struct python *python, const struct thread *thread);
 struct code_table *python_codes(struct python *python);
 const char *python_version(const struct python *python);
 bool python_is_validated(const struct python *python);

@@ -51,9 +51,9 @@ static void kernel_name(const struct thread *thread, int pid, char out[PROCFS_CO
         return;
     }
     (void)!procfs_thread_name(pid, pid, process_name, NULL);
-    if (procfs_thread_name(pid, thread->head.tid, out, NULL) || !*out ||
+    if (procfs_thread_name(pid, thread->host_tid, out, NULL) || !*out ||
         strcmp(out, process_name) == 0)
-        snprintf(out, PROCFS_COMM_BYTES, "Thread %d", thread->head.tid);
+        snprintf(out, PROCFS_COMM_BYTES, "Thread %d", thread->host_tid);
 }
 
 static enum err_code rename_thread(struct thread *thread, const char *text, size_t length,

@@ -15,6 +15,36 @@ static size_t head_bytes(const struct layout *layout)
     return end + sizeof(uint64_t);
 }
 
+/* The range of bytes that holds all fields that are there (not 0). */
+static void span_fields(const uint32_t *fields, size_t count, uint32_t *start_out,
+                        uint32_t *bytes_out)
+{
+    uint32_t start = UINT32_MAX, end = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (fields[i] && fields[i] < start)
+            start = fields[i];
+        if (fields[i] && fields[i] + sizeof(uint64_t) > end)
+            end = fields[i] + (uint32_t)sizeof(uint64_t);
+    }
+    *start_out = start;
+    *bytes_out = end - start;
+}
+
+static void set_windows(struct thread_list *list, const struct layout *layout)
+{
+    const uint32_t collecting = layout->interp_gc && layout->gc_collecting
+                                    ? layout->interp_gc + layout->gc_collecting
+                                    : 0;
+    const uint32_t of_interp[] = { layout->interp_threads_head, layout->interp_gil_locked,
+                                   layout->interp_gil_holder, collecting };
+    const uint32_t of_runtime[] = { layout->runtime_interpreters_head,
+                                    layout->runtime_gil_locked, layout->runtime_gil_holder };
+    span_fields(of_interp, sizeof of_interp / sizeof *of_interp, &list->window_start,
+                &list->window_bytes);
+    span_fields(of_runtime, sizeof of_runtime / sizeof *of_runtime, &list->runtime_start,
+                &list->runtime_bytes);
+}
+
 void thread_list_init(struct thread_list *list, struct memory *memory,
                       const struct runtime *runtime)
 {
@@ -22,6 +52,7 @@ void thread_list_init(struct thread_list *list, struct memory *memory,
     list->memory = memory;
     list->runtime = runtime;
     list->head_bytes = head_bytes(&runtime->layout);
+    set_windows(list, &runtime->layout);
 }
 
 static void free_thread(struct thread *thread)
@@ -36,6 +67,9 @@ void thread_list_deinit(struct thread_list *list)
         free_thread(list->items[i]);
     free(list->items);
     free(list->heads);
+    free(list->interpreters);
+    list->interpreters = NULL;
+    list->interpreter_count = list->interpreter_room = 0;
     list->items = NULL;
     list->heads = NULL;
     list->count = list->room = list->heads_room = 0;
@@ -149,18 +183,39 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
     return rc;
 }
 
+static enum err_code add_interpreter(struct thread_list *list, remote_addr addr,
+                                     struct interpreter **out)
+{
+    if (list->interpreter_count == THREADS_MAX_INTERPRETERS)
+        return ERR_LIMIT;
+    if (list->interpreter_count == list->interpreter_room) {
+        const size_t room = list->interpreter_room ? list->interpreter_room * 2 : 1;
+        struct interpreter *const more = realloc(list->interpreters, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        list->interpreters = more;
+        list->interpreter_room = room;
+    }
+    *out = &list->interpreters[list->interpreter_count++];
+    memset(*out, 0, sizeof **out);
+    (*out)->addr = addr;
+    return ERR_OK;
+}
+
 static enum err_code walk_once(struct thread_list *list)
 {
     const struct layout *const layout = &list->runtime->layout;
     remote_addr addr;
+    if (list->window_bytes > THREADS_WINDOW_BYTES || list->runtime_bytes > THREADS_WINDOW_BYTES)
+        return ERR_UNSUPPORTED;
     list->interpreter_count = 0;
     enum err_code rc = memory_read_u64(
         list->memory, list->runtime->addr + layout->runtime_interpreters_head, &addr);
     while (!rc && addr) {
-        if (list->interpreter_count == THREADS_MAX_INTERPRETERS)
-            return ERR_LIMIT;
-        struct interpreter *const interp = &list->interpreters[list->interpreter_count];
-        interp->addr = addr;
+        struct interpreter *interp;
+        rc = add_interpreter(list, addr, &interp);
+        if (rc)
+            return rc;
         rc = memory_read_u64(list->memory, addr + layout->interp_id, &interp->id);
         if (!rc)
             rc = memory_read_u64(list->memory, addr + layout->interp_next, &interp->next);
@@ -169,7 +224,6 @@ static enum err_code walk_once(struct thread_list *list)
                                  &interp->first_thread);
         if (!rc)
             rc = walk_threads(list, interp);
-        list->interpreter_count++;
         addr = interp->next;
     }
     return rc;
@@ -229,38 +283,105 @@ static enum err_code read_heads(struct thread_list *list, size_t from, size_t co
 
 size_t thread_list_plan_count(const struct thread_list *list)
 {
-    return 1 + 2 * list->interpreter_count;
+    return 1 + list->interpreter_count;
 }
 
 void thread_list_plan(struct thread_list *list, struct memory_span *spans)
 {
-    const struct layout *const layout = &list->runtime->layout;
-    size_t count = 0;
-    spans[count++] =
-        (struct memory_span){ list->runtime->addr + layout->runtime_interpreters_head,
-                              &list->seen_newest, sizeof list->seen_newest };
-    for (size_t i = 0; i < list->interpreter_count; i++) {
-        const remote_addr addr = list->interpreters[i].addr;
-        struct interpreter *const seen = &list->seen[i];
-        spans[count++] = (struct memory_span){ addr + layout->interp_threads_head,
-                                               &seen->first_thread, sizeof seen->first_thread };
-        spans[count++] =
-            (struct memory_span){ addr + layout->interp_next, &seen->next, sizeof seen->next };
-    }
+    spans[0] = (struct memory_span){ list->runtime->addr + list->runtime_start,
+                                     list->runtime_window, list->runtime_bytes };
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        spans[i + 1] = (struct memory_span){ list->interpreters[i].addr + list->window_start,
+                                             list->interpreters[i].window, list->window_bytes };
 }
 
+static uint64_t runtime_u64(const struct thread_list *list, uint32_t offset)
+{
+    return field_u64(list->runtime_window, offset - list->runtime_start);
+}
+
+static uint64_t interp_u64(const struct thread_list *list, const struct interpreter *interp,
+                           uint32_t offset)
+{
+    return field_u64(interp->window, offset - list->window_start);
+}
+
+/* Interpreters are added in front too. */
 bool thread_list_heads_same(const struct thread_list *list)
 {
-    bool same = list->interpreter_count && list->seen_newest == list->interpreters[0].addr;
+    const struct layout *const layout = &list->runtime->layout;
+    bool same =
+        list->interpreter_count &&
+        runtime_u64(list, layout->runtime_interpreters_head) == list->interpreters[0].addr;
     for (size_t i = 0; i < list->interpreter_count; i++)
-        same = same && list->seen[i].first_thread == list->interpreters[i].first_thread &&
-               list->seen[i].next == list->interpreters[i].next;
+        same = same && interp_u64(list, &list->interpreters[i], layout->interp_threads_head) ==
+                           list->interpreters[i].first_thread;
     return same;
+}
+
+static enum fact fact(bool value)
+{
+    return value ? FACT_YES : FACT_NO;
+}
+
+/* An interpreter may have a GIL of its own or share the main one's; a thread holds the one that
+ * names it. */
+static enum fact has_gil(const struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    if (layout->runtime_gil_holder)
+        return fact((uint32_t)runtime_u64(list, layout->runtime_gil_locked) == 1 &&
+                    runtime_u64(list, layout->runtime_gil_holder) == thread->head.addr);
+    if (!layout->interp_gil_holder)
+        return FACT_UNKNOWN;
+    for (size_t i = 0; i < list->interpreter_count; i++) {
+        const struct interpreter *const interp = &list->interpreters[i];
+        if ((uint32_t)interp_u64(list, interp, layout->interp_gil_locked) == 1 &&
+            interp_u64(list, interp, layout->interp_gil_holder) == thread->head.addr)
+            return FACT_YES;
+    }
+    return FACT_NO;
+}
+
+static bool is_collecting(const struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        if (list->interpreters[i].addr == thread->head.interp)
+            return (uint32_t)interp_u64(list, &list->interpreters[i],
+                                        layout->interp_gc + layout->gc_collecting) != 0;
+    return false;
+}
+
+/* 3.11 leaves None where an exception has been handled, so there it is unknown. */
+static enum fact has_exception(const struct layout *layout, const unsigned char *tstate)
+{
+    if (!layout->tstate_current_exception || !layout->tstate_exc_state)
+        return FACT_UNKNOWN;
+    return fact(field_u64(tstate, layout->tstate_current_exception) != 0 ||
+                field_u64(tstate, layout->tstate_exc_state) != 0);
+}
+
+struct thread_facts thread_list_facts(const struct thread_list *list,
+                                      const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const unsigned char *const tstate = thread->stack.copy.tstate;
+    struct thread_facts facts = { .has_gil = has_gil(list, thread) };
+    if (facts.has_gil == FACT_YES)
+        facts.waits_gil = FACT_NO;
+    else if (layout->tstate_gil_requested)
+        facts.waits_gil = fact(field_u32(tstate, layout->tstate_gil_requested) != 0);
+    /* Who collects holds the GIL all the while. */
+    if (facts.has_gil != FACT_UNKNOWN && layout->interp_gc && layout->gc_collecting)
+        facts.in_gc = fact(facts.has_gil == FACT_YES && is_collecting(list, thread));
+    facts.has_exception = has_exception(layout, tstate);
+    return facts;
 }
 
 static enum err_code interpreters_same(struct thread_list *list, bool *same_out)
 {
-    struct memory_span spans[2 * THREADS_MAX_INTERPRETERS + 1];
+    struct memory_span spans[THREADS_MAX_INTERPRETERS + 1];
     size_t arrived;
     thread_list_plan(list, spans);
     const enum err_code rc =

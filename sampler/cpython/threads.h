@@ -22,7 +22,12 @@
 #include "sampler/cpython/stack.h"
 #include "sampler/target/memory.h"
 
-enum { THREADS_MAX = 1 << 16, THREADS_MAX_INTERPRETERS = 256, THREADS_HEAD_BYTES = 512 };
+enum {
+    THREADS_MAX = 1 << 16,
+    THREADS_MAX_INTERPRETERS = 256,
+    THREADS_HEAD_BYTES = 512,
+    THREADS_WINDOW_BYTES = 2048,
+};
 
 /* The fields of a thread state that say who it is. */
 struct thread_head {
@@ -31,19 +36,29 @@ struct thread_head {
     int32_t tid; /* native, as the target sees it; 0: not started yet */
 };
 
+enum fact { FACT_UNKNOWN, FACT_NO, FACT_YES };
+
+/* What the interpreter says a thread is doing. */
+struct thread_facts {
+    enum fact has_gil, waits_gil, in_gc, has_exception;
+};
+
 struct thread {
     struct thread_head head;
-    bool is_main; /* of the main interpreter */
-    bool is_new;  /* not named yet */
+    int32_t host_tid; /* native, as this host sees it; 0: unknown */
+    bool is_main;     /* of the main interpreter */
+    bool is_new;      /* not named yet */
     str_id name;
     uint32_t tag;    /* for the caller; 0 when the thread or its name is new */
     uint64_t listed; /* the listing it was last part of */
     struct stack stack;
 };
 
+/* The window is the part of an interpreter's state that is read at every tick. */
 struct interpreter {
     remote_addr addr, next, first_thread;
     uint64_t id;
+    unsigned char window[THREADS_WINDOW_BYTES];
 };
 
 struct thread_list {
@@ -51,10 +66,11 @@ struct thread_list {
     const struct runtime *runtime;
     struct thread **items;
     size_t count, room;
-    struct interpreter interpreters[THREADS_MAX_INTERPRETERS];
-    struct interpreter seen[THREADS_MAX_INTERPRETERS]; /* what thread_list_plan reads */
-    remote_addr seen_newest;
-    size_t interpreter_count;
+    struct interpreter *interpreters;
+    size_t interpreter_count, interpreter_room;
+    uint32_t window_start, window_bytes;
+    unsigned char runtime_window[THREADS_WINDOW_BYTES];
+    uint32_t runtime_start, runtime_bytes;
     uint64_t listing;
     size_t head_bytes;
     unsigned char *heads; /* scratch for checking, room * head_bytes */
@@ -72,10 +88,12 @@ MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);
 /* Threads are added in front, so the heads of the lists tell whether there are new ones.  For a
  * caller that reads more in the same call: thread_list_plan fills thread_list_plan_count places;
- * once they have been read thread_list_heads_same tells. */
+ * once they have been read thread_list_heads_same tells, and thread_list_facts. */
 size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
 bool thread_list_heads_same(const struct thread_list *list);
+struct thread_facts thread_list_facts(const struct thread_list *list,
+                                      const struct thread *thread);
 struct thread *thread_list_main(const struct thread_list *list);
 
 #endif /* SAMPLER_CPYTHON_THREADS_H */

@@ -1,0 +1,144 @@
+#include "sampler/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Shares of an interval within which a thread is taken to have run all of it or none. */
+static const double NEARLY_ALL = 0.95, NEARLY_NONE = 0.02;
+
+void lanes_init(struct lanes *lanes, struct profile *profile, int pid)
+{
+    *lanes = (struct lanes){ .profile = profile, .pid = pid };
+}
+
+static void close_lane(struct lane *lane)
+{
+    if (lane->has_meter)
+        cpu_meter_close(&lane->meter);
+    *lane = (struct lane){ 0 };
+}
+
+void lanes_deinit(struct lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++)
+        close_lane(&lanes->items[i]);
+    free(lanes->items);
+    *lanes = (struct lanes){ 0 };
+}
+
+static enum err_code reserve(struct lanes *lanes, thread_id thread)
+{
+    if (thread < lanes->count)
+        return ERR_OK;
+    const size_t count = ((size_t)thread + 16) * 2;
+    struct lane *const more = realloc(lanes->items, count * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    memset(more + lanes->count, 0, (count - lanes->count) * sizeof *more);
+    lanes->items = more;
+    lanes->count = count;
+    return ERR_OK;
+}
+
+static void open_lane(struct lanes *lanes, struct lane *lane, const struct sighting *sighting)
+{
+    lane->is_open = true;
+    lane->tid = sighting->tid;
+    lane->has_meter = cpu_meter_open(&lane->meter, lanes->pid, sighting->tid);
+    lane->metered_ns = sighting->now_ns;
+}
+
+static enum err_code count(struct lanes *lanes, thread_id thread, const struct lane *lane,
+                           state_bits cpu, uint32_t samples)
+{
+    if (!samples)
+        return ERR_OK;
+    return profile_add(lanes->profile, thread, (state_bits)(lane->state | cpu), lane->node,
+                       samples, NULL);
+}
+
+/* Reads the account; false: it cannot be read (any more). */
+static bool read_share(struct lane *lane, uint64_t now_ns, double *share_out)
+{
+    uint64_t ran_ns;
+    if (!lane->has_meter || !cpu_meter_read(&lane->meter, &ran_ns))
+        return false;
+    const uint64_t elapsed_ns = now_ns > lane->metered_ns ? now_ns - lane->metered_ns : 1;
+    const double share = (double)ran_ns / (double)elapsed_ns;
+    lane->metered_ns = now_ns;
+    *share_out = share > 1 ? 1 : share;
+    return true;
+}
+
+/* Divides the waiting samples by the share of their time that the thread ran; what does not make
+ * a whole sample is owed to the next division. */
+static enum err_code settle(struct lanes *lanes, thread_id thread, uint64_t now_ns)
+{
+    struct lane *const lane = &lanes->items[thread];
+    const uint32_t waiting = lane->waiting;
+    double share;
+    lane->waiting = 0;
+    if (!waiting)
+        return ERR_OK;
+    if (!read_share(lane, now_ns, &share))
+        return count(lanes, thread, lane, STATE_UNKNOWN_ON_CPU, waiting);
+    const double due = share * waiting + lane->owed;
+    uint32_t running = due > 0 ? (uint32_t)(due + 0.5) : 0;
+    running = running > waiting ? waiting : running;
+    lane->owed = due - running;
+    const enum err_code rc = count(lanes, thread, lane, STATE_ON_CPU, running);
+    return rc ? rc : count(lanes, thread, lane, 0, waiting - running);
+}
+
+/* One sample of a thread that moves. */
+static enum err_code count_moving(struct lanes *lanes, thread_id thread, uint64_t now_ns)
+{
+    struct lane *const lane = &lanes->items[thread];
+    state_bits cpu = STATE_UNKNOWN_ON_CPU;
+    double share;
+    if (read_share(lane, now_ns, &share)) {
+        bool runnable = share >= 0.5;
+        if (share < NEARLY_ALL && share > NEARLY_NONE &&
+            !cpu_meter_is_runnable(&lane->meter, lanes->pid, lane->tid, &runnable))
+            runnable = share >= 0.5;
+        cpu = runnable ? STATE_ON_CPU : 0;
+    }
+    return count(lanes, thread, lane, cpu, 1);
+}
+
+enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
+{
+    enum err_code rc = reserve(lanes, sighting->thread);
+    if (rc)
+        return rc;
+    struct lane *const lane = &lanes->items[sighting->thread];
+    if (!lane->is_open)
+        open_lane(lanes, lane, sighting);
+    lane->used_ns = sighting->now_ns;
+    const bool same =
+        sighting->is_still && lane->node == sighting->node && lane->state == sighting->state;
+    if (!same || lane->waiting >= LANES_MAX_WAITING)
+        rc = settle(lanes, sighting->thread, sighting->now_ns);
+    lane->node = sighting->node;
+    lane->state = sighting->state;
+    if (rc)
+        return rc;
+    if (!same)
+        return count_moving(lanes, sighting->thread, sighting->now_ns);
+    lane->waiting++;
+    return ERR_OK;
+}
+
+enum err_code lanes_flush(struct lanes *lanes, uint64_t now_ns)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < lanes->count && !rc; i++) {
+        struct lane *const lane = &lanes->items[i];
+        if (!lane->is_open)
+            continue;
+        rc = settle(lanes, (thread_id)i, now_ns);
+        if (now_ns - lane->used_ns > LANES_IDLE_NS)
+            close_lane(lane);
+    }
+    return rc;
+}

@@ -1,0 +1,69 @@
+/*
+ * lanes - what is kept of each thread from sample to sample: its time on a CPU, and samples that
+ * wait for it.
+ *
+ * Whether a thread was on a CPU is known from how long it has run between two readings of the
+ * kernel's account.  A thread that does not move is not asked at every sample: its samples wait,
+ * and are divided when the account is read; all of them show the same stack, so nothing is lost.
+ * One that moves is asked each time; if it ran for a part of the interval, the kernel says
+ * whether it is running now.
+ *
+ * Ownership: the caller's storage; lanes_deinit accepts a zeroed one.
+ * Threads: the profile's writer.
+ * Limits: a lane not used for LANES_IDLE_NS is closed.
+ * Depends on: profile, target/cpu.
+ */
+#ifndef SAMPLER_LANES_H
+#define SAMPLER_LANES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/target/cpu.h"
+
+enum { LANES_MAX_WAITING = 16 };
+
+#define LANES_IDLE_NS 2000000000ull
+
+struct lane {
+    bool is_open, has_meter;
+    int32_t tid; /* on this host */
+    struct cpu_meter meter;
+    uint64_t metered_ns; /* when the account was last read */
+    uint64_t used_ns;
+    uint32_t waiting; /* samples */
+    node_id node;     /* of the waiting ones */
+    state_bits state; /* of the waiting ones, without the CPU */
+    double owed;      /* samples on a CPU not counted as such yet */
+};
+
+struct lanes {
+    struct profile *profile;
+    int pid;
+    struct lane *items; /* by thread_id */
+    size_t count;
+};
+
+/* What is seen of a thread at one instant. */
+struct sighting {
+    thread_id thread;
+    int32_t tid; /* on this host; 0: unknown */
+    node_id node;
+    state_bits state; /* all facts but the CPU */
+    bool is_still;    /* its stack is as it was at the last sighting */
+    uint64_t now_ns;
+};
+
+void lanes_init(struct lanes *lanes, struct profile *profile, int pid);
+void lanes_deinit(struct lanes *lanes);
+
+/* Counts one sample, now or later. */
+MUST_CHECK enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting);
+
+/* Counts everything that waits.  To be called before a window is sealed. */
+MUST_CHECK enum err_code lanes_flush(struct lanes *lanes, uint64_t now_ns);
+
+#endif /* SAMPLER_LANES_H */

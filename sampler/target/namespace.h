@@ -1,0 +1,17 @@
+/*
+ * namespace - numbers of threads across pid namespaces.
+ *
+ * A program in a container knows its threads by other numbers than this host does.
+ *
+ * Depends on: procfs.
+ */
+#ifndef SAMPLER_TARGET_NAMESPACE_H
+#define SAMPLER_TARGET_NAMESPACE_H
+
+#include <stdint.h>
+
+/* The number by which this host knows the thread that process `pid` itself calls `tid`.
+ * 0: it has none (any more). */
+int32_t namespace_host_tid(int pid, int32_t tid);
+
+#endif /* SAMPLER_TARGET_NAMESPACE_H */
