@@ -19,6 +19,7 @@ const MINORS = [11, 15];
 const TIE = existsSync("/usr/bin/setpriv") ? ["/usr/bin/setpriv", "--pdeathsig", "KILL"] : [];
 
 const running = new Set();
+const profilers = new Set();
 
 // The newest interpreter that can be sampled, or null.
 export function findPython() {
@@ -83,6 +84,7 @@ export async function startVictim(path, ...words) {
 // `pyrometer attach` on a free port: its `url` carries the token.
 export async function attach(pid, ...options) {
   const profiler = start([PROGRAM, "attach", "--listen", "127.0.0.1:0", ...options, String(pid)]);
+  profilers.add(profiler);
   const [, url, origin, token] = await profiler.line(/^((http:\/\/[^/]+)\/\?token=(\S+))$/m);
   const ask = async (path) => {
     const answer = await fetch(origin + "/api/v1" + path, { headers: { Authorization: "Bearer " + token } });
@@ -92,6 +94,10 @@ export async function attach(pid, ...options) {
   return Object.assign(profiler, { url, origin, ask, session: async () => (await ask("/sessions/1")).json() });
 }
 
+// Profilers end as a user would end them, so that sanitizers say what they have to say.
 export async function endAll() {
-  await Promise.all(Array.from(running, (process) => process.end()));
+  await Promise.all(Array.from(running, (process) => process.end(profilers.has(process) ? "SIGINT" : "SIGKILL")));
+  const complaints = Array.from(profilers, (profiler) => profiler.err).filter((text) => /Sanitizer|runtime error:/.test(text));
+  profilers.clear();
+  if (complaints.length > 0) throw new Error("a sanitizer complains: " + complaints.join("\n"));
 }

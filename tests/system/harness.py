@@ -63,8 +63,10 @@ class Process:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         self.kill()
+        if kind is None:
+            self.check_sanitizers()
 
     def _gather(self, stream, lines):
         with stream:
@@ -113,6 +115,10 @@ class Process:
         if self._popen.poll() is None:
             self._popen.kill()
         self._popen.wait()
+
+    def check_sanitizers(self):
+        if any(re.search(r"Sanitizer|runtime error:", line) for line in self.err):
+            raise AssertionError("a sanitizer complains: " + "\n".join(self.err))
 
     def told(self):
         return "%s: exit code %s\nstdout: %s\nstderr: %s" % (
@@ -240,8 +246,11 @@ class Live:
     def __enter__(self):
         return self
 
-    def __exit__(self, *_):
-        self.process.kill()
+    def __exit__(self, kind, *_):
+        # Leaks are found at a regular end.
+        if kind is None and SANITIZED and self.process.is_running():
+            self.stop()
+        self.process.__exit__(kind)
 
     def ask(self, path, method="GET", body=None, headers=None, token=True):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=WAIT_SECONDS)
@@ -367,8 +376,9 @@ class Legal:
     def is_whole(self, answer, stack):
         """True if the stack fits and reaches the answer's innermost function."""
         innermost = [part for part in answer.parts if part is not check.ANY][-1][0]
-        names = stack.names if answer.parts[-1] is check.ANY else stack.names[-1:]
-        return self.fits(answer, stack) and any(check.name_fits(innermost, name) for name in names)
+        if answer.parts[-1] is check.ANY:
+            return self.allows(stack) and any(check.name_fits(innermost, name) for name in stack.names)
+        return self.fits(answer, stack) and check.name_fits(innermost, stack.names[-1])
 
 
 def def_lines(path):
