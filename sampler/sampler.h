@@ -26,11 +26,30 @@ struct sampler;
 #define SAMPLER_MIN_RATE_HZ 1.0
 #define SAMPLER_MAX_RATE_HZ 1e6
 
+/* Which samples are kept; what is not kept is not counted as a sample. */
+#define SAMPLER_MODES(X)                           \
+    X(WALL, "wall", "all of them")                 \
+    X(CPU, "cpu", "threads on a CPU")              \
+    X(GIL, "gil", "the thread that holds the GIL") \
+    X(EXCEPTION, "exception", "threads that handle an exception")
+
+enum sampler_mode {
+#define X(name, text, help) SAMPLER_MODE_##name,
+    SAMPLER_MODES(X)
+#undef X
+};
+
 struct sampler_options {
     pid_t pid;
     double rate_hz;
     uint64_t duration_ns; /* 0: until the target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
+    enum sampler_mode mode;
+    bool native;            /* mark where C code runs or calls back */
+    bool no_gc;             /* leave out the mark of the garbage collector */
+    bool opcodes;           /* record the instruction beside the line */
+    bool blocking;          /* stop the target's threads for each look */
+    double max_cpu_percent; /* of one core, for ourselves; 0: no budget */
 };
 
 #define SAMPLER_STATES(X)   \

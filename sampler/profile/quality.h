@@ -24,6 +24,8 @@
     X(failed_fault, "threads whose memory was not mapped when it was read")                   \
     X(failed_perm, "threads we were not allowed to read")                                     \
     X(failed_corrupt, "threads whose memory made no sense")                                   \
+    X(filtered, "threads seen but not kept, by the mode of recording")                        \
+    X(stopped_ns, "nanoseconds for which the target was stopped")                             \
     X(reads, "calls to process_vm_readv")                                                     \
     X(read_bytes, "bytes read from the target")                                               \
     X(code_hits, "frames whose code object was known")                                        \
