@@ -1,0 +1,407 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/cpython/code.h"
+#include "tests/support/test.h"
+#include "tests/unit/cpython/fake_python.h"
+
+struct world {
+    struct fake_python python;
+    struct strtab strings;
+    struct code_table codes;
+};
+
+static void begin(struct world *world, unsigned minor)
+{
+    memset(world, 0, sizeof *world);
+    fake_python_init(&world->python, minor);
+    assert_int_equal(strtab_init(&world->strings, NULL), ERR_OK);
+    code_table_init(&world->codes, &world->python.memory.memory, &world->python.runtime.layout,
+                    &world->strings);
+}
+
+static void end(struct world *world)
+{
+    code_table_deinit(&world->codes);
+    strtab_deinit(&world->strings);
+    fake_python_deinit(&world->python);
+}
+
+static code_id load(struct world *world, remote_addr addr)
+{
+    code_id id = CODE_NONE;
+    assert_int_equal(code_load(&world->codes, addr, &id), ERR_OK);
+    return id;
+}
+
+static const char *text(const struct world *world, str_id id)
+{
+    return strtab_get(&world->strings, id).text;
+}
+
+static const char *name_of(const struct world *world, code_id id)
+{
+    return text(world, code_at(&world->codes, id)->name);
+}
+
+static const struct fake_code EXAMPLE = {
+    .name = "Class.method", .file = "/srv/app.py", .first_line = 42, .units = 10, .words = 7
+};
+
+static void a_code_object_is_read_in_every_version(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        begin(&world, minor);
+        const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+        assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+        const code_id id = load(&world, addr);
+        const struct code *const code = code_at(&world.codes, id);
+        assert_int_equal(code_find(&world.codes, addr), id);
+        assert_true(code_is_at(&world.codes, id, addr));
+        assert_string_equal(name_of(&world, id), "Class.method");
+        assert_string_equal(text(&world, code->file), "/srv/app.py");
+        assert_int_equal(code->addr, addr);
+        assert_int_equal(code->first_line, 42);
+        assert_int_equal(code->units, 10);
+        assert_int_equal(code->frame_words, fake_code_words(&world.python, addr));
+        assert_int_equal(code->first_traceable, FAKE_FIRST_TRACEABLE);
+        assert_int_equal(code->instructions, fake_instr(&world.python, addr, 0));
+        assert_int_equal(world.codes.counters.misses, 1);
+        end(&world);
+    }
+}
+
+static bool check(struct world *world, code_id id)
+{
+    return code_check(&world->codes, &id, 1);
+}
+
+static void an_address_used_again_never_gives_the_old_name(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        begin(&world, minor);
+        const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+        const code_id old = load(&world, addr);
+        assert_true(check(&world, old));
+        fake_code_replace(&world.python, addr, &(struct fake_code){ .name = "other" });
+        code_begin_epoch(&world.codes);
+        assert_false(check(&world, old));
+        assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+        assert_false(code_is_at(&world.codes, old, addr));
+        assert_int_equal(world.codes.counters.stale, 1);
+        const code_id now = load(&world, addr);
+        assert_int_not_equal(now, old);
+        assert_string_equal(name_of(&world, now), "other");
+        assert_true(check(&world, now));
+        assert_int_equal(code_find(&world.codes, addr), now);
+        end(&world);
+    }
+}
+
+/* The new one lies where the old one lay, and so do its name, file and table. */
+static void a_function_defined_again_at_the_same_place_is_noticed(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        begin(&world, minor);
+        const struct layout *const layout = &world.python.runtime.layout;
+        const remote_addr addr =
+            fake_code(&world.python, &(struct fake_code){ .name = "aaaa" });
+        const code_id old = load(&world, addr);
+        assert_true(check(&world, old));
+        /* A str of the same length, with another hash. */
+        const remote_addr name =
+            fake_memory_u64(&world.python.memory, addr + layout->code_qualname);
+        fake_memory_put(&world.python.memory, name + layout->unicode_ascii_bytes, "bbbb", 4);
+        fake_memory_put_u64(&world.python.memory, name + layout->unicode_length + 8, 4711);
+        if (minor > 11)
+            fake_memory_put_u32(&world.python.memory, addr + layout->code_framesize + 12, 999);
+        code_begin_epoch(&world.codes);
+        assert_false(check(&world, old));
+        assert_string_equal(name_of(&world, load(&world, addr)), "bbbb");
+        end(&world);
+    }
+}
+
+static void in_one_epoch_a_code_object_is_checked_once(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    const code_id id = load(&world, addr);
+    uint64_t *const reads = &world.python.memory.memory.reads;
+    uint64_t before = *reads;
+    /* Never checked since it was loaded in several reads. */
+    assert_true(check(&world, id));
+    assert_int_equal(*reads, before + 1);
+    assert_true(check(&world, id));
+    assert_true(check(&world, id));
+    assert_int_equal(*reads, before + 1);
+    assert_int_equal(world.codes.counters.hits, 2);
+    code_begin_epoch(&world.codes);
+    assert_true(check(&world, id));
+    assert_int_equal(*reads, before + 2);
+    end(&world);
+}
+
+static void a_change_while_it_is_read_is_found_by_the_first_check(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 13);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    const code_id id = load(&world, addr);
+    fake_code_replace(&world.python, addr, &(struct fake_code){ .name = "other" });
+    assert_false(check(&world, id));
+    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    end(&world);
+}
+
+static void one_stale_code_object_does_not_spoil_the_others(void **state)
+{
+    enum { COUNT = 300, STALE = 150 };
+    code_id ids[COUNT * 2];
+    remote_addr addrs[COUNT];
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor += 2) {
+        struct world world;
+        begin(&world, minor);
+        for (size_t i = 0; i < COUNT; i++) {
+            char name[16];
+            snprintf(name, sizeof name, "f%zu", i);
+            addrs[i] = fake_function(&world.python, name);
+            /* Each is twice in the stack. */
+            ids[i] = ids[COUNT + i] = load(&world, addrs[i]);
+        }
+        assert_true(code_check(&world.codes, ids, COUNT * 2));
+        fake_code_replace(&world.python, addrs[STALE], &(struct fake_code){ .name = "new" });
+        code_begin_epoch(&world.codes);
+        const uint64_t before = world.python.memory.memory.reads;
+        assert_false(code_check(&world.codes, ids, COUNT * 2));
+        assert_true(world.python.memory.memory.reads - before <= COUNT / 100 + 1);
+        for (size_t i = 0; i < COUNT; i++)
+            assert_int_equal(code_find(&world.codes, addrs[i]),
+                             i == STALE ? CODE_NONE : ids[i]);
+        end(&world);
+    }
+}
+
+static void a_code_object_that_is_unmapped_is_forgotten(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    const code_id id = load(&world, addr);
+    assert_true(check(&world, id));
+    fake_memory_unmap(&world.python.memory, addr);
+    code_begin_epoch(&world.codes);
+    assert_false(check(&world, id));
+    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    end(&world);
+}
+
+static void what_is_no_code_object_is_refused(void **state)
+{
+    struct world world;
+    code_id id = 42;
+    (void)state;
+    begin(&world, 15);
+    struct fake_memory *const memory = &world.python.memory;
+    const struct layout *const layout = &world.python.runtime.layout;
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    fake_memory_put_u64(memory, addr + layout->object_type, fake_type(&world.python, "codec"));
+    assert_int_equal(code_load(&world.codes, addr, &id), ERR_CORRUPT);
+    fake_memory_put_u64(memory, addr + layout->object_type, 0);
+    assert_int_equal(code_load(&world.codes, addr, &id), ERR_CORRUPT);
+    assert_int_equal(code_load(&world.codes, 16, &id), ERR_FAULT);
+    assert_int_equal(code_load(&world.codes, fake_alloc(&world.python, 4096), &id),
+                     ERR_CORRUPT);
+    assert_int_equal(id, 42);
+    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    end(&world);
+}
+
+/* Once the type is known, one of the same name at another place is another type. */
+static void the_type_of_code_objects_is_one_object(void **state)
+{
+    struct world world;
+    code_id id;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr first = fake_code(&world.python, &EXAMPLE);
+    const remote_addr second = fake_code(&world.python, &EXAMPLE);
+    (void)load(&world, first);
+    fake_memory_put_u64(&world.python.memory, second + world.python.runtime.layout.object_type,
+                        fake_type(&world.python, "code"));
+    assert_int_equal(code_load(&world.codes, second, &id), ERR_CORRUPT);
+    end(&world);
+}
+
+static void hostile_fields_fail_and_keep_nothing(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const struct layout *const layout = &world.python.runtime.layout;
+    const struct {
+        uint32_t offset;
+        uint64_t value;
+    } lies[] = {
+        { layout->bytes_length, CODE_MAX_UNITS + 1ull },
+        { layout->bytes_length, UINT64_MAX },
+        { layout->code_qualname, 0 },
+        { layout->code_qualname, 8 },
+        { layout->code_qualname, world.python.code_type },
+        { layout->code_filename, UINT64_MAX },
+        { layout->code_linetable, 0 },
+        { layout->code_linetable, 24 },
+    };
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+        code_id id;
+        fake_memory_put_u64(&world.python.memory, addr + lies[i].offset, lies[i].value);
+        const enum err_code rc = code_load(&world.codes, addr, &id);
+        assert_true(rc == ERR_CORRUPT || rc == ERR_FAULT);
+        assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    }
+    end(&world);
+}
+
+static void a_table_over_the_limit_leaves_lines_unknown(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const struct layout *const layout = &world.python.runtime.layout;
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    const remote_addr table =
+        fake_memory_u64(&world.python.memory, addr + layout->code_linetable);
+    fake_memory_put_u64(&world.python.memory, table + layout->bytes_length,
+                        OBJECT_MAX_BYTES + 1ull);
+    const code_id id = load(&world, addr);
+    const struct code_place *const place =
+        code_place(&world.codes, id, fake_instr(&world.python, addr, 3));
+    assert_int_equal(place->location.line, 0);
+    assert_string_equal(name_of(&world, id), "Class.method");
+    end(&world);
+}
+
+static void each_instruction_has_its_place(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        begin(&world, minor);
+        const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+        const code_id id = load(&world, addr);
+        /* Neither in order nor once. */
+        static const uint32_t units[] = { 5, 2, 9, 5, 0, 2, 2, 7, 1, 9 };
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+            struct code_place *const place =
+                code_place(&world.codes, id, fake_instr(&world.python, addr, units[i]));
+            assert_non_null(place);
+            assert_int_equal(place->unit, units[i]);
+            assert_int_equal(place->location.line, 42 + (int)units[i]);
+            /* The tag is the caller's and stays. */
+            assert_true(place->tag == 0 || place->tag == units[i] + 1);
+            place->tag = units[i] + 1;
+        }
+        assert_int_equal(code_at(&world.codes, id)->place_count, 6);
+        end(&world);
+    }
+}
+
+static void the_second_byte_of_a_unit_is_the_same_place(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    const code_id id = load(&world, addr);
+    const remote_addr instr = fake_instr(&world.python, addr, 4);
+    const struct code_place *const place = code_place(&world.codes, id, instr);
+    assert_int_equal(place->unit, 4);
+    assert_ptr_equal(code_place(&world.codes, id, instr + 1), place);
+    end(&world);
+}
+
+static void an_instruction_outside_is_on_the_first_line(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 12);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    const code_id id = load(&world, addr);
+    const remote_addr outside[] = { fake_instr(&world.python, addr, 0) - 2,
+                                    fake_instr(&world.python, addr, 10),
+                                    0,
+                                    UINT64_MAX,
+                                    UINT64_MAX - 1,
+                                    addr };
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        const struct code_place *const place = code_place(&world.codes, id, outside[i]);
+        assert_int_equal(place->location.line, 42);
+        assert_int_equal(place->location.column, -1);
+    }
+    assert_int_equal(code_at(&world.codes, id)->place_count, 1);
+    end(&world);
+}
+
+static void a_frame_that_has_not_begun_is_held_and_others_are_not(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 12);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    const struct code *const code = code_at(&world.codes, load(&world, addr));
+    assert_true(code_holds(code, code->instructions - 2));
+    assert_false(code_holds(code, code->instructions - 3));
+    assert_true(code_holds(code, code->instructions + 19));
+    assert_false(code_holds(code, code->instructions + 20));
+    assert_false(code_holds(code, 0));
+    assert_false(code_holds(code, UINT64_MAX));
+    assert_false(code_holds(code, UINT64_MAX - 1));
+    end(&world);
+}
+
+static void many_code_objects_are_told_apart(void **state)
+{
+    enum { COUNT = 2000 };
+    struct world world;
+    remote_addr addrs[COUNT];
+    (void)state;
+    begin(&world, 14);
+    for (size_t i = 0; i < COUNT; i++) {
+        addrs[i] = fake_code(&world.python, &(struct fake_code){ .first_line = (int)i + 1 });
+        (void)load(&world, addrs[i]);
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        const code_id id = code_find(&world.codes, addrs[i]);
+        assert_int_equal(code_at(&world.codes, id)->first_line, i + 1);
+    }
+    end(&world);
+}
+
+TEST_MAIN(cmocka_unit_test(a_code_object_is_read_in_every_version),
+          cmocka_unit_test(an_address_used_again_never_gives_the_old_name),
+          cmocka_unit_test(a_function_defined_again_at_the_same_place_is_noticed),
+          cmocka_unit_test(in_one_epoch_a_code_object_is_checked_once),
+          cmocka_unit_test(a_change_while_it_is_read_is_found_by_the_first_check),
+          cmocka_unit_test(one_stale_code_object_does_not_spoil_the_others),
+          cmocka_unit_test(a_code_object_that_is_unmapped_is_forgotten),
+          cmocka_unit_test(what_is_no_code_object_is_refused),
+          cmocka_unit_test(the_type_of_code_objects_is_one_object),
+          cmocka_unit_test(hostile_fields_fail_and_keep_nothing),
+          cmocka_unit_test(a_table_over_the_limit_leaves_lines_unknown),
+          cmocka_unit_test(each_instruction_has_its_place),
+          cmocka_unit_test(the_second_byte_of_a_unit_is_the_same_place),
+          cmocka_unit_test(an_instruction_outside_is_on_the_first_line),
+          cmocka_unit_test(a_frame_that_has_not_begun_is_held_and_others_are_not),
+          cmocka_unit_test(many_code_objects_are_told_apart))
