@@ -13,16 +13,20 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/budget.h"
 #include "sampler/cpython/python.h"
 #include "sampler/fold.h"
 #include "sampler/profile/profile.h"
 #include "sampler/schedule.h"
 #include "sampler/target/process.h"
+#include "sampler/target/stopper.h"
 
 /* A live page is at most this far behind. */
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 /* An interpreter that cannot be read for so long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
+/* How long a thread may take to stop. */
+static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
 struct loop {
     struct sampler_options options;
@@ -46,6 +50,8 @@ struct loop {
 struct turn {
     struct loop *loop;
     struct schedule schedule;
+    struct budget budget;
+    struct stopper stopper;
     uint64_t sealed_ns;
     uint64_t now_ns;           /* of the present look */
     uint64_t failing_since_ns; /* 0: the last look succeeded */
@@ -153,12 +159,43 @@ static bool bear_failure(struct turn *turn, enum err_code rc)
     return true;
 }
 
+/* Stops the threads that are to be looked at. */
+static enum err_code stop_target(struct turn *turn)
+{
+    const struct loop *const loop = turn->loop;
+    int32_t tids[STOPPER_MAX_THREADS];
+    const size_t count =
+        python_tids(loop->python, loop->options.all_threads, tids, STOPPER_MAX_THREADS);
+    if (count == 0)
+        return ERR_OK;
+    return stopper_stop(&turn->stopper, tids, count, clock_now_ns() + STOP_DEADLINE_NS);
+}
+
+static enum err_code tick(struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    enum err_code rc = ERR_OK;
+    if (loop->options.blocking)
+        rc = stop_target(turn);
+    if (!rc || rc == ERR_GONE) {
+        turn->now_ns = clock_now_ns();
+        rc = python_tick(loop->python, loop->options.all_threads, seen, turn);
+    }
+    if (loop->options.blocking) {
+        stopper_resume(&turn->stopper);
+        profile_quality(loop->profile)->stopped_ns = turn->stopper.stopped_ns;
+    }
+    return rc;
+}
+
 /* One look at the target.  Returns false when the session is over. */
 static bool look(struct turn *turn)
 {
     struct loop *const loop = turn->loop;
-    turn->now_ns = clock_now_ns();
-    const enum err_code rc = python_tick(loop->python, loop->options.all_threads, seen, turn);
+    const enum err_code rc = tick(turn);
+    if (rc == ERR_PERM && loop->options.blocking)
+        return end(turn, SAMPLER_FAILED,
+                   "the kernel refuses to stop the target (is it being traced already?)");
     if (rc)
         return bear_failure(turn, rc);
     profile_quality(loop->profile)->ticks++;
@@ -166,11 +203,32 @@ static bool look(struct turn *turn)
     return true;
 }
 
+static uint64_t thread_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Lowers or raises the rate as the budget allows. */
+static void keep_budget(struct turn *turn, uint64_t now_ns)
+{
+    struct loop *const loop = turn->loop;
+    const uint64_t looks = profile_quality(loop->profile)->ticks;
+    if (!budget_measure(&turn->budget, thread_cpu_ns(), looks))
+        return;
+    schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
+    pthread_mutex_lock(&loop->mutex);
+    loop->status.rate_hz = turn->budget.rate_hz;
+    pthread_mutex_unlock(&loop->mutex);
+}
+
 /* Publishes what there is, now and then.  Returns false when the session is over. */
 static bool publish(struct turn *turn, uint64_t now_ns)
 {
     if (now_ns - turn->sealed_ns < WINDOW_NS)
         return true;
+    keep_budget(turn, now_ns);
     if (seal(turn, now_ns))
         return end(turn, SAMPLER_FAILED, "out of memory");
     const char *const reason = fate(turn->loop);
@@ -234,7 +292,11 @@ static void *main_of_thread(void *context)
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     (void)!getrandom(&seed, sizeof seed, GRND_NONBLOCK);
     schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, seed);
+    budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,
+                thread_cpu_ns());
+    stopper_init(&turn.stopper);
     run(&turn);
+    stopper_deinit(&turn.stopper);
     (void)!seal(&turn, clock_now_ns());
     announce_end(&turn);
     return NULL;
@@ -244,6 +306,8 @@ static enum err_code check_options(const struct sampler_options *options, struct
 {
     if (!(options->rate_hz >= SAMPLER_MIN_RATE_HZ && options->rate_hz <= SAMPLER_MAX_RATE_HZ))
         return err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
+    if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
+        return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
     if (options->pid <= 0)
         return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pid);
     return ERR_OK;
@@ -329,7 +393,8 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
     if (!rc) {
         loop->created_ns = clock_now_ns();
         loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
-                                                .started_at_ns = clock_wall_ns() };
+                                                .started_at_ns = clock_wall_ns(),
+                                                .rate_hz = options->rate_hz };
         const int sys = start_thread(loop);
         if (sys)
             rc = err_sys(err, sys, "cannot start the sampling thread");

@@ -71,6 +71,7 @@ struct sampler_status {
     uint64_t started_at_ns; /* since 1970 */
     uint64_t ended_at_ns;   /* since 1970, 0: not yet */
     uint64_t elapsed_ns;
+    double rate_hz; /* aimed at now: what was asked for, unless the CPU budget lowered it */
 };
 
 /* Strings live as long as the sampler. */

@@ -7,6 +7,13 @@ void schedule_init(struct schedule *schedule, uint64_t now_ns, double rate_hz, u
                                    .random = seed ? seed : 1 };
 }
 
+void schedule_set_rate(struct schedule *schedule, uint64_t now_ns, double rate_hz)
+{
+    schedule->start_ns = now_ns;
+    schedule->period_ns = 1e9 / rate_hz;
+    schedule->next = 0;
+}
+
 /* xorshift64*: enough to be unrelated to any program's rhythm. */
 static double random_fraction(uint64_t *state)
 {

@@ -22,6 +22,9 @@ struct schedule {
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, double rate_hz, uint64_t seed);
 
+/* Goes on at another rate from now_ns. */
+void schedule_set_rate(struct schedule *schedule, uint64_t now_ns, double rate_hz);
+
 /* The next instant to look at.  *missed_out: periods that passed without one since the last. */
 uint64_t schedule_next(struct schedule *schedule, uint64_t now_ns, uint64_t *missed_out);
 

@@ -28,7 +28,9 @@ static size_t max_field_end(const struct layout *layout)
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         end = fields[i] > end ? fields[i] : end;
-    return end + sizeof(uint64_t);
+    /* The last one may be narrower than a word. */
+    const size_t bytes = end + sizeof(uint64_t);
+    return bytes < layout->tstate_bytes ? bytes : layout->tstate_bytes;
 }
 
 void copy_init(struct copy *copy, struct memory *memory, const struct layout *layout,
@@ -201,29 +203,46 @@ static bool readings_equal(const struct copy *copy, enum copy_reading other)
     return true;
 }
 
+/* Before 3.14 a frame that has returned looks as it did; only the top of the stack tells. */
+static bool needs_top(const struct copy *copy)
+{
+    return LAYOUT_MINOR(copy->layout->version) < 14;
+}
+
+static bool top_stands(const struct copy *copy)
+{
+    return !needs_top(copy) || copy_stack_top(copy) == copy->last_top;
+}
+
 size_t copy_glance_count(const struct copy *copy)
 {
-    return copy->chunk_count + copy->loose_count + (copy->layout->tstate_gil_requested != 0);
+    return copy->chunk_count + copy->loose_count + (copy->layout->tstate_gil_requested != 0) +
+           needs_top(copy);
 }
 
 void copy_plan_glance(struct copy *copy, struct memory_span *spans)
 {
     const uint32_t waits = copy->layout->tstate_gil_requested;
-    const size_t count = add_reading(copy, COPY_A, spans);
+    const uint32_t top = copy->layout->tstate_datastack_top;
+    size_t count = add_reading(copy, COPY_A, spans);
     if (waits)
-        spans[count] = (struct memory_span){ copy->tstate_addr + waits, copy->tstate + waits,
-                                             sizeof(uint32_t) };
+        spans[count++] = (struct memory_span){ copy->tstate_addr + waits, copy->tstate + waits,
+                                               sizeof(uint32_t) };
+    if (needs_top(copy))
+        spans[count] = (struct memory_span){ copy->tstate_addr + top, copy->tstate + top,
+                                             sizeof(uint64_t) };
     copy->readings++;
 }
 
 bool copy_glance_is_same(const struct copy *copy)
 {
-    return copy->has_last && readings_equal(copy, COPY_LAST);
+    return copy->has_last && top_stands(copy) && readings_equal(copy, COPY_LAST);
 }
 
 bool copy_is_unchanged(const struct copy *copy)
 {
-    return copy->has_last && readings_equal(copy, COPY_LAST) && readings_equal(copy, COPY_B);
+    return copy->has_last && top_stands(copy) && readings_equal(copy, COPY_LAST) &&
+           readings_equal(copy, COPY_B);
 }
 
 void copy_keep(struct copy *copy)
@@ -237,6 +256,7 @@ void copy_keep(struct copy *copy)
     for (size_t i = 0; i < copy->loose_count; i++)
         memcpy(copy->loose[i].reading[COPY_LAST], copy->loose[i].reading[COPY_A],
                copy->layout->frame_bytes);
+    copy->last_top = copy_stack_top(copy);
     copy->has_last = true;
 }
 
@@ -330,6 +350,15 @@ static bool holds(const struct copy_chunk *chunk, remote_addr addr)
     return addr >= chunk->addr + COPY_CHUNK_HEADER_BYTES && addr <= chunk->addr + chunk->size;
 }
 
+/* Was all that is used of a chunk below the newest copied?  It may have been the newest itself in
+ * between and hold more now. */
+static bool is_covered(const struct copy_chunk *chunk, enum copy_reading reading)
+{
+    enum { USED_WORDS = 16 };
+    return field_u64(chunk->reading[reading], USED_WORDS) <=
+           (chunk->bytes - COPY_CHUNK_HEADER_BYTES) / sizeof(uint64_t);
+}
+
 /* The headers copied in both readings must still form the chain that was predicted. */
 static bool chain_holds(const struct copy *copy, remote_addr newest)
 {
@@ -339,6 +368,9 @@ static bool chain_holds(const struct copy *copy, remote_addr newest)
         if (chunk->bytes < COPY_CHUNK_HEADER_BYTES ||
             field_u64(chunk->reading[COPY_A], 0) != before ||
             field_u64(chunk->reading[COPY_B], 0) != before)
+            return false;
+        if (i + 1 < copy->chunk_count &&
+            (!is_covered(chunk, COPY_A) || !is_covered(chunk, COPY_B)))
             return false;
         before = chunk->addr;
     }

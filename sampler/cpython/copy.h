@@ -70,7 +70,8 @@ struct copy {
     struct memory_span *spans; /* what a reading consists of */
     size_t span_room;
     uint64_t readings;
-    bool has_last; /* LAST is there and of the same shape */
+    bool has_last;        /* LAST is there and of the same shape */
+    remote_addr last_top; /* of the stack, with LAST */
 };
 
 void copy_init(struct copy *copy, struct memory *memory, const struct layout *layout,

@@ -217,6 +217,17 @@ struct thread_facts python_facts(const struct python *python, const struct threa
     return thread_list_facts(&python->threads, thread);
 }
 
+size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < python->threads.count && count < room; i++) {
+        const struct thread *const thread = python->threads.items[i];
+        if ((all_threads || thread->is_main) && thread->host_tid > 0)
+            tids[count++] = thread->host_tid;
+    }
+    return count;
+}
+
 struct code_table *python_codes(struct python *python)
 {
     return &python->codes;

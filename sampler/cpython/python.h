@@ -40,6 +40,9 @@ MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads, py
 
 /* What the thread was doing at this tick; for `seen`. */
 struct thread_facts python_facts(const struct python *python, const struct thread *thread);
+/* Threads that a tick would look at, by the numbers this host knows them by; none before the
+ * first tick.  Returns how many. */
+size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room);
 struct code_table *python_codes(struct python *python);
 const char *python_version(const struct python *python);
 bool python_is_validated(const struct python *python);

@@ -264,7 +264,9 @@ enum err_code stack_read(struct stack *stack, struct code_table *codes, struct l
 
 static bool glances(const struct stack *stack)
 {
-    return stack->copy.has_last && stack->still >= STACK_STILL_READINGS &&
+    /* Where there is nothing to glance at, there would be nothing to see either. */
+    return stack->copy.has_last && stack->copy.chunk_count &&
+           stack->still >= STACK_STILL_READINGS &&
            stack->still % (STACK_GLANCES_IN_A_ROW + 1) != 0;
 }
 

@@ -205,12 +205,25 @@ static size_t first_offset(size_t chunk)
     return COPY_CHUNK_HEADER_BYTES + (chunk == 0 ? WORD : 0);
 }
 
+/* Where the frames of a chunk end.  The header of each but the newest says it. */
+static size_t end_of(const struct walker *w, size_t index)
+{
+    enum { USED_WORDS = 16 };
+    const struct copy_chunk *const chunk = &w->copy->chunks[index];
+    if (index + 1 == w->copy->chunk_count)
+        return chunk->bytes;
+    const uint64_t words = field_u64(chunk->reading[w->reading], USED_WORDS);
+    return words < (chunk->bytes - COPY_CHUNK_HEADER_BYTES) / WORD
+               ? COPY_CHUNK_HEADER_BYTES + (size_t)words * WORD
+               : chunk->bytes;
+}
+
 /* The frame that would be next in the chunks, NULL: there is none in the copied bytes. */
 static const unsigned char *frame_at(const struct walker *w, const struct position *at,
                                      remote_addr *addr_out)
 {
     const struct copy_chunk *const chunk = &w->copy->chunks[at->chunk];
-    if (at->offset + w->layout->frame_bytes > chunk->bytes)
+    if (at->offset + w->layout->frame_bytes > end_of(w, at->chunk))
         return NULL;
     *addr_out = chunk->addr + at->offset;
     return chunk->reading[w->reading] + at->offset;

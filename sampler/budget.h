@@ -1,0 +1,29 @@
+/*
+ * budget - keeps the sampling thread's own CPU time within a share of one core.
+ *
+ * From time to time the cost of a look is measured, and the rate is set to what the budget pays
+ * for, never above what was wanted.  It is lowered at once and raised slowly.
+ *
+ * Units: nanoseconds; shares of one core.
+ * Depends on: libc.
+ */
+#ifndef SAMPLER_BUDGET_H
+#define SAMPLER_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct budget {
+    double share; /* of one core; 0: no limit */
+    double wanted_hz;
+    double rate_hz;  /* what may be looked at now */
+    uint64_t cpu_ns; /* of the thread, at the last measurement */
+    uint64_t looks;
+};
+
+void budget_init(struct budget *budget, double share, double wanted_hz, uint64_t cpu_ns);
+
+/* Tells the CPU time of the thread and the looks made so far.  true: rate_hz has changed. */
+bool budget_measure(struct budget *budget, uint64_t cpu_ns, uint64_t looks);
+
+#endif /* SAMPLER_BUDGET_H */
