@@ -1,0 +1,141 @@
+"""The bench: what it runs, what it was asked for, what it found. Used by scripts/bench."""
+
+import argparse
+import datetime
+import importlib
+import json
+import os
+import platform
+
+import stats
+import table
+from processes import BUILD, CPUS
+from profilers import build, find_peers
+from pythons import choose, find_pythons
+from sections import SECTIONS
+
+
+class Bench:
+    def __init__(self, options):
+        self.options = options
+        self.rounds = options.rounds
+        self.rate = options.rate
+        everything = find_pythons()
+        self.pythons = choose(everything, options.python)
+        if not self.pythons:
+            raise SystemExit("bench: no such interpreter of a supported version is here (scripts/get-pythons brings some)")
+        self.ours, self.reference = build(options.program, options.reference)
+        self.peers, self.notes = find_peers(everything)
+        wanted = [name.lower() for name in options.peer]
+        if wanted:
+            self.peers = [peer for peer in self.peers if peer.name.lower() in wanted]
+        self.results = {"machine": machine(), "versions": self.versions(), "options": vars(options), "notes": self.notes,
+                        "goals": [], "sections": {}}
+
+    def versions(self):
+        tools = [self.ours] + self.peers
+        return {"profilers": {tool.name: tool.version for tool in tools},
+                "pythons": [python.version for python in self.pythons]}
+
+    def seconds(self, usual):
+        """Whole seconds of one recording: some profilers take nothing else."""
+        return self.options.seconds or (max(1, usual // 2) if self.options.quick else usual)
+
+    def workloads(self, names):
+        unknown = set(self.options.workload) - set(names)
+        if unknown:
+            raise SystemExit("bench: no workload %s; there are %s" % (", ".join(sorted(unknown)), ", ".join(names)))
+        return [name for name in names if not self.options.workload or name in self.options.workload]
+
+    def raw(self, section, values):
+        """Keeps numbers for the file."""
+        self.results["sections"].setdefault(section, []).append(values)
+        self.save()
+
+    def compare(self, section, what, unit, ours, peers, goal=None, value=None):
+        """A row of the final table. ours: a value a round; peers: {name: values a round}.
+
+        The goal is held against `value`, or against the median of ours if that is not given.
+        """
+        known = [number for number in ours if number is not None]
+        if value is None and known:
+            value = stats.median(known)
+        self.results["goals"].append({"section": section, "what": what, "unit": unit, "ours": ours, "peers": peers,
+                                      "goal": goal.text if goal else None, "value": value,
+                                      "verdict": goal.verdict(value) if goal else None})
+        self.save()
+
+    def save(self):
+        with open(self.options.output, "w", encoding="utf-8") as file:
+            json.dump(self.results, file, indent=1)
+
+    def print_goals(self):
+        rows = []
+        for goal in self.results["goals"]:
+            ours = table.summary(goal["ours"], goal["unit"])
+            peers = list(goal["peers"].items()) or [("", None)]
+            for at, (name, values) in enumerate(peers):
+                peer = "" if values is None else values if isinstance(values, str) else table.summary(values, goal["unit"])
+                first = at == 0
+                rows.append([goal["section"] if first else "", goal["what"] if first else "", ours if first else "", name,
+                             peer, ratio(goal["ours"], values), goal["goal"] or "" if first else "",
+                             goal["verdict"] or "" if first else ""])
+        print(table.columns(["section", "what", "ours", "peer", "", "ours/peer", "goal", ""], rows))
+        for note in self.notes:
+            print("note: " + note)
+
+
+def ratio(ours, theirs):
+    ours = [value for value in ours if value is not None]
+    if not ours or not theirs or isinstance(theirs, str):
+        return ""
+    theirs = [value for value in theirs if value is not None]
+    if not theirs or not stats.median(theirs):
+        return ""
+    return "%.3g x" % (stats.median(ours) / stats.median(theirs))
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        models = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    return {"cpu": models[0] if models else platform.machine(), "cpus": len(CPUS), "kernel": platform.release(),
+            "load": os.getloadavg(), "time": datetime.datetime.now().isoformat(timespec="seconds")}
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(prog="scripts/bench", description="Measures pyrometer and its peers side by side.",
+                                     epilog="The sections and how to run one cell: tests/bench/README.md.")
+    parser.add_argument("--only", action="append", default=[], choices=SECTIONS, metavar="SECTION",
+                        help="only this section (may be repeated): " + ", ".join(SECTIONS))
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of everything (default 3)")
+    parser.add_argument("--quick", action="store_true", help="short recordings and one round, to see that it works")
+    parser.add_argument("--python", action="append", default=[], metavar="VERSION",
+                        help="only targets of this version, 3.13 or 3.13.5 (may be repeated)")
+    parser.add_argument("--workload", action="append", default=[], help="truth: only this workload (may be repeated)")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME",
+                        help="only this peer (may be repeated); none: no peer")
+    parser.add_argument("--rate", type=int, help="truth: samples a second (default 10000)")
+    parser.add_argument("--seconds", type=int, help="seconds of one recording")
+    parser.add_argument("--program", help="measure this program and build none")
+    parser.add_argument("--reference", help="use this reference sampler and build none")
+    parser.add_argument("-o", "--output", default=os.path.join(BUILD, "results.json"),
+                        help="file for all numbers (default build/bench/results.json)")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.rounds = 1
+    return options
+
+
+def main(arguments):
+    bench = Bench(parse(arguments))
+    facts = bench.results["machine"]
+    print("%s, %d processors, Linux %s, load %.1f" % (facts["cpu"], facts["cpus"], facts["kernel"], facts["load"][0]))
+    print("measured: " + ", ".join(str(tool) for tool in [bench.ours] + bench.peers))
+    for name in SECTIONS:
+        if not bench.options.only or name in bench.options.only:
+            section = importlib.import_module("sections." + name)
+            print("\n== %s" % section.TITLE, flush=True)
+            section.measure(bench)
+    print("\n== All together")
+    bench.print_goals()
+    print("all numbers: " + os.path.relpath(bench.options.output))

@@ -1,0 +1,241 @@
+"""The profilers that are compared, each behind the same few words."""
+
+import os
+import re
+import shlex
+import subprocess
+import tempfile
+
+import folded
+from processes import BUILD, FOLDER, ROOT, run
+
+
+class Refusal(Exception):
+    """A profiler that does not do what it was asked for, in its own words."""
+
+
+class Recording:
+    """What one run of a profiler gave. Rates are per second, shares are 0..1 or None where the profiler does not tell."""
+
+    def __init__(self, profile, outcome, seconds):
+        self.profile, self.outcome, self.seconds = profile, outcome, seconds
+        self.rate = None  # looks at the target
+        self.dropped = None  # share of looks it says it lost
+        self.samples = profile.samples if profile else 0
+
+
+class Profiler:
+    """One profiler. record() gives a Recording or raises Refusal."""
+
+    name = ""
+    stops_target = False
+
+    def __init__(self, version):
+        self.version = version
+
+    def __str__(self):
+        return "%s %s" % (self.name, self.version)
+
+    def record(self, pid, rate, seconds, all_threads=False, keep=True):
+        """Samples for whole seconds. keep: parse what it wrote; else the profile is empty."""
+        with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+            path = os.path.join(folder, "profile")
+            command = self.command(pid, rate, seconds, all_threads, path)
+            outcome = run(command, seconds + 30, cwd=folder)
+            if outcome.code or not os.path.exists(path):
+                raise Refusal("%s: %s" % (self, last_line(outcome.text)))
+            recording = Recording(self.read(path) if keep else folded.Profile(), outcome, seconds)
+        self.tell(recording)
+        return recording
+
+    def command(self, pid, rate, seconds, all_threads, path):
+        raise NotImplementedError
+
+    def read(self, path):
+        return folded.read_collapsed(path)
+
+    def tell(self, recording):
+        """Fills in what the profiler says about its run."""
+
+
+class Pyrometer(Profiler):
+    name = "pyrometer"
+
+    def __init__(self, program):
+        self.program = program
+        version = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode().split()[-1]
+        super().__init__(version)
+
+    def command(self, pid, rate, seconds, all_threads, path):
+        return ([self.program, "record", pid, "-r", "%g" % rate, "-d", "%g" % seconds, "--collapsed", "-o", path] +
+                (["-a"] if all_threads else []))
+
+    def tell(self, recording):
+        outcome = recording.outcome
+        recording.samples = outcome.find(r"captured (\d+) samples")
+        recording.rate = outcome.find(r"captured .*?, ([\d.]+) of")
+        failed = outcome.find(r"failed ([\d.]+) %")
+        recording.dropped = None if failed is None else failed / 100
+
+
+class Tachyon(Profiler):
+    """profiling.sampling of Python 3.15."""
+
+    name = "Tachyon"
+    blocking = False
+
+    def __init__(self, python):
+        self.python = python
+        super().__init__(python.version)
+
+    def command(self, pid, rate, seconds, all_threads, path):
+        return ([self.python.path, "-m", "profiling.sampling", "attach", "-r", "%dhz" % rate, "-d", "%d" % seconds,
+                 "--collapsed", "-o", path] + (["-a"] if all_threads else []) +
+                (["--blocking"] if self.blocking else []) + [pid])
+
+    def tell(self, recording):
+        outcome = recording.outcome
+        recording.samples = outcome.find(r"Captured ([\d,]+) samples")
+        recording.rate = outcome.find(r"Sample rate: ([\d.]+)")
+        errors = outcome.find(r"Error rate: ([\d.]+)")
+        recording.dropped = None if errors is None else errors / 100
+
+
+class StoppingTachyon(Tachyon):
+    name = "Tachyon --blocking"
+    blocking = True
+    stops_target = True
+
+
+class Austin(Profiler):
+    name = "Austin"
+
+    def __init__(self, command):
+        self.words = shlex.split(command)
+        text = subprocess.run(self.words + ["--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
+        super().__init__(text.split()[-1])
+
+    def command(self, pid, rate, seconds, all_threads, path):
+        return self.words + ["-i", "%dus" % max(1, round(1e6 / rate)), "-x", "%d" % seconds, "-p", pid, "-o", path]
+
+    def read(self, path):
+        return folded.read_austin(path)
+
+    def tell(self, recording):
+        match = re.search(r"Error rate : (\d+)/(\d+)", recording.outcome.text)
+        if not match or not int(match.group(2)):
+            raise Refusal("%s: %s" % (self, last_line(recording.outcome.text)))
+        recording.samples = int(match.group(2))
+        recording.rate = recording.samples / recording.seconds
+        recording.dropped = int(match.group(1)) / recording.samples
+
+
+class Pyspy(Profiler):
+    name = "py-spy"
+    stops_target = True
+    options = []
+
+    def __init__(self, program):
+        self.program = program
+        text = subprocess.run([program, "--version"], stdout=subprocess.PIPE, check=True).stdout.decode()
+        super().__init__(text.split()[-1])
+
+    def command(self, pid, rate, seconds, all_threads, path):
+        # It looks at all threads that are not idle, whatever is asked for.
+        return [self.program, "record", "-p", pid, "-r", "%d" % rate, "-d", "%d" % seconds, "-f", "raw", "-o",
+                path] + self.options
+
+    def read(self, path):
+        return folded.read_pyspy(path)
+
+    def tell(self, recording):
+        match = re.search(r"Samples: (\d+) Errors: (\d+)", recording.outcome.text)
+        if not match:
+            raise Refusal("%s: %s" % (self, last_line(recording.outcome.text)))
+        good, errors = int(match.group(1)), int(match.group(2))
+        recording.samples = good
+        recording.rate = (good + errors) / recording.seconds
+        recording.dropped = errors / max(1, good + errors)
+
+
+class MovingPyspy(Pyspy):
+    name = "py-spy --nonblocking"
+    stops_target = False
+    options = ["--nonblocking"]
+
+
+class Stopped(Profiler):
+    """The reference: every sample is of a thread that stands still."""
+
+    name = "stopped"
+    stops_target = True
+
+    def __init__(self, program):
+        self.program = program
+        super().__init__("reference")
+
+    def command(self, pid, rate, seconds, all_threads, path):
+        return [self.program, pid, rate, seconds, path]
+
+    def tell(self, recording):
+        recording.samples = recording.outcome.find(r"stopped: (\d+) samples")
+        failed = recording.outcome.find(r"(\d+) failed")
+        recording.rate = (recording.samples + failed) / recording.seconds
+        recording.dropped = failed / max(1, recording.samples + failed)
+
+
+def last_line(text):
+    """The last sentence that says what went wrong, or just the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if re.search("error|cannot|can't|fail|not |no such|denied", line, re.I)]
+    return (telling or lines or ["said nothing"])[-1]
+
+
+def find_peers(pythons):
+    """The peers that are there, and a sentence for each that is not."""
+    found, notes = [], []
+    newest = [python for python in pythons if python.minor == 15]
+    if newest:
+        found += [Tachyon(newest[0]), StoppingTachyon(newest[0])]
+    else:
+        notes.append("Tachyon is missing: no Python 3.15 (scripts/get-pythons)")
+    listing = subprocess.run([os.path.join(FOLDER, "get-peers")], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             check=False)
+    commands = dict(line.split("\t") for line in listing.stdout.decode().splitlines())
+    if "austin" in commands:
+        found.append(Austin(commands["austin"]))
+    if "py-spy" in commands:
+        found += [Pyspy(commands["py-spy"]), MovingPyspy(commands["py-spy"])]
+    for name in ("austin", "py-spy"):
+        if name not in commands:
+            notes.append("%s is missing: %s" % (name, last_line(listing.stderr.decode())))
+    return found, notes
+
+
+def build(program=None, reference=None):
+    """Builds what is measured and the reference, as far as they are not given: (Pyrometer, Stopped)."""
+    os.makedirs(BUILD, exist_ok=True)
+    if not program:
+        shell("cmake", "--preset", "release")
+        shell("cmake", "--build", "--preset", "release", "--target", "pyrometer")
+        program = os.path.join(ROOT, "build", "release", "pyrometer")
+    if not reference:
+        folder = os.path.join(BUILD, "reference")
+        shell("cmake", "-S", FOLDER, "-B", folder)
+        shell("cmake", "--build", folder)
+        reference = os.path.join(folder, "stopped")
+    # Copies, so that a build in the meantime does not change what is measured.
+    return Pyrometer(copy_of(program)), Stopped(copy_of(reference))
+
+
+def copy_of(program):
+    path = os.path.join(BUILD, os.path.basename(program))
+    if os.path.abspath(program) != path:
+        shell("cp", "-f", "--remove-destination", program, path)
+    return path
+
+
+def shell(*words):
+    result = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if result.returncode:
+        raise SystemExit("bench: %s failed:\n%s" % (" ".join(words), result.stdout.decode()[-3000:]))

@@ -1,0 +1,201 @@
+"""Are the stacks ones the program had, and as often as it had them?
+
+On one running target, round by round: the stopped reference, then every profiler. Impossible stacks are told by the source
+of the workload; how often each stack is right is told by the reference.
+"""
+
+import os
+
+import folded
+import oracle
+import stats
+from processes import WORKLOADS, Target
+from profilers import Refusal
+from table import Goal, columns, number
+from workloads.chain_source import chain_source, file_name
+
+TITLE = "Truth: against a target that stands still"
+
+
+class Workload:
+    def __init__(self, name, script, arguments=(), generated=None, most=None):
+        self.name, self.script, self.arguments = name, script, arguments
+        self._generated, self._most = generated, most
+
+    def oracle(self):
+        return oracle.oracle_of(os.path.join(WORKLOADS, self.script), self._generated, self._most)
+
+
+def alternating(depth, local_count=0, name=None):
+    generated = {file_name(letter): chain_source(letter, depth, local_count) for letter in "ab"}
+    return Workload(name or "alternating%d" % depth, "alternating.py", (depth, local_count), generated)
+
+
+WORKLOADS_BY_NAME = {workload.name: workload for workload in [
+    alternating(5),
+    alternating(50),
+    alternating(250),
+    alternating(30, 60, "large_frames"),
+    Workload("calls", "calls.py", most={"fib": 8, "climb": 31}),
+    Workload("generators", "generators.py"),
+]}
+
+GOALS = {
+    "dropped": Goal("<= 0.1 %", at_most=0.001),
+    "impossible": Goal("<= 0.01 %", at_most=0.0001),
+    "distance": Goal("<= 2 %", at_most=0.02),
+}
+
+
+class Cell:
+    """All rounds of one profiler on one workload and version."""
+
+    def __init__(self):
+        self.profile = folded.Profile()
+        self.dropped = []
+        self.rates = []
+        self.refusal = None
+
+    def add(self, recording):
+        self.profile.merge(recording.profile)
+        self.dropped.append(recording.dropped)
+        self.rates.append(recording.rate)
+
+
+def measure(bench):
+    for python in bench.pythons:
+        for name in bench.workloads(WORKLOADS_BY_NAME):
+            measure_cell(bench, python, WORKLOADS_BY_NAME[name])
+
+
+def measure_cell(bench, python, workload):
+    tools = [bench.reference, bench.ours] + bench.peers
+    cells = {tool.name: Cell() for tool in tools}
+    references = []
+    seconds = bench.seconds(3)
+    # More than all recordings take, so that it ends by itself if we cannot end it.
+    with Target(python, workload.script, bench.rounds * len(tools) * (2 * seconds + 10) + 60, workload.arguments) as target:
+        for _ in range(bench.rounds):
+            for tool in tools:
+                cell = cells[tool.name]
+                if cell.refusal:
+                    continue
+                try:
+                    # Stopping takes time: the reference needs longer for as many samples.
+                    length = 2 * seconds if tool is bench.reference else seconds
+                    recording = tool.record(target.pid, bench.rate or 10000, length)
+                except Refusal as refusal:
+                    cell.refusal = str(refusal)
+                    continue
+                cell.add(recording)
+                if tool is bench.reference:
+                    references.append(recording.profile)
+    report(bench, python, workload, tools, cells, references)
+
+
+def report(bench, python, workload, tools, cells, references):
+    judge = workload.oracle().judge
+    truth = cells[bench.reference.name].profile
+    rows = []
+    for tool in tools:
+        cell = cells[tool.name]
+        values = {"tool": str(tool), "python": python.version, "workload": workload.name, "refusal": cell.refusal}
+        if not cell.refusal:
+            values.update(judged(cell, judge))
+            if tool is bench.reference:
+                values.update(drift(references))
+            else:
+                values.update(compared(cell.profile, truth))
+        bench.raw("truth", values)
+        rows.append(row_of(values))
+        if tool is bench.ours:
+            for key, goal in GOALS.items():
+                bench.compare("truth", "%s %s: %s" % (python.version, workload.name, key), "%", [values.get(key)],
+                              {}, goal)
+    print("\n%s, %s" % (python, workload.name))
+    print(columns(HEADER, rows))
+    print_difference(truth, cells[bench.ours.name].profile)
+    print(flush=True)
+
+
+def judged(cell, judge):
+    """Shares of all samples; a truncated stack is judged by what is left of it."""
+    counts = {"legal": 0, "impossible": 0, "orphan": 0}
+    examples = {}
+    for stack, count in cell.profile.stacks.items():
+        whole = tuple(frame for frame in stack if frame[1] != folded.TRUNCATED)
+        verdict = judge(whole)
+        counts[verdict] += count
+        if verdict != "legal":
+            examples[short(stack)] = count
+    samples = max(1, cell.profile.samples)
+    dropped = [share for share in cell.dropped if share is not None]
+    return {
+        "samples": cell.profile.samples,
+        "rate": stats.median(cell.rates),
+        "dropped": stats.median(dropped) if dropped else None,
+        "truncated": cell.profile.truncated / samples,
+        "idle": cell.profile.idle / samples,
+        # An orphan is impossible too.
+        "impossible": (counts["impossible"] + counts["orphan"]) / samples,
+        "orphan": counts["orphan"] / samples,
+        "examples": dict(sorted(examples.items(), key=lambda item: -item[1])[:5]),
+    }
+
+
+def compared(profile, truth):
+    """Distances to the reference less what chance alone makes of them."""
+    result = {}
+    for name, project in (("distance", folded.Profile.by_function), ("leaf_distance", folded.Profile.by_leaf),
+                          ("line_distance", folded.Profile.by_leaf_line)):
+        ours, reference = project(profile), project(truth)
+        floor = stats.expected_floor(reference, sum(ours.values()))
+        result[name + "_floor"] = floor
+        result[name] = stats.total_variation(ours, reference) - floor
+    return result
+
+
+def drift(references):
+    """How far the rounds of the reference lie apart, less chance: what the program itself or the machine changed."""
+    result = {}
+    found, floors = [], []
+    for at, profile in enumerate(references):
+        others = folded.Profile()
+        for other in references[:at] + references[at + 1:]:
+            others.merge(other)
+        if others.samples:
+            found.append(stats.total_variation(profile.by_function(), others.by_function()))
+            floors.append(stats.expected_floor(others.by_function(), profile.samples))
+    if found:
+        result["distance"] = stats.median(found) - stats.median(floors)
+        result["distance_floor"] = stats.median(floors)
+    return result
+
+
+HEADER = ["profiler", "samples", "rate", "dropped", "truncated", "impossible", "orphans", "distance", "leaf", "leaf line",
+          "floor"]
+
+
+def row_of(values):
+    if values["refusal"]:
+        return [values["tool"], "refused: " + values["refusal"].partition(": ")[2]] + [""] * (len(HEADER) - 2)
+    cells = [values["tool"], number(values["samples"]), number(values["rate"], "Hz")]
+    for key in ("dropped", "truncated", "impossible", "orphan", "distance", "leaf_distance", "line_distance",
+                "distance_floor"):
+        cells.append(number(values.get(key), "%"))
+    return cells
+
+
+def short(stack):
+    return " ".join("%s:%d" % frame[1:] for frame in stack[-4:])
+
+
+def print_difference(truth, ours):
+    """Where our profile differs most, by innermost line."""
+    true, seen = truth.by_leaf_line(), ours.by_leaf_line()
+    true_total, seen_total = max(1, sum(true.values())), max(1, sum(seen.values()))
+    differences = sorted(((seen.get(key, 0) / seen_total - true.get(key, 0) / true_total, key)
+                          for key in set(true) | set(seen)), key=lambda item: -abs(item[0]))
+    words = ["%s %s for %s" % (key, number(seen.get(key, 0) / seen_total, "%"), number(true.get(key, 0) / true_total, "%"))
+             for _, key in differences[:5]]
+    print("farthest innermost lines (seen for true): " + "; ".join(words))

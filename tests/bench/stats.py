@@ -1,0 +1,64 @@
+"""Arithmetic on measurements; standard library only."""
+
+import math
+import random
+import statistics
+
+# Two-sided 95 % points of Student's t for 1, 2, ... degrees of freedom; beyond the table the normal one.
+T_95 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
+        2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042]
+Z_95 = 1.959964
+
+
+def median(values):
+    return statistics.median(values)
+
+
+def mean_interval(values):
+    """Mean and half the width of its 95 % interval."""
+    mean = statistics.fmean(values)
+    if len(values) < 2:
+        return mean, math.inf
+    t = T_95[len(values) - 2] if len(values) - 2 < len(T_95) else Z_95
+    return mean, t * statistics.stdev(values) / math.sqrt(len(values))
+
+
+def wilson(hits, count):
+    """95 % interval of a proportion."""
+    share, z2 = hits / count, Z_95 ** 2
+    middle = (share + z2 / (2 * count)) / (1 + z2 / count)
+    half = Z_95 / (1 + z2 / count) * math.sqrt(share * (1 - share) / count + z2 / (4 * count ** 2))
+    return middle - half, middle + half
+
+
+def total_variation(a, b):
+    """Distance of two counters as distributions: 0 (equal) to 1."""
+    a_total, b_total = sum(a.values()), sum(b.values())
+    if not a_total or not b_total:
+        return math.nan
+    return sum(abs(a.get(key, 0) / a_total - b.get(key, 0) / b_total) for key in set(a) | set(b)) / 2
+
+
+def expected_floor(reference, count, draws=20, seed=1):
+    """The total variation that chance alone makes between the reference, as large as it is, and count samples of the same.
+
+    Splitting the reference in half is the case of equal sizes; here both sizes are those of what is compared: each draw
+    makes two profiles of those sizes from the reference.
+    """
+    rng = random.Random(seed)
+    keys, weights = list(reference), list(reference.values())
+    size = sum(weights)
+    if not size or not count:
+        return math.nan
+    found = []
+    for _ in range(draws):
+        a, b = draw(rng, keys, weights, size), draw(rng, keys, weights, count)
+        found.append(total_variation(a, b))
+    return statistics.fmean(found)
+
+
+def draw(rng, keys, weights, count):
+    counts = {}
+    for key in rng.choices(keys, weights, k=count):
+        counts[key] = counts.get(key, 0) + 1
+    return counts
