@@ -93,22 +93,29 @@ static void reconcile(struct stack *stack, struct links *links)
     stack->certainty = stack->count == nearer->count ? STACK_REPAIRED : STACK_TRUNCATED;
 }
 
-/* What is not readable now is no frame: a stale pointer led there. */
+enum { MAX_LOOSE_IN_A_ROW = 64 };
+
+/* The frame at addr and those it was called from, up to one that is copied already.  What is not
+ * readable now is no frame: a stale pointer led there. */
 static enum err_code learn(struct copy *copy, remote_addr addr, bool *learned)
 {
     unsigned char trial[LAYOUT_MAX_FRAME_BYTES];
-    if (addr == 0 || copy_in_chunks(copy, addr) || copy_loose(copy, COPY_A, addr) ||
-        memory_read(copy->memory, addr, trial, copy->layout->frame_bytes))
-        return ERR_OK;
-    const enum err_code rc = copy_add_loose(copy, addr);
-    *learned = *learned || !rc;
-    return rc == ERR_LIMIT ? ERR_OK : rc;
+    for (int i = 0; i < MAX_LOOSE_IN_A_ROW; i++) {
+        if (addr == 0 || copy_in_chunks(copy, addr) || copy_loose(copy, COPY_A, addr) ||
+            memory_read(copy->memory, addr, trial, copy->layout->frame_bytes))
+            return ERR_OK;
+        const enum err_code rc = copy_add_loose(copy, addr);
+        if (rc)
+            return rc == ERR_LIMIT ? ERR_OK : rc;
+        *learned = true;
+        addr = field_u64(trial, copy->layout->frame_previous);
+    }
+    return ERR_OK;
 }
 
 /* The frame that runs, or the first one on the way from it to the chunks that is not copied. */
 static enum err_code learn_chain(struct copy *copy, remote_addr addr, bool *learned)
 {
-    enum { MAX_LOOSE_IN_A_ROW = 64 };
     for (int i = 0; i < MAX_LOOSE_IN_A_ROW && addr && !copy_in_chunks(copy, addr); i++) {
         const unsigned char *const a = copy_loose(copy, COPY_A, addr);
         const unsigned char *const b = copy_loose(copy, COPY_B, addr);

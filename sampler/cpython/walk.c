@@ -188,9 +188,9 @@ static bool is_live(const struct walker *w, const unsigned char *bytes, size_t c
 {
     if (w->clears_executable)
         return true;
-    const bool entered = w->layout->frame_is_entry
-                             ? bytes[w->layout->frame_is_entry] != 0
-                             : field_u64(bytes, w->layout->frame_previous) != parent;
+    /* From C, or from a loose frame that has yet to be found. */
+    const bool entered = field_u64(bytes, w->layout->frame_previous) != parent ||
+                         (w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0);
     return entered ? is_below_top(w, chunk, addr) : caller_waits(w, caller);
 }
 
