@@ -1,0 +1,34 @@
+/*
+ * stack_world - one made thread and everything that reads its stack.
+ *
+ * Ownership: stack_world_create makes, stack_world_destroy frees.
+ * Depends on: fake_python, stack.
+ */
+#ifndef TESTS_UNIT_CPYTHON_STACK_WORLD_H
+#define TESTS_UNIT_CPYTHON_STACK_WORLD_H
+
+#include "sampler/base/strtab.h"
+#include "sampler/cpython/stack.h"
+#include "tests/unit/cpython/fake_python.h"
+
+struct stack_world {
+    struct fake_python python;
+    struct fake_thread thread; /* the main one */
+    struct strtab strings;
+    struct code_table codes;
+    struct links links;
+    struct stack stack;
+};
+
+struct stack_world *stack_world_create(unsigned minor);
+void stack_world_destroy(struct stack_world *world);
+
+enum err_code stack_world_read(struct stack_world *world);
+/* The name of the frame at a depth. */
+const char *stack_world_name(const struct stack_world *world, size_t depth);
+/* Reads the stack; the test fails if it is not made of these names, outermost first. */
+void stack_world_expect(struct stack_world *world, const char *names);
+/* The names of the stack as it is now, with spaces between them; the caller's to free. */
+char *stack_world_names(const struct stack_world *world);
+
+#endif /* TESTS_UNIT_CPYTHON_STACK_WORLD_H */

@@ -1,0 +1,506 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/stack.h"
+#include "tests/support/test.h"
+#include "tests/unit/cpython/stack_world.h"
+
+/* Runs a test for every version there is a layout of. */
+static void in_every_version(void (*test)(struct stack_world *world))
+{
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct stack_world *const world = stack_world_create(minor);
+        test(world);
+        stack_world_destroy(world);
+    }
+}
+
+static remote_addr call(struct stack_world *world, const char *name, enum fake_call how)
+{
+    return fake_push(&world->thread, fake_function(&world->python, name), how);
+}
+
+/* A name for each depth: f0, f1, ... */
+static void call_deeply(struct stack_world *world, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "f%zu", i);
+        call(world, name, i ? FAKE_CALL : FAKE_CALL_FROM_C);
+    }
+}
+
+static void expect_depth(struct stack_world *world, size_t depth)
+{
+    assert_int_equal(stack_world_read(world), ERR_OK);
+    assert_int_equal(world->stack.count, depth);
+    for (size_t i = 0; i < depth; i++) {
+        char name[24];
+        snprintf(name, sizeof name, "f%zu", i);
+        assert_string_equal(stack_world_name(world, i), name);
+    }
+}
+
+static void check_empty(struct stack_world *world)
+{
+    stack_world_expect(world, "");
+    stack_world_expect(world, "");
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_expect(world, "main");
+    fake_pop(&world->thread);
+    stack_world_expect(world, "");
+}
+
+static void a_thread_that_runs_no_python_code_has_an_empty_stack(void **state)
+{
+    (void)state;
+    in_every_version(check_empty);
+}
+
+static void check_chain(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr a = call(world, "a", FAKE_CALL);
+    const remote_addr b = call(world, "b", FAKE_CALL);
+    stack_world_expect(world, "main a b");
+    assert_int_equal(world->stack.certainty, STACK_RETRIED);
+    stack_world_expect(world, "main a b");
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    assert_int_equal(world->stack.frames[1].addr, a);
+    assert_int_equal(world->stack.frames[2].addr, b);
+    fake_go_to(&world->thread, b, 9);
+    stack_world_expect(world, "main a b");
+    struct code_place *const place =
+        code_place(&world->codes, world->stack.frames[2].code, world->stack.frames[2].instr);
+    assert_int_equal(place->location.line, 10);
+}
+
+static void a_chain_of_calls_is_read_outermost_first(void **state)
+{
+    (void)state;
+    in_every_version(check_chain);
+}
+
+static void check_one_call(struct stack_world *world)
+{
+    call_deeply(world, 0, 20);
+    expect_depth(world, 20);
+    expect_depth(world, 20);
+    const uint64_t before = world->python.memory.memory.reads;
+    expect_depth(world, 20);
+    /* Versions that do not count freed code objects have them checked. */
+    assert_int_equal(world->python.memory.memory.reads - before,
+                     world->python.minor >= 14 ? 1 : 2);
+}
+
+static void a_stack_as_predicted_costs_one_call(void **state)
+{
+    (void)state;
+    in_every_version(check_one_call);
+}
+
+static void check_from_c(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    call(world, "key", FAKE_CALL_FROM_C);
+    call(world, "inner", FAKE_CALL);
+    call(world, "again", FAKE_CALL_FROM_C);
+    stack_world_expect(world, "main key inner again");
+    stack_world_expect(world, "main key inner again");
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    if (world->python.minor >= 12) {
+        assert_true(world->stack.frames[1].entered_from_c);
+        assert_false(world->stack.frames[2].entered_from_c);
+        assert_true(world->stack.frames[3].entered_from_c);
+    }
+    fake_pop(&world->thread);
+    fake_pop(&world->thread);
+    call(world, "other", FAKE_CALL_FROM_C);
+    stack_world_expect(world, "main key other");
+}
+
+static void calls_from_c_are_followed_through_entry_frames(void **state)
+{
+    (void)state;
+    in_every_version(check_from_c);
+}
+
+static void check_generators(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    call(world, "gen", FAKE_RESUME);
+    call(world, "inside", FAKE_CALL);
+    call(world, "gen2", FAKE_RESUME_FROM_C);
+    call(world, "gen3", FAKE_RESUME);
+    call(world, "leaf", FAKE_CALL);
+    stack_world_expect(world, "main gen inside gen2 gen3 leaf");
+    stack_world_expect(world, "main gen inside gen2 gen3 leaf");
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    fake_pop(&world->thread);
+    fake_pop(&world->thread);
+    stack_world_expect(world, "main gen inside gen2");
+    fake_pop(&world->thread);
+    stack_world_expect(world, "main gen inside");
+    fake_pop(&world->thread);
+    fake_pop(&world->thread);
+    stack_world_expect(world, "main");
+}
+
+static void frames_of_generators_stand_where_they_were_resumed(void **state)
+{
+    (void)state;
+    in_every_version(check_generators);
+}
+
+static void check_popped(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    for (int i = 0; i < 3; i++) {
+        call(world, "a", FAKE_CALL);
+        call(world, "b", FAKE_CALL);
+        stack_world_expect(world, "main a b");
+        fake_pop(&world->thread);
+        stack_world_expect(world, "main a");
+        fake_pop(&world->thread);
+        stack_world_expect(world, "main");
+    }
+}
+
+static void what_has_returned_is_not_in_the_stack(void **state)
+{
+    (void)state;
+    in_every_version(check_popped);
+}
+
+static void check_set_up(struct stack_world *world)
+{
+    struct fake_thread *const thread = &world->thread;
+    call(world, "main", FAKE_CALL_FROM_C);
+    call(world, "a", FAKE_CALL);
+    stack_world_expect(world, "main a");
+    const remote_addr code = fake_function(&world->python, "b");
+    const remote_addr frame = fake_push_room(thread, code, FAKE_CALL);
+    stack_world_expect(world, "main a");
+    fake_push_fill(thread, frame, code);
+    stack_world_expect(world, "main a");
+    fake_push_enter(thread, frame);
+    stack_world_expect(world, "main a");
+    fake_push_begin(thread, frame, code);
+    stack_world_expect(world, "main a b");
+    assert_int_equal(fake_pop_leave(thread), frame);
+    fake_pop_clear(thread, frame);
+    stack_world_expect(world, "main a");
+}
+
+static void a_frame_counts_from_its_first_instruction(void **state)
+{
+    (void)state;
+    in_every_version(check_set_up);
+}
+
+static void check_chunks(struct stack_world *world)
+{
+    call_deeply(world, 0, 1000);
+    expect_depth(world, 1000);
+    assert_true(world->stack.copy.chunk_count > 3);
+    expect_depth(world, 1000);
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    for (size_t i = 1000; i > 0; i -= 100) {
+        expect_depth(world, i);
+        for (size_t k = 0; k < 100; k++)
+            fake_pop(&world->thread);
+    }
+    expect_depth(world, 0);
+    assert_int_equal(world->stack.copy.chunk_count, 1);
+}
+
+static void a_stack_goes_on_from_chunk_to_chunk(void **state)
+{
+    (void)state;
+    in_every_version(check_chunks);
+}
+
+/* Chunks come and go at the same address, while the one below is used more or less each time. */
+static void check_chunk_again(struct stack_world *world)
+{
+    struct fake_python *const python = &world->python;
+    struct fake_thread *const thread = &world->thread;
+    const remote_addr tall =
+        fake_code(python, &(struct fake_code){ .name = "tall", .words = 1500 });
+    const remote_addr next = python->next;
+    call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr after = python->next;
+    assert_true(after > next);
+    fake_push(thread, tall, FAKE_CALL);
+    const remote_addr second = python->next;
+    fake_push(thread, tall, FAKE_CALL);
+    stack_world_expect(world, "main tall tall");
+    fake_pop(thread);
+    /* Two more frames where there was one; then the chunk comes back where it was. */
+    call(world, "a", FAKE_CALL);
+    call(world, "b", FAKE_CALL);
+    const remote_addr later = python->next;
+    python->next = second;
+    fake_push(thread, tall, FAKE_CALL);
+    python->next = later;
+    stack_world_expect(world, "main tall a b tall");
+    fake_pop(thread);
+    fake_pop(thread);
+    fake_pop(thread);
+    python->next = second;
+    fake_push(thread, tall, FAKE_CALL);
+    python->next = later;
+    stack_world_expect(world, "main tall tall");
+}
+
+static void a_chunk_that_comes_back_hides_nothing_below_it(void **state)
+{
+    (void)state;
+    in_every_version(check_chunk_again);
+}
+
+static void check_many_chunks(struct stack_world *world)
+{
+    const remote_addr huge = fake_code(&world->python, &(struct fake_code){ .words = 1500 });
+    call(world, "main", FAKE_CALL_FROM_C);
+    for (int i = 0; i < 125; i++)
+        fake_push(&world->thread, huge, FAKE_CALL);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(stack_world_read(world), ERR_OK);
+        assert_int_equal(world->stack.count, 126);
+    }
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+    assert_int_equal(world->stack.copy.chunk_count, 125);
+}
+
+static void a_hundred_and_twenty_five_chunks_are_one_stack(void **state)
+{
+    (void)state;
+    in_every_version(check_many_chunks);
+}
+
+/* More places than fit into one call. */
+static void check_very_many_chunks(struct stack_world *world)
+{
+    const remote_addr huge = fake_code(&world->python, &(struct fake_code){ .words = 1500 });
+    call(world, "main", FAKE_CALL_FROM_C);
+    for (int i = 0; i < 1200; i++)
+        fake_push(&world->thread, huge, FAKE_CALL);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(stack_world_read(world), ERR_OK);
+        assert_int_equal(world->stack.count, 1201);
+    }
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+}
+
+static void more_chunks_than_one_call_holds_are_one_stack(void **state)
+{
+    (void)state;
+    in_every_version(check_very_many_chunks);
+}
+
+static void check_deeper_than_known(struct stack_world *world)
+{
+    call_deeply(world, 0, 3);
+    expect_depth(world, 3);
+    expect_depth(world, 3);
+    /* Far above what was copied for three frames, in the same chunk. */
+    call_deeply(world, 3, 80);
+    assert_int_equal(world->stack.copy.chunk_count, 1);
+    expect_depth(world, 80);
+    expect_depth(world, 80);
+    assert_int_equal(world->stack.certainty, STACK_EXACT);
+}
+
+static void a_stack_that_grows_is_copied_further(void **state)
+{
+    (void)state;
+    in_every_version(check_deeper_than_known);
+}
+
+static void check_gone(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_expect(world, "main");
+    fake_thread_end(&world->thread);
+    assert_int_equal(stack_world_read(world), ERR_GONE);
+}
+
+static void a_thread_that_ended_is_gone(void **state)
+{
+    (void)state;
+    in_every_version(check_gone);
+}
+
+static void check_failure(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    stack_world_expect(world, "main");
+    world->python.memory.failure = ERR_GONE;
+    assert_int_equal(stack_world_read(world), ERR_GONE);
+    world->python.memory.failure = ERR_PERM;
+    assert_int_equal(stack_world_read(world), ERR_PERM);
+    world->python.memory.failure = ERR_OK;
+    stack_world_expect(world, "main");
+}
+
+static void a_process_that_cannot_be_read_is_no_empty_stack(void **state)
+{
+    (void)state;
+    in_every_version(check_failure);
+}
+
+static void check_code_again(struct stack_world *world)
+{
+    struct fake_python *const python = &world->python;
+    const struct layout *const layout = &python->runtime.layout;
+    call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr code = fake_function(python, "old");
+    fake_push(&world->thread, code, FAKE_CALL);
+    stack_world_expect(world, "main old");
+    fake_pop(&world->thread);
+    fake_code_replace(python, code, &(struct fake_code){ .name = "new" });
+    if (layout->interp_code_generation)
+        fake_memory_put_u64(&python->memory,
+                            world->thread.interp + layout->interp_code_generation, 1);
+    fake_push(&world->thread, code, FAKE_CALL);
+    stack_world_expect(world, "main new");
+}
+
+static void a_code_object_freed_and_made_again_has_its_new_name(void **state)
+{
+    (void)state;
+    in_every_version(check_code_again);
+}
+
+/* The thread moves on at a moment of the next reading. */
+struct move {
+    struct stack_world *world;
+    size_t span, offset;
+    void (*make)(struct move *move);
+    remote_addr code; /* to be called */
+    bool made;
+};
+
+static void move_then(struct fake_memory *memory, const struct fake_moment *moment,
+                      void *context)
+{
+    struct move *const move = context;
+    (void)memory;
+    if (move->made || moment->span != move->span || moment->offset < move->offset)
+        return;
+    move->made = true;
+    move->make(move);
+}
+
+static enum err_code read_moving(struct stack_world *world, struct move *move)
+{
+    struct fake_memory *const memory = &world->python.memory;
+    move->world = world;
+    memory->hook = move_then;
+    memory->context = move;
+    memory->slice_bytes = 8;
+    const enum err_code rc = stack_world_read(world);
+    memory->hook = NULL;
+    assert_true(move->made);
+    return rc;
+}
+
+enum { SPAN_A, SPAN_TSTATE, SPAN_B };
+
+static void pop_one(struct move *move)
+{
+    fake_pop(&move->world->thread);
+}
+
+static void push_one(struct move *move)
+{
+    fake_push(&move->world->thread, move->code, FAKE_CALL);
+}
+
+static void check_push_in_the_middle(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    call(world, "a", FAKE_CALL);
+    const remote_addr code = fake_function(&world->python, "b");
+    fake_push(&world->thread, code, FAKE_CALL);
+    stack_world_expect(world, "main a b");
+    stack_world_expect(world, "main a b");
+    fake_pop(&world->thread);
+    struct move move = { .span = SPAN_TSTATE, .make = push_one, .code = code };
+    assert_int_equal(read_moving(world, &move), ERR_OK);
+    assert_true(world->stack.count >= 2);
+    char *const names = stack_world_names(world);
+    assert_true(strcmp(names, "main a") == 0 || strcmp(names, "main a b") == 0);
+    free(names);
+}
+
+static void a_call_between_the_readings_is_there_or_not(void **state)
+{
+    (void)state;
+    in_every_version(check_push_in_the_middle);
+}
+
+static void check_pop_in_the_middle(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    call(world, "a", FAKE_CALL);
+    call(world, "b", FAKE_CALL);
+    stack_world_expect(world, "main a b");
+    stack_world_expect(world, "main a b");
+    struct move move = { .span = SPAN_TSTATE, .make = pop_one };
+    assert_int_equal(read_moving(world, &move), ERR_OK);
+    char *const names = stack_world_names(world);
+    assert_true(strcmp(names, "main a") == 0 || strcmp(names, "main a b") == 0);
+    free(names);
+    /* And after it, the thread stands still again. */
+    stack_world_expect(world, "main a");
+}
+
+static void a_return_between_the_readings_has_happened_or_not(void **state)
+{
+    (void)state;
+    in_every_version(check_pop_in_the_middle);
+}
+
+static void check_unconfirmed(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    call(world, "a", FAKE_CALL);
+    stack_world_expect(world, "main a");
+    /* Never seen for certain: this call is in B only. */
+    struct move move = { .span = SPAN_TSTATE,
+                         .make = push_one,
+                         .code = fake_function(&world->python, "stranger") };
+    assert_int_equal(read_moving(world, &move), ERR_OK);
+    assert_true(world->stack.count >= 2);
+    assert_string_equal(stack_world_name(world, 1), "a");
+    stack_world_expect(world, "main a stranger");
+}
+
+static void a_call_never_seen_before_cuts_nothing_below_it(void **state)
+{
+    (void)state;
+    in_every_version(check_unconfirmed);
+}
+
+TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack),
+          cmocka_unit_test(a_chain_of_calls_is_read_outermost_first),
+          cmocka_unit_test(a_stack_as_predicted_costs_one_call),
+          cmocka_unit_test(calls_from_c_are_followed_through_entry_frames),
+          cmocka_unit_test(frames_of_generators_stand_where_they_were_resumed),
+          cmocka_unit_test(what_has_returned_is_not_in_the_stack),
+          cmocka_unit_test(a_frame_counts_from_its_first_instruction),
+          cmocka_unit_test(a_stack_goes_on_from_chunk_to_chunk),
+          cmocka_unit_test(a_chunk_that_comes_back_hides_nothing_below_it),
+          cmocka_unit_test(a_hundred_and_twenty_five_chunks_are_one_stack),
+          cmocka_unit_test(more_chunks_than_one_call_holds_are_one_stack),
+          cmocka_unit_test(a_stack_that_grows_is_copied_further),
+          cmocka_unit_test(a_thread_that_ended_is_gone),
+          cmocka_unit_test(a_process_that_cannot_be_read_is_no_empty_stack),
+          cmocka_unit_test(a_code_object_freed_and_made_again_has_its_new_name),
+          cmocka_unit_test(a_call_between_the_readings_is_there_or_not),
+          cmocka_unit_test(a_return_between_the_readings_has_happened_or_not),
+          cmocka_unit_test(a_call_never_seen_before_cuts_nothing_below_it))
