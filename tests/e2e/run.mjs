@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { findChromium } from "../web/chromium.mjs";
-import { findPython } from "./processes.mjs";
+import { endAll, findPython, PROGRAM, start, startVictim } from "./processes.mjs";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 
@@ -17,6 +17,11 @@ if (Number(process.versions.node.split(".")[0]) < 18) skip("node " + process.ver
 if (findChromium() === null) skip("no Chromium is installed");
 const python = findPython();
 if (python === null) skip("no interpreter of a supported version is on this machine");
+const victim = await startVictim("tests/victims/chain.py", "60");
+const attempt = start([PROGRAM, "record", "-d", "100ms", "--collapsed", "-o", "-", String(victim.pid)]);
+const code = await attempt.ended;
+await endAll();
+if (code === 3) skip(attempt.err.trim());
 console.log("sampling " + python);
 const files = readdirSync(FOLDER).filter((file) => file.endsWith(".test.mjs"));
 const result = spawnSync(process.execPath, ["--test", ...files.map((file) => FOLDER + file)], { stdio: "inherit", env: { ...process.env, PYTHON: python } });

@@ -431,9 +431,19 @@ class Test(unittest.TestCase):
         self.assertRegex(process.err[0], pattern)
 
 
-def main():
-    """Runs the tests of the file that calls this; below a sanitizer nothing is skipped, only waited for."""
+def check_surroundings():
+    """Ends with 77 where nothing can be sampled, saying why."""
     if not os.access(PROGRAM, os.X_OK):
         print("%s is not there: build it first" % PROGRAM)
         sys.exit(1)
+    with victim("chain.py", str(VICTIM_SECONDS)) as target:
+        process, code = run_program("record", str(target.pid), "-d", "100ms", "--collapsed", "-o", "-")
+    if code == 3:
+        print("skipped: " + process.err[-1])
+        sys.exit(SKIPPED)
+
+
+def main():
+    """Runs the tests of the file that calls this."""
+    check_surroundings()
     unittest.main(verbosity=2)

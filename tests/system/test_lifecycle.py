@@ -65,7 +65,8 @@ class TargetEnds(Test):
     def test_it_becomes_another_program(self):
         with victim("execs.py", LONG) as target, Live("attach", str(target.pid)) as live:
             session = live.wait_ended()
-            self.assertEqual((session["state"], session["reason"]), ("ended", "the target replaced itself with another program (exec)"))
+            self.assertEqual(session["state"], "ended")
+            self.assertEqual(session["reason"], "the target replaced itself with another program (exec)")
             self.assertIn("before", live.get("/sessions/1/tree")["strings"]["values"])
             self.assertTrue(target.is_running())
             self.assertEqual(live.stop(), 0)
@@ -253,7 +254,8 @@ class Run(Test):
             self.finish(live, 3)
 
     def test_a_command_that_becomes_python_later(self):
-        with self.run_live("--", "sh", "-c", "sleep 0.5; exec \"$0\" \"$1\" 2", newest_python(), os.path.join(VICTIMS, "chain.py")) as live:
+        chain = os.path.join(VICTIMS, "chain.py")
+        with self.run_live("--", "sh", "-c", "sleep 0.5; exec \"$0\" \"$1\" 2", newest_python(), chain) as live:
             session = live.wait_ended()
             self.assertGreater(session["quality"]["samples"], 0)
 
@@ -279,7 +281,7 @@ class Run(Test):
 
     def test_a_child_that_does_not_want_to_end(self):
         path = script("stubborn.py", "import signal, time\nfor number in (signal.SIGINT, signal.SIGTERM):\n"
-                      "    signal.signal(number, signal.SIG_IGN)\nprint('READY', flush=True)\ntime.sleep(60)\n")
+                                     "    signal.signal(number, signal.SIG_IGN)\nprint('READY', flush=True)\ntime.sleep(60)\n")
         with self.run_live("--python", newest_python(), path) as live:
             live.process.wait_line("^READY$")
             child = self.child_of(live)
@@ -300,8 +302,8 @@ class Run(Test):
             wait_gone(child)
 
     def test_what_the_child_says_comes_through(self):
-        path = script("speaks.py", "import sys, time\nprint('to stdout', flush=True)\nprint('to stderr', file=sys.stderr, flush=True)\n"
-                      "time.sleep(1)\n")
+        path = script("speaks.py", "import sys, time\nprint('to stdout', flush=True)\n"
+                                   "print('to stderr', file=sys.stderr, flush=True)\ntime.sleep(1)\n")
         with self.run_live("--python", newest_python(), path) as live:
             live.process.wait_line("^to stdout$")
             live.process.wait_line("^to stderr$", live.process.err)

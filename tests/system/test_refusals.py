@@ -59,9 +59,10 @@ class Targets(Test):
 
     def refuse_as_nobody(self, path, pid):
         drop = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", "--"]
+        gate = "process %d belongs to user 0 and you are %d" % (pid, NOBODY)
         for command in (["attach", "--listen", "127.0.0.1:0"], ["record", "--collapsed", "-o", "-"]):
             with Process(drop + [path] + command + [str(pid)], cwd="/tmp") as process:
-                self.assert_refused(process, process.wait(), NOT_PERMITTED, "process %d belongs to user 0 and you are %d" % (pid, NOBODY))
+                self.assert_refused(process, process.wait(), NOT_PERMITTED, gate)
 
 
 class Addresses(Test):
@@ -142,6 +143,7 @@ class Options(Test):
 class Files(Test):
     def test_a_file_that_cannot_be_written(self):
         """Said before anything is sampled: without --duration this would go on for ever."""
+        os.makedirs(FOLDER, exist_ok=True)
         with victim("chain.py", "60") as target:
             for path in (os.path.join(FOLDER, "no", "such", "folder", "x.folded"), FOLDER, "/proc/x.folded"):
                 process, code = run_program("record", "--collapsed", "-o", path, str(target.pid))

@@ -193,8 +193,9 @@ class Answers(Test):
     def test_reports_come_as_files(self):
         with victim("chain.py", LONG) as target, Live("attach", "-d", "1", str(target.pid)) as live:
             live.wait_ended()
-            for path, mime, extension in (("export?format=collapsed", "text/plain", ".folded"), ("report.html", "text/html", ".html"),
-                                          ("export?format=flamegraph", "text/html", ".html")):
+            for path, mime, extension in (("export?format=collapsed", "text/plain", ".folded"),
+                                          ("export?format=flamegraph", "text/html", ".html"),
+                                          ("report.html", "text/html", ".html")):
                 answer = live.ask("/api/v1/sessions/1/" + path)
                 self.assertEqual(answer.status, 200)
                 self.assertTrue(answer.headers["Content-Type"].startswith(mime), path)
@@ -247,7 +248,8 @@ class Numbers(Test):
         for node, (parent, function, line) in enumerate(client.nodes[1:], 1):
             self.assertTrue(0 <= parent < node and 0 < function < len(client.functions) and line >= 0)
         for process, tid, name, is_main in client.threads:
-            self.assertTrue(0 <= process < len(client.processes) and tid > 0 and 0 <= name < len(client.strings) and is_main in (0, 1))
+            self.assertTrue(0 <= process < len(client.processes) and 0 <= name < len(client.strings))
+            self.assertTrue(tid > 0 and is_main in (0, 1))
         for node in client.self_samples:
             self.assertTrue(0 < node < len(client.nodes))
 

@@ -233,6 +233,7 @@ def main():
     if not supported:
         print("skipped: no interpreter of a supported version is on this machine")
         return harness.SKIPPED
+    harness.check_surroundings()
     names = sys.argv[1:] or (FEW if harness.SANITIZED else VICTIMS)
     if harness.SANITIZED:
         supported = newest_of_each_minor(supported)
