@@ -40,6 +40,11 @@ void fold_deinit(struct fold *fold)
     lanes_deinit(&fold->lanes);
 }
 
+void fold_set_mode(struct fold *fold, enum sampler_mode mode)
+{
+    fold->lanes.mode = mode;
+}
+
 /* Tags hold the id plus one, so that 0 means "not yet". */
 static enum err_code function_of(struct fold *fold, struct code *code, function_id *out)
 {
@@ -128,15 +133,15 @@ static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_
     return ERR_OK;
 }
 
-static void count_certainty(struct quality *quality, enum stack_certainty certainty)
+static uint64_t *certainty_counter(struct quality *quality, enum stack_certainty certainty)
 {
-    quality->samples++;
     switch (certainty) {
-    case STACK_EXACT: quality->exact++; break;
-    case STACK_REPAIRED: quality->repaired++; break;
-    case STACK_RETRIED: quality->retried++; break;
-    case STACK_TRUNCATED: quality->truncated++; break;
+    case STACK_EXACT: break;
+    case STACK_REPAIRED: return &quality->repaired;
+    case STACK_RETRIED: return &quality->retried;
+    case STACK_TRUNCATED: return &quality->truncated;
     }
+    return &quality->exact;
 }
 
 static void count_failure(struct quality *quality, enum err_code failure)
@@ -178,16 +183,14 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     }
     struct sighting sighting = { .tid = thread->host_tid,
                                  .state = state_of(facts),
+                                 .certainty =
+                                     certainty_counter(quality, thread->stack.certainty),
                                  .is_still = thread->stack.is_unchanged,
                                  .now_ns = now_ns };
     enum err_code rc = thread_of(fold, thread, &sighting.thread);
-    if (!rc)
+    if (!rc && lanes_may_keep(&fold->lanes, sighting.state))
         rc = node_of(fold, &thread->stack, &sighting.node);
-    if (!rc)
-        rc = lanes_add(&fold->lanes, &sighting);
-    if (!rc)
-        count_certainty(quality, thread->stack.certainty);
-    return rc;
+    return rc ? rc : lanes_add(&fold->lanes, &sighting);
 }
 
 enum err_code fold_flush(struct fold *fold, uint64_t now_ns)

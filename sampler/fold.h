@@ -29,6 +29,9 @@ MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
 
 void fold_deinit(struct fold *fold);
 
+/* Which samples are kept from now on; at first all are. */
+void fold_set_mode(struct fold *fold, enum sampler_mode mode);
+
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
                                      struct thread_facts facts, enum err_code failure,

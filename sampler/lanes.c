@@ -48,13 +48,41 @@ static void open_lane(struct lanes *lanes, struct lane *lane, const struct sight
     lane->metered_ns = sighting->now_ns;
 }
 
+static bool keeps(enum sampler_mode mode, state_bits state)
+{
+    switch (mode) {
+    case SAMPLER_MODE_WALL: break;
+    case SAMPLER_MODE_CPU: return state & (STATE_ON_CPU | STATE_UNKNOWN_ON_CPU);
+    case SAMPLER_MODE_GIL: return state & (STATE_HAS_GIL | STATE_UNKNOWN_HAS_GIL);
+    case SAMPLER_MODE_EXCEPTION:
+        return state & (STATE_HAS_EXCEPTION | STATE_UNKNOWN_HAS_EXCEPTION);
+    }
+    return true;
+}
+
+bool lanes_may_keep(const struct lanes *lanes, state_bits state)
+{
+    return keeps(lanes->mode, (state_bits)(state | STATE_UNKNOWN_ON_CPU));
+}
+
 static enum err_code count(struct lanes *lanes, thread_id thread, const struct lane *lane,
                            state_bits cpu, uint32_t samples)
 {
+    struct quality *const quality = profile_quality(lanes->profile);
+    const state_bits state = (state_bits)(lane->state | cpu);
     if (!samples)
         return ERR_OK;
-    return profile_add(lanes->profile, thread, (state_bits)(lane->state | cpu), lane->node,
-                       samples, NULL);
+    if (!keeps(lanes->mode, state)) {
+        quality->filtered += samples;
+        return ERR_OK;
+    }
+    const enum err_code rc =
+        profile_add(lanes->profile, thread, state, lane->node, samples, NULL);
+    if (!rc) {
+        quality->samples += samples;
+        *lane->certainty += samples;
+    }
+    return rc;
 }
 
 /* Reads the account; false: it cannot be read (any more). */
@@ -115,12 +143,13 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
     if (!lane->is_open)
         open_lane(lanes, lane, sighting);
     lane->used_ns = sighting->now_ns;
-    const bool same =
-        sighting->is_still && lane->node == sighting->node && lane->state == sighting->state;
+    const bool same = sighting->is_still && lane->node == sighting->node &&
+                      lane->state == sighting->state && lane->certainty == sighting->certainty;
     if (!same || lane->waiting >= LANES_MAX_WAITING)
         rc = settle(lanes, sighting->thread, sighting->now_ns);
     lane->node = sighting->node;
     lane->state = sighting->state;
+    lane->certainty = sighting->certainty;
     if (rc)
         return rc;
     if (!same)

@@ -8,10 +8,13 @@
  * One that moves is asked each time; if it ran for a part of the interval, the kernel says
  * whether it is running now.
  *
+ * Only here is all known of a sample, so the mode of recording is applied here: what it does not
+ * want is counted as filtered and not kept.  What is not known is kept.
+ *
  * Ownership: the caller's storage; lanes_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: a lane not used for LANES_IDLE_NS is closed.
- * Depends on: profile, target/cpu.
+ * Depends on: profile, target/cpu, sampler.h (modes).
  */
 #ifndef SAMPLER_LANES_H
 #define SAMPLER_LANES_H
@@ -22,6 +25,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
 #include "sampler/target/cpu.h"
 
 enum { LANES_MAX_WAITING = 16 };
@@ -37,12 +41,14 @@ struct lane {
     uint32_t waiting; /* samples */
     node_id node;     /* of the waiting ones */
     state_bits state; /* of the waiting ones, without the CPU */
-    double owed;      /* samples on a CPU not counted as such yet */
+    uint64_t *certainty;
+    double owed; /* samples on a CPU not counted as such yet */
 };
 
 struct lanes {
     struct profile *profile;
     int pid;
+    enum sampler_mode mode;
     struct lane *items; /* by thread_id */
     size_t count;
 };
@@ -52,13 +58,17 @@ struct sighting {
     thread_id thread;
     int32_t tid; /* on this host; 0: unknown */
     node_id node;
-    state_bits state; /* all facts but the CPU */
-    bool is_still;    /* its stack is as it was at the last sighting */
+    state_bits state;    /* all facts but the CPU */
+    uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
+    bool is_still;       /* its stack is as it was at the last sighting */
     uint64_t now_ns;
 };
 
 void lanes_init(struct lanes *lanes, struct profile *profile, int pid);
 void lanes_deinit(struct lanes *lanes);
+
+/* May a sample of this state (all facts but the CPU) be kept?  If not, its node does not matter. */
+bool lanes_may_keep(const struct lanes *lanes, state_bits state);
 
 /* Counts one sample, now or later. */
 MUST_CHECK enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting);

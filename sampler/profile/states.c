@@ -1,0 +1,118 @@
+#include "sampler/profile/states.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/view.h"
+#include "sampler/profile/window.h"
+
+static const struct fact {
+    const char *text;
+    state_bits yes, unknown;
+} facts[STATE_FACT_COUNT] = {
+#define X(name, bit, text) { text, STATE_##name, STATE_UNKNOWN_##name },
+    STATE_FACTS(X)
+#undef X
+};
+
+const char *state_fact_text(enum state_fact fact)
+{
+    return facts[fact].text;
+}
+
+state_bits state_fact_yes(enum state_fact fact)
+{
+    return facts[fact].yes;
+}
+
+state_bits state_fact_unknown(enum state_fact fact)
+{
+    return facts[fact].unknown;
+}
+
+double state_sums_share(const struct state_sums *sums, enum state_fact fact)
+{
+    const uint64_t known = sums->samples - sums->unknown[fact];
+    return known > 0 ? (double)sums->yes[fact] / (double)known : -1;
+}
+
+static void add(struct state_sums *sums, state_bits state, uint64_t count)
+{
+    sums->samples += count;
+    for (size_t i = 0; i < STATE_FACT_COUNT; i++) {
+        if (state & facts[i].unknown)
+            sums->unknown[i] += count;
+        else if (state & facts[i].yes)
+            sums->yes[i] += count;
+    }
+}
+
+static bool is_asked_for(const struct window *window, const struct view_query *query)
+{
+    return window->generation > query->since && window->start_ns >= query->from_ns &&
+           (query->to_ns == 0 || window->start_ns < query->to_ns);
+}
+
+static void add_window(const struct window *window, const struct view_query *query,
+                       struct state_sums *by_thread)
+{
+    for (size_t i = 0; i < window->cell_count; i++) {
+        const struct cell *const cell = &window->cells[i];
+        if ((cell->state & query->require) == query->require &&
+            (cell->state & query->exclude) == 0)
+            add(&by_thread[cell->thread], cell->state, cell->count);
+    }
+}
+
+static void add_sums(struct state_sums *to, const struct state_sums *from)
+{
+    to->samples += from->samples;
+    for (size_t i = 0; i < STATE_FACT_COUNT; i++) {
+        to->yes[i] += from->yes[i];
+        to->unknown[i] += from->unknown[i];
+    }
+}
+
+/* Only threads that have samples. */
+static enum err_code take_rows(struct states *states, const struct state_sums *by_thread,
+                               uint32_t threads, struct err *err)
+{
+    size_t count = 0;
+    for (uint32_t id = 0; id < threads; id++)
+        count += by_thread[id].samples > 0;
+    states->rows = malloc((count + 1) * sizeof *states->rows);
+    if (!states->rows)
+        return err_set(err, ERR_NOMEM, "no memory for %zu threads", count);
+    for (uint32_t id = 0; id < threads; id++) {
+        if (by_thread[id].samples == 0)
+            continue;
+        states->rows[states->count++] = (struct states_row){ id, by_thread[id] };
+        add_sums(&states->all, &by_thread[id]);
+    }
+    return ERR_OK;
+}
+
+enum err_code states_init(struct states *states, const struct profile_snapshot *snapshot,
+                          const struct view_query *query, struct err *err)
+{
+    const uint32_t threads = snapshot->sizes.threads;
+    struct state_sums *const by_thread = calloc((size_t)threads + 1, sizeof *by_thread);
+    if (!by_thread)
+        return err_set(err, ERR_NOMEM, "no memory for %u threads", threads);
+    for (size_t i = 0; i < snapshot->window_count; i++)
+        if (is_asked_for(snapshot->windows[i], query))
+            add_window(snapshot->windows[i], query, by_thread);
+    struct states made = { .generation = snapshot->generation };
+    const enum err_code rc = take_rows(&made, by_thread, threads, err);
+    free(by_thread);
+    if (rc == ERR_OK)
+        *states = made;
+    return rc;
+}
+
+void states_deinit(struct states *states)
+{
+    free(states->rows);
+    memset(states, 0, sizeof *states);
+}

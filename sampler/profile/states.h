@@ -1,0 +1,63 @@
+/*
+ * states - what the threads were doing, in numbers: samples of each thread by fact.
+ *
+ * A sample counts once among its thread's samples, and in each fact as yes, as unknown, or not
+ * at all: then it is known that it was not so.
+ *
+ * Ownership: the rows belong to the struct; states_deinit accepts a zeroed one.
+ * Threads: any, on a snapshot of one's own.
+ * Cost: proportional to the cells of the windows asked for.
+ * Depends on: profile, window, view (the query).
+ */
+#ifndef SAMPLER_PROFILE_STATES_H
+#define SAMPLER_PROFILE_STATES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/state.h"
+
+struct view_query;
+
+enum state_fact {
+#define X(name, bit, text) STATE_FACT_##name,
+    STATE_FACTS(X)
+#undef X
+        STATE_FACT_COUNT
+};
+
+/* As on the wire: "on_cpu". */
+const char *state_fact_text(enum state_fact fact);
+/* The bit that says yes, and the one that says unknown. */
+state_bits state_fact_yes(enum state_fact fact);
+state_bits state_fact_unknown(enum state_fact fact);
+
+struct state_sums {
+    uint64_t samples;
+    uint64_t yes[STATE_FACT_COUNT];
+    uint64_t unknown[STATE_FACT_COUNT];
+};
+
+struct states {
+    uint32_t generation;
+    struct state_sums all;
+    size_t count;
+    struct states_row {
+        thread_id thread;
+        struct state_sums sums;
+    } * rows; /* of threads that have samples, ascending */
+};
+
+/* Of the query, its times, its `since` and its states are looked at; there is a row for each
+ * thread anyway. */
+MUST_CHECK enum err_code states_init(struct states *states,
+                                     const struct profile_snapshot *snapshot,
+                                     const struct view_query *query, struct err *err);
+void states_deinit(struct states *states);
+
+/* Share of the samples of which it is known; negative when it is known of none. */
+double state_sums_share(const struct state_sums *sums, enum state_fact fact);
+
+#endif /* SAMPLER_PROFILE_STATES_H */
