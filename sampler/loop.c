@@ -25,6 +25,8 @@
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 /* An interpreter that cannot be read for so long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
+/* Who stops us waits at most so long. */
+static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 /* How long a thread may take to stop. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
@@ -81,18 +83,40 @@ static void announce_end(const struct turn *turn)
     (void)!write(loop->end_fd, &one, sizeof one);
 }
 
-/* Sleeps until the deadline or a change.  Returns false when asked to stop. */
-static bool sleep_until(struct loop *loop, uint64_t deadline_ns)
+static bool is_stopping(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->mutex);
+    const bool stopping = loop->stop;
+    pthread_mutex_unlock(&loop->mutex);
+    return stopping;
+}
+
+/* A short sleep is a plain one: waiting for a change as well costs a second system call. */
+static void sleep_shortly(uint64_t deadline_ns)
 {
     const struct timespec deadline = clock_timespec(deadline_ns);
-    bool go_on = true;
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR) {
+    }
+}
+
+static void sleep_or_change(struct loop *loop, uint64_t deadline_ns)
+{
+    const struct timespec deadline = clock_timespec(deadline_ns);
     int rc = 0;
     pthread_mutex_lock(&loop->mutex);
     while (!loop->stop && rc == 0)
         rc = pthread_cond_timedwait(&loop->changed, &loop->mutex, &deadline);
-    go_on = !loop->stop;
     pthread_mutex_unlock(&loop->mutex);
-    return go_on;
+}
+
+/* Sleeps until the deadline.  Returns false when asked to stop. */
+static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns)
+{
+    if (deadline_ns > now_ns + SHORT_SLEEP_NS)
+        sleep_or_change(loop, deadline_ns);
+    else if (deadline_ns > now_ns)
+        sleep_shortly(deadline_ns);
+    return !is_stopping(loop);
 }
 
 static bool is_paused(struct loop *loop)
@@ -248,14 +272,15 @@ static uint64_t over_ns(const struct loop *loop)
 static bool wait_for(struct turn *turn, uint64_t instant_ns)
 {
     const uint64_t end_ns = over_ns(turn->loop);
+    uint64_t now_ns = clock_now_ns();
     for (;;) {
         const uint64_t publish_ns = turn->sealed_ns + WINDOW_NS;
         uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
         if (end_ns < until_ns)
             until_ns = end_ns;
-        if (!sleep_until(turn->loop, until_ns))
+        if (!sleep_until(turn->loop, now_ns, until_ns))
             return end(turn, SAMPLER_ENDED, "stopped");
-        const uint64_t now_ns = clock_now_ns();
+        now_ns = clock_now_ns();
         if (!publish(turn, now_ns))
             return false;
         if (now_ns >= end_ns)
