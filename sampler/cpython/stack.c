@@ -52,10 +52,10 @@ static size_t confirmed(const struct walk *walk, size_t from, const struct links
 static void remember(struct stack *stack, size_t count, struct links *links)
 {
     const struct walk *const a = &stack->a;
-    size_t known = a->same_codes < stack->remembered ? a->same_codes : stack->remembered;
-    for (size_t i = known; i < count; i++)
+    for (size_t i = stack->remembered; i < count; i++)
         links_add(links, caller_code(a, i), a->frames[i].code);
-    stack->remembered = count > known ? count : known;
+    if (stack->remembered < count)
+        stack->remembered = count;
 }
 
 /* Of the frames equal in both readings, those that nothing speaks against.  Before 3.14 a
@@ -178,7 +178,7 @@ static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
     if (!generation_stands(stack))
         code_begin_epoch(codes);
     else if (uses_a)
-        from = stack->a.same_codes < stack->checked ? stack->a.same_codes : stack->checked;
+        from = stack->checked;
     stack->generation = stack->copy.generation;
     const bool fresh = check_codes(stack, codes, from);
     stack->checked = fresh && uses_a ? stack->count : 0;
@@ -195,6 +195,15 @@ static bool is_unchanged(struct stack *stack, struct code_table *codes)
     code_begin_epoch(codes);
     stack->generation = stack->copy.generation;
     return check_codes(stack, codes, 0);
+}
+
+/* What was known of leading frames holds as far as the new walk has the same code. */
+static void limit_known(struct stack *stack)
+{
+    if (stack->remembered > stack->a.same_codes)
+        stack->remembered = stack->a.same_codes;
+    if (stack->checked > stack->a.same_codes)
+        stack->checked = stack->a.same_codes;
 }
 
 /* Finds the stack in what has been read.  *again_out: predictions were wrong or code objects new;
@@ -219,6 +228,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     stack->tag = 0;
     stack->copy.has_last = false;
     rc = walk_reading(&stack->a, &stack->copy, COPY_A, codes);
+    limit_known(stack);
     if (!rc)
         rc = walk_reading(&stack->b, &stack->copy, COPY_B, codes);
     if (rc)
