@@ -301,14 +301,19 @@ static void reverse(struct copy_chunk *chunks, size_t count)
 
 static enum err_code find_chunks(struct copy *copy, remote_addr newest)
 {
-    remote_addr addr = newest;
-    size_t count = 0;
+    remote_addr addr = newest, mark = 0;
+    size_t count = 0, held = 0;
     copy->chunk_count = 0;
     copy->has_last = false;
     while (addr) {
         uint64_t header[3];
         if (count == COPY_MAX_CHUNKS)
             return ERR_LIMIT;
+        /* A list that comes back to a chunk seen at a power of two is a circle. */
+        if (addr == mark)
+            return ERR_CORRUPT;
+        if ((count & (count - 1)) == 0)
+            mark = addr;
         enum err_code rc = memory_read(copy->memory, addr, header, sizeof header);
         if (!rc)
             rc = reserve_chunks(copy, count + 1);
@@ -323,7 +328,8 @@ static enum err_code find_chunks(struct copy *copy, remote_addr newest)
         chunk->bytes = COPY_CHUNK_HEADER_BYTES + header[2] * sizeof(uint64_t);
         if (chunk->bytes > chunk->size)
             chunk->bytes = chunk->size;
-        rc = reserve_chunk(chunk, chunk->bytes);
+        held += chunk->bytes;
+        rc = held > COPY_MAX_BYTES ? ERR_LIMIT : reserve_chunk(chunk, chunk->bytes);
         if (rc)
             return rc;
         addr = header[0];
