@@ -54,6 +54,7 @@ struct turn {
     struct schedule schedule;
     struct budget budget;
     struct stopper stopper;
+    uint64_t random;
     uint64_t sealed_ns;
     uint64_t now_ns;           /* of the present look */
     uint64_t failing_since_ns; /* 0: the last look succeeded */
@@ -146,12 +147,29 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns)
     return rc ? rc : profile_seal(turn->loop->profile, now_ns - turn->loop->created_ns, NULL);
 }
 
+/* A whole number that is `weight` on average. */
+static uint32_t whole(struct turn *turn, double weight)
+{
+    const uint32_t floor = (uint32_t)weight;
+    turn->random = turn->random * 6364136223846793005u + 1442695040888963407u;
+    const double fraction = (double)(turn->random >> 11) / 9007199254740992.0;
+    return floor + (fraction < weight - floor);
+}
+
 static enum err_code seen(void *context, struct thread *thread, enum err_code failure)
 {
     struct turn *const turn = context;
     struct loop *const loop = turn->loop;
-    return fold_thread(&loop->fold, thread, python_facts(loop->python, thread), failure,
-                       turn->now_ns);
+    const struct thread_facts facts = python_facts(loop->python, thread);
+    const uint32_t times = whole(turn, python_weight(loop->python));
+    enum err_code rc = fold_thread(&loop->fold, thread, facts, failure, turn->now_ns);
+    /* It stands for threads that were not looked at. */
+    for (uint32_t i = 1; i < times && !rc && !failure; i++) {
+        thread->stack.is_unchanged = true;
+        rc = fold_thread(&loop->fold, thread, facts, failure, turn->now_ns);
+        profile_quality(loop->profile)->stood_in++;
+    }
+    return rc;
 }
 
 /* What became of the target; NULL: it runs. */
@@ -310,7 +328,7 @@ static void *main_of_thread(void *context)
 {
     struct loop *const loop = context;
     const uint64_t now_ns = clock_now_ns();
-    struct turn turn = { .loop = loop, .sealed_ns = now_ns };
+    struct turn turn = { .loop = loop, .sealed_ns = now_ns, .random = now_ns };
     uint64_t seed = now_ns;
     pthread_setname_np(pthread_self(), "sampler");
     /* Deadlines are met to the microsecond or so instead of 50. */

@@ -67,7 +67,9 @@ enum err_code layout_check(const struct layout *layout, struct err *err)
     if (!layout->tstate_current_frame && !layout->tstate_cframe)
         return err_set(err, ERR_CORRUPT, "the target does not say where frames begin");
     if (!layout->code_linetable || !layout->frame_previous || !layout->frame_instr ||
-        !layout->frame_owner || !layout->tstate_datastack_chunk)
+        !layout->frame_owner || !layout->tstate_datastack_chunk ||
+        !layout->runtime_interpreters_head || !layout->interp_threads_head ||
+        !layout->interp_gil_locked != !layout->interp_gil_holder)
         return err_set(err, ERR_CORRUPT, "the target's table of offsets is incomplete");
     if (!ranges_hold(layout))
         return err_set(err, ERR_CORRUPT, "the target's table of offsets contradicts itself");

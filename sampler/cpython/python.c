@@ -22,6 +22,10 @@ struct python {
     struct thread_list threads;
     uint64_t names_read_ns, list_checked_ns;
     bool list_is_old;
+    struct thread **chosen; /* to be looked at in this tick */
+    size_t chosen_count;
+    struct thread *some[PYTHON_MAX_LOOKS];
+    uint64_t random;
     struct memory_span spans[MEMORY_MAX_SPANS];
     char version[LAYOUT_VERSION_TEXT];
 };
@@ -41,6 +45,7 @@ enum err_code python_attach(struct process *process, struct strtab *strings,
     python->runtime = runtime;
     python->strings = strings;
     python->list_is_old = true;
+    python->random = clock_now_ns();
     layout_version_text(runtime.layout.version, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     links_init(&python->links);
@@ -97,8 +102,8 @@ static enum err_code report(struct thread *thread, enum err_code rc, python_seen
 static size_t plan_threads(struct python *python, size_t from, size_t *span_count)
 {
     size_t threads = 0;
-    for (size_t i = from; i < python->threads.count; i++) {
-        struct stack *const stack = &python->threads.items[i]->stack;
+    for (size_t i = from; i < python->chosen_count; i++) {
+        struct stack *const stack = &python->chosen[i]->stack;
         const size_t count = stack_plan_count(stack);
         if (*span_count + count > MEMORY_MAX_SPANS)
             break;
@@ -124,7 +129,7 @@ static enum err_code finish_threads(struct python *python, size_t from, size_t t
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < threads && !rc; i++) {
-        struct thread *const thread = python->threads.items[from + i];
+        struct thread *const thread = python->chosen[from + i];
         const size_t count = stack_plan_count(&thread->stack);
         const size_t bytes = bytes_of(spans, count);
         const enum err_code outcome =
@@ -160,39 +165,56 @@ static enum err_code look_at_batch(struct python *python, size_t from, size_t *d
     *done_out = threads;
     rc = finish_threads(python, from, threads, python->spans + heads, arrived - head_bytes,
                         seen, context);
-    if (rc || threads || from == python->threads.count)
+    if (rc || threads || from == python->chosen_count)
         return rc;
-    struct thread *const deep = python->threads.items[from];
+    struct thread *const deep = python->chosen[from];
     *done_out = 1;
     return report(deep, stack_read(&deep->stack, &python->codes, &python->links), seen,
                   context);
 }
 
-static enum err_code look_at_all(struct python *python, python_seen seen, void *context)
+static enum err_code look_at_chosen(struct python *python, python_seen seen, void *context)
 {
     enum err_code rc = ERR_OK;
     size_t done = 0;
-    for (size_t from = 0; from < python->threads.count && !rc; from += done)
+    for (size_t from = 0; from < python->chosen_count && !rc; from += done)
         rc = look_at_batch(python, from, &done, seen, context);
     return rc;
 }
 
-static enum err_code look_at_main(struct python *python, python_seen seen, void *context)
+static size_t random_below(struct python *python, size_t count)
 {
-    struct thread *const thread = thread_list_main(&python->threads);
-    size_t arrived;
-    if (!thread)
-        return ERR_GONE;
-    struct stack *const stack = &thread->stack;
-    const size_t count = stack_plan_count(stack);
-    if (count > MEMORY_MAX_SPANS)
-        return report(thread, stack_read(stack, &python->codes, &python->links), seen, context);
-    stack_plan(stack, python->spans);
-    enum err_code rc =
-        memory_readv(&python->process->memory.memory, python->spans, count, &arrived);
-    if (!rc || rc == ERR_FAULT)
-        rc = stack_finish(stack, &python->codes, &python->links, python->spans, count, arrived);
-    return report(thread, rc, seen, context);
+    python->random = python->random * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)((python->random >> 33) * count >> 31);
+}
+
+/* A run of the list that begins anywhere and goes on at its front: every thread is as likely to
+ * be in it as any other. */
+static void choose_some(struct python *python)
+{
+    const size_t count = python->threads.count;
+    const size_t start = random_below(python, count);
+    for (size_t i = 0; i < PYTHON_MAX_LOOKS; i++)
+        python->some[i] = python->threads.items[(start + i) % count];
+    python->chosen = python->some;
+    python->chosen_count = PYTHON_MAX_LOOKS;
+}
+
+static enum err_code choose_threads(struct python *python, bool all_threads)
+{
+    if (!all_threads) {
+        python->some[0] = thread_list_main(&python->threads);
+        python->chosen = python->some;
+        python->chosen_count = 1;
+        return python->some[0] ? ERR_OK : ERR_GONE;
+    }
+    if (python->threads.count > PYTHON_MAX_LOOKS) {
+        choose_some(python);
+        return ERR_OK;
+    }
+    python->chosen = python->threads.items;
+    python->chosen_count = python->threads.count;
+    return ERR_OK;
 }
 
 enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
@@ -206,10 +228,18 @@ enum err_code python_tick(struct python *python, bool all_threads, python_seen s
         python->list_checked_ns = now_ns;
     }
     if (!rc)
-        rc = all_threads ? look_at_all(python, seen, context)
-                         : look_at_main(python, seen, context);
+        rc = choose_threads(python, all_threads);
+    if (!rc)
+        rc = look_at_chosen(python, seen, context);
     python->list_is_old = python->list_is_old || rc;
     return rc;
+}
+
+double python_weight(const struct python *python)
+{
+    return python->chosen == python->some && python->chosen_count == PYTHON_MAX_LOOKS
+               ? (double)python->threads.count / PYTHON_MAX_LOOKS
+               : 1;
 }
 
 struct thread_facts python_facts(const struct python *python, const struct thread *thread)

@@ -22,6 +22,9 @@
 #include "sampler/cpython/threads.h"
 #include "sampler/target/process.h"
 
+/* Threads looked at in one tick; of more a random part is, each as likely as any other. */
+enum { PYTHON_MAX_LOOKS = 256 };
+
 struct python;
 
 MUST_CHECK enum err_code python_attach(struct process *process, struct strtab *strings,
@@ -40,6 +43,9 @@ MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads, py
 
 /* What the thread was doing at this tick; for `seen`. */
 struct thread_facts python_facts(const struct python *python, const struct thread *thread);
+/* How many threads each one looked at in this tick stands for; 1 unless there are more than
+ * PYTHON_MAX_LOOKS. */
+double python_weight(const struct python *python);
 /* Threads that a tick would look at, by the numbers this host knows them by; none before the
  * first tick.  Returns how many. */
 size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room);

@@ -25,6 +25,8 @@
     X(failed_perm, "threads we were not allowed to read")                                     \
     X(failed_corrupt, "threads whose memory made no sense")                                   \
     X(filtered, "threads seen but not kept, by the mode of recording")                        \
+    X(stood_in,                                                                               \
+      "samples counted for threads that were not looked at, where there are too many")        \
     X(stopped_ns, "nanoseconds for which the target was stopped")                             \
     X(reads, "calls to process_vm_readv")                                                     \
     X(read_bytes, "bytes read from the target")                                               \

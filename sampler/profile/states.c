@@ -31,6 +31,27 @@ state_bits state_fact_unknown(enum state_fact fact)
     return facts[fact].unknown;
 }
 
+const char *state_doing_text(enum state_doing doing)
+{
+    static const char *const texts[STATE_DOING_COUNT] = {
+#define X(name, text, meaning) text,
+        STATE_DOINGS(X)
+#undef X
+    };
+    return texts[doing];
+}
+
+enum state_doing state_doing_of(state_bits state)
+{
+    if (state & STATE_HAS_GIL)
+        return STATE_DOING_HOLDS_GIL;
+    if (state & STATE_WAITS_GIL)
+        return STATE_DOING_WAITS_GIL;
+    if (state & STATE_ON_CPU)
+        return STATE_DOING_ON_CPU;
+    return state & STATE_UNKNOWN_ON_CPU ? STATE_DOING_UNKNOWN : STATE_DOING_WAITS;
+}
+
 double state_sums_share(const struct state_sums *sums, enum state_fact fact)
 {
     const uint64_t known = sums->samples - sums->unknown[fact];
@@ -40,6 +61,7 @@ double state_sums_share(const struct state_sums *sums, enum state_fact fact)
 static void add(struct state_sums *sums, state_bits state, uint64_t count)
 {
     sums->samples += count;
+    sums->doing[state_doing_of(state)] += count;
     for (size_t i = 0; i < STATE_FACT_COUNT; i++) {
         if (state & facts[i].unknown)
             sums->unknown[i] += count;
@@ -72,6 +94,8 @@ static void add_sums(struct state_sums *to, const struct state_sums *from)
         to->yes[i] += from->yes[i];
         to->unknown[i] += from->unknown[i];
     }
+    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
+        to->doing[i] += from->doing[i];
 }
 
 /* Only threads that have samples. */

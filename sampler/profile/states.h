@@ -2,7 +2,8 @@
  * states - what the threads were doing, in numbers: samples of each thread by fact.
  *
  * A sample counts once among its thread's samples, and in each fact as yes, as unknown, or not
- * at all: then it is known that it was not so.
+ * at all: then it is known that it was not so.  Beside that every sample is exactly one of the
+ * STATE_DOINGS, so that they add up to the samples.
  *
  * Ownership: the rows belong to the struct; states_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.
@@ -28,6 +29,24 @@ enum state_fact {
         STATE_FACT_COUNT
 };
 
+/* What a thread was doing, the first that is known of it. */
+#define STATE_DOINGS(X)                                                   \
+    X(HOLDS_GIL, "holds_gil", "held the GIL")                             \
+    X(WAITS_GIL, "waits_gil", "waited for the GIL")                       \
+    X(ON_CPU, "on_cpu", "was on a CPU without being seen to hold the GIL") \
+    X(WAITS, "waits", "was off the CPU, for another reason than the GIL") \
+    X(UNKNOWN, "unknown", "not known")
+
+enum state_doing {
+#define X(name, text, meaning) STATE_DOING_##name,
+    STATE_DOINGS(X)
+#undef X
+        STATE_DOING_COUNT
+};
+
+const char *state_doing_text(enum state_doing doing);
+enum state_doing state_doing_of(state_bits state);
+
 /* As on the wire: "on_cpu". */
 const char *state_fact_text(enum state_fact fact);
 /* The bit that says yes, and the one that says unknown. */
@@ -38,6 +57,7 @@ struct state_sums {
     uint64_t samples;
     uint64_t yes[STATE_FACT_COUNT];
     uint64_t unknown[STATE_FACT_COUNT];
+    uint64_t doing[STATE_DOING_COUNT];
 };
 
 struct states {
