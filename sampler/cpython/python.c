@@ -7,8 +7,8 @@
 #include "sampler/cpython/thread_names.h"
 #include "sampler/target/namespace.h"
 
-/* A thread is started before it is named, so names are read again after a while. */
-static const uint64_t NAMES_AGAIN_NS = NS_PER_S;
+/* Names of new threads are read a few times at this distance, those of all now and then. */
+static const uint64_t NAMES_AGAIN_NS = NS_PER_S, ALL_NAMES_AGAIN_NS = 60 * NS_PER_S;
 /* Between these checks of the whole list, the heads of the lists tell of new threads and their
  * own reading tells of those that ended. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
@@ -20,7 +20,7 @@ struct python {
     struct code_table codes;
     struct links links;
     struct thread_list threads;
-    uint64_t names_read_ns, list_checked_ns;
+    uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
     struct thread **chosen; /* to be looked at in this tick */
     size_t chosen_count;
@@ -73,7 +73,18 @@ static void find_host_tids(struct python *python)
     }
 }
 
-static enum err_code refresh_threads(struct python *python, uint64_t now_ns)
+static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)
+{
+    const bool again = now_ns - python->all_named_ns > ALL_NAMES_AGAIN_NS;
+    python->names_read_ns = now_ns;
+    if (again)
+        python->all_named_ns = now_ns;
+    find_host_tids(python);
+    return thread_names_read(&python->threads, python->process->pid, python->strings, only_main,
+                             again);
+}
+
+static enum err_code refresh_threads(struct python *python, bool only_main, uint64_t now_ns)
 {
     bool same = false;
     enum err_code rc = thread_list_check(&python->threads, &same);
@@ -81,11 +92,8 @@ static enum err_code refresh_threads(struct python *python, uint64_t now_ns)
         rc = ERR_OK;
     if (!rc && !same)
         rc = thread_list_walk(&python->threads);
-    if (!rc && (!same || now_ns - python->names_read_ns > NAMES_AGAIN_NS)) {
-        find_host_tids(python);
-        rc = thread_names_read(&python->threads, python->process->pid, python->strings);
-        python->names_read_ns = now_ns;
-    }
+    if (!rc && (!same || now_ns - python->names_read_ns > NAMES_AGAIN_NS))
+        rc = refresh_names(python, only_main, now_ns);
     return rc;
 }
 
@@ -223,7 +231,7 @@ enum err_code python_tick(struct python *python, bool all_threads, python_seen s
     const uint64_t now_ns = clock_now_ns();
     enum err_code rc = ERR_OK;
     if (python->list_is_old || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
-        rc = refresh_threads(python, now_ns);
+        rc = refresh_threads(python, !all_threads, now_ns);
         python->list_is_old = rc != ERR_OK;
         python->list_checked_ns = now_ns;
     }

@@ -69,36 +69,58 @@ static enum err_code rename_thread(struct thread *thread, const char *text, size
     return ERR_OK;
 }
 
-static enum err_code name_threads(struct thread_list *list, remote_addr interp, int pid,
-                                  struct strtab *strings)
+struct naming {
+    struct thread_list *list;
+    struct strtab *strings;
+    int pid;
+    bool only_main, again;
+};
+
+static bool wants_name(const struct naming *naming, const struct thread *thread,
+                       remote_addr interp)
+{
+    return thread->head.interp == interp && (thread->is_main || !naming->only_main) &&
+           (naming->again || thread->names_read < THREAD_NAMES_READINGS);
+}
+
+static enum err_code name_thread(const struct naming *naming, struct thread *thread,
+                                 const struct dict_entries *active, struct object_bytes *text)
+{
+    char kernel[PROCFS_COMM_BYTES];
+    thread->names_read++;
+    if (python_name(naming->list, active, thread->head.ident, text))
+        return rename_thread(thread, (const char *)text->bytes, text->count, naming->strings);
+    kernel_name(thread, naming->pid, kernel);
+    return rename_thread(thread, kernel, strlen(kernel), naming->strings);
+}
+
+static enum err_code name_threads(const struct naming *naming, remote_addr interp)
 {
     struct dict_entries active = { 0 };
     struct object_bytes text = { 0 };
     enum err_code rc = ERR_OK;
-    /* A program that never imported threading has none; names then come from the kernel. */
-    if (read_active(list, interp, &active))
-        active = (struct dict_entries){ 0 };
-    for (size_t i = 0; i < list->count && !rc; i++) {
-        struct thread *const thread = list->items[i];
-        char kernel[PROCFS_COMM_BYTES];
-        if (thread->head.interp != interp)
+    bool asked = false;
+    for (size_t i = 0; i < naming->list->count && !rc; i++) {
+        struct thread *const thread = naming->list->items[i];
+        if (!wants_name(naming, thread, interp))
             continue;
-        if (python_name(list, &active, thread->head.ident, &text)) {
-            rc = rename_thread(thread, (const char *)text.bytes, text.count, strings);
-            continue;
-        }
-        kernel_name(thread, pid, kernel);
-        rc = rename_thread(thread, kernel, strlen(kernel), strings);
+        /* A program that never imported threading has no names; the kernel's are taken. */
+        if (!asked && read_active(naming->list, interp, &active))
+            active = (struct dict_entries){ 0 };
+        asked = true;
+        rc = name_thread(naming, thread, &active, &text);
     }
     object_bytes_deinit(&text);
     dict_entries_deinit(&active);
     return rc;
 }
 
-enum err_code thread_names_read(struct thread_list *list, int pid, struct strtab *strings)
+enum err_code thread_names_read(struct thread_list *list, int pid, struct strtab *strings,
+                                bool only_main, bool again)
 {
+    const struct naming naming = { list, strings, pid, only_main, again };
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < list->interpreter_count && !rc; i++)
-        rc = name_threads(list, list->interpreters[i].addr, pid, strings);
+        rc = name_threads(&naming, list->interpreters[i].addr);
     return rc;
 }

@@ -13,9 +13,13 @@
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/threads.h"
 
-/* Names every thread of the list that has a new name; their tags become 0.  Threads whose name
- * cannot be read keep the one they have, or get "Thread TID". */
+/* A thread is started before it is named, so its name is read so many times. */
+enum { THREAD_NAMES_READINGS = 3 };
+
+/* Names the threads that have not been named often enough, or all once more; with `only_main`
+ * nothing but the main thread.  Where a name is new the thread's tag becomes 0.  A name that
+ * cannot be read leaves the old one, or "Thread TID". */
 MUST_CHECK enum err_code thread_names_read(struct thread_list *list, int pid,
-                                           struct strtab *strings);
+                                           struct strtab *strings, bool only_main, bool again);
 
 #endif /* SAMPLER_CPYTHON_THREAD_NAMES_H */

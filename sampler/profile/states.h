@@ -30,11 +30,11 @@ enum state_fact {
 };
 
 /* What a thread was doing, the first that is known of it. */
-#define STATE_DOINGS(X)                                                   \
-    X(HOLDS_GIL, "holds_gil", "held the GIL")                             \
-    X(WAITS_GIL, "waits_gil", "waited for the GIL")                       \
+#define STATE_DOINGS(X)                                                    \
+    X(HOLDS_GIL, "holds_gil", "held the GIL")                              \
+    X(WAITS_GIL, "waits_gil", "waited for the GIL")                        \
     X(ON_CPU, "on_cpu", "was on a CPU without being seen to hold the GIL") \
-    X(WAITS, "waits", "was off the CPU, for another reason than the GIL") \
+    X(WAITS, "waits", "was off the CPU, for another reason than the GIL")  \
     X(UNKNOWN, "unknown", "not known")
 
 enum state_doing {
