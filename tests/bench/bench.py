@@ -47,6 +47,32 @@ class Bench:
             raise SystemExit("bench: no workload %s; there are %s" % (", ".join(sorted(unknown)), ", ".join(names)))
         return [name for name in names if not self.options.workload or name in self.options.workload]
 
+    def targets_for(self, tools):
+        """(interpreter, tools that look at it): ours beside every peer, on the newest version that the peer can read."""
+        groups = {}
+        for tool in tools[1:]:
+            fitting = [python for python in self.pythons if tool.oldest_minor <= python.minor <= tool.newest_minor]
+            if fitting:
+                groups.setdefault(fitting[-1].minor, (fitting[-1], [tools[0]]))[1].append(tool)
+            else:
+                self.note("%s reads none of the targets" % tool)
+        if not groups:
+            return [(self.pythons[-1], tools[:1])]
+        return [groups[minor] for minor in sorted(groups, reverse=True)]
+
+    def peers_but(self, *kinds):
+        return [peer for peer in self.peers if not isinstance(peer, kinds)]
+
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.append(text)
+            print("note: " + text)
+
+    @staticmethod
+    def median_ratio(ours, theirs):
+        """Of the rounds, so that what disturbed one round disturbed both."""
+        return stats.median([our / their for our, their in zip(ours, theirs) if their])
+
     def raw(self, section, values):
         """Keeps numbers for the file."""
         self.results["sections"].setdefault(section, []).append(values)

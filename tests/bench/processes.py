@@ -1,5 +1,6 @@
 """Programs that are measured and programs that measure: started, watched, and always ended, by process id."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ CPUS = sorted(os.sched_getaffinity(0))
 # The target has one processor and the profiler the others, so that they truly run at the same time.
 TARGET_CPUS = CPUS[:1]
 PROFILER_CPUS = CPUS[1:] or CPUS
+PRIORITY = -19
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -27,16 +29,19 @@ def tied(command):
 def start(command, cpus, **options):
     def pin():
         os.sched_setaffinity(0, cpus)
+        # A target that other work takes the processor from stands still, and all looks at it meanwhile are one look.
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
     return subprocess.Popen(tied([str(word) for word in command]), stdin=subprocess.DEVNULL, preexec_fn=pin, **options)
 
 
 class Outcome:
     """How a program that ran to its end did: exit code, output, CPU seconds (user + system), peak memory in bytes."""
 
-    def __init__(self, code, text, usage, wall_s):
+    def __init__(self, code, text, usage, peak_bytes, wall_s):
         self.code, self.text, self.wall_s = code, text, wall_s
         self.cpu_s = usage.ru_utime + usage.ru_stime
-        self.peak_bytes = usage.ru_maxrss * 1024
+        self.peak_bytes = peak_bytes
 
     def find(self, pattern):
         """The first group as a number, None if the output has no such text."""
@@ -44,15 +49,13 @@ class Outcome:
         return float(match.group(1)) if match else None
 
 
-def run(command, seconds, watch=None, **options):
-    """Runs a profiler to its end, or to `seconds`; its output is text. watch(pid) is called once it was started."""
+def run(command, seconds, **options):
+    """Runs a profiler to its end, or to `seconds`; its output is text."""
     with tempfile.TemporaryFile() as output:
         began = time.monotonic()
         process = start(command, PROFILER_CPUS, stdout=output, stderr=subprocess.STDOUT, **options)
         try:
-            if watch:
-                watch(process.pid)
-            usage = wait(process, seconds)
+            usage, peak_bytes = wait(process, seconds)
         finally:
             if process.returncode is None:
                 process.kill()
@@ -60,22 +63,55 @@ def run(command, seconds, watch=None, **options):
         wall_s = time.monotonic() - began
         output.seek(0)
         text = re.sub(r"\x1b\[[0-9;]*m", "", output.read().decode("utf-8", "replace"))
-    return Outcome(process.returncode, text, usage, wall_s)
+    return Outcome(process.returncode, text, usage, peak_bytes, wall_s)
+
+
+def launch(command):
+    """A profiler that is left running; its output is thrown away."""
+    return start(command, PROFILER_CPUS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def finish(process):
+    """Ends a profiler that was launched, as a user would."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGINT)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def wait(process, seconds):
-    """Waits with resource usage; a program that takes too long is told to end, then ended."""
+    """(resource usage, peak memory) of a program at its end; one that takes too long is told to end, then ended.
+
+    The memory is asked for while it runs: what the kernel tells at the end includes ours from before the program was loaded.
+    """
     end = time.monotonic() + seconds
     signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]
+    peak = 0
     while True:
+        peak = max(peak, peak_memory(process.pid))
         pid, status, usage = os.wait4(process.pid, os.WNOHANG)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return usage
+            return usage, peak
         if time.monotonic() > end:
             process.send_signal(signals.pop(0) if len(signals) > 1 else signal.SIGKILL)
             end = time.monotonic() + 3
         time.sleep(0.02)
+
+
+def peak_memory(pid):
+    """Bytes that were in memory at most since the program was loaded; 0 if it is gone or not loaded yet."""
+    try:
+        if os.readlink("/proc/%d/exe" % pid).endswith("/setpriv"):
+            return 0
+        with open("/proc/%d/status" % pid, encoding="utf-8", errors="replace") as status:
+            found = re.search(r"^VmHWM:\s+(\d+) kB", status.read(), re.M)
+    except OSError:
+        return 0
+    return int(found.group(1)) * 1024 if found else 0
 
 
 class Target:

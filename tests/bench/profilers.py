@@ -10,6 +10,10 @@ import folded
 from processes import BUILD, FOLDER, ROOT, run
 
 
+# What py-spy takes to start and to write; it does not say for how long it sampled.
+PYSPY_START_S = 0.2
+
+
 class Refusal(Exception):
     """A profiler that does not do what it was asked for, in its own words."""
 
@@ -28,7 +32,10 @@ class Profiler:
     """One profiler. record() gives a Recording or raises Refusal."""
 
     name = ""
-    stops_target = False
+    newest_minor = 15  # of the targets it can read
+    oldest_minor = 11
+    top_rate = 1000000  # a rate it cannot reach, to see which it does
+    most_rate = 1000000  # beyond it a recording only takes longer
 
     def __init__(self, version):
         self.version = version
@@ -47,6 +54,10 @@ class Profiler:
             recording = Recording(self.read(path) if keep else folded.Profile(), outcome, seconds)
         self.tell(recording)
         return recording
+
+    def sampling_command(self, pid, rate, seconds):
+        """To sample for as long and forget it."""
+        return self.command(pid, min(rate, self.most_rate), seconds, False, os.devnull)
 
     def command(self, pid, rate, seconds, all_threads, path):
         raise NotImplementedError
@@ -82,6 +93,7 @@ class Tachyon(Profiler):
     """profiling.sampling of Python 3.15."""
 
     name = "Tachyon"
+    oldest_minor = 15  # only its own
     blocking = False
 
     def __init__(self, python):
@@ -104,11 +116,11 @@ class Tachyon(Profiler):
 class StoppingTachyon(Tachyon):
     name = "Tachyon --blocking"
     blocking = True
-    stops_target = True
 
 
 class Austin(Profiler):
     name = "Austin"
+    newest_minor = 13
 
     def __init__(self, command):
         self.words = shlex.split(command)
@@ -131,8 +143,11 @@ class Austin(Profiler):
 
 
 class Pyspy(Profiler):
+    """Takes as long as it needs for all samples it was asked for, so rates out of its reach are not asked for."""
+
     name = "py-spy"
-    stops_target = True
+    top_rate = 10000
+    most_rate = 1000
     options = []
 
     def __init__(self, program):
@@ -154,13 +169,12 @@ class Pyspy(Profiler):
             raise Refusal("%s: %s" % (self, last_line(recording.outcome.text)))
         good, errors = int(match.group(1)), int(match.group(2))
         recording.samples = good
-        recording.rate = (good + errors) / recording.seconds
+        recording.rate = (good + errors) / max(recording.seconds, recording.outcome.wall_s - PYSPY_START_S)
         recording.dropped = errors / max(1, good + errors)
 
 
 class MovingPyspy(Pyspy):
     name = "py-spy --nonblocking"
-    stops_target = False
     options = ["--nonblocking"]
 
 
@@ -168,7 +182,6 @@ class Stopped(Profiler):
     """The reference: every sample is of a thread that stands still."""
 
     name = "stopped"
-    stops_target = True
 
     def __init__(self, program):
         self.program = program

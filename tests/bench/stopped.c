@@ -19,10 +19,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/err.h"
@@ -35,6 +33,9 @@
 #include "sampler/target/process.h"
 
 enum { MAX_FRAMES = 1 << 16, MAX_THREADS = 1 << 16, OWNER_INTERPRETER = 3 };
+
+/* Between two looks; a program that is stopped again at once does nothing in between. */
+static const double MIN_PAUSE_S = 30e-6;
 
 /* A code object at one of its lines, below the node of its caller.  Node 0 is the root. */
 struct node {
@@ -193,12 +194,19 @@ static double random_fraction(struct reference *r)
     return (double)(r->random * 0x2545f4914f6cdd1du >> 11) / 9007199254740992.0;
 }
 
-/* Pauses of random length are unrelated to any rhythm of the program. */
-static void pause_for(struct reference *r, double mean_s)
+/* Pauses of random length are unrelated to any rhythm of the program.  They are spent awake: who
+ * sleeps wakes up late on a busy machine, and what this costs is not measured. */
+static void pause_for(struct reference *r, uint64_t *due_ns, double mean_s)
 {
+    const uint64_t now_ns = clock_now_ns();
+    if (*due_ns < now_ns) {
+        *due_ns = now_ns;
+        mean_s = MIN_PAUSE_S;
+    }
     const double pause_s = -log(1 - random_fraction(r)) * mean_s;
-    const struct timespec pause = clock_timespec((uint64_t)(pause_s * (double)NS_PER_S));
-    nanosleep(&pause, NULL);
+    *due_ns += (uint64_t)(pause_s * (double)NS_PER_S);
+    while (clock_now_ns() < *due_ns)
+        ;
 }
 
 static enum err_code sample(struct reference *r, double rate, double seconds, struct err *err)
@@ -211,10 +219,10 @@ static enum err_code sample(struct reference *r, double rate, double seconds, st
         free(frames);
         return err_sys(err, errno, "cannot stop process %d", r->process.pid);
     }
-    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
-    const uint64_t end_ns = clock_now_ns() + (uint64_t)(seconds * (double)NS_PER_S);
+    uint64_t due_ns = clock_now_ns();
+    const uint64_t end_ns = due_ns + (uint64_t)(seconds * (double)NS_PER_S);
     while (!rc && clock_now_ns() < end_ns) {
-        pause_for(r, 1 / rate);
+        pause_for(r, &due_ns, 1 / rate);
         rc = look(r, frames);
     }
     free(frames);

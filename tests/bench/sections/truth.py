@@ -35,7 +35,7 @@ WORKLOADS_BY_NAME = {workload.name: workload for workload in [
     alternating(5),
     alternating(50),
     alternating(250),
-    alternating(30, 60, "large_frames"),
+    alternating(30, 40, "large_frames"),
     Workload("calls", "calls.py", most={"fib": 8, "climb": 31}),
     Workload("generators", "generators.py"),
 ]}
@@ -83,7 +83,7 @@ def measure_cell(bench, python, workload):
                 try:
                     # Stopping takes time: the reference needs longer for as many samples.
                     length = 2 * seconds if tool is bench.reference else seconds
-                    recording = tool.record(target.pid, bench.rate or 10000, length)
+                    recording = tool.record(target.pid, min(bench.rate or 10000, tool.most_rate), length)
                 except Refusal as refusal:
                     cell.refusal = str(refusal)
                     continue
@@ -94,28 +94,26 @@ def measure_cell(bench, python, workload):
 
 
 def report(bench, python, workload, tools, cells, references):
-    judge = workload.oracle().judge
     truth = cells[bench.reference.name].profile
-    rows = []
+    judge = workload.oracle().judge
+    found = {}
     for tool in tools:
         cell = cells[tool.name]
         values = {"tool": str(tool), "python": python.version, "workload": workload.name, "refusal": cell.refusal}
         if not cell.refusal:
             values.update(judged(cell, judge))
-            if tool is bench.reference:
-                values.update(drift(references))
-            else:
-                values.update(compared(cell.profile, truth))
+            values.update(drift(references) if tool is bench.reference else compared(cell.profile, truth))
+        found[tool.name] = values
         bench.raw("truth", values)
-        rows.append(row_of(values))
-        if tool is bench.ours:
-            for key, goal in GOALS.items():
-                bench.compare("truth", "%s %s: %s" % (python.version, workload.name, key), "%", [values.get(key)],
-                              {}, goal)
     print("\n%s, %s" % (python, workload.name))
-    print(columns(HEADER, rows))
+    print(columns(HEADER, [row_of(values) for values in found.values()]))
     print_difference(truth, cells[bench.ours.name].profile)
+    print_examples(found[bench.ours.name])
     print(flush=True)
+    for key, goal in GOALS.items():
+        peers = {peer.name: [found[peer.name].get(key)] for peer in bench.peers if found[peer.name].get(key) is not None}
+        bench.compare("truth", "%s %s: %s" % (python.version, workload.name, key), "%",
+                      [found[bench.ours.name].get(key)], peers, goal)
 
 
 def judged(cell, judge):
@@ -199,3 +197,9 @@ def print_difference(truth, ours):
     words = ["%s %s for %s" % (key, number(seen.get(key, 0) / seen_total, "%"), number(true.get(key, 0) / true_total, "%"))
              for _, key in differences[:5]]
     print("farthest innermost lines (seen for true): " + "; ".join(words))
+
+
+def print_examples(values):
+    if values.get("examples"):
+        print("impossible, innermost frames: " +
+              "; ".join("%s (%d)" % item for item in list(values["examples"].items())[:3]))

@@ -1,0 +1,80 @@
+"""Is the truth inside the 95 % interval as often as the interval says? Many short runs on loops that time themselves."""
+
+import stats
+from processes import Target
+from profilers import Refusal, Tachyon, StoppingTachyon
+from table import Goal, columns, number
+
+TITLE = "Coverage: shares of 1, 5, 30 and 70 % inside their 95 % interval (Wilson)"
+
+RATE, RUN_S = 1000, 1
+NAMES = ("one", "five", "thirty", "seventy")
+
+
+def measure(bench):
+    rows = []
+    runs = bench.seconds(10) * 2 * bench.rounds
+    python = bench.pythons[-1]
+    tools = [bench.ours] + [peer for peer in bench.peers if isinstance(peer, Tachyon) and
+                            not isinstance(peer, StoppingTachyon) and python.minor >= peer.oldest_minor]
+    inside = {tool.name: {name: 0 for name in NAMES} for tool in tools}
+    done = {tool.name: 0 for tool in tools}
+    with Target(python, "shares.py", runs * len(tools) * 10 + 60) as target:
+        lines = Spent(target)
+        for _ in range(runs):
+            for tool in tools:
+                before = lines.latest()
+                try:
+                    profile = tool.record(target.pid, RATE, RUN_S).profile
+                except Refusal as refusal:
+                    bench.note(str(refusal))
+                    continue
+                truth = shares_between(before, lines.latest())
+                count_inside(bench, tool, profile, truth, inside[tool.name])
+                done[tool.name] += 1
+    for tool in tools:
+        if done[tool.name]:
+            found = [inside[tool.name][name] / done[tool.name] for name in NAMES]
+            rows.append([str(tool), done[tool.name]] + [number(share, "%") for share in found + [sum(found) / len(found)]])
+    print("Python " + python.version)
+    print(columns(["profiler", "runs", "1 %", "5 %", "30 %", "70 %", "all"], rows), flush=True)
+    ours = [sum(inside[bench.ours.name].values()) / len(NAMES) / max(1, done[bench.ours.name])]
+    peers = {tool.name: [sum(inside[tool.name].values()) / len(NAMES) / done[tool.name]] for tool in tools[1:]
+             if done[tool.name]}
+    bench.compare("coverage", "inside the interval, %d runs, Python 3.%d" % (runs, python.minor), "%", ours, peers,
+                  Goal(">= 93 %", at_least=0.93))
+
+
+class Spent:
+    """What the target says it spent, as of its last line."""
+
+    def __init__(self, target):
+        from sections.slowdown import Lines
+        self._lines, self._last = Lines(target), [0.0] * len(NAMES)
+
+    def latest(self):
+        for line in self._lines.drain():
+            self._last = [float(word) for word in line.split()]
+        return self._last
+
+
+def shares_between(before, after):
+    """By the target's own clock; the lines are a tenth of a second apart, and its shares are steady."""
+    spent = [b - a for a, b in zip(before, after)]
+    # What seventy() spent holds what one() and five() did.
+    total = spent[2] + spent[3]
+    return {name: value / total for name, value in zip(NAMES, spent)} if total else None
+
+
+def count_inside(bench, tool, profile, truth, inside):
+    count = profile.samples
+    if not truth or not count:
+        return
+    seen = {name: 0 for name in NAMES}
+    for stack, number_seen in profile.stacks.items():
+        for name in set(frame[1] for frame in stack) & set(NAMES):
+            seen[name] += number_seen
+    for name in NAMES:
+        low, high = stats.wilson(seen[name], count)
+        inside[name] += low <= truth[name] <= high
+    bench.raw("coverage", {"tool": str(tool), "samples": count, "seen": seen, "truth": truth})

@@ -1,0 +1,65 @@
+"""How much of a processor does each profiler take while it samples?
+
+A long and a short run are subtracted, so that starting up and writing the result do not count.
+"""
+
+from processes import Target
+from profilers import Refusal, StoppingTachyon
+from table import Goal, columns, summary
+
+TITLE = "CPU: share of one processor that the profiler takes"
+
+
+class Case:
+    def __init__(self, name, workload, arguments, rate, all_threads, at_most):
+        self.name, self.workload, self.arguments = name, workload, arguments
+        self.rate, self.all_threads, self.at_most = rate, all_threads, at_most
+
+
+CASES = [
+    Case("1 kHz, one thread, depth 50", "deep.py", [50], 1000, False, 0.01),
+    Case("10 kHz, one thread, depth 50", "deep.py", [50], 10000, False, 0.06),
+    Case("1 kHz, 41 threads", "threads.py", [41], 1000, True, 0.04),
+    Case("1 kHz, 100 threads", "threads.py", [100], 1000, True, 0.08),
+]
+
+
+def measure(bench):
+    for case in CASES:
+        measure_case(bench, case)
+
+
+def measure_case(bench, case):
+    rows, shares = [], {}
+    short, long = bench.seconds(2), bench.seconds(2) + bench.seconds(5)
+    for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
+        cpu = {tool.name: [] for tool in tools}
+        rate = {tool.name: [] for tool in tools}
+        lifetime = bench.rounds * len(tools) * (short + long + 15) + 60
+        with Target(python, case.workload, lifetime, case.arguments) as target:
+            for _ in range(bench.rounds):
+                for tool in tools:
+                    try:
+                        share, recording = cpu_share(tool, target, case, short, long)
+                    except Refusal as refusal:
+                        bench.note(str(refusal))
+                        continue
+                    cpu[tool.name].append(share)
+                    rate[tool.name].append(recording.rate)
+                    bench.raw("cpu", {"tool": str(tool), "python": python.version, "case": case.name, "share": share,
+                                      "rate": recording.rate, "dropped": recording.dropped})
+        for tool in tools:
+            rows.append([python.version, str(tool), summary(cpu[tool.name], "%"), summary(rate[tool.name], "Hz")])
+        shares.setdefault(python.minor, {}).update(cpu)
+    print("\n" + case.name)
+    print(columns(["target", "profiler", "CPU", "rate"], rows), flush=True)
+    for minor, found in shares.items():
+        ours = found.pop(bench.ours.name, [])
+        goal = Goal("<= %g %%" % (100 * case.at_most), at_most=case.at_most)
+        bench.compare("cpu", "%s, Python 3.%d" % (case.name, minor), "%", ours, found, goal if ours else None)
+
+
+def cpu_share(tool, target, case, short, long):
+    less = tool.record(target.pid, case.rate, short, case.all_threads, keep=False)
+    more = tool.record(target.pid, case.rate, long, case.all_threads, keep=False)
+    return (more.outcome.cpu_s - less.outcome.cpu_s) / (long - short), more

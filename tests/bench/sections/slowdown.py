@@ -1,0 +1,149 @@
+"""How much slower does the target run while it is looked at, and how much later does it wake up?
+
+Without and with a profiler in turn (A B A B ... A): each B is compared with the As on both sides of it. Time that the target
+stood ready without a processor, because of other work on the machine, is taken off.
+"""
+
+import queue
+import threading
+import time
+
+import stats
+from processes import Target, finish, launch
+from profilers import StoppingTachyon
+from table import Goal, columns, number
+
+TITLE = "Slowdown: what being looked at costs the target"
+
+SLICE_S = 0.1
+SETTLE_S = 0.7  # for a profiler to start sampling, or to be gone
+
+# (rate, depth of the target's stack, most)
+CASES = [(1000, 50, 0.005), (10000, 50, 0.03), (1000, 500, 0.005), (10000, 500, 0.03)]
+TICKER_CASES = [(1000, 50), (10000, 50)]
+
+
+def measure(bench):
+    for rate, depth, at_most in CASES:
+        measure_speed(bench, rate, depth, at_most)
+    for rate, depth in TICKER_CASES:
+        measure_lateness(bench, rate, depth)
+
+
+class Lines:
+    """What a target prints, with the time at which each line came."""
+
+    def __init__(self, target):
+        self._queue = queue.SimpleQueue()
+        threading.Thread(target=self._gather, args=(target,), daemon=True).start()
+
+    def _gather(self, target):
+        while True:
+            try:
+                line = target.line()
+            except (OSError, ValueError):
+                return
+            if not line:
+                return
+            self._queue.put((time.monotonic(), line))
+
+    def during(self, seconds):
+        """The lines of the next seconds, less the one that began before."""
+        time.sleep(seconds)
+        return self.drain()[1:]
+
+    def drain(self):
+        lines = []
+        while not self._queue.empty():
+            lines.append(self._queue.get()[1])
+        return lines
+
+
+def windows(tool, target, lines, rate, count, seconds):
+    """count + 1 windows without the profiler and, in between, count with it: ([lines], [lines])."""
+    without, within = [], []
+    for at in range(count + 1):
+        lines.drain()
+        without.append(lines.during(seconds))
+        if at == count:
+            break
+        process = launch(tool.sampling_command(target.pid, rate, int(seconds + 4)))
+        try:
+            time.sleep(SETTLE_S)
+            lines.drain()
+            within.append(lines.during(seconds))
+            if process.poll() is not None:
+                within.pop()
+                without.pop()
+        finally:
+            finish(process)
+        time.sleep(SETTLE_S)
+    return without, within
+
+
+def speed(lines):
+    """Iterations a second of processor, or of waiting for the profiler."""
+    iterations = seconds = 0
+    for line in lines:
+        count, wall, waited = line.split()
+        iterations += int(count)
+        seconds += float(wall) - float(waited)
+    return iterations / seconds if seconds else None
+
+
+def slowdowns(without, within, measure_of):
+    a, b = [measure_of(lines) for lines in without], [measure_of(lines) for lines in within]
+    return [1 - b[at] / ((a[at] + a[at + 1]) / 2) for at in range(len(b)) if b[at] and a[at] and a[at + 1]]
+
+
+def measure_speed(bench, rate, depth, at_most):
+    rows = []
+    count, seconds = (3, 1.0) if bench.options.quick else (5 * bench.rounds, 1.5)
+    for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
+        found = {}
+        lifetime = len(tools) * (count + 1) * (2 * seconds + 12) + 60
+        with Target(python, "deep.py", lifetime, [depth, SLICE_S]) as target:
+            lines = Lines(target)
+            for tool in tools:
+                found[tool.name] = slowdowns(*windows(tool, target, lines, rate, count, seconds), speed)
+                bench.raw("slowdown", {"tool": str(tool), "python": python.version, "rate": rate, "depth": depth,
+                                       "slowdowns": found[tool.name]})
+        for tool in tools:
+            mean, half = stats.mean_interval(found[tool.name]) if found[tool.name] else (float("nan"), 0)
+            rows.append([python.version, str(tool), number(mean, "%"), "+- " + number(half, "%"), len(found[tool.name])])
+        ours = found.pop(bench.ours.name)
+        value = stats.mean_interval(ours)[0] if ours else None
+        bench.compare("slowdown", "%d kHz, depth %d, Python 3.%d" % (rate // 1000, depth, python.minor), "%", ours, found,
+                      Goal("<= %g %%" % (100 * at_most), at_most=at_most), value)
+    print("\n%d kHz, depth %d" % (rate // 1000, depth))
+    print(columns(["target", "profiler", "slowdown", "95 %", "pairs"], rows), flush=True)
+
+
+def p99(lines):
+    late = sorted(float(word) for line in lines for word in line.split())
+    return late[int(len(late) * 0.99)] / 1e6 if late else None
+
+
+def measure_lateness(bench, rate, depth):
+    rows = []
+    count, seconds = (2, 1.0) if bench.options.quick else (2 * bench.rounds, 2.0)
+    for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
+        found, alone = {}, {}
+        lifetime = len(tools) * (count + 1) * (2 * seconds + 12) + 60
+        with Target(python, "ticker.py", lifetime, [depth, SLICE_S]) as target:
+            lines = Lines(target)
+            for tool in tools:
+                without, within = windows(tool, target, lines, rate, count, seconds)
+                alone[tool.name] = [late for late in map(p99, without) if late is not None]
+                found[tool.name] = [late for late in map(p99, within) if late is not None]
+                bench.raw("slowdown", {"tool": str(tool), "python": python.version, "rate": rate, "ticker_p99_s":
+                                       found[tool.name], "ticker_p99_alone_s": alone[tool.name]})
+        for tool in tools:
+            rows.append([python.version, str(tool)] +
+                        [number(stats.median(values), "s") if values else "-" for values in
+                         (alone[tool.name], found[tool.name])])
+        ours = found.pop(bench.ours.name)
+        bench.compare("slowdown", "p99 lateness of a 1 ms ticker, %d kHz, Python 3.%d" % (rate // 1000, python.minor), "s",
+                      ours, dict(found, **{"no profiler": alone[bench.ours.name]}))
+    print("\n1 ms ticker, p99 lateness, %d kHz" % (rate // 1000))
+    print(columns(["target", "profiler", "alone", "profiled"], rows), flush=True)
