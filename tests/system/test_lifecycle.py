@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from harness import (VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, parse_folded, program, read_folded,
+from harness import (SLOWNESS, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, parse_folded, program, read_folded,
                      run_program, victim, wait_gone)
 
 LONG = "60"
@@ -42,7 +42,7 @@ class TargetEnds(Test):
     def test_it_is_killed_and_record_writes_what_it_has(self):
         path = file_in("killed.folded")
         with victim("alternate.py", LONG) as target, program(*record(target.pid, path, "-r", "10khz")) as process:
-            time.sleep(1)
+            time.sleep(SLOWNESS)
             target.signal(signal.SIGKILL)
             self.assertEqual(process.wait(), 0, process.told())
             self.assertIn("pyrometer: the target exited", process.err)
@@ -102,7 +102,7 @@ class UserEnds(Test):
     def check_signal(self, number):
         path = file_in("signal-%d.folded" % number)
         with victim("alternate.py", LONG) as target, program(*record(target.pid, path)) as process:
-            time.sleep(1)
+            time.sleep(SLOWNESS)
             process.signal(number)
             self.assertEqual(process.wait(), 0, process.told())
             self.assertGreater(samples(path), 0)
@@ -257,7 +257,7 @@ class Run(Test):
             self.assertGreater(session["quality"]["samples"], 0)
 
     def test_a_child_that_dies_of_a_signal(self):
-        path = script("suicide.py", "import os, signal, time\ntime.sleep(1)\nos.kill(os.getpid(), signal.SIGKILL)\n")
+        path = script("suicide.py", "import os, signal, time\ntime.sleep(2)\nos.kill(os.getpid(), signal.SIGKILL)\n")
         with self.run_live("--python", newest_python(), path) as live:
             self.finish(live, 128 + signal.SIGKILL)
 
