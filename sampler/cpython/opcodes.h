@@ -33,11 +33,11 @@ struct opcode_effect {
 };
 
 struct opcode {
-    const char *name;   /* NULL: there is no such instruction */
-    uint8_t base;       /* number of the instruction this is a form of, or its own */
-    uint8_t caches;     /* code units behind it that are data */
-    uint8_t flags;      /* of the form; jumps and ends are told of bases only */
-    int8_t jump_effect; /* added to the effect when it jumps */
+    const char *name;            /* NULL: there is no such instruction */
+    uint8_t base;                /* number of the instruction this is a form of, or its own */
+    uint8_t caches;              /* code units behind it that are data */
+    uint8_t flags;               /* of the form; jumps and ends are told of bases only */
+    int8_t jump_effect;          /* added to the effect when it jumps */
     struct opcode_effect effect; /* of bases only */
 };
 

@@ -1,0 +1,17 @@
+/*
+ * pythons - runs a script with every interpreter of this machine from 3.11 on, to hear what it
+ * says about itself.
+ *
+ * Threads: none.
+ */
+#ifndef TESTS_UNIT_CPYTHON_PYTHONS_H
+#define TESTS_UNIT_CPYTHON_PYTHONS_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* `script` lies below tests/.  hear gets its output.  Returns how many interpreters there are;
+ * a script that fails, fails the test. */
+size_t pythons_run(const char *script, void (*hear)(FILE *in, const char *version));
+
+#endif /* TESTS_UNIT_CPYTHON_PYTHONS_H */

@@ -1,0 +1,185 @@
+/* What is told from bytecode, compared with what every interpreter of this machine says of its own. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/bytecode.h"
+#include "tests/support/test.h"
+#include "tests/unit/cpython/pythons.h"
+
+enum { VERSION_3_14 = 0x030e00f0, VERSION_3_11 = 0x030b00f0 };
+
+struct record {
+    uint32_t version, units, handler_bytes, stack_size;
+};
+
+static void read_exactly(FILE *in, void *out, size_t bytes)
+{
+    assert_int_equal(fread(out, 1, bytes, in), bytes);
+}
+
+static void compare_size(const struct record *record, const unsigned char *units,
+                         const unsigned char *handlers)
+{
+    const struct bytecode code = { .opcodes = opcodes_of(record->version),
+                                   .units = units,
+                                   .unit_count = record->units,
+                                   .handlers = handlers,
+                                   .handler_bytes = record->handler_bytes };
+    assert_non_null(code.opcodes);
+    const int32_t deepest = bytecode_max_depth(&code);
+    /* 3.13 has a place on every stack. */
+    assert_int_equal(deepest                   ? (uint32_t)deepest
+                     : record->stack_size <= 1 ? 0
+                                               : 1,
+                     deepest ? record->stack_size : 0);
+}
+
+static void compare_sizes(FILE *in, const char *version)
+{
+    struct record record;
+    size_t count = 0;
+    for (; fread(&record, sizeof record, 1, in) == 1; count++) {
+        const size_t bytes = (size_t)record.units * BYTECODE_UNIT_BYTES;
+        unsigned char *const units = guard_alloc(bytes);
+        unsigned char *const handlers = guard_alloc(record.handler_bytes);
+        read_exactly(in, units, bytes);
+        read_exactly(in, handlers, record.handler_bytes);
+        compare_size(&record, units, handlers);
+        guard_free(units, bytes);
+        guard_free(handlers, record.handler_bytes);
+    }
+    print_message("%s: %zu functions\n", version, count);
+    assert_true(count > 500);
+}
+
+static void stacks_are_as_deep_as_python_says(void **state)
+{
+    (void)state;
+    if (!pythons_run("unit/cpython/stack_sizes.py", compare_sizes))
+        skip();
+}
+
+static unsigned char number(const char *name)
+{
+    const int op = opcodes_find(opcodes_of(VERSION_3_14), name);
+    assert_true(op >= 0);
+    return (unsigned char)op;
+}
+
+static struct bytecode made(const unsigned char *units, size_t bytes)
+{
+    return (struct bytecode){ .opcodes = opcodes_of(VERSION_3_14),
+                              .units = units,
+                              .unit_count = (uint32_t)(bytes / BYTECODE_UNIT_BYTES) };
+}
+
+static void arguments_beyond_a_byte_are_put_together(void **state)
+{
+    const unsigned char units[] = { number("PUSH_NULL"),    0, number("EXTENDED_ARG"), 1,
+                                    number("BUILD_TUPLE"),  2, number("POP_TOP"),      0,
+                                    number("RETURN_VALUE"), 0 };
+    const struct bytecode code = made(units, sizeof units);
+    struct instruction found;
+    (void)state;
+    assert_int_equal(bytecode_look(&code, 2, &found), ERR_OK);
+    assert_int_equal(found.oparg, 258);
+    assert_int_equal(found.opcode, number("BUILD_TUPLE"));
+    assert_int_equal(found.depth, 1);
+}
+
+static void the_middle_of_an_instruction_is_none(void **state)
+{
+    const unsigned char units[] = { number("LOAD_GLOBAL"),  1, 0, 0, 0, 0, 0, 0, 0, 0,
+                                    number("RETURN_VALUE"), 0 };
+    const struct bytecode code = made(units, sizeof units);
+    struct instruction found;
+    (void)state;
+    assert_int_equal(bytecode_look(&code, 2, &found), ERR_NOT_FOUND);
+    assert_int_equal(bytecode_look(&code, 5, &found), ERR_OK);
+    assert_int_equal(found.depth, 2);
+    assert_int_equal(bytecode_look(&code, 6, &found), ERR_NOT_FOUND);
+}
+
+static void a_form_stands_for_its_base(void **state)
+{
+    const unsigned char units[] = {
+        number("PUSH_NULL"), 0, number("PUSH_NULL"), 0, number("CALL_LEN"), 0, 0, 0, 0, 0, 0, 0,
+        number("POP_TOP"),   0
+    };
+    const struct bytecode code = made(units, sizeof units);
+    struct instruction found;
+    (void)state;
+    assert_int_equal(bytecode_look(&code, 2, &found), ERR_OK);
+    assert_int_equal(found.opcode, number("CALL"));
+    assert_int_equal(bytecode_look(&code, 6, &found), ERR_OK);
+    assert_int_equal(found.depth, 1);
+}
+
+static void what_is_never_reached_has_no_depth(void **state)
+{
+    const unsigned char units[] = { number("RETURN_VALUE"), 0, number("POP_TOP"), 0 };
+    const struct bytecode code = made(units, sizeof units);
+    struct instruction found;
+    (void)state;
+    assert_int_equal(bytecode_look(&code, 1, &found), ERR_NOT_FOUND);
+}
+
+static void a_stack_that_runs_dry_has_no_depth(void **state)
+{
+    const unsigned char units[] = { number("POP_TOP"), 0, number("POP_TOP"), 0 };
+    const struct bytecode code = made(units, sizeof units);
+    struct instruction found;
+    (void)state;
+    assert_int_equal(bytecode_look(&code, 1, &found), ERR_NOT_FOUND);
+}
+
+static void any_bytes_can_be_walked(void **state)
+{
+    unsigned char *const bytes = guard_alloc(512);
+    struct instruction found;
+    (void)state;
+    srand(1);
+    for (int i = 0; i < 20000; i++) {
+        for (size_t at = 0; at < 512; at++)
+            bytes[at] = (unsigned char)rand();
+        const struct bytecode code = { .opcodes =
+                                           opcodes_of(i & 1 ? VERSION_3_14 : VERSION_3_11),
+                                       .units = bytes,
+                                       .unit_count = 128,
+                                       .handlers = bytes + 256,
+                                       .handler_bytes = 256 };
+        (void)!bytecode_look(&code, (uint32_t)(i % 140), &found);
+        assert_true(bytecode_max_depth(&code) >= 0);
+    }
+    guard_free(bytes, 512);
+}
+
+static void code_over_the_limit_is_declined(void **state)
+{
+    const size_t bytes = ((size_t)BYTECODE_MAX_UNITS + 1) * BYTECODE_UNIT_BYTES;
+    unsigned char *const units = calloc(1, bytes);
+    struct instruction found;
+    (void)state;
+    assert_non_null(units);
+    const struct bytecode code = made(units, bytes);
+    assert_int_equal(bytecode_look(&code, 0, &found), ERR_LIMIT);
+    free(units);
+}
+
+static void versions_without_a_table_have_no_instructions(void **state)
+{
+    (void)state;
+    assert_null(opcodes_of(0x030a00f0));
+    assert_null(opcodes_of(0x031000f0));
+    assert_null(opcodes_of(0x040e00f0));
+}
+
+TEST_MAIN(cmocka_unit_test(stacks_are_as_deep_as_python_says),
+          cmocka_unit_test(arguments_beyond_a_byte_are_put_together),
+          cmocka_unit_test(the_middle_of_an_instruction_is_none),
+          cmocka_unit_test(a_form_stands_for_its_base),
+          cmocka_unit_test(what_is_never_reached_has_no_depth),
+          cmocka_unit_test(a_stack_that_runs_dry_has_no_depth),
+          cmocka_unit_test(any_bytes_can_be_walked),
+          cmocka_unit_test(code_over_the_limit_is_declined),
+          cmocka_unit_test(versions_without_a_table_have_no_instructions))
