@@ -4,8 +4,8 @@ import os
 import signal
 import time
 
-from harness import (SLOWNESS, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, parse_folded, program, read_folded,
-                     run_program, victim, wait_gone)
+from harness import (SLOWNESS, VICTIMS, WAIT_SECONDS, Live, Test, exists, file_in, main, newest_python, parse_folded, program,
+                     read_folded, run_program, victim, wait_gone)
 
 LONG = "60"
 
