@@ -317,11 +317,18 @@ static void the_print_of_a_code_object_may_not_have_a_negative_size(void **state
     refuse(&table, ERR_CORRUPT);
 }
 
-static void fields_without_which_no_stack_can_be_read_must_be_there(void **state)
+static void fields_without_which_nothing_can_be_read_must_be_there(void **state)
 {
     static const size_t slots[] = { OFFSETS_3_15_tstate_current_frame,
-                                    OFFSETS_3_15_frame_previous, OFFSETS_3_15_frame_instr_ptr,
-                                    OFFSETS_3_15_frame_owner, OFFSETS_3_15_code_linetable };
+                                    OFFSETS_3_15_frame_previous,
+                                    OFFSETS_3_15_frame_instr_ptr,
+                                    OFFSETS_3_15_frame_owner,
+                                    OFFSETS_3_15_code_linetable,
+                                    OFFSETS_3_15_tstate_datastack_chunk,
+                                    OFFSETS_3_15_runtime_interpreters_head,
+                                    OFFSETS_3_15_interp_threads_head,
+                                    OFFSETS_3_15_interp_gil_locked,
+                                    OFFSETS_3_15_interp_gil_holder };
     struct offsets table;
     (void)state;
     for (size_t i = 0; i < ARRAY_LENGTH(slots); i++) {
@@ -376,5 +383,5 @@ TEST_MAIN(cmocka_unit_test(the_table_of_3_13_is_understood),
           cmocka_unit_test(no_structure_may_be_larger_than_our_copy_of_it),
           cmocka_unit_test(the_head_of_an_object_must_fit_into_what_is_read_of_it),
           cmocka_unit_test(the_print_of_a_code_object_may_not_have_a_negative_size),
-          cmocka_unit_test(fields_without_which_no_stack_can_be_read_must_be_there),
+          cmocka_unit_test(fields_without_which_nothing_can_be_read_must_be_there),
           cmocka_unit_test(versions_are_written_as_people_write_them))

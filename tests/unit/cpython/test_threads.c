@@ -1,0 +1,420 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/threads.h"
+#include "tests/support/test.h"
+#include "tests/unit/cpython/fake_python.h"
+
+enum { MAX_THREADS = 8 };
+
+struct world {
+    struct fake_python python;
+    remote_addr interp;
+    struct fake_thread *threads[MAX_THREADS];
+    size_t count;
+    struct thread_list list;
+};
+
+static struct fake_thread *add_thread(struct world *world, remote_addr interp)
+{
+    struct fake_thread *const thread = malloc(sizeof *thread);
+    assert_non_null(thread);
+    assert_true(world->count < MAX_THREADS);
+    const int32_t tid = 100 + (int32_t)world->count;
+    fake_thread_init(thread, &world->python, interp, 0x7000 + world->count, tid);
+    world->threads[world->count++] = thread;
+    return thread;
+}
+
+static struct world *begin(unsigned minor)
+{
+    struct world *const world = calloc(1, sizeof *world);
+    assert_non_null(world);
+    fake_python_init(&world->python, minor);
+    world->interp = fake_interp(&world->python, 0);
+    add_thread(world, world->interp);
+    thread_list_init(&world->list, &world->python.memory.memory, &world->python.runtime);
+    return world;
+}
+
+static void end(struct world *world)
+{
+    thread_list_deinit(&world->list);
+    fake_python_deinit(&world->python);
+    for (size_t i = 0; i < world->count; i++)
+        free(world->threads[i]);
+    free(world);
+}
+
+static void in_every_version(void (*test)(struct world *world))
+{
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world *const world = begin(minor);
+        test(world);
+        end(world);
+    }
+}
+
+static void walk(struct world *world)
+{
+    assert_int_equal(thread_list_walk(&world->list), ERR_OK);
+}
+
+static bool is_same(struct world *world)
+{
+    bool same = false;
+    assert_int_equal(thread_list_check(&world->list, &same), ERR_OK);
+    return same;
+}
+
+static struct thread *find(const struct world *world, const struct fake_thread *thread)
+{
+    for (size_t i = 0; i < world->list.count; i++)
+        if (world->list.items[i]->head.addr == thread->addr)
+            return world->list.items[i];
+    return NULL;
+}
+
+static void check_listed(struct world *world)
+{
+    add_thread(world, world->interp);
+    add_thread(world, world->interp);
+    walk(world);
+    assert_int_equal(world->list.count, 3);
+    for (size_t i = 0; i < 3; i++) {
+        const struct thread *const thread = find(world, world->threads[i]);
+        assert_non_null(thread);
+        assert_int_equal(thread->head.tid, 100 + i);
+        assert_int_equal(thread->head.ident, 0x7000 + i);
+        assert_int_equal(thread->head.interp, world->interp);
+        assert_true(thread->is_new);
+        /* The oldest. */
+        assert_int_equal(thread->is_main, i == 0);
+    }
+    assert_ptr_equal(thread_list_main(&world->list), find(world, world->threads[0]));
+}
+
+static void every_thread_is_listed_and_the_oldest_is_main(void **state)
+{
+    (void)state;
+    in_every_version(check_listed);
+}
+
+static void check_come_and_go(struct world *world)
+{
+    add_thread(world, world->interp);
+    walk(world);
+    assert_true(is_same(world));
+    struct thread *const kept = find(world, world->threads[0]);
+    kept->tag = 4711;
+    struct fake_thread *const new = add_thread(world, world->interp);
+    assert_false(is_same(world));
+    walk(world);
+    assert_true(is_same(world));
+    assert_int_equal(world->list.count, 3);
+    assert_int_equal(find(world, new)->tag, 0);
+    /* Those that stay keep what was learned of them. */
+    assert_ptr_equal(find(world, world->threads[0]), kept);
+    assert_int_equal(kept->tag, 4711);
+    fake_thread_end(world->threads[1]);
+    bool same = true;
+    const enum err_code rc = thread_list_check(&world->list, &same);
+    assert_true(rc == ERR_FAULT || !same);
+    walk(world);
+    assert_int_equal(world->list.count, 2);
+    assert_null(find(world, world->threads[1]));
+    assert_ptr_equal(find(world, world->threads[0]), kept);
+}
+
+static void threads_come_and_go_between_ticks(void **state)
+{
+    (void)state;
+    in_every_version(check_come_and_go);
+}
+
+static void check_replaced(struct world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    struct fake_thread *const thread = add_thread(world, world->interp);
+    walk(world);
+    struct thread *const before = find(world, thread);
+    before->tag = 4711;
+    /* Another thread whose state lies where that of one that ended lay. */
+    fake_memory_put_u64(&world->python.memory, thread->addr + layout->tstate_thread_id, 0x9999);
+    assert_false(is_same(world));
+    walk(world);
+    assert_int_equal(world->list.count, 2);
+    assert_int_equal(find(world, thread)->head.ident, 0x9999);
+    assert_int_equal(find(world, thread)->tag, 0);
+    assert_true(find(world, thread)->is_new);
+}
+
+static void another_thread_at_the_same_address_is_another(void **state)
+{
+    (void)state;
+    in_every_version(check_replaced);
+}
+
+static void check_main_replaced(struct world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    walk(world);
+    fake_memory_put_u64(&world->python.memory,
+                        world->threads[0]->addr + layout->tstate_thread_id, 0x9999);
+    assert_int_equal(thread_list_walk(&world->list), ERR_GONE);
+}
+
+static void another_main_thread_is_another_program(void **state)
+{
+    (void)state;
+    in_every_version(check_main_replaced);
+}
+
+static void check_interpreters(struct world *world)
+{
+    walk(world);
+    assert_true(is_same(world));
+    const remote_addr second = fake_interp(&world->python, 1);
+    struct fake_thread *const thread = add_thread(world, second);
+    assert_false(is_same(world));
+    walk(world);
+    assert_int_equal(world->list.interpreter_count, 2);
+    assert_int_equal(world->list.count, 2);
+    assert_int_equal(find(world, thread)->head.interp, second);
+    assert_false(find(world, thread)->is_main);
+    assert_ptr_equal(thread_list_main(&world->list), find(world, world->threads[0]));
+    assert_true(is_same(world));
+    struct fake_thread *const later = add_thread(world, second);
+    assert_false(is_same(world));
+    walk(world);
+    assert_non_null(find(world, later));
+}
+
+static void threads_of_all_interpreters_are_listed(void **state)
+{
+    (void)state;
+    in_every_version(check_interpreters);
+}
+
+static void check_circle(struct world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    add_thread(world, world->interp);
+    struct fake_thread *const newest = add_thread(world, world->interp);
+    /* The oldest is followed by the newest. */
+    fake_memory_put_u64(&world->python.memory, world->threads[0]->addr + layout->tstate_next,
+                        newest->addr);
+    const enum err_code rc = thread_list_walk(&world->list);
+    assert_true(rc == ERR_CORRUPT || rc == ERR_LIMIT);
+    assert_true(world->list.count <= 3);
+    /* Once it is mended all is well. */
+    fake_memory_put_u64(&world->python.memory, world->threads[0]->addr + layout->tstate_next,
+                        0);
+    walk(world);
+    assert_int_equal(world->list.count, 3);
+}
+
+static void threads_in_a_circle_are_an_error(void **state)
+{
+    (void)state;
+    in_every_version(check_circle);
+}
+
+static void check_interp_circle(struct world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    fake_memory_put_u64(&world->python.memory, world->interp + layout->interp_next,
+                        world->interp);
+    const enum err_code rc = thread_list_walk(&world->list);
+    assert_true(rc == ERR_CORRUPT || rc == ERR_LIMIT);
+}
+
+static void interpreters_in_a_circle_are_an_error(void **state)
+{
+    (void)state;
+    in_every_version(check_interp_circle);
+}
+
+static void check_mismatch(struct world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    add_thread(world, world->interp);
+    const remote_addr slot = world->threads[1]->addr + layout->tstate_interp;
+    fake_memory_put_u64(&world->python.memory, slot, world->interp + 16);
+    assert_int_equal(thread_list_walk(&world->list), ERR_CORRUPT);
+    fake_memory_put_u64(&world->python.memory, slot, world->interp);
+    walk(world);
+    assert_int_equal(world->list.count, 2);
+}
+
+static void a_thread_of_another_interpreter_is_not_believed(void **state)
+{
+    (void)state;
+    in_every_version(check_mismatch);
+}
+
+static void check_garbage(struct world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    static const uint64_t garbage[] = { 1, 0x1000, UINT64_MAX, UINT64_MAX - 7, 1ull << 63 };
+    const remote_addr slots[] = { world->interp + layout->interp_threads_head,
+                                  world->interp + layout->interp_next,
+                                  world->python.runtime.addr +
+                                      layout->runtime_interpreters_head,
+                                  world->threads[0]->addr + layout->tstate_next };
+    for (size_t s = 0; s < sizeof slots / sizeof *slots; s++) {
+        const uint64_t before = fake_memory_u64(&world->python.memory, slots[s]);
+        for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+            fake_memory_put_u64(&world->python.memory, slots[s], garbage[i]);
+            assert_int_equal(thread_list_walk(&world->list), ERR_FAULT);
+        }
+        fake_memory_put_u64(&world->python.memory, slots[s], before);
+    }
+    walk(world);
+    assert_int_equal(world->list.count, 1);
+}
+
+static void pointers_that_lead_nowhere_are_an_error(void **state)
+{
+    (void)state;
+    in_every_version(check_garbage);
+}
+
+/* A thread is added while the list is walked: it is found then or at the next check. */
+struct meanwhile {
+    struct world *world;
+    uint64_t at_read;
+    bool done;
+};
+
+static void add_meanwhile(struct fake_memory *memory, const struct fake_moment *moment,
+                          void *context)
+{
+    struct meanwhile *const meanwhile = context;
+    (void)memory;
+    if (meanwhile->done || moment->read < meanwhile->at_read)
+        return;
+    meanwhile->done = true;
+    add_thread(meanwhile->world, meanwhile->world->interp);
+}
+
+static void check_meanwhile(struct world *world)
+{
+    struct fake_memory *const memory = &world->python.memory;
+    struct meanwhile meanwhile = { .world = world };
+    memory->context = &meanwhile;
+    for (uint64_t k = 0; k < 6; k++) {
+        meanwhile.at_read = memory->memory.reads + k;
+        meanwhile.done = false;
+        memory->hook = add_meanwhile;
+        walk(world);
+        memory->hook = NULL;
+        assert_true(meanwhile.done || k == 5);
+        if (world->list.count < world->count) {
+            assert_false(is_same(world));
+            walk(world);
+        }
+        assert_int_equal(world->list.count, world->count);
+        assert_true(is_same(world));
+    }
+    memory->context = NULL;
+}
+
+static void a_thread_that_starts_while_the_list_is_walked_is_not_lost(void **state)
+{
+    (void)state;
+    in_every_version(check_meanwhile);
+}
+
+static void check_plan(struct world *world)
+{
+    struct memory_span spans[8];
+    size_t arrived;
+    add_thread(world, world->interp);
+    walk(world);
+    const size_t count = thread_list_plan_count(&world->list);
+    assert_in_range(count, 1, 8);
+    thread_list_plan(&world->list, spans);
+    struct memory *const memory = &world->python.memory.memory;
+    assert_int_equal(memory_readv(memory, spans, count, &arrived), ERR_OK);
+    assert_true(thread_list_heads_same(&world->list));
+    add_thread(world, world->interp);
+    assert_int_equal(memory_readv(memory, spans, count, &arrived), ERR_OK);
+    assert_false(thread_list_heads_same(&world->list));
+}
+
+static void the_heads_of_the_lists_tell_of_new_threads(void **state)
+{
+    (void)state;
+    in_every_version(check_plan);
+}
+
+static void the_gil_is_held_by_the_thread_it_names(void **state)
+{
+    (void)state;
+    for (unsigned minor = 13; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world *const world = begin(minor);
+        const struct layout *const layout = &world->python.runtime.layout;
+        struct fake_memory *const memory = &world->python.memory;
+        struct fake_thread *const other = add_thread(world, world->interp);
+        walk(world);
+        fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 1);
+        fake_memory_put_u64(memory, world->interp + layout->interp_gil_holder, other->addr);
+        assert_true(is_same(world));
+        const struct thread *const holder = find(world, other);
+        const struct thread *const waiter = find(world, world->threads[0]);
+        assert_int_equal(thread_list_facts(&world->list, holder).has_gil, FACT_YES);
+        assert_int_equal(thread_list_facts(&world->list, holder).waits_gil, FACT_NO);
+        assert_int_equal(thread_list_facts(&world->list, waiter).has_gil, FACT_NO);
+        fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 0);
+        assert_true(is_same(world));
+        assert_int_equal(thread_list_facts(&world->list, holder).has_gil, FACT_NO);
+        end(world);
+    }
+}
+
+static void the_chain_from_runtime_to_thread_and_back_must_close(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world *const world = begin(minor);
+        const struct layout *const layout = &world->python.runtime.layout;
+        struct fake_memory *const memory = &world->python.memory;
+        const struct runtime *const runtime = &world->python.runtime;
+        const remote_addr head = runtime->addr + layout->runtime_interpreters_head,
+                          first = world->interp + layout->interp_threads_head,
+                          back = world->threads[0]->addr + layout->tstate_interp;
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_OK);
+        fake_memory_put_u64(memory, back, world->interp + 8);
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_NOT_PYTHON);
+        fake_memory_put_u64(memory, back, world->interp);
+        fake_memory_put_u64(memory, first, 0);
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_NOT_PYTHON);
+        fake_memory_put_u64(memory, first, 8);
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_FAULT);
+        fake_memory_put_u64(memory, first, world->threads[0]->addr);
+        fake_memory_put_u64(memory, head, 0);
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_NOT_PYTHON);
+        fake_memory_put_u64(memory, head, UINT64_MAX);
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_FAULT);
+        fake_memory_put_u64(memory, head, world->interp);
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_OK);
+        memory->failure = ERR_GONE;
+        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_GONE);
+        end(world);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
+          cmocka_unit_test(threads_come_and_go_between_ticks),
+          cmocka_unit_test(another_thread_at_the_same_address_is_another),
+          cmocka_unit_test(another_main_thread_is_another_program),
+          cmocka_unit_test(threads_of_all_interpreters_are_listed),
+          cmocka_unit_test(threads_in_a_circle_are_an_error),
+          cmocka_unit_test(interpreters_in_a_circle_are_an_error),
+          cmocka_unit_test(a_thread_of_another_interpreter_is_not_believed),
+          cmocka_unit_test(pointers_that_lead_nowhere_are_an_error),
+          cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
+          cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads),
+          cmocka_unit_test(the_gil_is_held_by_the_thread_it_names),
+          cmocka_unit_test(the_chain_from_runtime_to_thread_and_back_must_close))
