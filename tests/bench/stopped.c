@@ -45,8 +45,17 @@ struct node {
     uint64_t self;
 };
 
+/* Frames seen before are likely to be there again: one call reads all of them. */
+struct guesses {
+    struct idmap index; /* by address */
+    size_t count;
+    struct memory_span spans[MEMORY_MAX_SPANS];
+    unsigned char bytes[MEMORY_MAX_SPANS][LAYOUT_MAX_FRAME_BYTES];
+};
+
 struct reference {
     struct process process;
+    struct guesses guesses;
     struct runtime runtime;
     struct strtab strings;
     struct code_table codes;
@@ -101,13 +110,67 @@ static enum err_code code_of(struct reference *r, remote_addr addr, code_id *out
     return *out != CODE_NONE ? ERR_OK : code_load(&r->codes, addr, out);
 }
 
+static uint32_t find_guess(const struct guesses *g, remote_addr addr)
+{
+    const uint32_t hash = idmap_mix(addr, 0);
+    uint32_t id;
+    for (uint32_t slot = idmap_first(&g->index, hash);
+         (id = idmap_id(&g->index, slot)) != IDMAP_NONE; slot = idmap_next(&g->index, slot))
+        if (g->spans[id].addr == addr)
+            return id;
+    return IDMAP_NONE;
+}
+
+static void drop_guesses(struct guesses *g)
+{
+    idmap_clear(&g->index);
+    g->count = 0;
+}
+
+static enum err_code add_guess(struct guesses *g, remote_addr addr, size_t bytes)
+{
+    if (g->count == MEMORY_MAX_SPANS)
+        drop_guesses(g);
+    g->spans[g->count] = (struct memory_span){ addr, g->bytes[g->count], bytes };
+    return idmap_add(&g->index, idmap_mix(addr, 0), (uint32_t)g->count++, NULL);
+}
+
+/* What is not mapped any more was a bad guess, now and later. */
+static void read_guesses(struct reference *r)
+{
+    struct guesses *const g = &r->guesses;
+    for (size_t at = 0; at < g->count; at++) {
+        size_t bytes = 0;
+        if (!memory_readv(&r->process.memory.memory, g->spans + at, g->count - at, &bytes))
+            return;
+        for (; at < g->count && bytes >= g->spans[at].bytes; at++)
+            bytes -= g->spans[at].bytes;
+        if (at < g->count)
+            g->spans[at].bytes = 0;
+    }
+}
+
+/* The bytes of a frame, guessed or read now. */
+static enum err_code frame_bytes(struct reference *r, remote_addr addr, unsigned char *out)
+{
+    struct guesses *const g = &r->guesses;
+    const size_t bytes = r->runtime.layout.frame_bytes;
+    const uint32_t guess = find_guess(g, addr);
+    if (guess != IDMAP_NONE && g->spans[guess].bytes) {
+        memcpy(out, g->bytes[guess], bytes);
+        return ERR_OK;
+    }
+    const enum err_code rc = memory_read(&r->process.memory.memory, addr, out, bytes);
+    return !rc && guess == IDMAP_NONE ? add_guess(g, addr, bytes) : rc;
+}
+
 /* One frame with code; *has_code_out is false for those the interpreter has for itself. */
 static enum err_code read_frame(struct reference *r, remote_addr addr, struct frame *out,
                                 bool *has_code_out, remote_addr *previous_out)
 {
     const struct layout *const layout = &r->runtime.layout;
     unsigned char bytes[LAYOUT_MAX_FRAME_BYTES];
-    enum err_code rc = memory_read(&r->process.memory.memory, addr, bytes, layout->frame_bytes);
+    enum err_code rc = frame_bytes(r, addr, bytes);
     if (rc)
         return rc;
     const remote_addr code = field_u64(bytes, layout->frame_executable) & ~(uint64_t)7;
@@ -132,6 +195,7 @@ static enum err_code read_stack(struct reference *r, struct frame *frames, size_
     remote_addr addr;
     size_t count = 0;
     enum err_code rc = running_frame(r, &addr);
+    read_guesses(r);
     for (size_t i = 0; !rc && addr; i++) {
         bool has_code;
         if (i == MAX_FRAMES)
@@ -309,6 +373,7 @@ static enum err_code attach(struct reference *r, int pid, struct err *err)
     code_table_init(&r->codes, &r->process.memory.memory, &r->runtime.layout, &r->strings);
     pool_init(&r->nodes, sizeof(struct node), 0);
     idmap_init(&r->node_index);
+    idmap_init(&r->guesses.index);
     return pool_push(&r->nodes, &root, &id, err);
 }
 
