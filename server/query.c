@@ -6,6 +6,7 @@
 
 #include "sampler/base/clock.h"
 #include "server/etag.h"
+#include "server/state_words.h"
 
 /* A century; beyond it nanoseconds would not fit. */
 #define MAX_SECONDS 3.2e9
@@ -14,7 +15,8 @@ struct parameter {
     const char *name;
     unsigned bit;
     bool repeats;
-    bool (*set)(struct query *query, const char *value);
+    /* A sentence in `why` is better than none. */
+    bool (*set)(struct query *query, const char *value, struct err *why);
 };
 
 static bool read_id(const char *text, uint32_t *out)
@@ -39,37 +41,48 @@ static bool read_seconds(const char *text, uint64_t *ns_out)
     return *end == '\0' && end != text && seconds <= MAX_SECONDS;
 }
 
-static bool set_since(struct query *query, const char *value)
+static bool set_since(struct query *query, const char *value, struct err *why)
 {
+    (void)why;
     return read_id(value, &query->view.since);
 }
 
-static bool set_from(struct query *query, const char *value)
+static bool set_from(struct query *query, const char *value, struct err *why)
 {
+    (void)why;
     return read_seconds(value, &query->view.from_ns);
 }
 
-static bool set_to(struct query *query, const char *value)
+static bool set_to(struct query *query, const char *value, struct err *why)
 {
+    (void)why;
     return read_seconds(value, &query->view.to_ns) && query->view.to_ns > 0;
 }
 
-static bool set_thread(struct query *query, const char *value)
+static bool set_thread(struct query *query, const char *value, struct err *why)
 {
+    (void)why;
     query->view.threads = query->threads;
     return read_id(value, &query->threads[query->view.thread_count++]);
 }
 
-static bool set_process(struct query *query, const char *value)
+static bool set_process(struct query *query, const char *value, struct err *why)
 {
+    (void)why;
     query->view.processes = query->processes;
     return read_id(value, &query->processes[query->view.process_count++]);
 }
 
-static bool set_format(struct query *query, const char *value)
+static bool set_format(struct query *query, const char *value, struct err *why)
 {
+    (void)why;
     query->format = value;
     return *value != '\0';
+}
+
+static bool set_state(struct query *query, const char *value, struct err *why)
+{
+    return state_words_read(value, &query->view.require, &query->view.exclude, why) == ERR_OK;
 }
 
 static const struct parameter parameters[] = {
@@ -78,6 +91,7 @@ static const struct parameter parameters[] = {
     { "to", QUERY_TO, false, set_to },
     { "thread", QUERY_THREAD, true, set_thread },
     { "process", QUERY_PROCESS, true, set_process },
+    { "state", QUERY_STATE, false, set_state },
     { "format", QUERY_FORMAT, false, set_format },
 };
 
@@ -95,6 +109,18 @@ static int compare_ids(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static enum err_code set(const struct parameter *parameter, struct query *query,
+                         const char *value, struct err *err)
+{
+    struct err why = { 0 };
+    if (parameter->set(query, value, &why))
+        return ERR_OK;
+    if (why.message[0])
+        return err_set(err, ERR_INVALID, "parameter \"%s\": %s", parameter->name, why.message);
+    return err_set(err, ERR_INVALID, "bad value of parameter \"%s\": \"%.64s\"",
+                   parameter->name, value);
+}
+
 enum err_code query_read(const struct request *request, unsigned accepted, struct query *query,
                          struct err *err)
 {
@@ -107,9 +133,9 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
             return err_set(err, ERR_INVALID, "unknown parameter \"%.64s\"", pair->name);
         if ((seen & parameter->bit) && !parameter->repeats)
             return err_set(err, ERR_INVALID, "parameter \"%s\" is given twice", pair->name);
-        if (!parameter->set(query, pair->value))
-            return err_set(err, ERR_INVALID, "bad value of parameter \"%s\": \"%.64s\"",
-                           pair->name, pair->value);
+        const enum err_code rc = set(parameter, query, pair->value, err);
+        if (rc != ERR_OK)
+            return rc;
         seen |= parameter->bit;
     }
     if (query->view.to_ns > 0 && query->view.to_ns <= query->view.from_ns)
@@ -129,5 +155,7 @@ uint64_t query_hash(const struct query *query)
     hash = etag_hash(&view->thread_count, sizeof view->thread_count, hash);
     hash = etag_hash(query->threads, view->thread_count * sizeof *query->threads, hash);
     hash = etag_hash(query->processes, view->process_count * sizeof *query->processes, hash);
+    hash = etag_hash(&view->require, sizeof view->require, hash);
+    hash = etag_hash(&view->exclude, sizeof view->exclude, hash);
     return query->format ? etag_hash(query->format, strlen(query->format), hash) : hash;
 }

@@ -8,10 +8,11 @@
  *     from=S, to=S       seconds since the session began
  *     thread=ID ...      may be repeated
  *     process=ID ...     may be repeated
+ *     state=WORDS        what the thread was doing (state_words.h)
  *     format=NAME        an output format
  *
  * Ownership: plain data; the view points into the struct, which must not move.
- * Depends on: err, request, profile/view.
+ * Depends on: err, request, profile/view, state_words.
  */
 #ifndef SERVER_QUERY_H
 #define SERVER_QUERY_H
@@ -29,7 +30,8 @@ enum query_parameter {
     QUERY_THREAD = 1 << 3,
     QUERY_PROCESS = 1 << 4,
     QUERY_FORMAT = 1 << 5,
-    QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS,
+    QUERY_STATE = 1 << 6,
+    QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
 
 struct query {

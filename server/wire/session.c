@@ -27,6 +27,12 @@ static void put_number(struct json *json, const char *key, double value)
     json_number(json, value);
 }
 
+static void put_bool(struct json *json, const char *key, bool value)
+{
+    json_key(json, key);
+    json_bool(json, value);
+}
+
 /* RFC 3339; 0: not yet. */
 static void put_time(struct json *json, const char *key, uint64_t wall_ns)
 {
@@ -61,6 +67,12 @@ static void write_target(struct json *json, const struct sampler_target *target)
     json_end(json);
 }
 
+static const char *const mode_texts[] = {
+#define X(name, text, help) text,
+    SAMPLER_MODES(X)
+#undef X
+};
+
 static void write_settings(struct json *json, const struct sampler_options *options)
 {
     json_object(json);
@@ -71,7 +83,16 @@ static void write_settings(struct json *json, const struct sampler_options *opti
     else
         json_null(json);
     put_text(json, "threads", options->all_threads ? "all" : "main");
-    put_text(json, "mode", "wall");
+    put_text(json, "mode", mode_texts[options->mode]);
+    put_bool(json, "native", options->native);
+    put_bool(json, "gc", !options->no_gc);
+    put_bool(json, "opcodes", options->opcodes);
+    put_bool(json, "blocking", options->blocking);
+    json_key(json, "max_cpu_percent");
+    if (options->max_cpu_percent > 0)
+        json_number(json, options->max_cpu_percent);
+    else
+        json_null(json);
     json_end(json);
 }
 
@@ -105,6 +126,7 @@ static void write_quality(struct json *json, const struct session_facts *facts)
     put_uint(json, "repaired", quality->repaired);
     put_uint(json, "retried", quality->retried);
     put_uint(json, "truncated", quality->truncated);
+    put_uint(json, "filtered", quality->filtered);
     json_key(json, "failed");
     write_failed(json, quality);
     json_end(json);

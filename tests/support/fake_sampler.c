@@ -43,6 +43,12 @@ static const struct fake_frame stacks[FAKE_STACK_COUNT][3] = {
 };
 static const int32_t stack_tids[FAKE_STACK_COUNT] = { 4711, 4711, 4711, 4712 };
 static const uint32_t stack_counts[FAKE_STACK_COUNT] = { 50, 30, 15, 5 };
+static const state_bits stack_states[FAKE_STACK_COUNT] = {
+    STATE_UNKNOWN_IN_NATIVE | STATE_ON_CPU | STATE_HAS_GIL,
+    STATE_UNKNOWN_IN_NATIVE | STATE_ON_CPU,
+    STATE_UNKNOWN_IN_NATIVE | STATE_WAITS_GIL | STATE_HAS_EXCEPTION,
+    STATE_UNKNOWN_IN_NATIVE | STATE_UNKNOWN_ON_CPU,
+};
 
 /* A fake that cannot go on has nothing to report to. */
 static void must(enum err_code code)
@@ -112,7 +118,8 @@ static void add_stacks(struct sampler *sampler)
         size_t depth = 0;
         while (depth < 3 && stacks[i][depth].name)
             depth++;
-        fake_sampler_add(sampler, stack_tids[i], stacks[i], depth, 0, stack_counts[i]);
+        fake_sampler_add(sampler, stack_tids[i], stacks[i], depth, stack_states[i],
+                         stack_counts[i]);
     }
     fake_sampler_seal(sampler);
 }
@@ -171,6 +178,7 @@ static struct sampler *create(const struct sampler_options *options, int process
     pthread_mutex_init(&sampler->lock, NULL);
     sampler->status.state = SAMPLER_RUNNING;
     sampler->status.started_at_ns = STARTED_AT_S * NS_PER_S;
+    sampler->status.rate_hz = options->rate_hz;
     sampler->stop_fd = eventfd(0, EFD_CLOEXEC);
     sampler->end_fd = eventfd(0, EFD_CLOEXEC);
     sampler->process_fd = process_fd;

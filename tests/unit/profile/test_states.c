@@ -82,6 +82,28 @@ static void unknown_is_neither_yes_nor_no(void **state)
     profile_destroy(profile);
 }
 
+static void every_sample_is_one_doing(void **state)
+{
+    static const uint64_t expected[STATE_DOING_COUNT] = {
+        [STATE_DOING_HOLDS_GIL] = 80,
+        [STATE_DOING_WAITS_GIL] = 40,
+        [STATE_DOING_UNKNOWN] = SAMPLES_1,
+    };
+    const struct view_query everything = { 0 };
+    struct profile *const profile = made();
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    struct states states = states_of(&snapshot, &everything);
+    (void)state;
+    assert_memory_equal(states.all.doing, expected, sizeof expected);
+    assert_int_equal(state_doing_of(STATE_ON_CPU | STATE_UNKNOWN_HAS_GIL), STATE_DOING_ON_CPU);
+    assert_int_equal(state_doing_of(STATE_UNKNOWN_WAITS_GIL), STATE_DOING_WAITS);
+    assert_int_equal(state_doing_of(STATE_WAITS_GIL | STATE_UNKNOWN_ON_CPU),
+                     STATE_DOING_WAITS_GIL);
+    states_deinit(&states);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
 static void queries_choose_times_and_states_as_views_do(void **state)
 {
     static const struct {
@@ -130,5 +152,6 @@ static void nothing_sampled_is_no_rows(void **state)
 TEST_MAIN(cmocka_unit_test(facts_have_the_bits_and_words_of_their_names),
           cmocka_unit_test(threads_sum_to_the_whole),
           cmocka_unit_test(unknown_is_neither_yes_nor_no),
+          cmocka_unit_test(every_sample_is_one_doing),
           cmocka_unit_test(queries_choose_times_and_states_as_views_do),
           cmocka_unit_test(nothing_sampled_is_no_rows))

@@ -55,6 +55,18 @@ static void bad_parameters_are_named(void **state)
         { "/api/v1/sessions/1/view?thread=-1", "parameter \\\"thread\\\"" },
         { "/api/v1/sessions/1/export", "parameter \\\"format\\\"" },
         { "/api/v1/sessions/1/export?format=%3Cscript%3E", "parameter \\\"format\\\"" },
+        { "/api/v1/sessions/1/view?state=on_cup", "unknown state \\\"on_cup\\\"" },
+        { "/api/v1/sessions/1/view?state=", "unknown state \\\"\\\"" },
+        { "/api/v1/sessions/1/view?state=on_cpu,", "unknown state \\\"\\\"" },
+        { "/api/v1/sessions/1/view?state=on_cpu,!!has_gil", "unknown state \\\"!!has_gil" },
+        { "/api/v1/sessions/1/view?state=unknown_,in_gc", "unknown state \\\"unknown_\\\"" },
+        { "/api/v1/sessions/1/view?state=on_cpu,!on_cpu", "\\\"!on_cpu\\\" contradicts" },
+        { "/api/v1/sessions/1/view?state=unknown_in_gc,in_gc", "\\\"in_gc\\\" contradicts" },
+        { "/api/v1/sessions/1/view?state=in_gc&state=on_cpu", "\\\"state\\\" is given twice" },
+        { "/api/v1/sessions/1/export?format=collapsed&state=x", "unknown state \\\"x\\\"" },
+        { "/api/v1/sessions/1/report.html?state=x", "unknown state \\\"x\\\"" },
+        { "/api/v1/sessions/1/threads?thread=1", "unknown parameter \\\"thread\\\"" },
+        { "/api/v1/sessions/1/quality?since=1", "unknown parameter \\\"since\\\"" },
         { "/api/v1/sessions?x", "unknown parameter \\\"x\\\"" },
         { "/api/v1/sessions/1?x", "unknown parameter \\\"x\\\"" },
     };
@@ -88,6 +100,9 @@ static void session_says_what_is_sampled(void **state)
     assert_true(number(member(quality, "failed"), "perm") == 0);
     assert_true(cJSON_IsNull(member(member(session, "settings"), "duration_s")));
     assert_string_equal(member(member(session, "settings"), "threads")->valuestring, "main");
+    assert_string_equal(member(member(session, "settings"), "mode")->valuestring, "wall");
+    assert_true(cJSON_IsTrue(member(member(session, "settings"), "gc")));
+    assert_true(cJSON_IsNull(member(member(session, "settings"), "max_cpu_percent")));
     cJSON_Delete(list);
     cJSON_Delete(session);
 }
@@ -256,6 +271,129 @@ static void views_filter_by_thread_process_and_time(void **state)
     assert_true(total_of(*state, "/api/v1/sessions/1/view?from=1&to=1.5&thread=2") == 3);
 }
 
+static void views_filter_by_state(void **state)
+{
+    static const struct {
+        const char *words;
+        double total;
+    } rows[] = {
+        { "on_cpu", 80 },
+        { "has_gil", 50 },
+        { "on_cpu,has_gil", 50 },
+        { "on_cpu,!has_gil", 30 },
+        { "!on_cpu", 15 },
+        { "unknown_on_cpu", 5 },
+        { "!unknown_on_cpu", 95 },
+        { "!unknown_on_cpu,!on_cpu", 15 },
+        { "!on_cpu,!waits_gil", 0 },
+        { "has_exception,waits_gil,has_exception", 15 },
+        { "in_gc", 0 },
+        { "!in_gc", FAKE_TOTAL },
+        { "in_native", 0 },
+        { "!in_native", 0 },
+        { "unknown_in_native", FAKE_TOTAL },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char target[128];
+        snprintf(target, sizeof target, "/api/v1/sessions/1/view?state=%s", rows[i].words);
+        assert_true(total_of(*state, target) == rows[i].total);
+    }
+    assert_true(total_of(*state, "/api/v1/sessions/1/view?state=on_cpu&thread=1") == 0);
+}
+
+static void tag_of(const struct server *server, const char *target, char out[128])
+{
+    struct reply reply;
+    server_get(server, target, BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    reply_header(&reply, "ETag", out, 128);
+    reply_deinit(&reply);
+}
+
+static void equal_states_have_equal_tags_whatever_their_spelling(void **state)
+{
+    char tag[128], same[128], other[128];
+    tag_of(*state, "/api/v1/sessions/1/view?state=on_cpu,!has_gil", tag);
+    tag_of(*state, "/api/v1/sessions/1/view?state=%21has_gil,on_cpu,on_cpu", same);
+    tag_of(*state, "/api/v1/sessions/1/view?state=on_cpu,has_gil", other);
+    assert_string_equal(tag, same);
+    assert_string_not_equal(tag, other);
+    tag_of(*state, "/api/v1/sessions/1/view", other);
+    assert_string_not_equal(tag, other);
+}
+
+static double item(const cJSON *array, int index)
+{
+    return cJSON_GetArrayItem(array, index)->valuedouble;
+}
+
+static void threads_sum_to_the_view(void **state)
+{
+    static const char *const queries[] = { "", "?state=on_cpu", "?to=1", "?from=1",
+                                           "?since=1" };
+    grow(*state);
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        char target[64];
+        snprintf(target, sizeof target, "/api/v1/sessions/1/threads%s", queries[i]);
+        cJSON *const answer = get_json(*state, target);
+        const cJSON *const threads = member(answer, "threads");
+        const cJSON *const all = member(answer, "all");
+        const cJSON *doing = NULL;
+        double done = 0;
+        snprintf(target, sizeof target, "/api/v1/sessions/1/view%s", queries[i]);
+        assert_true(number(all, "samples") == total_of(*state, target));
+        assert_true(sum(member(threads, "samples")) == number(all, "samples"));
+        assert_true(sum(member(member(threads, "on_cpu"), "yes")) ==
+                    number(member(all, "on_cpu"), "yes"));
+        cJSON_ArrayForEach(doing, member(all, "doing")) done += doing->valuedouble;
+        assert_true(done == number(all, "samples"));
+        cJSON_Delete(answer);
+    }
+}
+
+static void threads_say_what_each_was_doing(void **state)
+{
+    cJSON *const answer = get_json(*state, "/api/v1/sessions/1/threads");
+    const cJSON *const threads = member(answer, "threads");
+    const cJSON *const doing = member(threads, "doing");
+    assert_int_equal(cJSON_GetArraySize(member(threads, "thread")), 2);
+    assert_true(item(member(threads, "samples"), 0) == 95);
+    assert_true(item(member(member(threads, "on_cpu"), "yes"), 0) == 80);
+    assert_true(item(member(member(threads, "on_cpu"), "unknown"), 1) == 5);
+    assert_true(item(member(member(threads, "in_native"), "unknown"), 0) == 95);
+    assert_true(item(member(doing, "holds_gil"), 0) == 50);
+    assert_true(item(member(doing, "on_cpu"), 0) == 30);
+    assert_true(item(member(doing, "waits_gil"), 0) == 15);
+    assert_true(item(member(doing, "unknown"), 1) == 5);
+    cJSON_Delete(answer);
+}
+
+static void quality_explains_every_number(void **state)
+{
+    static const char *const costs[] = { "rss_bytes", "rss_peak_bytes", "duration_s",
+                                         "wanted_hz", "aimed_hz",       "rate_hz" };
+    cJSON *const answer = get_json(*state, "/api/v1/sessions/1/quality");
+    const cJSON *const meaning = member(answer, "meaning");
+    const cJSON *const states = member(answer, "states");
+    const cJSON *value = NULL;
+    cJSON_ArrayForEach(value, answer) if (cJSON_IsNumber(value))
+        assert_true(strlen(member(meaning, value->string)->valuestring) > 10);
+    cJSON_ArrayForEach(value, member(answer, "failed"))
+    {
+        char name[32];
+        snprintf(name, sizeof name, "failed_%s", value->string);
+        assert_true(cJSON_IsString(member(meaning, name)));
+    }
+    for (size_t i = 0; i < sizeof costs / sizeof *costs; i++)
+        assert_true(number(answer, costs[i]) > 0);
+    assert_true(number(answer, "samples") == FAKE_TOTAL);
+    assert_true(number(answer, "cpu_user_s") >= 0);
+    assert_true(number(answer, "filtered") == 0);
+    assert_true(number(member(states, "has_gil"), "share") == 0.5);
+    assert_true(cJSON_IsNull(member(member(states, "in_native"), "share")));
+    cJSON_Delete(answer);
+}
+
 static void hostile_names_stay_text(void **state)
 {
     static const char *const targets[] = { "/api/v1/sessions/1/tree", "/api/v1/sessions/1",
@@ -290,6 +428,10 @@ static void exports_are_downloads(void **state)
     reply_header(&reply, "Content-Disposition", value, sizeof value);
     assert_string_equal(value,
                         "attachment; filename=\"pyrometer-2000000002-20260131-100000.folded\"");
+    reply_deinit(&reply);
+    server_get(*state, "/api/v1/sessions/1/export?format=collapsed&state=on_cpu,!has_gil",
+               BEARER, &reply);
+    assert_string_equal(reply.body, "tid:4711;app.py:main:14;app.py:work:23;<native> 30\n");
     reply_deinit(&reply);
     server_get(*state, "/api/v1/sessions/1/report.html?thread=1", BEARER, &reply);
     assert_int_equal(reply.status, 200);
@@ -381,6 +523,11 @@ int main(void)
         WITH_SERVER(nothing_new_is_an_empty_answer),
         WITH_SERVER(client_from_the_future_gets_everything),
         WITH_SERVER(views_filter_by_thread_process_and_time),
+        WITH_SERVER(views_filter_by_state),
+        WITH_SERVER(equal_states_have_equal_tags_whatever_their_spelling),
+        WITH_SERVER(threads_sum_to_the_view),
+        WITH_SERVER(threads_say_what_each_was_doing),
+        WITH_SERVER(quality_explains_every_number),
         WITH_SERVER(hostile_names_stay_text),
         WITH_SERVER(exports_are_downloads),
         WITH_SERVER(sessions_are_paused_resumed_and_ended),

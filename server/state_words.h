@@ -1,0 +1,23 @@
+/*
+ * state_words - what threads were doing, as words of a URL.
+ *
+ *     on_cpu           known to be so
+ *     !on_cpu          known not to be so
+ *     unknown_on_cpu   not known
+ *     !unknown_on_cpu  known, either way
+ *
+ * and the same for every fact of profile/state.h, separated by commas; all of them must hold.
+ *
+ * Depends on: err, profile/states.
+ */
+#ifndef SERVER_STATE_WORDS_H
+#define SERVER_STATE_WORDS_H
+
+#include "sampler/base/err.h"
+#include "sampler/profile/state.h"
+
+/* ERR_INVALID, with a sentence that names the word. */
+MUST_CHECK enum err_code state_words_read(const char *text, state_bits *require_out,
+                                          state_bits *exclude_out, struct err *err);
+
+#endif /* SERVER_STATE_WORDS_H */

@@ -1,0 +1,159 @@
+#include "server/wire/quality.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/states.h"
+#include "server/json.h"
+#include "server/usage.h"
+#include "server/wire/session.h"
+
+/* Besides the counters of the profile; in the order in which they are written. */
+#define MEASURES(X)                                                                        \
+    X(wanted_hz, "looks a second that were asked for")                                     \
+    X(aimed_hz, "looks a second aimed at now, below what was asked for if the CPU budget " \
+                "allows no more")                                                          \
+    X(rate_hz, "looks a second really reached, over the whole session")                    \
+    X(duration_s, "seconds from the beginning to the last samples")                        \
+    X(stopped_s, "seconds for which the target was stopped")                               \
+    X(cpu_user_s, "CPU seconds of this program, its server included, in its own code")     \
+    X(cpu_sys_s, "CPU seconds of this program in the kernel")                              \
+    X(rss_bytes, "bytes of memory this program has now")                                   \
+    X(rss_peak_bytes, "bytes of memory this program had at most")
+
+struct measures {
+#define X(name, meaning) double name;
+    MEASURES(X)
+#undef X
+};
+
+static void measure(const struct session_facts *facts, struct measures *out)
+{
+    struct usage usage;
+    usage_read(&usage);
+    *out = (struct measures){
+        .wanted_hz = facts->options->rate_hz,
+        .aimed_hz = facts->status.rate_hz,
+        .rate_hz = session_rate_hz(facts->snapshot),
+        .duration_s = (double)facts->snapshot->end_ns / (double)NS_PER_S,
+        .stopped_s = (double)facts->snapshot->quality.stopped_ns / (double)NS_PER_S,
+        .cpu_user_s = usage.cpu_user_s,
+        .cpu_sys_s = usage.cpu_sys_s,
+        .rss_bytes = (double)usage.rss_bytes,
+        .rss_peak_bytes = (double)usage.rss_peak_bytes,
+    };
+}
+
+static void put_number(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_number(json, value);
+}
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static const char failed_prefix[] = "failed_";
+enum { FAILED_PREFIX = sizeof failed_prefix - 1 };
+
+static bool is_failure(const char *name)
+{
+    return strncmp(name, failed_prefix, FAILED_PREFIX) == 0;
+}
+
+struct counter {
+    const char *name, *meaning;
+    uint64_t value;
+};
+
+enum {
+#define X(name, meaning) COUNTER_##name,
+    QUALITY_COUNTERS(X)
+#undef X
+        COUNTER_COUNT
+};
+
+/* Nanoseconds are written as seconds, among the measures. */
+static bool is_written(const struct counter *counter)
+{
+    return strcmp(counter->name, "stopped_ns") != 0;
+}
+
+static void write_counters(struct json *json, const struct counter *counters)
+{
+    for (size_t i = 0; i < COUNTER_COUNT; i++)
+        if (!is_failure(counters[i].name) && is_written(&counters[i]))
+            put_uint(json, counters[i].name, counters[i].value);
+    json_key(json, "failed");
+    json_object(json);
+    for (size_t i = 0; i < COUNTER_COUNT; i++)
+        if (is_failure(counters[i].name))
+            put_uint(json, counters[i].name + FAILED_PREFIX, counters[i].value);
+    json_end(json);
+}
+
+static void put_meaning(struct json *json, const char *key, const char *meaning)
+{
+    json_key(json, key);
+    json_text(json, meaning);
+}
+
+/* Keys of failures keep their prefix here: one object, one name each. */
+static void write_meanings(struct json *json, const struct counter *counters)
+{
+    json_key(json, "meaning");
+    json_object(json);
+    for (size_t i = 0; i < COUNTER_COUNT; i++)
+        if (is_written(&counters[i]))
+            put_meaning(json, counters[i].name, counters[i].meaning);
+#define X(name, meaning) put_meaning(json, #name, meaning);
+    MEASURES(X)
+#undef X
+    json_end(json);
+}
+
+static void write_shares(struct json *json, const struct state_sums *sums)
+{
+    json_key(json, "states");
+    json_object(json);
+    for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
+        const double share = state_sums_share(sums, (enum state_fact)i);
+        json_key(json, state_fact_text((enum state_fact)i));
+        json_object(json);
+        put_uint(json, "yes", sums->yes[i]);
+        put_uint(json, "unknown", sums->unknown[i]);
+        json_key(json, "share");
+        if (share < 0)
+            json_null(json);
+        else
+            json_number(json, share);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+void quality_write(struct json *json, const struct session_facts *facts,
+                   const struct state_sums *sums)
+{
+    const struct quality *const quality = &facts->snapshot->quality;
+    const struct counter counters[COUNTER_COUNT] = {
+#define X(name, meaning) { #name, meaning, quality->name },
+        QUALITY_COUNTERS(X)
+#undef X
+    };
+    struct measures measures;
+    measure(facts, &measures);
+    json_object(json);
+    write_counters(json, counters);
+#define X(name, meaning) put_number(json, #name, measures.name);
+    MEASURES(X)
+#undef X
+    write_shares(json, sums);
+    write_meanings(json, counters);
+    json_end(json);
+}

@@ -1,0 +1,70 @@
+#include "server/wire/states.h"
+
+#include <stdint.h>
+
+#include "sampler/profile/states.h"
+#include "server/json.h"
+
+/* Where a number is: in one row of sums, or in all rows as a column. */
+struct place {
+    struct json *json;
+    const struct state_sums *sums; /* NULL: the rows of states */
+    const struct states *states;
+};
+
+static uint64_t number_at(const struct state_sums *sums, size_t offset)
+{
+    return *(const uint64_t *)(const void *)((const char *)sums + offset);
+}
+
+static void put(const struct place *place, const char *key, size_t offset)
+{
+    json_key(place->json, key);
+    if (place->sums) {
+        json_uint(place->json, number_at(place->sums, offset));
+        return;
+    }
+    json_array(place->json);
+    for (size_t i = 0; i < place->states->count; i++)
+        json_uint(place->json, number_at(&place->states->rows[i].sums, offset));
+    json_end(place->json);
+}
+
+static void put_all(const struct place *place)
+{
+    put(place, "samples", offsetof(struct state_sums, samples));
+    for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
+        json_key(place->json, state_fact_text((enum state_fact)i));
+        json_object(place->json);
+        put(place, "yes", offsetof(struct state_sums, yes) + i * sizeof(uint64_t));
+        put(place, "unknown", offsetof(struct state_sums, unknown) + i * sizeof(uint64_t));
+        json_end(place->json);
+    }
+    json_key(place->json, "doing");
+    json_object(place->json);
+    for (unsigned i = 0; i < STATE_DOING_COUNT; i++)
+        put(place, state_doing_text((enum state_doing)i),
+            offsetof(struct state_sums, doing) + i * sizeof(uint64_t));
+    json_end(place->json);
+}
+
+void states_write_sums(struct json *json, const struct state_sums *sums)
+{
+    const struct place place = { .json = json, .sums = sums };
+    json_object(json);
+    put_all(&place);
+    json_end(json);
+}
+
+void states_write_threads(struct json *json, const struct states *states)
+{
+    const struct place place = { .json = json, .states = states };
+    json_object(json);
+    json_key(json, "thread");
+    json_array(json);
+    for (size_t i = 0; i < states->count; i++)
+        json_uint(json, states->rows[i].thread);
+    json_end(json);
+    put_all(&place);
+    json_end(json);
+}

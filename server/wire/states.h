@@ -1,0 +1,21 @@
+/*
+ * states - what threads were doing, in numbers, as members of a JSON object.
+ *
+ * Depends on: profile/states, json.
+ */
+#ifndef SERVER_WIRE_STATES_H
+#define SERVER_WIRE_STATES_H
+
+#include <stddef.h>
+
+struct json;
+struct state_sums;
+struct states;
+
+/* {"samples": N, "on_cpu": {"yes": N, "unknown": N}, ..., "doing": {"holds_gil": N, ...}} */
+void states_write_sums(struct json *json, const struct state_sums *sums);
+
+/* The same with a column for each number, and one of the thread ids. */
+void states_write_threads(struct json *json, const struct states *states);
+
+#endif /* SERVER_WIRE_STATES_H */
