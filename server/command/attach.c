@@ -3,46 +3,61 @@
 #include "server/command/exit.h"
 #include "server/command/live.h"
 #include "server/command/options.h"
+#include "server/command/recording.h"
 #include "server/command/signals.h"
-
-/* Until the user has seen enough; the end of sampling is only news. */
-static void serve(struct live *live, struct sampler *sampler, struct signals *signals)
-{
-    int end_fd = sampler_end_fd(sampler);
-    enum signals_event event = SIGNALS_TIMEOUT;
-    while ((event = signals_wait(signals, end_fd, -1)) != SIGNALS_STOP)
-        if (event == SIGNALS_READABLE) {
-            live_say_ended(live, sampler);
-            end_fd = -1;
-        }
-}
+#include "server/sessions.h"
 
 static enum err_code start(struct live *live, const struct options *options,
-                           struct signals *signals, struct sampler **out, struct err *err)
+                           struct recording *recording, struct signals *signals,
+                           struct err *err)
 {
-    enum err_code rc = live_open(live, options, err);
+    struct sampler *sampler = NULL;
+    enum err_code rc = recording_open(recording, options, err);
     if (rc == ERR_OK)
-        rc = sampler_start(&options->sampling, out, err);
+        rc = live_open(live, options, err);
+    if (rc == ERR_OK)
+        rc = sampler_start(&options->sampling, &sampler, err);
     if (rc != ERR_OK)
         return rc;
-    rc = live_start(live, options, *out, signals, err);
-    if (rc != ERR_OK)
-        sampler_destroy(*out);
+    rc = live_start(live, options, sampler, signals, err);
+    if (rc == ERR_OK)
+        recording_begin(recording, live_session(live));
+    else
+        sampler_destroy(sampler);
+    return rc;
+}
+
+/* Until the user has seen enough; the end of sampling is only news. */
+static enum err_code serve(struct live *live, struct recording *recording,
+                           struct signals *signals, struct err *err)
+{
+    struct sampler *const sampler = recording->session->sampler;
+    enum err_code rc = ERR_OK;
+    int end_fd = sampler_end_fd(sampler);
+    enum signals_event event = SIGNALS_TIMEOUT;
+    while ((event = recording_wait(recording, signals, end_fd)) != SIGNALS_STOP)
+        if (event == SIGNALS_READABLE) {
+            rc = live_finish(live, recording, err);
+            end_fd = -1;
+        }
+    if (!recording->is_finished && recording_stop(recording, signals))
+        rc = recording_finish(recording, err);
     return rc;
 }
 
 int command_attach(const struct options *options)
 {
     struct live live = { .listener.fd = -1 };
+    struct recording recording = RECORDING_NONE;
     struct signals signals;
-    struct sampler *sampler = NULL;
     struct err err = { 0 };
     enum err_code rc = signals_init(&signals, &err);
     if (rc == ERR_OK)
-        rc = start(&live, options, &signals, &sampler, &err);
+        rc = start(&live, options, &recording, &signals, &err);
     if (rc == ERR_OK)
-        serve(&live, sampler, &signals);
+        rc = serve(&live, &recording, &signals, &err);
     signals_deinit(&signals);
     live_close(&live);
+    recording_close(&recording);
     return exit_with(rc, &err);
 }

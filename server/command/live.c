@@ -10,6 +10,7 @@
 #include "server/command/child.h"
 #include "server/command/exit.h"
 #include "server/command/options.h"
+#include "server/command/recording.h"
 #include "server/command/token.h"
 #include "server/http.h"
 #include "server/sessions.h"
@@ -129,11 +130,20 @@ enum err_code live_start(struct live *live, const struct options *options,
     return ERR_OK;
 }
 
-void live_say_ended(const struct live *live, struct sampler *sampler)
+struct session *live_session(const struct live *live)
+{
+    return sessions_at(live->sessions, 0);
+}
+
+enum err_code live_finish(const struct live *live, struct recording *recording, struct err *err)
 {
     struct sampler_status status;
-    sampler_status(sampler, &status);
+    const enum err_code rc = recording_finish(recording, err);
+    if (rc != ERR_OK)
+        say("%s", err->message);
+    sampler_status(recording->session->sampler, &status);
     say("%s; the page stays at http://%s:%u/; Ctrl-C to quit",
         *status.reason ? status.reason : "sampling ended", live->listener.host,
         live->listener.port);
+    return rc;
 }

@@ -6,7 +6,7 @@
  *
  * Ownership: live owns everything it was given.
  * Threads: the main one.
- * Depends on: options, signals, listen, site, http, sessions.
+ * Depends on: options, recording, signals, listen, site, http, sessions.
  */
 #ifndef SERVER_COMMAND_LIVE_H
 #define SERVER_COMMAND_LIVE_H
@@ -16,7 +16,9 @@
 
 struct http;
 struct options;
+struct recording;
 struct sampler;
+struct session;
 struct sessions;
 struct signals;
 
@@ -37,7 +39,12 @@ MUST_CHECK enum err_code live_start(struct live *live, const struct options *opt
                                     struct sampler *sampler, const struct signals *signals,
                                     struct err *err);
 
-/* Says on standard error how sampling ended, and that the page is still there. */
-void live_say_ended(const struct live *live, struct sampler *sampler);
+/* The session that live_start made. */
+struct session *live_session(const struct live *live);
+
+/* Sampling has ended by itself: finishes the recording and says that the page is still there.  An
+ * error is said at once, as the page is served on; it is returned too. */
+enum err_code live_finish(const struct live *live, struct recording *recording,
+                          struct err *err);
 
 #endif /* SERVER_COMMAND_LIVE_H */

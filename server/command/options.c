@@ -35,6 +35,86 @@ static enum err_code set_all_threads(struct options *options, const char *value,
     return ERR_OK;
 }
 
+static const char *const mode_names[] = {
+#define X(name, text, help) text,
+    SAMPLER_MODES(X)
+#undef X
+};
+
+static enum err_code set_mode(struct options *options, const char *value, struct err *err)
+{
+    struct suggestion best = { NULL, 0 };
+    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++) {
+        if (strcmp(mode_names[i], value) == 0) {
+            options->sampling.mode = (enum sampler_mode)i;
+            return ERR_OK;
+        }
+        suggest_offer(&best, value, mode_names[i]);
+    }
+    if (best.word)
+        return err_set(err, ERR_INVALID, "unknown mode '%.64s' (did you mean '%s'?)", value,
+                       best.word);
+    return err_set(err, ERR_INVALID, "unknown mode '%.64s': use wall, cpu, gil or exception",
+                   value);
+}
+
+static enum err_code set_native(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->sampling.native = true;
+    return ERR_OK;
+}
+
+static enum err_code set_no_gc(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->sampling.no_gc = true;
+    return ERR_OK;
+}
+
+static enum err_code set_opcodes(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->sampling.opcodes = true;
+    return ERR_OK;
+}
+
+static enum err_code set_blocking(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->sampling.blocking = true;
+    return ERR_OK;
+}
+
+static enum err_code set_max_cpu(struct options *options, const char *value, struct err *err)
+{
+    if (units_percent(value, &options->sampling.max_cpu_percent))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID,
+                   "bad CPU budget '%.64s': use a percentage of one core up to 100, as in 5",
+                   value);
+}
+
+static enum err_code set_stats(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->wants_stats = true;
+    return ERR_OK;
+}
+
+static enum err_code set_quality(struct options *options, const char *value, struct err *err)
+{
+    if (*value == '\0')
+        return err_set(err, ERR_INVALID, "--quality needs a file name");
+    options->quality_file = value;
+    return ERR_OK;
+}
+
 static enum err_code set_listen(struct options *options, const char *value, struct err *err)
 {
     options->has_listen = true;
@@ -141,6 +221,15 @@ static const struct option table[] = {
     { 'd', "duration", "TIME", "stop sampling after TIME: 10, 0.5, 2m, 1h", 0, set_duration },
     { 'a', "all-threads", NULL, "sample all threads, not only the main one", 0,
       set_all_threads },
+    { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", 0, set_mode },
+    { '\0', "native", NULL, "mark where C code runs or calls back", 0, set_native },
+    { '\0', "no-gc", NULL, "leave out the mark of the garbage collector", 0, set_no_gc },
+    { '\0', "opcodes", NULL, "record the instruction beside the line", 0, set_opcodes },
+    { '\0', "blocking", NULL, "stop the program for each look; slows it down", 0,
+      set_blocking },
+    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", 0, set_max_cpu },
+    { '\0', "realtime-stats", NULL, "print rate and errors every second", 0, set_stats },
+    { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", 0, set_quality },
     { 'o', "output", "FILE", "the file to write; - for standard output", COMMAND_RECORD,
       set_output },
     { '\0', "collapsed", NULL, "write folded stacks", COMMAND_RECORD, set_collapsed },
@@ -344,6 +433,9 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "%s needs a PID", options->command->name);
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");
+    if (options->output && options->quality_file &&
+        strcmp(options->output, options->quality_file) == 0)
+        return err_set(err, ERR_INVALID, "--output and --quality need different files");
     if (options->command->bit != COMMAND_RECORD)
         return ERR_OK;
     if (!options->format && options->output)

@@ -47,6 +47,8 @@ struct options {
     char **target;     /* what to run, and its arguments; ends with NULL */
     const char *output;
     const struct report_format *format;
+    bool wants_stats;         /* a line every second */
+    const char *quality_file; /* NULL: none; "-": standard output */
 };
 
 /* ERR_INVALID, with a sentence for the user. */

@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/command/output.h"
+#include "server/command/recording.h"
 #include "server/command/signals.h"
 #include "server/report/report.h"
 #include "server/sessions.h"
@@ -20,6 +20,7 @@ struct record {
     const struct options *options;
     struct signals signals;
     struct output output;
+    struct recording recording;
     struct sessions *sessions;
     struct session *session;
 };
@@ -44,13 +45,17 @@ static enum err_code start(struct record *record, struct err *err)
     if (rc == ERR_OK)
         rc = open_output(record, err);
     if (rc == ERR_OK)
+        rc = recording_open(&record->recording, record->options, err);
+    if (rc == ERR_OK)
         rc = sessions_create(&record->sessions, err);
     if (rc == ERR_OK)
         rc = sampler_start(&record->options->sampling, &sampler, err);
     if (rc != ERR_OK)
         return rc;
     rc = sessions_add(record->sessions, sampler, &record->session, err);
-    if (rc != ERR_OK)
+    if (rc == ERR_OK)
+        recording_begin(&record->recording, record->session);
+    else
         sampler_destroy(sampler);
     return rc;
 }
@@ -61,9 +66,11 @@ static void sample(struct record *record)
     const int end_fd = sampler_end_fd(record->session->sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
     bool was_asked = false;
-    while ((event = signals_wait(&record->signals, end_fd, -1)) != SIGNALS_READABLE) {
+    while ((event = recording_wait(&record->recording, &record->signals, end_fd)) !=
+           SIGNALS_READABLE) {
         if (event == SIGNALS_STOP && was_asked) {
             output_deinit(&record->output);
+            recording_close(&record->recording);
             _exit(128 + record->signals.stopped_by);
         }
         if (event == SIGNALS_STOP)
@@ -72,22 +79,6 @@ static void sample(struct record *record)
     }
     /* Writing may take a while on a slow disk; from here on a signal ends us at once. */
     signals_deinit(&record->signals);
-}
-
-static void say_summary(const struct session_facts *facts)
-{
-    const struct quality *const quality = &facts->snapshot->quality;
-    const uint64_t failed = quality->failed_gone + quality->failed_fault +
-                            quality->failed_perm + quality->failed_corrupt;
-    const uint64_t tried = quality->samples + failed;
-    const double seconds = (double)facts->snapshot->end_ns / (double)NS_PER_S;
-    if (*facts->status.reason)
-        say("%s", facts->status.reason);
-    say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
-        session_rate_hz(facts->snapshot), facts->options->rate_hz);
-    say("failed %.2f %%, truncated %" PRIu64 ", missed %" PRIu64,
-        tried > 0 ? 100.0 * (double)failed / (double)tried : 0.0, quality->truncated,
-        quality->missed);
 }
 
 static enum err_code write_report(struct record *record, const struct report_source *source,
@@ -115,8 +106,11 @@ static enum err_code finish(struct record *record, struct err *err)
         return rc;
     session_describe(record->session, &snapshot, &facts);
     const struct report_source source = { &snapshot, &everything, &facts };
-    say_summary(&facts);
-    rc = write_report(record, &source, err);
+    if (*facts.status.reason)
+        say("%s", facts.status.reason);
+    rc = recording_finish(&record->recording, err);
+    if (rc == ERR_OK)
+        rc = write_report(record, &source, err);
     if (rc == ERR_OK && snapshot.quality.samples == 0)
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured");
     profile_snapshot_release(&snapshot);
@@ -125,7 +119,9 @@ static enum err_code finish(struct record *record, struct err *err)
 
 int command_record(const struct options *options)
 {
-    struct record record = { .options = options, .output.fd = -1, .signals.fd = -1 };
+    struct record record = {
+        .options = options, .output.fd = -1, .signals.fd = -1, .recording = RECORDING_NONE
+    };
     struct err err = { 0 };
     enum err_code rc = start(&record, &err);
     if (rc == ERR_OK) {
@@ -133,6 +129,7 @@ int command_record(const struct options *options)
         rc = finish(&record, &err);
     }
     output_deinit(&record.output);
+    recording_close(&record.recording);
     sessions_destroy(record.sessions);
     return exit_with(rc, &err);
 }

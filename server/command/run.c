@@ -8,6 +8,7 @@
 #include "server/command/exit.h"
 #include "server/command/live.h"
 #include "server/command/options.h"
+#include "server/command/recording.h"
 #include "server/command/signals.h"
 
 enum { FIND_TIMEOUT_MS = 5000, FIND_FIRST_PAUSE_MS = 1, FIND_MAX_PAUSE_MS = 50 };
@@ -16,6 +17,7 @@ struct run {
     const struct options *options;
     struct signals signals;
     struct live live;
+    struct recording recording;
     struct child child;
     struct sampler *sampler;
     bool ended_by_itself; /* the child, before the user stopped us */
@@ -82,6 +84,8 @@ static enum err_code start(struct run *run, struct err *err)
 {
     enum err_code rc = signals_init(&run->signals, err);
     if (rc == ERR_OK)
+        rc = recording_open(&run->recording, run->options, err);
+    if (rc == ERR_OK)
         rc = live_open(&run->live, run->options, err);
     if (rc == ERR_OK)
         rc = start_child(run, err);
@@ -90,34 +94,44 @@ static enum err_code start(struct run *run, struct err *err)
     if (rc != ERR_OK)
         return rc;
     rc = live_start(&run->live, run->options, run->sampler, &run->signals, err);
-    if (rc != ERR_OK)
+    if (rc == ERR_OK)
+        recording_begin(&run->recording, live_session(&run->live));
+    else
         sampler_destroy(run->sampler);
     return rc;
 }
 
-static void serve(struct run *run)
+static enum err_code serve(struct run *run, struct err *err)
 {
+    enum err_code rc = ERR_OK;
     int end_fd = sampler_end_fd(run->sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
-    while ((event = signals_wait(&run->signals, end_fd, -1)) != SIGNALS_STOP) {
+    while ((event = recording_wait(&run->recording, &run->signals, end_fd)) != SIGNALS_STOP) {
         run->ended_by_itself = child_reap(&run->child);
         if (event == SIGNALS_READABLE) {
-            live_say_ended(&run->live, run->sampler);
+            rc = live_finish(&run->live, &run->recording, err);
             end_fd = -1;
         }
     }
+    if (!run->recording.is_finished && recording_stop(&run->recording, &run->signals))
+        rc = recording_finish(&run->recording, err);
+    return rc;
 }
 
 int command_run(const struct options *options)
 {
-    struct run run = { .options = options, .live.listener.fd = -1, .signals.fd = -1 };
+    struct run run = { .options = options,
+                       .live.listener.fd = -1,
+                       .signals.fd = -1,
+                       .recording = RECORDING_NONE };
     struct err err = { 0 };
-    const enum err_code rc = start(&run, &err);
+    enum err_code rc = start(&run, &err);
     if (rc == ERR_OK)
-        serve(&run);
+        rc = serve(&run, &err);
     child_end(&run.child, &run.signals);
     signals_deinit(&run.signals);
     live_close(&run.live);
+    recording_close(&run.recording);
     if (rc == ERR_OK && run.ended_by_itself)
         return child_exit_status(&run.child);
     return exit_with(rc, &err);

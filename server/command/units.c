@@ -18,6 +18,8 @@ static const struct unit rates[] = { { "", 1 },      { "hz", 1 },  { "k", 1e3 },
 static const struct unit durations[] = { { "", 1e9 },   { "ms", 1e6 },   { "s", 1e9 },
                                          { "m", 60e9 }, { "h", 3600e9 }, { NULL, 0 } };
 
+static const struct unit percents[] = { { "", 1 }, { "%", 1 }, { NULL, 0 } };
+
 /* Longer than anyone lets a profiler run, and far from the end of 64 bits. */
 static const double max_duration_ns = 100.0 * 365 * 24 * 3600e9;
 
@@ -56,5 +58,14 @@ bool units_duration(const char *text, uint64_t *ns_out)
     if (!read_with_unit(text, durations, &ns) || ns < 1 || ns > max_duration_ns)
         return false;
     *ns_out = (uint64_t)ns;
+    return true;
+}
+
+bool units_percent(const char *text, double *percent_out)
+{
+    double percent = 0;
+    if (!read_with_unit(text, percents, &percent) || percent <= 0 || percent > 100)
+        return false;
+    *percent_out = percent;
     return true;
 }

@@ -15,4 +15,7 @@ bool units_rate(const char *text, double *hz_out);
 /* "10", "0.5", "500ms", "10s", "2m", "1h"; false: not a duration, or not above 0. */
 bool units_duration(const char *text, uint64_t *ns_out);
 
+/* "5", "0.5", "5%"; false: not a percentage, or not above 0 and up to 100. */
+bool units_percent(const char *text, double *percent_out);
+
 #endif /* SERVER_COMMAND_UNITS_H */

@@ -85,6 +85,26 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
         { "record 1 --collapsed --flamegraph",
           "--collapsed and --flamegraph exclude each other" },
         { "record 1 --collapsed --output=", "--output needs a file name" },
+        { "attach 1 --mode gli", "unknown mode 'gli' (did you mean 'gil'?)" },
+        { "attach 1 --mode excepton", "unknown mode 'excepton' (did you mean 'exception'?)" },
+        { "attach 1 --mode asynchronous",
+          "unknown mode 'asynchronous': use wall, cpu, gil or exception" },
+        { "attach 1 --mode", "--mode needs a value (MODE)" },
+        { "attach 1 --max-cpu 0",
+          "bad CPU budget '0': use a percentage of one core up to 100, as in 5" },
+        { "attach 1 --max-cpu 101",
+          "bad CPU budget '101': use a percentage of one core up to 100, as in 5" },
+        { "attach 1 --max-cpu -5",
+          "bad CPU budget '-5': use a percentage of one core up to 100, as in 5" },
+        { "attach 1 --max-cpu 5s",
+          "bad CPU budget '5s': use a percentage of one core up to 100, as in 5" },
+        { "attach 1 --quality=", "--quality needs a file name" },
+        { "attach 1 --native=yes", "--native takes no value" },
+        { "attach 1 --block", "unknown option '--block' (did you mean '--blocking'?)" },
+        { "record 1 --collapsed -o x --quality x",
+          "--output and --quality need different files" },
+        { "record 1 --collapsed -o - --quality -",
+          "--output and --quality need different files" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -108,6 +128,40 @@ static void defaults_are_a_kilohertz_of_the_main_thread_on_loopback(void **state
     assert_string_equal(options.listen.host, "127.0.0.1");
     assert_int_equal(options.listen.port, LISTEN_DEFAULT_PORT);
     assert_false(options.has_listen);
+}
+
+static void what_is_recorded_is_chosen_for_every_command(void **state)
+{
+    static const char *const commands[] = { "attach 1", "record 1 --collapsed", "run" };
+    (void)state;
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        struct options options;
+        char line[256];
+        snprintf(line, sizeof line,
+                 "%s --mode gil --native --no-gc --opcodes --blocking --max-cpu 2.5%% "
+                 "--realtime-stats --quality q.json%s",
+                 commands[i], i == 2 ? " app.py" : "");
+        assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
+        assert_int_equal(options.sampling.mode, SAMPLER_MODE_GIL);
+        assert_true(options.sampling.native && options.sampling.no_gc);
+        assert_true(options.sampling.opcodes && options.sampling.blocking);
+        assert_true(options.sampling.max_cpu_percent == 2.5);
+        assert_true(options.wants_stats);
+        assert_string_equal(options.quality_file, "q.json");
+    }
+}
+
+static void nothing_special_is_recorded_unasked(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("attach 1", &options, NULL), ERR_OK);
+    assert_int_equal(options.sampling.mode, SAMPLER_MODE_WALL);
+    assert_false(options.sampling.native || options.sampling.no_gc);
+    assert_false(options.sampling.opcodes || options.sampling.blocking);
+    assert_true(options.sampling.max_cpu_percent == 0);
+    assert_false(options.wants_stats);
+    assert_null(options.quality_file);
 }
 
 static void options_may_stand_anywhere_and_be_joined(void **state)
@@ -321,6 +375,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_lines_are_told_what_is_wrong),
         cmocka_unit_test(defaults_are_a_kilohertz_of_the_main_thread_on_loopback),
+        cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
+        cmocka_unit_test(nothing_special_is_recorded_unasked),
         cmocka_unit_test(options_may_stand_anywhere_and_be_joined),
         cmocka_unit_test(run_leaves_the_words_of_the_target_alone),
         cmocka_unit_test(serving_options_are_kept),

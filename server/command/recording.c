@@ -1,0 +1,111 @@
+#include "server/command/recording.h"
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/states.h"
+#include "sampler/profile/view.h"
+#include "sampler/sampler.h"
+#include "server/buffer.h"
+#include "server/command/options.h"
+#include "server/command/summary.h"
+#include "server/json.h"
+#include "server/sessions.h"
+#include "server/wire/quality.h"
+#include "server/wire/session.h"
+
+enum err_code recording_open(struct recording *recording, const struct options *options,
+                             struct err *err)
+{
+    *recording = (struct recording){ .options = options, .quality.fd = -1 };
+    if (!options->quality_file)
+        return ERR_OK;
+    return output_init(&recording->quality, options->quality_file, err);
+}
+
+void recording_begin(struct recording *recording, struct session *session)
+{
+    recording->session = session;
+    stats_init(&recording->stats);
+}
+
+void recording_close(struct recording *recording)
+{
+    output_deinit(&recording->quality);
+}
+
+static void say_stats(struct recording *recording)
+{
+    struct profile_snapshot snapshot;
+    struct session_facts facts;
+    if (profile_snapshot(sampler_profile(recording->session->sampler), &snapshot, NULL) !=
+        ERR_OK)
+        return;
+    session_describe(recording->session, &snapshot, &facts);
+    stats_say(&recording->stats, &facts, clock_now_ns());
+    profile_snapshot_release(&snapshot);
+}
+
+enum signals_event recording_wait(struct recording *recording, struct signals *signals, int fd)
+{
+    if (!recording->options->wants_stats || recording->is_finished)
+        return signals_wait(signals, fd, -1);
+    for (;;) {
+        const int wait_ms = stats_wait_ms(&recording->stats, clock_now_ns());
+        const enum signals_event event = signals_wait(signals, fd, wait_ms);
+        if (event != SIGNALS_TIMEOUT)
+            return event;
+        say_stats(recording);
+    }
+}
+
+bool recording_stop(struct recording *recording, struct signals *signals)
+{
+    struct sampler *const sampler = recording->session->sampler;
+    enum signals_event event = SIGNALS_TIMEOUT;
+    sampler_stop(sampler);
+    while ((event = signals_wait(signals, sampler_end_fd(sampler), -1)) != SIGNALS_READABLE)
+        if (event == SIGNALS_STOP)
+            return false;
+    return true;
+}
+
+static enum err_code write_quality(struct recording *recording,
+                                   const struct session_facts *facts, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct buffer text = { 0 };
+    struct json json;
+    struct states states;
+    enum err_code rc = states_init(&states, facts->snapshot, &everything, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_init(&json, &text);
+    quality_write(&json, facts, &states.all);
+    states_deinit(&states);
+    rc = json_finish(&json, err);
+    buffer_char(&text, '\n');
+    if (rc == ERR_OK)
+        rc = buffer_check(&text, err);
+    if (rc == ERR_OK)
+        rc = output_finish(&recording->quality, text.data, text.length, err);
+    buffer_deinit(&text);
+    return rc;
+}
+
+enum err_code recording_finish(struct recording *recording, struct err *err)
+{
+    struct profile_snapshot snapshot;
+    struct session_facts facts;
+    enum err_code rc =
+        profile_snapshot(sampler_profile(recording->session->sampler), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    recording->is_finished = true;
+    stats_end(&recording->stats);
+    session_describe(recording->session, &snapshot, &facts);
+    summary_say(&facts);
+    if (recording->options->quality_file)
+        rc = write_quality(recording, &facts, err);
+    profile_snapshot_release(&snapshot);
+    return rc;
+}

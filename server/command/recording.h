@@ -1,0 +1,56 @@
+/*
+ * recording - what every command that samples does beside its own: the line every second
+ * (--realtime-stats), the last words, the file that says how well it went (--quality).
+ *
+ *     recording_open     before anything is sampled or started
+ *     recording_begin    once there is a session
+ *     recording_wait     in place of signals_wait
+ *     recording_finish   once sampling has ended
+ *
+ * Ownership: the caller's storage; recording_close removes a file that was not finished.
+ * Threads: the main one.
+ * Depends on: options, output, signals, stats, summary, sessions, wire/quality.
+ */
+#ifndef SERVER_COMMAND_RECORDING_H
+#define SERVER_COMMAND_RECORDING_H
+
+#include <stdbool.h>
+
+#include "sampler/base/err.h"
+#include "server/command/output.h"
+#include "server/command/signals.h"
+#include "server/command/stats.h"
+
+struct options;
+struct profile_snapshot;
+struct session;
+struct session_facts;
+
+struct recording {
+    const struct options *options;
+    struct session *session; /* NULL: not begun */
+    struct output quality;
+    struct stats stats;
+    bool is_finished;
+};
+
+#define RECORDING_NONE   \
+    {                    \
+        .quality.fd = -1 \
+    }
+
+MUST_CHECK enum err_code recording_open(struct recording *recording,
+                                        const struct options *options, struct err *err);
+void recording_begin(struct recording *recording, struct session *session);
+void recording_close(struct recording *recording);
+
+/* Waits for a signal or for the descriptor (-1: none); the line is written meanwhile. */
+enum signals_event recording_wait(struct recording *recording, struct signals *signals, int fd);
+
+/* Ends sampling and waits until it has.  false: the user did not want to wait. */
+bool recording_stop(struct recording *recording, struct signals *signals);
+
+/* Says what was captured and writes the file of --quality. */
+MUST_CHECK enum err_code recording_finish(struct recording *recording, struct err *err);
+
+#endif /* SERVER_COMMAND_RECORDING_H */

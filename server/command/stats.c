@@ -1,0 +1,95 @@
+#include "server/command/stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "server/command/summary.h"
+#include "server/usage.h"
+#include "server/wire/session.h"
+
+/* The sampling thread publishes four times a second; before that there is nothing to say. */
+static const uint64_t PERIOD_NS = NS_PER_S;
+
+static double own_cpu_s(void)
+{
+    struct usage usage;
+    usage_read(&usage);
+    return usage.cpu_user_s + usage.cpu_sys_s;
+}
+
+void stats_init(struct stats *stats)
+{
+    const uint64_t now_ns = clock_now_ns();
+    *stats = (struct stats){ .is_terminal = isatty(STDERR_FILENO) == 1,
+                             .due_ns = now_ns + PERIOD_NS,
+                             .said_ns = now_ns,
+                             .said_cpu_s = own_cpu_s() };
+}
+
+int stats_wait_ms(const struct stats *stats, uint64_t now_ns)
+{
+    if (now_ns >= stats->due_ns)
+        return 0;
+    return (int)((stats->due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+void stats_format(struct stats *stats, const struct session_facts *facts, double cpu_s,
+                  uint64_t now_ns, char out[STATS_LINE_BYTES])
+{
+    const struct quality *const quality = &facts->snapshot->quality;
+    const double seconds = (double)(now_ns - stats->said_ns) / (double)NS_PER_S;
+    const double hz = seconds > 0 ? (double)(quality->ticks - stats->said_ticks) / seconds : 0;
+    const double cpu = seconds > 0 ? 100 * (cpu_s - stats->said_cpu_s) / seconds : 0;
+    const uint64_t failed = summary_failed(quality);
+    if (stats->most_hz <= 0 || hz < stats->least_hz)
+        stats->least_hz = hz;
+    if (hz > stats->most_hz)
+        stats->most_hz = hz;
+    snprintf(out, STATS_LINE_BYTES,
+             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f), %" PRIu64
+             " samples, exact %.2f %%, repaired %.2f %%, failed %.2f %%, missed %" PRIu64
+             ", own CPU %.1f %%",
+             hz, facts->options->rate_hz, session_rate_hz(facts->snapshot), stats->least_hz,
+             stats->most_hz, quality->samples,
+             summary_percent(quality->exact, quality->samples),
+             summary_percent(quality->repaired, quality->samples),
+             summary_percent(failed, quality->samples + failed), quality->missed, cpu);
+    stats->said_ns = now_ns;
+    stats->said_ticks = quality->ticks;
+    stats->said_cpu_s = cpu_s;
+}
+
+/* A line that is wrapped could not be written over. */
+static void cut_to_terminal(char line[STATS_LINE_BYTES])
+{
+    struct winsize size = { 0 };
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 &&
+        size.ws_col - 1u < strlen(line))
+        line[size.ws_col - 1] = '\0';
+}
+
+void stats_say(struct stats *stats, const struct session_facts *facts, uint64_t now_ns)
+{
+    char line[STATS_LINE_BYTES];
+    if (now_ns < stats->due_ns)
+        return;
+    stats->due_ns = now_ns - (now_ns - stats->due_ns) % PERIOD_NS + PERIOD_NS;
+    stats_format(stats, facts, own_cpu_s(), now_ns, line);
+    if (stats->is_terminal)
+        cut_to_terminal(line);
+    fprintf(stderr, stats->is_terminal ? "\r%s\x1b[K" : "%s\n", line);
+    fflush(stderr);
+    stats->is_open = stats->is_terminal;
+}
+
+void stats_end(struct stats *stats)
+{
+    if (stats->is_open)
+        fputc('\n', stderr);
+    stats->is_open = false;
+}

@@ -1,0 +1,88 @@
+#include "server/command/summary.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "server/command/exit.h"
+#include "server/wire/session.h"
+
+enum { TEXT_BYTES = 256 };
+
+uint64_t summary_failed(const struct quality *quality)
+{
+    return quality->failed_gone + quality->failed_fault + quality->failed_perm +
+           quality->failed_corrupt;
+}
+
+double summary_percent(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* "failed 0.02 % (3 gone, 1 corrupt)" */
+static void format_failed(const struct quality *quality, char out[TEXT_BYTES])
+{
+    const struct {
+        const char *reason;
+        uint64_t count;
+    } rows[] = { { "gone", quality->failed_gone },
+                 { "fault", quality->failed_fault },
+                 { "not permitted", quality->failed_perm },
+                 { "corrupt", quality->failed_corrupt } };
+    const uint64_t failed = summary_failed(quality);
+    const char *before = " (";
+    size_t length = (size_t)snprintf(out, TEXT_BYTES, "failed %.2f %%",
+                                     summary_percent(failed, quality->samples + failed));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].count == 0)
+            continue;
+        length += (size_t)snprintf(out + length, TEXT_BYTES - length, "%s%" PRIu64 " %s",
+                                   before, rows[i].count, rows[i].reason);
+        before = ", ";
+    }
+    if (failed > 0)
+        snprintf(out + length, TEXT_BYTES - length, ")");
+}
+
+static void say_certainty(const struct quality *quality)
+{
+    char failed[TEXT_BYTES];
+    format_failed(quality, failed);
+    say("exact %.2f %%, repaired %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
+        "missed %" PRIu64 " of %" PRIu64 " looks",
+        summary_percent(quality->exact, quality->samples),
+        summary_percent(quality->repaired, quality->samples),
+        summary_percent(quality->retried, quality->samples),
+        summary_percent(quality->truncated, quality->samples), failed, quality->missed,
+        quality->ticks + quality->missed);
+}
+
+static void say_what_was_special(const struct session_facts *facts)
+{
+    const struct quality *const quality = &facts->snapshot->quality;
+    const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
+    if (facts->options->mode != SAMPLER_MODE_WALL)
+        say("filtered %" PRIu64 " samples, %.2f %% of all seen, by --mode", quality->filtered,
+            summary_percent(quality->filtered, quality->filtered + quality->samples));
+    if (quality->stopped_ns > 0)
+        say("the program was stopped for %.3f s, %.2f %% of the time", stopped_s,
+            summary_percent(quality->stopped_ns, facts->snapshot->end_ns));
+    if (facts->status.rate_hz > 0 && facts->status.rate_hz < facts->options->rate_hz)
+        say("the CPU budget of %.10g %% allowed %.1f Hz at the end",
+            facts->options->max_cpu_percent, facts->status.rate_hz);
+}
+
+void summary_say(const struct session_facts *facts)
+{
+    const struct quality *const quality = &facts->snapshot->quality;
+    const double seconds = (double)facts->snapshot->end_ns / (double)NS_PER_S;
+    say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
+        session_rate_hz(facts->snapshot), facts->options->rate_hz);
+    if (quality->ticks > 0)
+        say_certainty(quality);
+    say_what_was_special(facts);
+}
