@@ -17,7 +17,7 @@ static enum err_code unknown_word(const struct word *word, struct err *err)
 {
     return err_set(err, ERR_INVALID,
                    "unknown state \"%.*s\" (on_cpu, has_gil, waits_gil, in_gc, in_native and "
-                   "has_exception may follow \"!\" and \"unknown_\")",
+                   "has_exception may follow \"!\", \"~\" and \"unknown_\")",
                    word->length < 64 ? (int)word->length : 64, word->text);
 }
 
@@ -40,14 +40,17 @@ static enum err_code read_word(const struct word *word, state_bits *require,
                                state_bits *exclude, struct err *err)
 {
     struct word rest = *word;
-    const bool is_not = skip(&rest, "!");
+    const bool is_not_known = skip(&rest, "~");
+    const bool is_not = !is_not_known && skip(&rest, "!");
     const bool is_unknown = skip(&rest, prefix);
     for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
         const enum state_fact fact = (enum state_fact)i;
         const state_bits yes = state_fact_yes(fact), unknown = state_fact_unknown(fact);
         if (!is_text(&rest, state_fact_text(fact)))
             continue;
-        if (is_not)
+        if (is_not_known)
+            *exclude = (state_bits)(*exclude | (is_unknown ? unknown : yes));
+        else if (is_not)
             *exclude = (state_bits)(*exclude | unknown | (is_unknown ? 0 : yes));
         else
             *require = (state_bits)(*require | (is_unknown ? unknown : yes));

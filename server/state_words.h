@@ -3,6 +3,7 @@
  *
  *     on_cpu           known to be so
  *     !on_cpu          known not to be so
+ *     ~on_cpu          not known to be so: either it is not, or it is unknown
  *     unknown_on_cpu   not known
  *     !unknown_on_cpu  known, either way
  *

@@ -52,10 +52,19 @@ enum state_doing state_doing_of(state_bits state)
     return state & STATE_UNKNOWN_ON_CPU ? STATE_DOING_UNKNOWN : STATE_DOING_WAITS;
 }
 
-double state_sums_share(const struct state_sums *sums, enum state_fact fact)
+static double share(uint64_t part, uint64_t whole)
 {
-    const uint64_t known = sums->samples - sums->unknown[fact];
-    return known > 0 ? (double)sums->yes[fact] / (double)known : -1;
+    return whole > 0 ? (double)part / (double)whole : -1;
+}
+
+double state_sums_at_least(const struct state_sums *sums, enum state_fact fact)
+{
+    return share(sums->yes[fact], sums->samples);
+}
+
+double state_sums_at_most(const struct state_sums *sums, enum state_fact fact)
+{
+    return share(sums->yes[fact] + sums->unknown[fact], sums->samples);
 }
 
 static void add(struct state_sums *sums, state_bits state, uint64_t count)

@@ -77,7 +77,9 @@ MUST_CHECK enum err_code states_init(struct states *states,
                                      const struct view_query *query, struct err *err);
 void states_deinit(struct states *states);
 
-/* Share of the samples of which it is known; negative when it is known of none. */
-double state_sums_share(const struct state_sums *sums, enum state_fact fact);
+/* The true share of samples lies between the two: unknown ones may all be so, or none.  Negative
+ * when there are no samples. */
+double state_sums_at_least(const struct state_sums *sums, enum state_fact fact);
+double state_sums_at_most(const struct state_sums *sums, enum state_fact fact);
 
 #endif /* SAMPLER_PROFILE_STATES_H */

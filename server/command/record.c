@@ -112,7 +112,8 @@ static enum err_code finish(struct record *record, struct err *err)
     if (rc == ERR_OK)
         rc = write_report(record, &source, err);
     if (rc == ERR_OK && snapshot.quality.samples == 0)
-        rc = err_set(err, ERR_NOT_FOUND, "no samples were captured");
+        rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
+                     snapshot.quality.filtered > 0 ? ": --mode wanted none of those seen" : "");
     profile_snapshot_release(&snapshot);
     return rc;
 }

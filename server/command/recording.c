@@ -70,19 +70,14 @@ bool recording_stop(struct recording *recording, struct signals *signals)
 }
 
 static enum err_code write_quality(struct recording *recording,
-                                   const struct session_facts *facts, struct err *err)
+                                   const struct session_facts *facts,
+                                   const struct state_sums *sums, struct err *err)
 {
-    const struct view_query everything = { 0 };
     struct buffer text = { 0 };
     struct json json;
-    struct states states;
-    enum err_code rc = states_init(&states, facts->snapshot, &everything, err);
-    if (rc != ERR_OK)
-        return rc;
     json_init(&json, &text);
-    quality_write(&json, facts, &states.all);
-    states_deinit(&states);
-    rc = json_finish(&json, err);
+    quality_write(&json, facts, sums);
+    enum err_code rc = json_finish(&json, err);
     buffer_char(&text, '\n');
     if (rc == ERR_OK)
         rc = buffer_check(&text, err);
@@ -92,20 +87,33 @@ static enum err_code write_quality(struct recording *recording,
     return rc;
 }
 
+static enum err_code finish(struct recording *recording,
+                            const struct profile_snapshot *snapshot, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct session_facts facts;
+    struct states states;
+    enum err_code rc = states_init(&states, snapshot, &everything, err);
+    if (rc != ERR_OK)
+        return rc;
+    session_describe(recording->session, snapshot, &facts);
+    summary_say(&facts, &states.all);
+    if (recording->options->quality_file)
+        rc = write_quality(recording, &facts, &states.all, err);
+    states_deinit(&states);
+    return rc;
+}
+
 enum err_code recording_finish(struct recording *recording, struct err *err)
 {
     struct profile_snapshot snapshot;
-    struct session_facts facts;
+    recording->is_finished = true;
+    stats_end(&recording->stats);
     enum err_code rc =
         profile_snapshot(sampler_profile(recording->session->sampler), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    recording->is_finished = true;
-    stats_end(&recording->stats);
-    session_describe(recording->session, &snapshot, &facts);
-    summary_say(&facts);
-    if (recording->options->quality_file)
-        rc = write_quality(recording, &facts, err);
+    rc = finish(recording, &snapshot, err);
     profile_snapshot_release(&snapshot);
     return rc;
 }

@@ -7,6 +7,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/states.h"
 #include "server/command/exit.h"
 #include "server/wire/session.h"
 
@@ -61,13 +62,35 @@ static void say_certainty(const struct quality *quality)
         quality->ticks + quality->missed);
 }
 
+/* What the mode wants to know; STATE_FACT_COUNT: nothing. */
+static enum state_fact fact_of(enum sampler_mode mode)
+{
+    switch (mode) {
+    case SAMPLER_MODE_WALL: break;
+    case SAMPLER_MODE_CPU: return STATE_FACT_ON_CPU;
+    case SAMPLER_MODE_GIL: return STATE_FACT_HAS_GIL;
+    case SAMPLER_MODE_EXCEPTION: return STATE_FACT_HAS_EXCEPTION;
+    }
+    return STATE_FACT_COUNT;
+}
+
+static void say_mode(const struct session_facts *facts, const struct state_sums *sums)
+{
+    const struct quality *const quality = &facts->snapshot->quality;
+    const enum state_fact fact = fact_of(facts->options->mode);
+    if (fact == STATE_FACT_COUNT)
+        return;
+    say("filtered %" PRIu64 " samples, %.2f %% of all seen, by --mode", quality->filtered,
+        summary_percent(quality->filtered, quality->filtered + quality->samples));
+    if (sums->unknown[fact] > 0)
+        say("kept %" PRIu64 " samples of which %s is unknown", sums->unknown[fact],
+            state_fact_text(fact));
+}
+
 static void say_what_was_special(const struct session_facts *facts)
 {
     const struct quality *const quality = &facts->snapshot->quality;
     const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
-    if (facts->options->mode != SAMPLER_MODE_WALL)
-        say("filtered %" PRIu64 " samples, %.2f %% of all seen, by --mode", quality->filtered,
-            summary_percent(quality->filtered, quality->filtered + quality->samples));
     if (quality->stopped_ns > 0)
         say("the program was stopped for %.3f s, %.2f %% of the time", stopped_s,
             summary_percent(quality->stopped_ns, facts->snapshot->end_ns));
@@ -76,7 +99,7 @@ static void say_what_was_special(const struct session_facts *facts)
             facts->options->max_cpu_percent, facts->status.rate_hz);
 }
 
-void summary_say(const struct session_facts *facts)
+void summary_say(const struct session_facts *facts, const struct state_sums *sums)
 {
     const struct quality *const quality = &facts->snapshot->quality;
     const double seconds = (double)facts->snapshot->end_ns / (double)NS_PER_S;
@@ -84,5 +107,6 @@ void summary_say(const struct session_facts *facts)
         session_rate_hz(facts->snapshot), facts->options->rate_hz);
     if (quality->ticks > 0)
         say_certainty(quality);
+    say_mode(facts, sums);
     say_what_was_special(facts);
 }

@@ -117,21 +117,27 @@ static void write_meanings(struct json *json, const struct counter *counters)
     json_end(json);
 }
 
+/* Negative: not known. */
+static void put_share(struct json *json, const char *key, double share)
+{
+    json_key(json, key);
+    if (share < 0)
+        json_null(json);
+    else
+        json_number(json, share);
+}
+
 static void write_shares(struct json *json, const struct state_sums *sums)
 {
     json_key(json, "states");
     json_object(json);
     for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
-        const double share = state_sums_share(sums, (enum state_fact)i);
         json_key(json, state_fact_text((enum state_fact)i));
         json_object(json);
         put_uint(json, "yes", sums->yes[i]);
         put_uint(json, "unknown", sums->unknown[i]);
-        json_key(json, "share");
-        if (share < 0)
-            json_null(json);
-        else
-            json_number(json, share);
+        put_share(json, "at_least", state_sums_at_least(sums, (enum state_fact)i));
+        put_share(json, "at_most", state_sums_at_most(sums, (enum state_fact)i));
         json_end(json);
     }
     json_end(json);

@@ -74,9 +74,11 @@ static void unknown_is_neither_yes_nor_no(void **state)
     (void)state;
     assert_int_equal(main_thread->yes[STATE_FACT_ON_CPU], 60);
     assert_int_equal(main_thread->unknown[STATE_FACT_ON_CPU], 20);
-    assert_true(state_sums_share(main_thread, STATE_FACT_ON_CPU) == 0.6);
-    assert_true(state_sums_share(main_thread, STATE_FACT_IN_GC) == 0);
-    assert_true(state_sums_share(&states.rows[1].sums, STATE_FACT_ON_CPU) < 0);
+    assert_true(state_sums_at_least(main_thread, STATE_FACT_ON_CPU) == 60.0 / SAMPLES_0);
+    assert_true(state_sums_at_most(main_thread, STATE_FACT_ON_CPU) == 80.0 / SAMPLES_0);
+    assert_true(state_sums_at_most(main_thread, STATE_FACT_IN_GC) == 0);
+    assert_true(state_sums_at_least(&states.rows[1].sums, STATE_FACT_ON_CPU) == 0);
+    assert_true(state_sums_at_most(&states.rows[1].sums, STATE_FACT_ON_CPU) == 1);
     states_deinit(&states);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
@@ -142,7 +144,8 @@ static void nothing_sampled_is_no_rows(void **state)
     (void)state;
     assert_int_equal(states.count, 0);
     assert_int_equal(states.all.samples, 0);
-    assert_true(state_sums_share(&states.all, STATE_FACT_ON_CPU) < 0);
+    assert_true(state_sums_at_least(&states.all, STATE_FACT_ON_CPU) < 0);
+    assert_true(state_sums_at_most(&states.all, STATE_FACT_ON_CPU) < 0);
     states_deinit(&states);
     states_deinit(&states);
     profile_snapshot_release(&snapshot);

@@ -287,6 +287,10 @@ static void views_filter_by_state(void **state)
         { "!unknown_on_cpu,!on_cpu", 15 },
         { "!on_cpu,!waits_gil", 0 },
         { "has_exception,waits_gil,has_exception", 15 },
+        { "~on_cpu", 20 },
+        { "~on_cpu,!unknown_on_cpu", 15 },
+        { "!on_cpu,~waits_gil", 0 },
+        { "~on_cpu,~waits_gil", 5 },
         { "in_gc", 0 },
         { "!in_gc", FAKE_TOTAL },
         { "in_native", 0 },
@@ -389,8 +393,11 @@ static void quality_explains_every_number(void **state)
     assert_true(number(answer, "samples") == FAKE_TOTAL);
     assert_true(number(answer, "cpu_user_s") >= 0);
     assert_true(number(answer, "filtered") == 0);
-    assert_true(number(member(states, "has_gil"), "share") == 0.5);
-    assert_true(cJSON_IsNull(member(member(states, "in_native"), "share")));
+    assert_true(number(member(states, "has_gil"), "at_least") == 0.5);
+    assert_true(number(member(states, "on_cpu"), "at_least") == 0.8);
+    assert_true(number(member(states, "on_cpu"), "at_most") == 0.85);
+    assert_true(number(member(states, "in_native"), "at_least") == 0);
+    assert_true(number(member(states, "in_native"), "at_most") == 1);
     cJSON_Delete(answer);
 }
 

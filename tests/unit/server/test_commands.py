@@ -240,7 +240,7 @@ class Quality(unittest.TestCase):
         self.assertEqual(quality["exact"], quality["samples"])
         self.assertEqual(quality["failed"], {"gone": 0, "fault": 0, "perm": 0, "corrupt": 0})
         self.assertEqual(quality["wanted_hz"], 1000)
-        self.assertAlmostEqual(quality["states"]["has_gil"]["share"], 0.5)
+        self.assertAlmostEqual(quality["states"]["has_gil"]["at_least"], 0.5)
         for name in ("duration_s", "rate_hz", "rss_bytes"):
             self.assertGreater(quality[name], 0, name)
         for name in ("missed", "repaired", "retried", "truncated", "stopped_s", "cpu_user_s", "cpu_sys_s", "reads",
