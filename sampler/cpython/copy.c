@@ -410,6 +410,17 @@ enum err_code copy_fits(struct copy *copy, bool *fits_out)
     return holds(&copy->chunks[copy->chunk_count - 1], top) ? cover(copy, top) : ERR_OK;
 }
 
+remote_addr copy_frame_between(const struct copy *copy)
+{
+    const struct layout *const layout = copy->layout;
+    if (layout->tstate_current_frame)
+        return field_u64(copy->tstate, layout->tstate_current_frame);
+    return copy->cframe_addr &&
+                   copy->cframe_addr == field_u64(copy->tstate, layout->tstate_cframe)
+               ? field_u64(copy->cframe, layout->cframe_current_frame)
+               : 0;
+}
+
 enum err_code copy_current_frame(struct copy *copy, remote_addr *out)
 {
     const struct layout *const layout = copy->layout;

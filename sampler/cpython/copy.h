@@ -110,6 +110,9 @@ void copy_keep(struct copy *copy);
  * 3.12 when the prediction was wrong. */
 MUST_CHECK enum err_code copy_current_frame(struct copy *copy, remote_addr *out);
 
+/* The frame executing at the instant between the readings, 0: not known for that instant. */
+remote_addr copy_frame_between(const struct copy *copy);
+
 /* End of the used part of the newest chunk. */
 remote_addr copy_stack_top(const struct copy *copy);
 

@@ -58,39 +58,97 @@ static void remember(struct stack *stack, size_t count, struct links *links)
         stack->remembered = count;
 }
 
-/* Of the frames equal in both readings, those that nothing speaks against.  Before 3.14 a
- * popped frame looks like a live one; there the top of the stack must agree. */
-static size_t certain_frames(const struct stack *stack, size_t common)
+static bool clears_popped_frames(const struct stack *stack)
 {
-    size_t i = 0;
-    if (LAYOUT_MINOR(stack->copy.layout->version) >= 14)
-        return common;
-    while (i < common && stack->a.frames[i].is_below_top)
-        i++;
-    return i;
+    return LAYOUT_MINOR(stack->copy.layout->version) >= 14;
 }
 
-/* Chooses between the readings; certain links are remembered. */
+static void take(struct stack *stack, const struct walk *walk, size_t count,
+                 enum stack_certainty certainty)
+{
+    stack->frames = walk->frames;
+    stack->count = count;
+    stack->certainty = certainty;
+}
+
+/* The frames of a walk as far as their links are known. */
+static void take_confirmed(struct stack *stack, const struct walk *walk, size_t from,
+                           const struct links *links)
+{
+    const size_t count = confirmed(walk, from, links);
+    take(stack, walk, count, count == walk->count ? STACK_REPAIRED : STACK_TRUNCATED);
+}
+
+/* Chooses between the readings where both tell what was live; certain links are remembered. */
 static void reconcile(struct stack *stack, struct links *links)
 {
-    struct walk *const a = &stack->a, *const b = &stack->b;
+    const struct walk *const a = &stack->a, *const b = &stack->b;
     const size_t common = common_frames(a, b);
-    const size_t certain = certain_frames(stack, common);
     const size_t longest = a->count > b->count ? a->count : b->count;
-    remember(stack, certain, links);
-    stack->frames = a->frames;
-    stack->count = common;
-    if (common == longest) {
-        stack->certainty = certain == common ? STACK_EXACT : STACK_REPAIRED;
-        /* Above the top and never seen for certain: the remains of a call. */
-        if (certain < common)
-            stack->count = confirmed(a, certain, links);
-        return;
+    remember(stack, common, links);
+    if (common == longest)
+        take(stack, a, common, STACK_EXACT);
+    else
+        take_confirmed(stack, common * 2 >= longest ? a : b, common, links);
+}
+
+/* Frames above the one that ran are being put in place or taken away. */
+static void cut_above(struct walk *walk, remote_addr running)
+{
+    for (size_t i = walk->count; i-- > 0;)
+        if (walk->frames[i].addr == running)
+            walk->count = i + 1;
+}
+
+/* Does the walk end at the frame that ran between the readings? */
+static bool ends_at(const struct walk *walk, remote_addr running)
+{
+    return running && walk->count && walk->frames[walk->count - 1].addr == running;
+}
+
+static bool is_confirmed(const struct walk *walk, size_t from, const struct links *links)
+{
+    return confirmed(walk, from, links) == walk->count;
+}
+
+/* Neither reading shows the frame that ran: it came after A and had gone before B.  What it left
+ * behind is believed if all its links are known. */
+static bool take_remains(struct stack *stack, struct code_table *codes,
+                         const struct links *links, remote_addr running)
+{
+    static const enum copy_reading readings[] = { COPY_B, COPY_A };
+    for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
+        if (walk_reading(&stack->b, &stack->copy, readings[i], WALK_REMAINS, codes))
+            return false;
+        cut_above(&stack->b, running);
+        if (ends_at(&stack->b, running) && is_confirmed(&stack->b, 0, links)) {
+            take(stack, &stack->b, stack->b.count, STACK_REPAIRED);
+            return true;
+        }
     }
-    struct walk *const nearer = common * 2 >= longest ? a : b;
-    stack->frames = nearer->frames;
-    stack->count = confirmed(nearer, certain, links);
-    stack->certainty = stack->count == nearer->count ? STACK_REPAIRED : STACK_TRUNCATED;
+    return false;
+}
+
+/* Before 3.14 the readings do not mark what was popped, but the thread state between them says
+ * which frame ran: the reading that leads there is the one to believe. */
+static void reconcile_by_running(struct stack *stack, struct code_table *codes,
+                                 struct links *links)
+{
+    struct walk *const a = &stack->a, *const b = &stack->b;
+    const remote_addr running = copy_frame_between(&stack->copy);
+    cut_above(a, running);
+    cut_above(b, running);
+    const size_t common = common_frames(a, b);
+    const bool equal = common == a->count && common == b->count;
+    if (equal && (!running || ends_at(a, running))) {
+        remember(stack, common, links);
+        take(stack, a, common, STACK_EXACT);
+    } else if (ends_at(a, running) && is_confirmed(a, common, links))
+        take(stack, a, a->count, STACK_REPAIRED);
+    else if (ends_at(b, running) && is_confirmed(b, common, links))
+        take(stack, b, b->count, STACK_REPAIRED);
+    else if (!take_remains(stack, codes, links, running))
+        take_confirmed(stack, a, common < a->count ? common : a->count, links);
 }
 
 enum { MAX_LOOSE_IN_A_ROW = 64 };
@@ -227,17 +285,20 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     }
     stack->tag = 0;
     stack->copy.has_last = false;
-    rc = walk_reading(&stack->a, &stack->copy, COPY_A, codes);
+    rc = walk_reading(&stack->a, &stack->copy, COPY_A, WALK_LIVE, codes);
     limit_known(stack);
     if (!rc)
-        rc = walk_reading(&stack->b, &stack->copy, COPY_B, codes);
+        rc = walk_reading(&stack->b, &stack->copy, COPY_B, WALK_LIVE, codes);
     if (rc)
         return rc;
     *again_out = stack->a.loaded || stack->b.loaded;
     rc = learn_loose(stack, again_out);
     if (rc)
         return rc;
-    reconcile(stack, links);
+    if (clears_popped_frames(stack))
+        reconcile(stack, links);
+    else
+        reconcile_by_running(stack, codes, links);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         return ERR_CORRUPT;

@@ -20,6 +20,7 @@ struct walker {
     const struct layout *layout;
     struct code_table *codes;
     enum copy_reading reading;
+    enum walk_kind kind;
     remote_addr top; /* of the data stack, in the thread state */
     size_t loaded;
     bool has_loose_python;
@@ -50,7 +51,7 @@ static enum err_code push(struct walk *walk, struct walk_frame *frame)
     if (before && walk->same_codes == walk->count && before->code == frame->code)
         walk->same_codes++;
     if (before && walk->same == walk->count && before->code == frame->code &&
-        before->instr == frame->instr) {
+        before->instr == frame->instr && before->entered_from_c == frame->entered_from_c) {
         walk->same++;
         frame->tag = before->tag;
     }
@@ -104,9 +105,8 @@ static bool make_frame(struct walker *w, remote_addr addr, const unsigned char *
         return false;
     const remote_addr instr = field_u64(bytes, w->layout->frame_instr);
     const struct code *const code = code_at(w->codes, id);
-    const remote_addr first = code->instructions + (uint64_t)code->first_traceable * 2;
     *out = (struct walk_frame){ .addr = addr, .instr = instr, .code = id };
-    out->has_begun = instr >= first;
+    out->has_begun = instr >= code->instructions + (uint64_t)code->first_traceable * 2;
     return is_set_up(w, code, instr);
 }
 
@@ -169,13 +169,10 @@ static bool is_called_by(struct walker *w, const unsigned char *bytes, remote_ad
     return false;
 }
 
-/* 3.11 to 3.13: does the caller's saved stack say that it is calling? */
-static bool caller_waits(const struct walker *w, const unsigned char *caller)
-{
-    const struct walk *const walk = w->walk;
-    return !caller || (walk->frames[walk->count - 1].has_begun &&
-                       (int32_t)field_u32(caller, w->layout->frame_stack) >= 0);
-}
+struct position {
+    size_t chunk;  /* index */
+    size_t offset; /* of the next frame in the copied bytes */
+};
 
 /* Below the top of the stack; chunks before the newest were copied up to theirs. */
 static bool is_below_top(const struct walker *w, size_t chunk, remote_addr addr)
@@ -183,21 +180,28 @@ static bool is_below_top(const struct walker *w, size_t chunk, remote_addr addr)
     return chunk + 1 < w->copy->chunk_count || addr < w->top;
 }
 
-static bool is_live(const struct walker *w, const unsigned char *bytes, size_t chunk,
-                    remote_addr addr, remote_addr parent, const unsigned char *caller)
+/* 3.11 to 3.13: has the frame called another?  One that has not begun cannot have, and one that
+ * runs has not saved its value stack. */
+static bool is_waiting(const struct walker *w, const unsigned char *frame)
+{
+    const struct walk *const walk = w->walk;
+    return !frame || (walk->frames[walk->count - 1].has_begun &&
+                      (int32_t)field_u32(frame, w->layout->frame_stack) >= 0);
+}
+
+/* From 3.14 on a frame that was popped has no code; before, what lies below the top is live if
+ * its caller waits for it.  A caller in C code does not show that it waits. */
+static bool is_live(const struct walker *w, const struct position *at, remote_addr addr,
+                    const unsigned char *bytes, remote_addr parent,
+                    const unsigned char *parent_bytes)
 {
     if (w->clears_executable)
         return true;
-    /* From C, or from a loose frame that has yet to be found. */
     const bool entered = field_u64(bytes, w->layout->frame_previous) != parent ||
                          (w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0);
-    return entered ? is_below_top(w, chunk, addr) : caller_waits(w, caller);
+    return is_below_top(w, at->chunk, addr) &&
+           (entered || w->kind == WALK_REMAINS || is_waiting(w, parent_bytes));
 }
-
-struct position {
-    size_t chunk;  /* index */
-    size_t offset; /* of the next frame in the copied bytes */
-};
 
 static size_t first_offset(size_t chunk)
 {
@@ -240,7 +244,7 @@ static bool step_in_chunk(struct walker *w, struct position *at, remote_addr par
     if (!bytes || !make_frame(w, addr, bytes, &frame))
         return false;
     /* Only the links of a live frame lead somewhere. */
-    if (!is_live(w, bytes, at->chunk, addr, parent, *parent_bytes))
+    if (!is_live(w, at, addr, bytes, parent, *parent_bytes))
         return false;
     /* The outermost frame is where it is because there is nothing before it. */
     entered = false;
@@ -249,8 +253,10 @@ static bool step_in_chunk(struct walker *w, struct position *at, remote_addr par
     const uint64_t size = (uint64_t)code_at(w->codes, frame.code)->frame_words * WORD;
     if (size < w->layout->frame_bytes - WORD || size > COPY_MAX_CHUNK_BYTES)
         return false;
+    /* 3.11 has no entry frames; it marks the frame that was entered. */
+    if (parent && w->layout->frame_is_entry)
+        entered = bytes[w->layout->frame_is_entry] != 0;
     frame.entered_from_c = entered;
-    frame.is_below_top = is_below_top(w, at->chunk, addr);
     *rc = push(w->walk, &frame);
     *parent_bytes = bytes;
     at->offset += (size_t)size;
@@ -274,8 +280,9 @@ static bool step_loose(struct walker *w, remote_addr parent, const unsigned char
         if (find_caller(w, bytes, parent, &entered, &caller) == CALLER_UNKNOWN ||
             caller != parent || !make_frame(w, loose->addr, bytes, &frame))
             continue;
+        if (w->layout->frame_is_entry)
+            entered = bytes[w->layout->frame_is_entry] != 0;
         frame.entered_from_c = entered;
-        frame.is_below_top = true;
         copy_mark_used(w->copy, loose->addr);
         *rc = push(w->walk, &frame);
         *parent_bytes = bytes;
@@ -327,7 +334,7 @@ static enum err_code walk_all(struct walker *w)
 }
 
 enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_reading reading,
-                           struct code_table *codes)
+                           enum walk_kind kind, struct code_table *codes)
 {
     struct walker w = {
         .walk = walk,
@@ -335,6 +342,7 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_readi
         .layout = copy->layout,
         .codes = codes,
         .reading = reading,
+        .kind = kind,
         .top = copy_stack_top(copy),
         .clears_executable = LAYOUT_MINOR(copy->layout->version) >= 14,
     };

@@ -9,9 +9,10 @@
  * A frame is live when its code is a code object that has begun to run, its link to the frame
  * before holds (directly or through entry frames), and
  *   3.14 and later: its executable is set (a popped frame's is cleared);
- *   3.11 to 3.13: its caller has begun to run and has saved its value stack (stacktop >= 0), or
- *   it was entered from C and lies below the top of the stack.  Callers that are just returning
- *   look the same, so what is not below the top is doubtful there.
+ *   3.11 to 3.13: it lies below the top of the stack, and its caller has begun to run and has
+ *   saved its value stack, or is in C code.  Nothing marks a popped frame there, but it stays as
+ *   it was until another is put in its place; so the top, and the frame that runs, say how deep
+ *   the stack was when they were read, and the readings around it what was there.
  * A generator's frame is live when it is linked (its link is cleared when it yields).
  *
  * Depends on: copy, code.
@@ -35,8 +36,7 @@ struct walk_frame {
     uint32_t
         tag; /* for the caller; kept while this frame and all outer ones stay as they are */
     bool entered_from_c;
-    bool has_begun;    /* else it is being set up and cannot have called anything yet */
-    bool is_below_top; /* of the stack, by the thread state read between the readings */
+    bool has_begun; /* else it is being set up and cannot have called anything yet */
 };
 
 /* Outermost first. */
@@ -53,9 +53,14 @@ struct walk {
 
 void walk_deinit(struct walk *walk);
 
+/* WALK_REMAINS (before 3.14) also takes frames that have returned since, as long as they lie
+ * below the top: what was there between the readings, if nothing else was put in its place. */
+enum walk_kind { WALK_LIVE, WALK_REMAINS };
+
 /* ERR_CORRUPT: what was copied cannot be a stack. */
 MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy,
-                                      enum copy_reading reading, struct code_table *codes);
+                                      enum copy_reading reading, enum walk_kind kind,
+                                      struct code_table *codes);
 
 /* Is it an entry frame (no Python code of its own)? */
 bool walk_is_entry(const struct layout *layout, const unsigned char *frame);
