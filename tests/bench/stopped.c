@@ -32,7 +32,13 @@
 #include "sampler/cpython/runtime.h"
 #include "sampler/target/process.h"
 
-enum { MAX_FRAMES = 1 << 16, MAX_THREADS = 1 << 16, OWNER_INTERPRETER = 3 };
+enum {
+    MAX_FRAMES = 1 << 16,
+    MAX_THREADS = 1 << 16,
+    OWNER_GENERATOR = 1,
+    OWNER_INTERPRETER = 3,
+    MAX_STEPS = 64
+};
 
 /* Between two looks; a program that is stopped again at once does nothing in between. */
 static const double MIN_PAUSE_S = 30e-6;
@@ -65,11 +71,13 @@ struct reference {
     uint64_t random;
     uint64_t samples, failed;
     double stopped_s;
+    int signal; /* to be delivered when the thread goes on */
 };
 
 struct frame {
     code_id code;
     int32_t line;
+    bool is_generator;
 };
 
 static enum err_code find_node(struct reference *r, uint32_t parent, struct frame frame,
@@ -187,6 +195,7 @@ static enum err_code read_frame(struct reference *r, remote_addr addr, struct fr
     if (!place)
         return ERR_NOMEM;
     out->line = place->location.line;
+    out->is_generator = bytes[layout->frame_owner] == OWNER_GENERATOR;
     return ERR_OK;
 }
 
@@ -207,11 +216,38 @@ static enum err_code read_stack(struct reference *r, struct frame *frames, size_
     return rc;
 }
 
+/* Lets the thread execute one instruction.  A signal that comes meanwhile is kept for later. */
+static bool step(struct reference *r)
+{
+    int status;
+    if (ptrace(PTRACE_SINGLESTEP, r->process.pid, NULL, NULL) ||
+        waitpid(r->process.pid, &status, __WALL) != r->process.pid || !WIFSTOPPED(status))
+        return false;
+    if (WSTOPSIG(status) != SIGTRAP)
+        r->signal = WSTOPSIG(status);
+    return true;
+}
+
+/* In the few instructions in which the interpreter passes from one frame to another its links may
+ * not hold: the thread is taken past them. */
+static enum err_code read_settled_stack(struct reference *r, struct frame *frames,
+                                        size_t *count_out)
+{
+    enum err_code rc = ERR_OK;
+    for (int i = 0; i < MAX_STEPS; i++) {
+        rc = read_stack(r, frames, count_out);
+        const bool hangs = !rc && *count_out && frames[*count_out - 1].is_generator;
+        if (rc == ERR_NOMEM || (!rc && !hangs) || !step(r))
+            break;
+    }
+    return rc;
+}
+
 static enum err_code count_stack(struct reference *r, struct frame *frames)
 {
     size_t count;
     uint32_t node = 0;
-    enum err_code rc = read_stack(r, frames, &count);
+    enum err_code rc = read_settled_stack(r, frames, &count);
     if (rc == ERR_NOMEM)
         return rc;
     if (rc) {
@@ -244,8 +280,9 @@ static enum err_code look(struct reference *r, struct frame *frames)
         ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)WSTOPSIG(status));
     }
     const enum err_code rc = count_stack(r, frames);
-    if (ptrace(PTRACE_CONT, pid, NULL, NULL))
+    if (ptrace(PTRACE_CONT, pid, NULL, (void *)(intptr_t)r->signal))
         return ERR_GONE;
+    r->signal = 0;
     r->stopped_s += (double)(clock_now_ns() - began_ns) / (double)NS_PER_S;
     return rc;
 }
