@@ -126,6 +126,18 @@ static uint32_t frame_words(const struct layout *layout, const unsigned char *co
            field_u32(copy, layout->code_stacksize);
 }
 
+/* The code of a shim has nothing to trace, and says so with a place beyond its end; its frames
+ * are never being set up. */
+static void set_first_traceable(const struct layout *layout, const unsigned char *copy,
+                                struct code *code)
+{
+    if (layout->code_firsttraceable)
+        code->first_traceable = field_u32(copy, layout->code_firsttraceable);
+    code->is_shim = code->first_traceable > code->units;
+    if (code->is_shim)
+        code->first_traceable = 0;
+}
+
 static enum err_code read_code(struct code_table *table, remote_addr addr, struct code *code)
 {
     const struct layout *const layout = table->layout;
@@ -143,8 +155,7 @@ static enum err_code read_code(struct code_table *table, remote_addr addr, struc
     code->units = (uint32_t)units;
     code->first_line = (int32_t)field_u32(copy, layout->code_firstlineno);
     code->frame_words = frame_words(layout, copy);
-    if (layout->code_firsttraceable)
-        code->first_traceable = field_u32(copy, layout->code_firsttraceable);
+    set_first_traceable(layout, copy, code);
     rc = read_prints(table, copy, code);
     if (!rc)
         rc = intern_str(table, code->qualname, &code->name);

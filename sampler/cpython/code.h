@@ -50,6 +50,7 @@ struct code {
     uint32_t units;
     uint32_t frame_words;     /* size of its frames */
     uint32_t first_traceable; /* unit; a frame before it is still being set up */
+    bool is_shim;             /* the interpreter's own: it stands below a class's __init__ */
     str_id name, file;
     int32_t first_line;
     uint32_t tag;           /* for the caller; 0 at first */
