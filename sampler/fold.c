@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-static enum err_code synthetic(struct fold *fold, const char *name, frame_id *out,
-                               struct err *err)
+static enum err_code mark(struct fold *fold, const char *name, frame_id *out, struct err *err)
 {
     struct strtab *const strings = profile_strings(fold->profile);
     str_id name_id, file_id;
@@ -18,31 +17,39 @@ static enum err_code synthetic(struct fold *fold, const char *name, frame_id *ou
     return rc;
 }
 
-enum err_code fold_init(struct fold *fold, struct profile *profile, struct code_table *codes,
-                        int32_t pid, const char *name, struct err *err)
+static enum err_code make_marks(struct fold *fold, struct err *err)
+{
+    enum err_code rc = mark(fold, "<idle native thread>", &fold->idle, err);
+    if (!rc)
+        rc = mark(fold, "<truncated>", &fold->truncated, err);
+    if (!rc && !fold->no_gc)
+        rc = mark(fold, "<GC>", &fold->gc, err);
+    if (!rc && fold->native)
+        rc = mark(fold, "<native>", &fold->callback, err);
+    return rc;
+}
+
+enum err_code fold_init(struct fold *fold, struct profile *profile, struct python *python,
+                        const struct sampler_options *options, const char *name,
+                        struct err *err)
 {
     str_id name_id;
-    *fold = (struct fold){ .profile = profile, .codes = codes };
-    lanes_init(&fold->lanes, profile, pid);
+    *fold = (struct fold){ .profile = profile,
+                           .codes = python_codes(python),
+                           .native = options->native,
+                           .no_gc = options->no_gc };
+    lanes_init(&fold->lanes, profile, options->pid);
+    fold->lanes.mode = options->mode;
     enum err_code rc =
         strtab_intern(profile_strings(profile), name, strlen(name), &name_id, err);
     if (!rc)
-        rc = profile_process(profile, pid, name_id, &fold->process, err);
-    if (!rc)
-        rc = synthetic(fold, "<idle native thread>", &fold->idle, err);
-    if (!rc)
-        rc = synthetic(fold, "<truncated>", &fold->truncated, err);
-    return rc;
+        rc = profile_process(profile, options->pid, name_id, &fold->process, err);
+    return rc ? rc : make_marks(fold, err);
 }
 
 void fold_deinit(struct fold *fold)
 {
     lanes_deinit(&fold->lanes);
-}
-
-void fold_set_mode(struct fold *fold, enum sampler_mode mode)
-{
-    fold->lanes.mode = mode;
 }
 
 /* Tags hold the id plus one, so that 0 means "not yet". */
@@ -77,20 +84,85 @@ static enum err_code frame_of(struct fold *fold, const struct walk_frame *frame,
     return ERR_OK;
 }
 
-/* The node of a frame under that of its caller; both keep it while they stay as they are. */
-static enum err_code node_of_frame(struct fold *fold, struct walk_frame *frame, node_id *node)
+static enum err_code add_mark(struct fold *fold, frame_id mark_id, node_id *node)
+{
+    return profile_node(fold->profile, *node, mark_id, node, NULL);
+}
+
+/* Goes from the node of its caller to that of the frame. */
+static enum err_code add_frame(struct fold *fold, const struct walk_frame *frame,
+                               bool is_outermost, node_id *node)
 {
     frame_id id;
     enum err_code rc = ERR_OK;
-    if (!frame->tag) {
+    if (code_at(fold->codes, frame->code)->is_shim)
+        return ERR_OK;
+    /* The outermost frame is always entered from C. */
+    if (fold->native && frame->entered_from_c && !is_outermost)
+        rc = add_mark(fold, fold->callback, node);
+    if (!rc)
         rc = frame_of(fold, frame, &id);
-        if (!rc)
-            rc = profile_node(fold->profile, *node, id, node, NULL);
-        if (!rc)
-            frame->tag = *node + 1;
-    } else
+    return rc ? rc : profile_node(fold->profile, *node, id, node, NULL);
+}
+
+/* The same, once: both keep their node while they stay as they are. */
+static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
+                                    bool is_outermost, node_id *node)
+{
+    if (frame->tag) {
         *node = frame->tag - 1;
+        return ERR_OK;
+    }
+    const enum err_code rc = add_frame(fold, frame, is_outermost, node);
+    if (!rc)
+        frame->tag = *node + 1;
     return rc;
+}
+
+/* Where the collector's mark belongs: above so many frames; NOWHERE: it does not run in this
+ * thread.  From 3.15 on the interpreter says in which frame it was started. */
+static const size_t NOWHERE = SIZE_MAX;
+
+static size_t gc_place(const struct stack *stack, struct thread_facts *facts)
+{
+    if (!facts->gc_frame)
+        return facts->in_gc == FACT_YES ? stack->count : NOWHERE;
+    for (size_t i = stack->count; i-- > 0;)
+        if (stack->frames[i].addr == facts->gc_frame) {
+            facts->in_gc = FACT_YES;
+            return i + 1;
+        }
+    if (stack->certainty != STACK_TRUNCATED)
+        facts->in_gc = FACT_NO;
+    return NOWHERE;
+}
+
+/* What lies above the innermost frame. */
+static enum err_code add_end(struct fold *fold, const struct stack *stack, node_id *node)
+{
+    if (stack->certainty == STACK_TRUNCATED)
+        return add_mark(fold, fold->truncated, node);
+    return stack->count ? ERR_OK : add_mark(fold, fold->idle, node);
+}
+
+/* The collector comes and goes while frames stay as they are, so no node above its mark is
+ * kept. */
+static enum err_code node_with_gc(struct fold *fold, struct stack *stack, size_t gc,
+                                  node_id *node)
+{
+    enum err_code rc = ERR_OK;
+    *node = 0;
+    for (size_t i = 0; i < stack->count && !rc; i++) {
+        if (i == gc)
+            rc = add_mark(fold, fold->gc, node);
+        if (!rc && i < gc)
+            rc = add_kept_frame(fold, &stack->frames[i], i == 0, node);
+        else if (!rc)
+            rc = add_frame(fold, &stack->frames[i], i == 0, node);
+    }
+    if (!rc)
+        rc = add_end(fold, stack, node);
+    return rc || gc < stack->count ? rc : add_mark(fold, fold->gc, node);
 }
 
 static enum err_code node_of(struct fold *fold, struct stack *stack, node_id *out)
@@ -102,11 +174,9 @@ static enum err_code node_of(struct fold *fold, struct stack *stack, node_id *ou
         return ERR_OK;
     }
     for (size_t i = 0; i < stack->count && !rc; i++)
-        rc = node_of_frame(fold, &stack->frames[i], &node);
-    if (!rc && stack->certainty == STACK_TRUNCATED)
-        rc = profile_node(fold->profile, node, fold->truncated, &node, NULL);
-    else if (!rc && stack->count == 0)
-        rc = profile_node(fold->profile, node, fold->idle, &node, NULL);
+        rc = add_kept_frame(fold, &stack->frames[i], i == 0, &node);
+    if (!rc)
+        rc = add_end(fold, stack, &node);
     if (!rc) {
         *out = node;
         stack->tag = node + 1;
@@ -177,19 +247,21 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                           enum err_code failure, uint64_t now_ns)
 {
     struct quality *const quality = profile_quality(fold->profile);
+    struct stack *const stack = &thread->stack;
     if (failure) {
         count_failure(quality, failure);
         return ERR_OK;
     }
+    const size_t gc = gc_place(stack, &facts);
     struct sighting sighting = { .tid = thread->host_tid,
                                  .state = state_of(facts),
-                                 .certainty =
-                                     certainty_counter(quality, thread->stack.certainty),
-                                 .is_still = thread->stack.is_unchanged,
+                                 .certainty = certainty_counter(quality, stack->certainty),
+                                 .is_still = stack->is_unchanged,
                                  .now_ns = now_ns };
     enum err_code rc = thread_of(fold, thread, &sighting.thread);
     if (!rc && lanes_may_keep(&fold->lanes, sighting.state))
-        rc = node_of(fold, &thread->stack, &sighting.node);
+        rc = gc == NOWHERE || fold->no_gc ? node_of(fold, stack, &sighting.node)
+                                          : node_with_gc(fold, stack, gc, &sighting.node);
     return rc ? rc : lanes_add(&fold->lanes, &sighting);
 }
 

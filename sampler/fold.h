@@ -1,7 +1,9 @@
 /*
  * fold - turns the stack of a thread into a node of the call tree and counts it.
  *
- * Functions and frames of a code object are interned once and remembered in its tags.
+ * Functions and frames of a code object are interned once and remembered in its tags.  Marks are
+ * frames of file "~": <GC> above the frame in which the collector was started, and with
+ * options.native <native> where C code called back into Python.
  *
  * Ownership: the caller's storage; fold_deinit accepts a zeroed one.
  * Threads: the profile's writer.
@@ -14,23 +16,23 @@
 #include "sampler/cpython/python.h"
 #include "sampler/lanes.h"
 #include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
 
 struct fold {
     struct profile *profile;
     struct code_table *codes;
     struct lanes lanes;
     process_id process;
-    frame_id idle, truncated; /* synthetic frames */
+    bool native, no_gc;                     /* of the options */
+    frame_id idle, truncated, gc, callback; /* marks */
 };
 
+/* `name` is that of the process. */
 MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
-                                   struct code_table *codes, int32_t pid, const char *name,
-                                   struct err *err);
+                                   struct python *python, const struct sampler_options *options,
+                                   const char *name, struct err *err);
 
 void fold_deinit(struct fold *fold);
-
-/* Which samples are kept from now on; at first all are. */
-void fold_set_mode(struct fold *fold, enum sampler_mode mode);
 
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,

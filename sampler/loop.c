@@ -375,11 +375,7 @@ static enum err_code attach(struct loop *loop, struct err *err)
         .python = python_version(loop->python),
         .validated = python_is_validated(loop->python),
     };
-    rc = fold_init(&loop->fold, loop->profile, python_codes(loop->python), loop->options.pid,
-                   name, err);
-    if (!rc)
-        fold_set_mode(&loop->fold, loop->options.mode);
-    return rc;
+    return fold_init(&loop->fold, loop->profile, loop->python, &loop->options, name, err);
 }
 
 static void free_loop(struct loop *loop)

@@ -35,8 +35,10 @@ static void set_windows(struct thread_list *list, const struct layout *layout)
     const uint32_t collecting = layout->interp_gc && layout->gc_collecting
                                     ? layout->interp_gc + layout->gc_collecting
                                     : 0;
+    const uint32_t gc_frame =
+        layout->interp_gc && layout->gc_frame ? layout->interp_gc + layout->gc_frame : 0;
     const uint32_t of_interp[] = { layout->interp_threads_head, layout->interp_gil_locked,
-                                   layout->interp_gil_holder, collecting };
+                                   layout->interp_gil_holder, collecting, gc_frame };
     const uint32_t of_runtime[] = { layout->runtime_interpreters_head,
                                     layout->runtime_gil_locked, layout->runtime_gil_holder };
     span_fields(of_interp, sizeof of_interp / sizeof *of_interp, &list->window_start,
@@ -343,14 +345,29 @@ static enum fact has_gil(const struct thread_list *list, const struct thread *th
     return FACT_NO;
 }
 
-static bool is_collecting(const struct thread_list *list, const struct thread *thread)
+static const struct interpreter *interpreter_of(const struct thread_list *list,
+                                                const struct thread *thread)
 {
-    const struct layout *const layout = &list->runtime->layout;
     for (size_t i = 0; i < list->interpreter_count; i++)
         if (list->interpreters[i].addr == thread->head.interp)
-            return (uint32_t)interp_u64(list, &list->interpreters[i],
-                                        layout->interp_gc + layout->gc_collecting) != 0;
-    return false;
+            return &list->interpreters[i];
+    return NULL;
+}
+
+/* Who collects holds the GIL, unless a finalizer lets go of it. */
+static void set_gc_facts(const struct thread_list *list, const struct thread *thread,
+                         struct thread_facts *facts)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const struct interpreter *const interp = interpreter_of(list, thread);
+    if (!interp || facts->has_gil == FACT_UNKNOWN || !layout->interp_gc ||
+        !layout->gc_collecting)
+        return;
+    const bool collecting =
+        (uint32_t)interp_u64(list, interp, layout->interp_gc + layout->gc_collecting) != 0;
+    facts->in_gc = fact(collecting && facts->has_gil == FACT_YES);
+    if (collecting && layout->gc_frame)
+        facts->gc_frame = interp_u64(list, interp, layout->interp_gc + layout->gc_frame);
 }
 
 /* 3.11 leaves None where an exception has been handled, so there it is unknown. */
@@ -372,9 +389,7 @@ struct thread_facts thread_list_facts(const struct thread_list *list,
         facts.waits_gil = FACT_NO;
     else if (layout->tstate_gil_requested)
         facts.waits_gil = fact(field_u32(tstate, layout->tstate_gil_requested) != 0);
-    /* Who collects holds the GIL all the while. */
-    if (facts.has_gil != FACT_UNKNOWN && layout->interp_gc && layout->gc_collecting)
-        facts.in_gc = fact(facts.has_gil == FACT_YES && is_collecting(list, thread));
+    set_gc_facts(list, thread, &facts);
     facts.has_exception = has_exception(layout, tstate);
     return facts;
 }

@@ -41,6 +41,7 @@ enum fact { FACT_UNKNOWN, FACT_NO, FACT_YES };
 /* What the interpreter says a thread is doing. */
 struct thread_facts {
     enum fact has_gil, waits_gil, in_gc, has_exception;
+    remote_addr gc_frame; /* that started the collection going on (3.15), 0: none or unknown */
 };
 
 struct thread {
