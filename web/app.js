@@ -18,7 +18,9 @@ import { createHint } from "./view/hint.js";
 import { listenForKeys } from "./view/keys.js";
 import { createLegend } from "./view/legend.js";
 import { createNote } from "./view/note.js";
+import { createMeasures } from "./view/measures.js";
 import { createQuality } from "./view/quality.js";
+import { createStateChips } from "./view/states.js";
 import { createTable } from "./view/table.js";
 import { createTitle } from "./view/title.js";
 import { createToolbar } from "./view/toolbar.js";
@@ -70,12 +72,13 @@ function startPage() {
   let state = { ...createState(embedded === ""), theme: storedTheme(), address: parseAddress(location.hash) };
   let views = [];
   let queued = false;
-  let asked = { threads: [], to: null };
+  let asked = { threads: [], states: state.address.states, to: null };
 
   const source = (embedded === "" ? createLiveSource : createReportSource)(embedded === "" ? state.address.session : embedded, {
     onSession: (session) => dispatch({ type: "session", session }),
     onConnection: (connection) => dispatch({ type: "connection", connection }),
-    onThreadTotals: (totals) => dispatch({ type: "threadTotals", totals }),
+    onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
+    onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery(delivery) {
       try {
         takeDelivery(state.recording, delivery);
@@ -93,22 +96,23 @@ function startPage() {
     return state.paused ? state.session?.elapsed_s ?? null : null;
   }
 
-  // The server filters threads, so another choice is another question.
-  function askForThreads(picture) {
-    const threads = threadIds(picture.chosen.chosen);
-    const unknown = state.address.threads.length > 0 && threads.length === 0;
-    if (unknown || threads.join() === asked.threads.join()) return;
-    asked = { threads, to: pausedAt() };
+  // The server filters threads and states, so another choice is another question.
+  function askFor(picture) {
+    const chosen = threadIds(picture.chosen.chosen);
+    const unknown = state.address.threads.length > 0 && chosen.length === 0;
+    const threads = unknown ? asked.threads : chosen;
+    const { states } = state.address;
+    if (threads.join() === asked.threads.join() && states.join() === asked.states.join()) return;
+    asked = { threads, states, to: pausedAt() };
     source.ask(asked);
   }
 
   function render() {
     queued = false;
     let picture = compute(state);
-    askForThreads(picture);
+    askFor(picture);
     picture = compute(state);
     const shown = { ...state, picture, downloads: source.downloads(asked) };
-    if (state.watching) watchThreads(picture.threads);
     for (const view of views) view.update(shown);
   }
 
@@ -127,7 +131,7 @@ function startPage() {
     ["togglePause", () => setPaused(!state.paused)],
     ["retry", () => source.retry()],
     ["copy", (action) => copyText(action.text).then(() => dispatch({ type: "note", text: action.note }), () => dispatch({ type: "note", text: "Copying was refused" }))],
-    ["watchThreads", (action) => (action.open ? undefined : watchThreads(null))],
+    ["qualityDialog", (action) => source.watchQuality(action.open)],
   ]);
 
   function setPaused(paused) {
@@ -138,13 +142,6 @@ function startPage() {
       asked = { ...asked, to: null };
       source.ask(asked);
     }
-  }
-
-  let watched = null;
-  function watchThreads(threads) {
-    if (threads === watched) return;
-    watched = threads;
-    source.watchThreads(threads === null ? null : threads.map((thread) => thread.ids));
   }
 
   function dispatch(action) {
@@ -163,10 +160,11 @@ function startPage() {
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    toolbar, crumbs, flame, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch),
+    toolbar, createStateChips(place("states"), dispatch), crumbs, flame, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   listenForKeys(dispatch, toolbar.focusSearch);
+  source.ask(asked);
   source.start();
   queueRender();
 }

@@ -5,7 +5,7 @@ import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath } fr
 test("what is written is read back", () => {
   const address = {
     session: "3", view: "table", inverted: true, by: "line", colour: "module", search: "/a&b=c#d/i é",
-    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], zoom: ["a1", "b2", "b2", "c3"], frame: ["z"],
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], zoom: ["a1", "b2", "b2", "c3"], frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
 });
@@ -18,6 +18,14 @@ test("what is as always is left out", () => {
 test("nonsense is left at its default", () => {
   const address = parseAddress("#v=1&view=__proto__&by=x&colour=&thread=abc&thread=1~ok&zoom=..%3Cscript%3E&frame=A!");
   assert.deepEqual(address, { ...defaultAddress(), threads: [{ tid: 1, name: "ok" }] });
+});
+
+test("states are words, in one order, without those that are none or contradict", () => {
+  assert.match(formatAddress({ ...defaultAddress(), states: ["!has_gil", "on_cpu", "~in_gc"] }), /&state=!has_gil,on_cpu,~in_gc$/);
+  const states = (text) => parseAddress("#v=1&state=" + text).states;
+  assert.deepEqual(states("on_cpu,!has_gil,on_cpu"), ["!has_gil", "on_cpu"]);
+  assert.deepEqual(states("on_cpu,!on_cpu,__proto__,,!!in_gc,unknown_in_gc"), ["on_cpu", "unknown_in_gc"]);
+  assert.deepEqual(states(""), []);
 });
 
 test("a later version of the format is not guessed at", () => {

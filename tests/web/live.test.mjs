@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { createRecording, takeDelivery } from "../../web/model/recording.js";
+import { sumThreads } from "../../web/model/states.js";
 import { createLiveSource, queryText } from "../../web/source/live.js";
 import { createProgram } from "./made-up-program.mjs";
 
 // A server in memory, and a clock that runs a round when it is told to.
 function createScene({ threads = 4 } = {}) {
   let now = 0;
-  const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [], connections: [], deliveries: [], totals: null, sum: 0 };
+  const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [], connections: [], deliveries: [], threads: null, qualities: [] };
   const recording = createRecording();
   scene.recording = recording;
   scene.advance = (seconds) => scene.program.advance((now += seconds));
@@ -23,9 +24,9 @@ function createScene({ threads = 4 } = {}) {
     const url = new URL(path, "http://localhost");
     scene.asked.push(url.pathname.replace("/api/v1", "") + url.search);
     if (scene.broken !== null) return scene.broken(url);
-    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number) };
+    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean) };
     const name = url.pathname.split("/").at(-1);
-    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query) }[name] ?? scene.program.session;
+    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query), threads: () => scene.program.threadStates(query), quality: scene.program.fullQuality }[name] ?? scene.program.session;
     const body = JSON.stringify(answer());
     const etag = '"' + body.length + "-" + scene.program.session().generation + '"';
     if (headers["If-None-Match"] === etag) return new Response(null, { status: 304 });
@@ -34,7 +35,8 @@ function createScene({ threads = 4 } = {}) {
   scene.source = createLiveSource(null, {
     onSession: (session) => scene.sessions.push(session),
     onConnection: (connection) => scene.connections.push(connection),
-    onThreadTotals: (totals) => (scene.totals = totals),
+    onThreadStates: (threads) => (scene.threads = threads),
+    onQuality: (quality) => scene.qualities.push(quality),
     onDelivery(delivery) {
       scene.deliveries.push(delivery);
       try {
@@ -108,7 +110,7 @@ test("rounds are fast at first, then one a second, slow in a hidden tab and afte
 
 test("another choice of threads is another question, from the start", async () => {
   const scene = await started();
-  scene.source.ask({ threads: [1, 2], to: null });
+  scene.source.ask({ threads: [1, 2], states: [], to: null });
   assert.equal(scene.due.ms, 0);
   await scene.round();
   assert.ok(scene.asked.includes("/sessions/1/view?since=0&thread=1&thread=2"));
@@ -119,7 +121,7 @@ test("an answer to the question before is not taken for one to this", async () =
   const scene = await started();
   scene.advance(1);
   const round = scene.round();
-  scene.source.ask({ threads: [3], to: null });
+  scene.source.ask({ threads: [3], states: [], to: null });
   await round;
   await scene.round();
   assert.equal(scene.recording.counts.total, viewTotal(scene, { threads: [3] }));
@@ -173,31 +175,72 @@ test("a server that began anew is read anew", async () => {
   const renewed = createProgram({ threads: 2, seed: 9, now: () => 0 });
   renewed.advance(1);
   const other = (answer) => (query) => ({ ...answer(query), epoch: "other" });
-  scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view), advance: old.advance };
+  scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view), threadStates: other(renewed.threadStates), advance: old.advance };
   await scene.round();
   await scene.round();
   assert.equal(scene.recording.profile.epoch, "other");
   assert.equal(scene.recording.counts.total, renewed.view({}).total);
 });
 
-test("shares of threads are asked for while they are looked at", async () => {
+test("what threads do is asked for with the counts, and adds up", async () => {
   const scene = await started();
-  scene.source.watchThreads([[0], [1], [2], [3]]);
-  await scene.round();
-  assert.deepEqual(Array.from(scene.totals), [0, 1, 2, 3].map((id) => [id, viewTotal(scene, { threads: [id] })]));
-  scene.source.watchThreads(null);
-  scene.asked.length = 0;
-  await scene.round();
-  assert.ok(!scene.asked.join().includes("thread="));
+  for (let i = 0; i < 3; i += 1) {
+    scene.advance(1);
+    await scene.round();
+  }
+  assert.ok(scene.asked.includes("/sessions/1/threads?since=1"));
+  const { all, threads } = scene.program.threadStates({});
+  const sums = sumThreads(scene.threads, []);
+  assert.equal(sums.samples, viewTotal(scene, {}));
+  assert.equal(sums.yes[0], all.on_cpu.yes);
+  assert.equal(sums.doing.reduce((sum, count) => sum + count, 0), sums.samples);
+  assert.deepEqual([0, 1, 2, 3].map((id) => scene.threads.get(id).samples), threads.samples);
 });
 
-test("downloads are links that keep the choice of threads", async () => {
+test("another choice of states is another question; the numbers of all states go on", async () => {
   const scene = await started();
-  const links = scene.source.downloads({ threads: [2, 3] }).map((item) => item.href);
-  assert.deepEqual(links, ["/api/v1/sessions/1/report.html?thread=2&thread=3", "/api/v1/sessions/1/export?format=collapsed&thread=2&thread=3"]);
+  scene.source.ask({ threads: [], states: ["on_cpu", "has_gil"], to: null });
+  await scene.round();
+  assert.ok(scene.asked.includes("/sessions/1/view?since=0&state=on_cpu%2Chas_gil"));
+  assert.equal(scene.recording.counts.total, viewTotal(scene, { states: ["on_cpu", "has_gil"] }));
+  assert.ok(scene.recording.counts.total < viewTotal(scene, {}));
+  scene.advance(1);
+  await scene.round();
+  assert.ok(scene.asked.includes("/sessions/1/view?since=1&state=on_cpu%2Chas_gil"));
+  assert.equal(scene.recording.counts.total, viewTotal(scene, { states: ["on_cpu", "has_gil"] }));
+  assert.equal(sumThreads(scene.threads, []).samples, viewTotal(scene, {}));
+});
+
+test("paused, another choice is answered and the numbers beside it stand still", async () => {
+  const scene = await started();
+  const before = sumThreads(scene.threads, []).samples;
+  scene.source.pause(true);
+  scene.advance(1);
+  scene.source.ask({ threads: [], states: ["has_gil"], to: 1 });
+  await scene.round();
+  assert.equal(sumThreads(scene.threads, []).samples, before);
+});
+
+test("all numbers of quality are asked for only while they are looked at", async () => {
+  const scene = await started();
+  assert.ok(!scene.asked.join().includes("/quality"));
+  scene.source.watchQuality(true);
+  await scene.round();
+  assert.ok(scene.qualities.at(-1).rss_bytes > 0);
+  scene.source.watchQuality(false);
+  scene.asked.length = 0;
+  await scene.round();
+  assert.ok(!scene.asked.join().includes("/quality"));
+});
+
+test("downloads are links that keep the choice of threads and states", async () => {
+  const scene = await started();
+  const links = scene.source.downloads({ threads: [2, 3], states: ["on_cpu", "!has_gil"] }).map((item) => item.href);
+  assert.deepEqual(links, ["/api/v1/sessions/1/report.html?thread=2&thread=3&state=on_cpu%2C%21has_gil", "/api/v1/sessions/1/export?format=collapsed&thread=2&thread=3&state=on_cpu%2C%21has_gil"]);
 });
 
 test("queries without anything are no query", () => {
-  assert.equal(queryText({}, []), "");
-  assert.equal(queryText({ since: 3 }, [1], 2.5), "?since=3&thread=1&to=2.5");
+  assert.equal(queryText({}), "");
+  assert.equal(queryText({}, { threads: [], states: [], to: null }), "");
+  assert.equal(queryText({ since: 3 }, { threads: [1], states: ["on_cpu"], to: 2.5 }), "?since=3&thread=1&state=on_cpu&to=2.5");
 });

@@ -1,6 +1,8 @@
 // A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
 // functions with hostile names. Deterministic apart from the clock it is advanced by.
 
+import { addState, createSums, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../web/model/states.js";
+
 export const HOSTILE_NAMES = [
   "</script><img src=x onerror=\"document.title='PWNED'\">",
   "__proto__",
@@ -85,6 +87,27 @@ const MAIN = [
 
 const SECONDS_PER_LOOK = 0.001;
 
+// State bits, as on the wire.
+const ON_CPU = 1;
+const HAS_GIL = 2;
+const WAITS_GIL = 4;
+const IN_GC = 8;
+const HAS_EXCEPTION = 32;
+const UNKNOWN_ON_CPU = 256;
+const UNKNOWN_IN_NATIVE = 4096;
+const UNKNOWN_HAS_EXCEPTION = 8192;
+
+// What a thread with this stack was doing; one in three that run Python has the lock.
+function madeUpState(names, random, facts) {
+  const leaf = names.at(-1);
+  const luck = random();
+  const rest = UNKNOWN_IN_NATIVE | (facts.exceptions ? 0 : UNKNOWN_HAS_EXCEPTION);
+  if (leaf === "native" || leaf === "wait" || leaf === "idle") return rest | (luck < 0.004 ? UNKNOWN_ON_CPU : luck < 0.02 ? ON_CPU : 0);
+  if (leaf === "gc") return rest | ON_CPU | HAS_GIL | IN_GC;
+  const handles = facts.exceptions && leaf === "discount" && luck > 0.9 ? HAS_EXCEPTION : 0;
+  return rest | handles | (luck < 0.35 ? ON_CPU | HAS_GIL : luck < 0.39 ? HAS_GIL : luck < 0.45 ? ON_CPU : WAITS_GIL);
+}
+
 function createRandom(seed) {
   let state = seed >>> 0;
   return () => {
@@ -131,16 +154,17 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor = 0, seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor = 0, exceptions = true, mode = "wall", seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
+  const stateRandom = createRandom(seed + 1);
   const begun = now();
   const startedAt = new Date(begun * 1000).toISOString().replace(/\.\d+Z/, "Z");
   const epoch = "9f3c2a11d4e5b607";
   const sizes = [{ strings: 0, functions: 0, nodes: 0, threads: 0, processes: 0 }];
   const log = [];
   const cells = new Map();
-  const quality = { samples: 0, ticks: 0, wanted_hz: 1000, rate_hz: 0, missed: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 } };
+  const quality = { samples: 0, ticks: 0, wanted_hz: 1000, rate_hz: 0, missed: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 } };
   let generation = 0;
   let elapsed = 0;
   let ended = null;
@@ -164,11 +188,13 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     return first === 0 ? 0 : first + 1 + Math.floor(random() * (isLeaf ? 4 : 2));
   }
 
+  const deepStack = () => Array.from({ length: deep }, () => [FUNCTIONS.fib, 9]);
+
   function madeUpStack(person) {
-    if (deep > 0 && person.id === 0 && random() < 0.5) return Array.from({ length: deep }, () => [FUNCTIONS.fib, 9]);
+    if (deep > 0 && person.id === 0 && random() < 0.5) return { names: ["fib"], stack: deepStack() };
     if (random() < 0.03) {
       const name = HOSTILE_NAMES[Math.floor(random() * HOSTILE_NAMES.length)];
-      return [[FUNCTIONS.module, 3], [["hostile", "/srv/shop/<b>evil</b>.py", 1], 2], [[name, name === "" ? "" : "/tmp/</style>" + name.slice(0, 20) + ".py", 6], 6]];
+      return { names: ["hostile"], stack: [[FUNCTIONS.module, 3], [["hostile", "/srv/shop/<b>evil</b>.py", 1], 2], [[name, name === "" ? "" : "/tmp/</style>" + name.slice(0, 20) + ".py", 6], 6]] };
     }
     const usable = person.work.filter(([, from]) => from <= elapsed);
     let left = random() * usable.reduce((sum, [weight]) => sum + weight, 0);
@@ -176,13 +202,13 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     const stack = names.map((name, i) => [FUNCTIONS[name], lineOf(name, i === names.length - 1)]);
     if (names.at(-1) === "fib") for (let depth = Math.floor(random() * 24); depth > 0; depth -= 1) stack.push([FUNCTIONS.fib, 9]);
     if (names.at(-1) === "match") for (let rule = Math.floor(random() * 3); rule > 0; rule -= 1) stack.push([["rule_" + Math.floor(random() ** 3 * 400), "/srv/shop/feed/rules.py", 10], 12]);
-    return stack;
+    return { names, stack };
   }
 
-  function countSample(thread, node) {
-    const key = thread + " " + node;
+  function countSample(thread, node, state) {
+    const key = thread + " " + state + " " + node;
     cells.set(key, (cells.get(key) ?? 0) + 1);
-    log.push({ generation: generation + 1, thread, node, at: elapsed });
+    log.push({ generation: generation + 1, thread, state, node, at: elapsed });
     quality.samples += 1;
     const luck = random();
     quality[luck < 0.9975 ? "exact" : luck < 0.999 ? "repaired" : luck < 0.9999 ? "retried" : "truncated"] += 1;
@@ -192,7 +218,12 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     quality.ticks += 1;
     if (random() < 0.0004) quality.missed += 1;
     if (random() < 0.0002) quality.failed.gone += 1;
-    for (const person of people) countSample(person.id, stackNode(tables, madeUpStack(person)));
+    for (const person of people) {
+      const { names, stack } = madeUpStack(person);
+      const state = madeUpState(names, stateRandom, { exceptions });
+      if (mode === "cpu" && !(state & (ON_CPU | UNKNOWN_ON_CPU))) quality.filtered += 1;
+      else countSample(person.id, stackNode(tables, stack), state);
+    }
   }
 
   // Takes the looks that are due; every hundredth one is made, so that this costs little.
@@ -213,7 +244,7 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     return {
       id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
       target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
-      settings: { rate_hz: 50, duration_s: null, threads: "all", mode: "wall" },
+      settings: { rate_hz: 50, duration_s: null, threads: "all", mode },
       started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), pyrometer: "0.1.0",
     };
   }
@@ -230,12 +261,15 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     };
   }
 
-  function view({ since = 0, threads: wanted = [], to = null }) {
+  const isAsked = (sample, since, to, query) => sample.generation > since && (to === null || sample.at <= to) && stateMatches(sample.state, query);
+
+  function view({ since = 0, threads: wanted = [], states = [], to = null }) {
     const chosen = new Set(wanted);
+    const query = stateQuery(states);
     const perNode = new Map();
     let total = 0;
     for (const sample of log) {
-      if (sample.generation <= since || (chosen.size > 0 && !chosen.has(sample.thread)) || (to !== null && sample.at > to)) continue;
+      if (!isAsked(sample, since, to, query) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
       perNode.set(sample.node, (perNode.get(sample.node) ?? 0) + 1);
       total += 1;
     }
@@ -243,14 +277,52 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     return { epoch, generation, since, total, node, self: node.map((id) => perNode.get(id)) };
   }
 
-  function report({ threads: wanted = [] }) {
+  // Numbers of one sums, or of many as columns.
+  function sumColumns(read) {
+    const facts = STATE_FACTS.map((fact, i) => [fact, { yes: read((sums) => sums.yes[i]), unknown: read((sums) => sums.unknown[i]) }]);
+    const doing = Object.fromEntries(STATE_DOINGS.map((name, i) => [name, read((sums) => sums.doing[i])]));
+    return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), doing };
+  }
+
+  function sumsSince(since, states) {
+    const query = stateQuery(states);
+    const all = createSums();
+    const byThread = new Map();
+    for (const sample of log) {
+      if (!isAsked(sample, since, null, query)) continue;
+      if (!byThread.has(sample.thread)) byThread.set(sample.thread, createSums());
+      addState(byThread.get(sample.thread), sample.state, 1);
+      addState(all, sample.state, 1);
+    }
+    return { all, ids: Array.from(byThread.keys()).sort((a, b) => a - b), byThread };
+  }
+
+  function threadStates({ since = 0, states = [] }) {
+    const { all, ids, byThread } = sumsSince(since, states);
+    return { epoch, generation, since, all: sumColumns((pick) => pick(all)), threads: { thread: ids, ...sumColumns((pick) => ids.map((id) => pick(byThread.get(id)))) } };
+  }
+
+  function fullQuality() {
+    const { all } = sumsSince(0, []);
+    const states = STATE_FACTS.map((fact, i) => [fact, { yes: all.yes[i], unknown: all.unknown[i], at_least: all.yes[i] / all.samples, at_most: (all.yes[i] + all.unknown[i]) / all.samples }]);
+    const numbers = {
+      ...structuredClone(quality), stood_in: 0, aimed_hz: 50, duration_s: elapsed, stopped_s: 0, cpu_user_s: elapsed / 200, cpu_sys_s: elapsed / 150,
+      rss_bytes: 7340032, rss_peak_bytes: 8126464, reads: quality.samples * 1.02, read_bytes: quality.samples * 2310, code_hits: quality.samples * 9, code_misses: 61, code_stale: 0,
+    };
+    const meaning = Object.fromEntries([...Object.keys(numbers), "failed_gone", "failed_fault", "failed_perm", "failed_corrupt"].map((key) => [key, "what " + key + " means, in a sentence of the server"]));
+    return { ...numbers, states: Object.fromEntries(states), meaning };
+  }
+
+  function report({ threads: wanted = [], states = [] }) {
     const chosen = new Set(wanted);
-    const kept = Array.from(cells, ([key, count]) => [...key.split(" ").map(Number), count]).filter(([thread]) => chosen.size === 0 || chosen.has(thread));
+    const query = stateQuery(states);
+    const all = Array.from(cells, ([key, count]) => [...key.split(" ").map(Number), count]);
+    const kept = all.filter(([thread, state]) => (chosen.size === 0 || chosen.has(thread)) && stateMatches(state, query));
     return {
-      version: 1, session: session(), tree: tree(0),
-      cells: { thread: kept.map((cell) => cell[0]), state: kept.map(() => 0), node: kept.map((cell) => cell[1]), count: kept.map((cell) => cell[2]) },
+      version: 1, session: session(), quality: fullQuality(), tree: tree(0),
+      cells: { thread: kept.map((cell) => cell[0]), state: kept.map((cell) => cell[1]), node: kept.map((cell) => cell[2]), count: kept.map((cell) => cell[3]) },
     };
   }
 
-  return { advance, session, tree, view, report };
+  return { advance, session, tree, view, threadStates, fullQuality, report };
 }

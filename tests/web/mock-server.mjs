@@ -1,7 +1,7 @@
 // A server that speaks the wire contract with a made-up program, to look at the page without a build:
 //
 //   node tests/web/mock-server.mjs [--port 8765] [--ends SECONDS] [--threads N] [--deep LEVELS] [--quiet SECONDS]
-//                                  [--page FILE.html] [--report FILE.html]
+//                                  [--exceptions unknown] [--mode cpu] [--page FILE.html] [--report FILE.html]
 //
 // Without --page the page is bundled anew on every load. --report also writes a standalone report when it ends or stops.
 
@@ -61,7 +61,7 @@ function answerFile(response, name, type, body) {
 
 function readQuery(url) {
   const numbers = (name) => url.searchParams.getAll(name).map(Number);
-  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
+  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
 }
 
 // -> http.Server, not yet listening
@@ -74,6 +74,8 @@ export function createMockServer(program, page) {
     if (rest === url.pathname) return answerProblem(response, 404, "nothing at " + url.pathname);
     if (rest === "") return answerJson(request, response, program.session());
     if (rest === "/tree") return answerJson(request, response, program.tree(readQuery(url).since));
+    if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
+    if (rest === "/quality") return answerJson(request, response, program.fullQuality());
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
     if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));
     if (rest === "/export") return answerFile(response, "profile.collapsed.txt", "text/plain; charset=utf-8", "made up 1\n");
@@ -92,6 +94,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     endsAfter: Number(option("ends", 0)),
     deep: Number(option("deep", 0)),
     quietFor: Number(option("quiet", 0)),
+    exceptions: option("exceptions", "known") !== "unknown",
+    mode: option("mode", "wall"),
   });
   const timer = setInterval(() => program.advance(), 100);
   const server = createMockServer(program, option("page", null));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { threadTotalsOfCells, viewOfCells } from "../../web/model/cells.js";
+import { threadsOfCells, viewOfCells } from "../../web/model/cells.js";
 import { foldedStacks, stackText } from "../../web/model/folded.js";
 import { applyTree, createProfile } from "../../web/model/profile.js";
 import { createReportSource } from "../../web/source/report.js";
@@ -19,7 +19,8 @@ function open(text) {
     seen.source = createReportSource(text, {
       onSession: (session) => (seen.session = session),
       onDelivery: (delivery) => seen.deliveries.push(delivery),
-      onThreadTotals: (totals) => (seen.totals = totals),
+      onThreadStates: (threads) => (seen.threads = threads),
+      onQuality: (quality) => (seen.quality = quality),
       onConnection(connection) {
         seen.connection = connection;
         resolve(seen);
@@ -34,12 +35,15 @@ const encode = (value) => gzipSync(JSON.stringify(value)).toString("base64");
 test("a report answers as the server did", () => {
   const { program, report } = recorded();
   for (const threads of [[], [1], [0, 3]]) {
-    const { total, node, self } = viewOfCells(report, threads);
-    const there = program.view({ threads });
-    assert.deepEqual({ total, node, self }, { total: there.total, node: there.node, self: there.self });
+    for (const states of [[], ["on_cpu"], ["!on_cpu", "~has_gil", "~waits_gil"], ["unknown_on_cpu"], ["has_exception"]]) {
+      const { total, node, self } = viewOfCells(report, threads, states);
+      const there = program.view({ threads, states });
+      assert.deepEqual({ total, node, self }, { total: there.total, node: there.node, self: there.self });
+    }
   }
-  const totals = threadTotalsOfCells(report);
-  assert.equal(totals.get(2), program.view({ threads: [2] }).total);
+  const threads = threadsOfCells(report);
+  assert.equal(threads.get(2).samples, program.view({ threads: [2] }).total);
+  assert.equal(threads.get(2).yes[1], program.view({ threads: [2], states: ["has_gil"] }).total);
 });
 
 test("an embedded report opens, hostile names and all", async () => {
@@ -48,8 +52,10 @@ test("an embedded report opens, hostile names and all", async () => {
   assert.equal(seen.connection.state, "ok");
   assert.equal(seen.session.target.pid, 4711);
   assert.equal(seen.deliveries.length, 1);
-  seen.source.ask({ threads: [1] });
-  assert.equal(seen.deliveries[1].view.total, viewOfCells(report, [1]).total);
+  seen.source.ask({ threads: [1], states: ["has_gil"] });
+  assert.equal(seen.deliveries[1].view.total, viewOfCells(report, [1], ["has_gil"]).total);
+  assert.equal(seen.threads.size, 5);
+  assert.ok(seen.quality.rss_bytes > 0);
   assert.deepEqual(seen.source.downloads({ threads: [] }).map((item) => item.key), ["collapsed"]);
 });
 
@@ -61,13 +67,15 @@ test("folded stacks have one line a stack, counts last, most frequent first", ()
   const { report } = recorded();
   const profile = createProfile();
   applyTree(profile, report.tree);
-  const lines = foldedStacks(profile, report.cells, []).trimEnd().split("\n");
+  const lines = foldedStacks(profile, report.cells, [], []).trimEnd().split("\n");
   const counts = lines.map((line) => Number(/ (\d+)$/.exec(line)[1]));
-  assert.equal(counts.reduce((sum, count) => sum + count, 0), viewOfCells(report, []).total);
+  assert.equal(counts.reduce((sum, count) => sum + count, 0), viewOfCells(report, [], []).total);
   assert.deepEqual(counts, counts.toSorted ? counts.toSorted((a, b) => b - a) : counts);
   for (const line of lines) assert.match(line, /^tid:\d+;/);
-  const one = foldedStacks(profile, report.cells, [0]);
+  const one = foldedStacks(profile, report.cells, [0], []);
   assert.ok(one.split("\n").filter(Boolean).every((line) => line.startsWith("tid:4711;")));
+  const held = foldedStacks(profile, report.cells, [], ["has_gil"]).trimEnd().split("\n");
+  assert.equal(held.reduce((sum, line) => sum + Number(/ (\d+)$/.exec(line)[1]), 0), viewOfCells(report, [], ["has_gil"]).total);
 });
 
 test("a copied stack has a line a frame, with its place", () => {

@@ -1,16 +1,19 @@
 // What the page shows, as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  inverted  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
-//   zoom=PATH  frame=PATH
+//   state=WORD,WORD  zoom=PATH  frame=PATH
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N.
+
+import { cleanWords } from "./states.js";
 
 export const ADDRESS_VERSION = 1;
 
 const PATH_LENGTH_MAX = 20000;
 const SEARCH_LENGTH_MAX = 2000;
 const THREADS_MAX = 256;
+const STATES_LENGTH_MAX = 200;
 
 export function defaultAddress() {
-  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], zoom: [], frame: [] };
+  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], states: [], zoom: [], frame: [] };
 }
 
 export function formatPath(keys) {
@@ -55,9 +58,10 @@ export function formatAddress(address) {
   if (address.colour !== "heat") out.set("colour", address.colour);
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
+  if (address.states.length > 0) out.set("state", address.states.join());
   if (address.zoom.length > 0) out.set("zoom", formatPath(address.zoom));
   if (address.frame.length > 0) out.set("frame", formatPath(address.frame));
-  return out.toString().replace(/=(?=&|$)/g, "");
+  return out.toString().replace(/=(?=&|$)/g, "").replaceAll("%2C", ",").replaceAll("%21", "!").replaceAll("%7E", "~");
 }
 
 // Whatever is wrong in `text` is left at its default; a later version of the format gives the defaults.
@@ -72,6 +76,7 @@ export function parseAddress(text) {
   address.colour = oneOf(given.get("colour"), ["heat", "module"]);
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
+  address.states = cleanWords((given.get("state") ?? "").slice(0, STATES_LENGTH_MAX).split(","));
   address.zoom = parsePath(given.get("zoom") ?? "");
   address.frame = parsePath(given.get("frame") ?? "");
   return address;

@@ -1,6 +1,7 @@
 // Stacks as text: one for the clipboard, all of them as folded lines "tid:7;app.py:main:12;… 34".
 
 import { fileText, functionText, isSynthetic } from "./frames.js";
+import { stateMatches, stateQuery } from "./states.js";
 import { baseName } from "./text.js";
 
 function foldedFrame(profile, node) {
@@ -16,12 +17,14 @@ function foldedStack(profile, node) {
   return path.reverse().join(";").replace(/\s+/g, " ");
 }
 
-// `cells` as in a report; thread ids not in `wanted` (when there are any) are left out. Most frequent first.
-export function foldedStacks(profile, cells, wanted) {
+// `cells` as in a report; thread ids not in `wanted` (when there are any) and other states are left out. Most frequent
+// first.
+export function foldedStacks(profile, cells, wanted, states) {
   const chosen = new Set(wanted);
+  const query = stateQuery(states);
   const counts = new Map();
   for (let i = 0; i < cells.node.length; i += 1) {
-    if (chosen.size > 0 && !chosen.has(cells.thread[i])) continue;
+    if ((chosen.size > 0 && !chosen.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
     const line = "tid:" + profile.threads[cells.thread[i]].tid + ";" + foldedStack(profile, cells.node[i]);
     counts.set(line, (counts.get(line) ?? 0) + cells.count[i]);
   }

@@ -1,5 +1,6 @@
 // From the state to what is drawn: trees, zoom, search, the cut drawing. Every step is kept until its inputs change.
 
+import { filteredText } from "./chips.js";
 import { cutTree } from "./cut.js";
 import { frameLabel } from "./frames.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
@@ -7,8 +8,9 @@ import { formatCount, formatShare, ratio } from "./numbers.js";
 import { currentGrouping } from "./recording.js";
 import { createMatcher, extendMatcher } from "./search.js";
 import { statusOf } from "./state.js";
+import { sumThreads } from "./states.js";
 import { sortedRows, tableRows } from "./table.js";
-import { listThreads, resolveThreads } from "./threads.js";
+import { listThreads, resolveThreads, threadIds } from "./threads.js";
 import { bottomUpTree, resolveKeys, topDownTree, treeKeys, treePath } from "./trees.js";
 
 // Shares of all samples at which a frame glows one step hotter.
@@ -129,19 +131,35 @@ function describeFrame(recording, grouping, tree, id) {
   return { id: String(id), label, self: tree.self(id), total: tree.total(id) };
 }
 
-function emptyReason(state, totals) {
-  if (totals.sum > 0) return null;
-  const samples = state.session?.quality?.samples ?? 0;
-  const status = statusOf(state);
-  if (state.address.threads.length > 0 && samples > 0) {
-    const count = formatCount(samples);
-    return { text: "100 % filtered: none of the " + count + " samples is of the chosen threads.", action: "all threads" };
+const SHOW_ALL_STATES = { label: "Show all states", changes: { states: [] } };
+const SHOW_ALL_THREADS = { label: "Show all threads", changes: { threads: [] } };
+
+// Why there is nothing although something was recorded: the filters, and the ways out.
+function filteredReason(address, sums, samples) {
+  const byThread = address.threads.length > 0;
+  if (address.states.length > 0 && sums.samples > 0) {
+    const ways = byThread ? [SHOW_ALL_STATES, SHOW_ALL_THREADS] : [SHOW_ALL_STATES];
+    return { text: filteredText(address.states, sums, byThread ? " of the chosen threads" : ""), actions: ways };
   }
-  if (status === "connecting") return { text: "Connecting…", action: null };
-  if (status === "lost" || status === "denied") return { text: "No samples reached this page.", action: null };
-  if (status === "ended" || status === "failed") return { text: "The session ended before a sample was taken.", action: null };
-  if (status === "report") return { text: "This report holds no samples.", action: null };
-  return { text: "No samples yet: waiting for the target…", action: null };
+  if (byThread && samples > 0) {
+    return { text: "100 % filtered: none of the " + formatCount(samples) + " samples is of the chosen threads.", actions: [SHOW_ALL_THREADS] };
+  }
+  return null;
+}
+
+function emptyReason(state, totals, sums) {
+  if (totals.sum > 0) return null;
+  const quality = state.session?.quality ?? {};
+  const status = statusOf(state);
+  const filtered = filteredReason(state.address, sums, quality.samples ?? 0);
+  if (filtered !== null) return filtered;
+  const plain = (text) => ({ text, actions: [] });
+  if (quality.filtered > 0) return plain("Nothing kept: recording with --mode " + state.session.settings?.mode + " left out all " + formatCount(quality.filtered) + " samples seen.");
+  if (status === "connecting") return plain("Connecting…");
+  if (status === "lost" || status === "denied") return plain("No samples reached this page.");
+  if (status === "ended" || status === "failed") return plain("The session ended before a sample was taken.");
+  if (status === "report") return plain("This report holds no samples.");
+  return plain("No samples yet: waiting for the target…");
 }
 
 // -> compute(state), which gives the same objects again for as long as nothing they show has changed
@@ -160,6 +178,7 @@ export function createPicture() {
   const hottestOf = memoise(makeHottest);
   const threadsOf = memoise((profile, count) => listThreads(profile));
   const chosenOf = memoise(resolveThreads);
+  const sumsOf = memoise((threadStates, chosen) => sumThreads(threadStates, threadIds(chosen.chosen)));
 
   return function compute(state) {
     const { recording, recordingVersion: version, address } = state;
@@ -173,6 +192,8 @@ export function createPicture() {
     extendMatcher(matcher, profile);
     const threads = threadsOf(profile, profile.threads.length);
     const drawing = drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, matcher);
+    const chosen = chosenOf(threads, address.threads);
+    const sums = sumsOf(state.threadStates, chosen);
     return {
       sum: totals.sum,
       drawing,
@@ -183,8 +204,9 @@ export function createPicture() {
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(version, grouping, totals), matcher, state.table) : null,
       hottest: () => hottestOf(recording, grouping, rowsOf(version, grouping, totals)),
       threads,
-      chosen: chosenOf(threads, address.threads),
-      empty: emptyReason(state, totals),
+      chosen,
+      sums,
+      empty: emptyReason(state, totals, sums),
       // Frames are asked for by the id they are drawn under.
       describe: (id) => describeFrame(recording, grouping, tree, Number(id)),
       pathTo: (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),

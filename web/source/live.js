@@ -1,8 +1,10 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
-//   start(), ask({threads, to}), pause(on), retry(), watchThreads(id lists or null), downloads({threads})
+//   start(), ask({threads, states, to}), pause(on), retry(), watchQuality(on), downloads({threads, states})
 // and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadTotals(Map of thread id -> samples)
+//   onThreadStates(Map of thread id -> sums of what it was doing), onQuality(all there is to know, while it is watched)
+
+import { addThreads } from "../model/states.js";
 
 const API = "/api/v1";
 const ROUND_MS = 1000;
@@ -13,7 +15,6 @@ const ENDED_ROUND_MS = 5000;
 const RETRY_MS = [1000, 2000, 4000, 8000];
 const TIMEOUT_MS = 20000;
 const TREES_MAX = 64;
-const THREADS_WATCHED_MAX = 64;
 
 class HttpProblem extends Error {
   constructor(status, detail) {
@@ -31,23 +32,25 @@ async function problemOf(response) {
   }
 }
 
-export function queryText(parameters, threads, to) {
+// asked: {threads, states, to}, each of which may be missing
+export function queryText(parameters, asked = {}) {
   const query = new URLSearchParams(parameters);
-  for (const thread of threads) query.append("thread", String(thread));
-  if (to !== null && to !== undefined) query.set("to", String(to));
+  for (const thread of asked.threads ?? []) query.append("thread", String(thread));
+  if (asked.states?.length > 0) query.set("state", asked.states.join());
+  if (asked.to !== null && asked.to !== undefined) query.set("to", String(asked.to));
   const text = query.toString();
   return text === "" ? "" : "?" + text;
 }
 
 // A view being followed: its query, how far it was read, the ETag of the last answer.
-function createFollowed(threads, to) {
-  return { threads, to, since: 0, etag: null, tagged: null };
+function createFollowed({ threads, states, to }) {
+  return { threads, states, to: to ?? null, since: 0 };
 }
 
 export function createLiveSource(sessionId, handlers) {
   const tags = new Map();
   let session = null;
-  let followed = createFollowed([], null);
+  let followed = createFollowed({ threads: [], states: [] });
   let treeGeneration = 0;
   let epoch = null;
   let restart = true;
@@ -57,8 +60,9 @@ export function createLiveSource(sessionId, handlers) {
   let timer = null;
   let running = false;
   let again = false;
-  let watched = null;
-  const watchedViews = new Map();
+  let watchesQuality = false;
+  let threadStates = new Map();
+  let statesGeneration = 0;
 
   // The answer, or null when it is what it was. `tag` names the resource whose last ETag is sent.
   async function get(path, tag) {
@@ -92,15 +96,16 @@ export function createLiveSource(sessionId, handlers) {
     epoch = null;
     treeGeneration = 0;
     restart = true;
-    followed = createFollowed(followed.threads, followed.to);
-    watchedViews.clear();
+    followed = createFollowed(followed);
+    threadStates = new Map();
+    statesGeneration = 0;
     tags.clear();
   }
 
   async function readTrees(generation) {
     const trees = [];
     while (treeGeneration < generation && trees.length < TREES_MAX) {
-      const tree = await get("/sessions/" + session.id + "/tree" + queryText({ since: treeGeneration }, []));
+      const tree = await get("/sessions/" + session.id + "/tree" + queryText({ since: treeGeneration }));
       if (tree === null || tree.epoch !== epoch) return null;
       trees.push(tree);
       if (tree.generation <= treeGeneration) break;
@@ -112,7 +117,7 @@ export function createLiveSource(sessionId, handlers) {
   // Brings what changed since the last time; false when the server began anew and all must be read again.
   async function readData() {
     const asked = followed;
-    const path = "/sessions/" + session.id + "/view" + queryText({ since: asked.since }, asked.threads, asked.to);
+    const path = "/sessions/" + session.id + "/view" + queryText({ since: asked.since }, asked);
     const view = await get(path, "view");
     if (view === null) return true;
     if (epoch === null) epoch = view.epoch;
@@ -123,32 +128,29 @@ export function createLiveSource(sessionId, handlers) {
     restart = false;
     if (current) followed.since = view.generation;
     if (!current) again = true;
-    return handlers.onDelivery(delivery);
+    return handlers.onDelivery(delivery) && readThreadStates();
+  }
+
+  // What the threads were doing, all states of it: the numbers on the filters. They stand still with the picture.
+  async function readThreadStates() {
+    if (paused && statesGeneration !== 0) return true;
+    const answer = await get("/sessions/" + session.id + "/threads" + queryText({ since: statesGeneration }));
+    if (answer.epoch !== epoch) return false;
+    threadStates = addThreads(threadStates, answer);
+    statesGeneration = answer.generation;
+    handlers.onThreadStates(threadStates);
+    return true;
   }
 
   function isCaughtUp() {
     return followed.since !== 0 && followed.since >= session.generation && epoch === session.epoch;
   }
 
-  async function readThreadTotals() {
-    for (const ids of watched.slice(0, THREADS_WATCHED_MAX)) {
-      const key = ids.join(",");
-      const known = watchedViews.get(key) ?? { since: 0, samples: 0 };
-      watchedViews.set(key, known);
-      const view = await get("/sessions/" + session.id + "/view" + queryText({ since: known.since }, ids));
-      if (view.since === 0) known.samples = 0;
-      known.samples += view.self.reduce((sum, count) => sum + count, 0);
-      known.since = view.generation;
-      if (watched === null) return;
-    }
-    handlers.onThreadTotals(new Map(Array.from(watchedViews, ([key, known]) => [Number(key.split(",")[0]), known.samples])));
-  }
-
   async function round() {
     await readSession();
     const frozen = paused && followed.since !== 0;
     if (!frozen && !isCaughtUp() && !(await readData())) forget();
-    if (watched !== null) await readThreadTotals();
+    if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
   }
 
   function delayAfterSuccess() {
@@ -203,7 +205,7 @@ export function createLiveSource(sessionId, handlers) {
       timer = setTimeout(run, 0);
     },
     ask(query) {
-      followed = createFollowed(query.threads, query.to ?? null);
+      followed = createFollowed(query);
       hurry();
     },
     // While paused nothing new is read, except once after another question.
@@ -212,16 +214,16 @@ export function createLiveSource(sessionId, handlers) {
       if (!on) hurry();
     },
     retry: hurry,
-    watchThreads(lists) {
-      watched = lists;
-      if (lists !== null) hurry();
+    watchQuality(on) {
+      watchesQuality = on;
+      if (on) hurry();
     },
     downloads(query) {
       if (session === null) return [];
       const base = API + "/sessions/" + session.id;
       return [
-        { key: "report", label: "Report", hint: "this page with its data, one HTML file", href: base + "/report.html" + queryText({}, query.threads) },
-        { key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", href: base + "/export" + queryText({ format: "collapsed" }, query.threads) },
+        { key: "report", label: "Report", hint: "this page with its data, one HTML file", href: base + "/report.html" + queryText({}, { ...query, to: null }) },
+        { key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", href: base + "/export" + queryText({ format: "collapsed" }, { ...query, to: null }) },
       ];
     },
   };

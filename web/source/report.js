@@ -1,6 +1,6 @@
 // A report's embedded data as a source: the same face as live.js, answered from memory.
 
-import { threadTotalsOfCells, viewOfCells } from "../model/cells.js";
+import { threadsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
 import { applyTree, createProfile } from "../model/profile.js";
 import { inflateText } from "./inflate.js";
@@ -9,10 +9,10 @@ const REPORT_VERSION = 1;
 
 export function createReportSource(base64, handlers) {
   let report = null;
-  let asked = { threads: [] };
+  let asked = { threads: [], states: [] };
 
   function deliver(isFirst) {
-    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads) });
+    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states) });
   }
 
   async function read() {
@@ -21,7 +21,8 @@ export function createReportSource(base64, handlers) {
       if (report.version !== REPORT_VERSION) throw new Error("it is of version " + report.version);
       handlers.onSession(report.session);
       deliver(true);
-      handlers.onThreadTotals(threadTotalsOfCells(report));
+      handlers.onThreadStates(threadsOfCells(report));
+      handlers.onQuality(report.quality ?? report.session.quality);
       handlers.onConnection({ state: "ok", detail: "", retryAt: null });
     } catch (problem) {
       handlers.onConnection({ state: "unreadable", detail: String(problem.message), retryAt: null });
@@ -31,7 +32,7 @@ export function createReportSource(base64, handlers) {
   function foldedText() {
     const profile = createProfile();
     applyTree(profile, report.tree);
-    return foldedStacks(profile, report.cells, asked.threads);
+    return foldedStacks(profile, report.cells, asked.threads, asked.states);
   }
 
   return {
@@ -45,7 +46,7 @@ export function createReportSource(base64, handlers) {
     },
     pause() {},
     retry() {},
-    watchThreads() {},
+    watchQuality() {},
     downloads() {
       if (report === null) return [];
       return [{ key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", name: "profile.collapsed.txt", make: foldedText }];

@@ -1,5 +1,6 @@
 // Everything about one frame: the hovered one, else the selected one, else the zoomed one.
 
+import { stateLabel } from "../model/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { stackText } from "../model/folded.js";
 import { exactSearch } from "../model/search.js";
@@ -40,7 +41,8 @@ function shownId(state) {
 function scopeText(state) {
   const { chosen } = state.picture.chosen;
   const who = chosen.length === 0 ? "all threads" : chosen.length === 1 ? "the chosen thread" : "the " + chosen.length + " chosen threads";
-  return "of " + formatCount(state.picture.sum) + " samples of " + who;
+  const doing = state.address.states.length === 0 ? "" : ", " + stateLabel(state.address.states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
+  return "of " + formatCount(state.picture.sum) + " samples of " + who + doing;
 }
 
 function callerStep(frame, dispatch, keys) {

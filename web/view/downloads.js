@@ -35,7 +35,9 @@ export function createDownloads() {
     },
     update(state) {
       const items = state.downloads;
-      const note = state.picture.chosen.chosen.length > 0 ? "Only the chosen threads." : "";
+      const byThread = state.picture.chosen.chosen.length > 0;
+      const byState = state.address.states.length > 0;
+      const note = byThread || byState ? "Only the chosen " + [byThread ? "threads" : "", byState ? "state" : ""].filter(Boolean).join(" and ") + "." : "";
       const signature = items.map((item) => item.key + (item.href ?? "")).join("\n") + note;
       if (signature === shown) return;
       shown = signature;

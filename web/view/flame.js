@@ -172,8 +172,8 @@ export function createFlame(root, dispatch) {
     if (reason === null) return;
     if (empty.dataset.text === reason.text) return;
     empty.dataset.text = reason.text;
-    const all = el("button", { type: "button", on: { click: () => dispatch({ type: "address", changes: { threads: [] }, how: "push" }) } }, "Show all threads");
-    empty.replaceChildren(el("p", {}, reason.text), reason.action === null ? "" : all);
+    const ways = reason.actions.map(({ label, changes }) => el("button", { type: "button", on: { click: () => dispatch({ type: "address", changes, how: "push" }) } }, label));
+    empty.replaceChildren(el("p", {}, reason.text), el("p", { class: "ways" }, ...ways));
   }
 
   function redraw(drawing) {

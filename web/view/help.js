@@ -6,6 +6,7 @@ import { ICONS } from "./icons.js";
 const KEYS = [
   ["/", "search: a piece of text, or /a regular expression/"],
   ["i", "inverted: running functions first, then their callers"],
+  ["q", "how well this was measured: every number"],
   ["p or Space", "hold this picture; recording goes on"],
   ["← ↑ → ↓", "move in the flame graph, once it has the focus"],
   ["Enter", "zoom into the frame"],

@@ -7,6 +7,7 @@ export function listenForKeys(dispatch, focusSearch) {
   const actions = new Map([
     ["/", focusSearch],
     ["i", () => dispatch({ type: "invert" })],
+    ["q", () => dispatch({ type: "qualityDialog", open: true })],
     ["p", () => dispatch({ type: "togglePause" })],
     [" ", () => dispatch({ type: "togglePause" })],
     ["t", () => dispatch({ type: "nextTheme" })],

@@ -1,10 +1,12 @@
-// The quality line: always on screen, every value explained where it stands.
+// The quality line: always on screen, every value explained where it stands; all numbers are behind it.
 
 import { qualityValues } from "../model/quality.js";
 import { el, setAttribute, setText } from "./dom.js";
 
-export function createQuality(root) {
+export function createQuality(root, dispatch) {
   const cells = new Map();
+  const more = el("button", { type: "button", class: "link", "data-hint": "Every number, and what it means  ( q )", "data-testid": "quality-open", on: { click: () => dispatch({ type: "qualityDialog", open: true }) } }, "all numbers");
+  root.append(more);
 
   function cellFor(key) {
     let cell = cells.get(key);
@@ -14,7 +16,7 @@ export function createQuality(root) {
       const element = el("span", { class: "quality-value", tabindex: "0", "data-hint": "" }, value, " ", label);
       cell = { value, label, element };
       cells.set(key, cell);
-      root.append(element);
+      more.before(element);
     }
     return cell;
   }

@@ -1,6 +1,8 @@
-// The thread filter: which threads count. None chosen means all.
+// The thread filter: which threads count, and what each of them was doing. None chosen means all.
 
+import { DOING_LABELS, doingParts, doingText, factText } from "../model/doings.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { sumThreads } from "../model/states.js";
 import { threadLabel } from "../model/threads.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
@@ -12,20 +14,30 @@ export function threadKeyOf(thread) {
   return { tid: thread.tid, name: thread.name };
 }
 
-function createThreadRow(thread, toggle) {
-  const box = el("input", { type: "checkbox", on: { change: () => toggle(thread) } });
-  const share = el("span", { class: "share" });
-  const fill = el("i", {});
-  const bar = el("span", { class: "bar", "aria-hidden": "true" }, fill);
-  const name = isolated(threadLabel(thread), { class: "name" });
-  const tid = el("span", { class: "tid" }, String(thread.tid));
-  const element = el("label", { class: "thread", "data-testid": "thread", "data-tid": thread.tid }, box, name, tid, bar, share);
-  return { element, box, share, fill, thread };
+function createDoingBar() {
+  const parts = new Map(DOING_LABELS.map(({ key }) => [key, el("i", { class: "doing", "data-doing": key })]));
+  return { element: el("span", { class: "doings", role: "img" }, ...parts.values()), parts };
 }
 
-function sampleCount(totals, thread) {
-  const known = thread.ids.filter((id) => totals.has(id));
-  return known.length === 0 ? NaN : known.reduce((sum, id) => sum + totals.get(id), 0);
+function createThreadRow(thread, toggle) {
+  const box = el("input", { type: "checkbox", on: { change: () => toggle(thread) } });
+  const bar = createDoingBar();
+  const onCpu = el("span", { class: "number" });
+  const hasGil = el("span", { class: "number" });
+  const share = el("span", { class: "number share" });
+  const name = isolated(threadLabel(thread), { class: "name" });
+  const tid = el("span", { class: "tid" }, String(thread.tid));
+  const element = el("label", { class: "thread", "data-testid": "thread", "data-tid": thread.tid }, box, name, tid, bar.element, onCpu, hasGil, share);
+  return { element, box, bar, onCpu, hasGil, share, thread };
+}
+
+function createThreadHead() {
+  const names = [["", ""], ["name", "Thread"], ["tid", "tid"], ["", "was doing"], ["number", "on CPU"], ["number", "GIL"], ["number", "samples"]];
+  return el("div", { class: "thread thread-head", "aria-hidden": "true" }, ...names.map(([look, text]) => el("span", { class: look }, text)));
+}
+
+function createDoingLegend() {
+  return el("p", { class: "doing-legend" }, ...DOING_LABELS.map(({ key, label }) => el("span", {}, el("i", { class: "doing", "data-doing": key }), label)));
 }
 
 function buttonText(threads, chosen) {
@@ -63,29 +75,36 @@ export function createThreadFilter(dispatch) {
   function rebuild(threads) {
     shownThreads = threads;
     rows = threads.map((thread) => createThreadRow(thread, toggle));
-    list.replaceChildren(...rows.map((row) => row.element));
+    list.replaceChildren(createThreadHead(), ...rows.map((row) => row.element));
     filter.hidden = threads.length < FILTER_FROM;
     applyFilter();
   }
 
+  function updateRow(row, sums, samples) {
+    row.box.checked = chosen.includes(row.thread);
+    for (const part of doingParts(sums)) row.bar.parts.get(part.key).style.width = (part.share || 0) * 100 + "%";
+    const said = doingText(sums);
+    setAttribute(row.bar.element, "data-hint", said);
+    setAttribute(row.bar.element, "aria-label", said);
+    setText(row.onCpu, factText(sums, "on_cpu"));
+    setText(row.hasGil, factText(sums, "has_gil"));
+    setText(row.share, formatShare(ratio(sums.samples, samples)));
+    setAttribute(row.share, "data-hint", formatCount(sums.samples) + " samples");
+  }
+
   function updateRows(state) {
-    const counts = rows.map((row) => sampleCount(state.threadTotals, row.thread));
-    const sum = counts.reduce((total, count) => total + (count || 0), 0);
-    rows.forEach((row, i) => {
-      const share = ratio(counts[i], sum);
-      row.box.checked = chosen.includes(row.thread);
-      row.fill.style.width = (share || 0) * 100 + "%";
-      setText(row.share, formatShare(share));
-      setAttribute(row.share, "data-hint", Number.isNaN(share) ? null : formatCount(counts[i]) + " samples");
-    });
+    const sums = rows.map((row) => sumThreads(state.threadStates, row.thread.ids));
+    const samples = sums.reduce((total, one) => total + one.samples, 0);
+    rows.forEach((row, i) => updateRow(row, sums[i], samples));
   }
 
   filter.addEventListener("input", applyFilter);
   return {
     element,
     attach() {
-      popover = createPopover(button, "Threads", (open) => dispatch({ type: "watchThreads", open }));
-      popover.panel.append(el("div", { class: "popover-head" }, filter, all), list, missing);
+      popover = createPopover(button, "Threads", (open) => dispatch({ type: "threadsMenu", open }));
+      popover.panel.classList.add("thread-menu");
+      popover.panel.append(el("div", { class: "popover-head" }, filter, all), list, createDoingLegend(), missing);
     },
     update(state) {
       const { threads } = state.picture;

@@ -1,0 +1,29 @@
+// What a thread did, in parts of a whole: for the small bars and what is said about them.
+
+import { formatCount, formatShare, ratio } from "./numbers.js";
+import { STATE_DOINGS, STATE_FACTS } from "./states.js";
+
+export const DOING_LABELS = [
+  { key: "holds_gil", label: "holding the GIL" },
+  { key: "on_cpu", label: "on CPU without it" },
+  { key: "waits_gil", label: "waiting for the GIL" },
+  { key: "waits", label: "waiting" },
+  { key: "unknown", label: "unknown" },
+];
+
+// -> [{key, label, share}] in the order they are drawn
+export function doingParts(sums) {
+  return DOING_LABELS.map(({ key, label }) => ({ key, label, share: ratio(sums.doing[STATE_DOINGS.indexOf(key)], sums.samples) }));
+}
+
+export function doingText(sums) {
+  if (sums.samples === 0) return "no samples";
+  const said = doingParts(sums).filter((part) => part.share > 0).map((part) => formatShare(part.share) + " " + part.label);
+  return formatCount(sums.samples) + " samples: " + said.join(", ");
+}
+
+// A share of samples; "—" when it is unknown in all of them.
+export function factText(sums, fact) {
+  const at = STATE_FACTS.indexOf(fact);
+  return sums.samples > 0 && sums.unknown[at] === sums.samples ? formatShare(NaN) : formatShare(ratio(sums.yes[at], sums.samples));
+}

@@ -1,0 +1,57 @@
+// The filter by state: what the threads were doing. One choice, with the share of samples each would leave.
+
+import { stateChips } from "../model/chips.js";
+import { formatCount } from "../model/numbers.js";
+import { el, setAttribute, setText } from "./dom.js";
+
+function createChip(choose) {
+  const label = el("span", {});
+  const share = el("span", { class: "chip-share" });
+  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, label, share);
+  const chip = { element, label, share, shown: null };
+  element.addEventListener("click", () => {
+    if (!chip.shown.disabled) choose(chip.shown.words);
+  });
+  return chip;
+}
+
+// What the recording itself left out can not be brought back here.
+function recordedText(session) {
+  const mode = session?.settings?.mode ?? "wall";
+  if (mode === "wall") return "";
+  return "recorded with --mode " + mode + ": " + formatCount(session.quality?.filtered ?? NaN) + " other samples were not kept";
+}
+
+export function createStateChips(root, dispatch) {
+  const chips = [];
+  const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
+  const list = el("div", { class: "chips", role: "group", "aria-label": "States" });
+  root.append(list, note);
+  const choose = (words) => dispatch({ type: "address", changes: { states: words }, how: "push" });
+
+  function show(chip, shown) {
+    chip.shown = shown;
+    setText(chip.label, shown.label);
+    setText(chip.share, shown.share);
+    setAttribute(chip.element, "data-value", shown.key);
+    setAttribute(chip.element, "data-hint", shown.hint);
+    setAttribute(chip.element, "aria-pressed", String(shown.pressed));
+    setAttribute(chip.element, "aria-disabled", shown.disabled ? "true" : null);
+  }
+
+  return {
+    update(state) {
+      const shown = stateChips(state.picture.sums, state.address.states);
+      while (chips.length < shown.length) {
+        chips.push(createChip(choose));
+        list.append(chips[chips.length - 1].element);
+      }
+      chips.forEach((chip, i) => {
+        chip.element.hidden = i >= shown.length;
+        if (i < shown.length) show(chip, shown[i]);
+      });
+      setText(note, recordedText(state.session));
+      note.hidden = note.textContent === "";
+    },
+  };
+}
