@@ -12,7 +12,7 @@ void links_deinit(struct links *links)
     idmap_deinit(&links->index);
 }
 
-bool links_has(const struct links *links, code_id caller, code_id callee)
+static struct link *find(const struct links *links, code_id caller, code_id callee)
 {
     const uint32_t hash = idmap_mix(caller, callee);
     uint32_t id;
@@ -21,16 +21,34 @@ bool links_has(const struct links *links, code_id caller, code_id callee)
          slot = idmap_next(&links->index, slot)) {
         if (idmap_hash(&links->index, slot) != hash)
             continue;
-        const struct link *const link = pool_at(&links->items, id);
+        struct link *const link = pool_at(&links->items, id);
         if (link->caller == caller && link->callee == callee)
-            return true;
+            return link;
     }
-    return false;
+    return NULL;
+}
+
+bool links_has(const struct links *links, code_id caller, code_id callee)
+{
+    return find(links, caller, callee) != NULL;
+}
+
+void links_note_site(struct links *links, code_id caller, code_id callee, remote_addr site)
+{
+    struct link *const link = find(links, caller, callee);
+    if (link)
+        link->site = site;
+}
+
+remote_addr links_site(const struct links *links, code_id caller, code_id callee)
+{
+    const struct link *const link = find(links, caller, callee);
+    return link ? link->site : 0;
 }
 
 void links_add(struct links *links, code_id caller, code_id callee)
 {
-    const struct link link = { caller, callee };
+    const struct link link = { .caller = caller, .callee = callee };
     uint32_t id;
     if (!links_has(links, caller, callee) && !pool_push(&links->items, &link, &id, NULL))
         (void)!idmap_add(&links->index, idmap_mix(caller, callee), id, NULL);

@@ -1,5 +1,5 @@
 /*
- * links - the calls (caller's code, callee's code) that were seen for certain.
+ * links - the calls (caller's code, callee's code) that were seen for certain, and from where.
  *
  * A set that only grows.  A stack put together from two readings is believed where its links are
  * in here.
@@ -21,6 +21,7 @@ enum { LINKS_MAX = 1 << 22 };
 
 struct link {
     code_id caller, callee; /* caller CODE_NONE: the bottom of the stack */
+    remote_addr site;       /* the caller's instruction when it was last seen, 0: not yet */
 };
 
 struct links {
@@ -33,5 +34,10 @@ void links_deinit(struct links *links);
 /* Declines silently when full. */
 void links_add(struct links *links, code_id caller, code_id callee);
 bool links_has(const struct links *links, code_id caller, code_id callee);
+
+/* Notes the instruction that a known call is made from. */
+void links_note_site(struct links *links, code_id caller, code_id callee, remote_addr site);
+/* The instruction that a call was last seen to be made from, 0: none. */
+remote_addr links_site(const struct links *links, code_id caller, code_id callee);
 
 #endif /* SAMPLER_CPYTHON_LINKS_H */

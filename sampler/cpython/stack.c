@@ -100,10 +100,14 @@ static void cut_above(struct walk *walk, remote_addr running)
             walk->count = i + 1;
 }
 
-/* Does the walk end at the frame that ran between the readings? */
-static bool ends_at(const struct walk *walk, remote_addr running)
+/* Does the walk end at the frame that ran between the readings?  Where that is not known, does
+ * it end at the top of the stack? */
+static bool leads_there(const struct stack *stack, const struct walk *walk, remote_addr running)
 {
-    return running && walk->count && walk->frames[walk->count - 1].addr == running;
+    if (walk->count == 0)
+        return running == 0;
+    return running ? walk->frames[walk->count - 1].addr == running
+                   : walk->end == copy_stack_top(&stack->copy);
 }
 
 static bool is_confirmed(const struct walk *walk, size_t from, const struct links *links)
@@ -111,17 +115,43 @@ static bool is_confirmed(const struct walk *walk, size_t from, const struct link
     return confirmed(walk, from, links) == walk->count;
 }
 
+/* Where the calls were made from; of those that are as before it is known. */
+static void note_sites(const struct walk *walk, struct links *links)
+{
+    for (size_t i = walk->same ? walk->same : 1; i < walk->count; i++)
+        links_note_site(links, walk->frames[i - 1].code, walk->frames[i].code,
+                        walk->frames[i - 1].instr);
+}
+
+/* A frame that has returned no longer shows where it was waiting: the place is taken that its
+ * call was last seen to be made from.  false: there is none. */
+static bool restore_sites(struct walk *walk, size_t from, const struct links *links)
+{
+    for (size_t i = from; i + 1 < walk->count; i++) {
+        struct walk_frame *const frame = &walk->frames[i];
+        const remote_addr site = links_site(links, frame->code, walk->frames[i + 1].code);
+        if (!site)
+            return false;
+        if (frame->instr != site)
+            for (size_t inner = i; inner < walk->count; inner++)
+                walk->frames[inner].tag = 0;
+        frame->instr = site;
+    }
+    return true;
+}
+
 /* Neither reading shows the frame that ran: it came after A and had gone before B.  What it left
  * behind is believed if all its links are known. */
 static bool take_remains(struct stack *stack, struct code_table *codes,
-                         const struct links *links, remote_addr running)
+                         const struct links *links, size_t common, remote_addr running)
 {
     static const enum copy_reading readings[] = { COPY_B, COPY_A };
     for (size_t i = 0; i < sizeof readings / sizeof *readings; i++) {
         if (walk_reading(&stack->b, &stack->copy, readings[i], WALK_REMAINS, codes))
             return false;
         cut_above(&stack->b, running);
-        if (ends_at(&stack->b, running) && is_confirmed(&stack->b, 0, links)) {
+        if (leads_there(stack, &stack->b, running) && is_confirmed(&stack->b, 0, links) &&
+            restore_sites(&stack->b, common ? common - 1 : 0, links)) {
             take(stack, &stack->b, stack->b.count, STACK_REPAIRED);
             return true;
         }
@@ -129,8 +159,9 @@ static bool take_remains(struct stack *stack, struct code_table *codes,
     return false;
 }
 
-/* Before 3.14 the readings do not mark what was popped, but the thread state between them says
- * which frame ran: the reading that leads there is the one to believe. */
+/* Before 3.14 the readings do not mark what was popped, and loose frames are read a little apart
+ * from the others in every version; but the thread state between the readings says which frame
+ * ran: the one that leads there is to be believed. */
 static void reconcile_by_running(struct stack *stack, struct code_table *codes,
                                  struct links *links)
 {
@@ -140,14 +171,15 @@ static void reconcile_by_running(struct stack *stack, struct code_table *codes,
     cut_above(b, running);
     const size_t common = common_frames(a, b);
     const bool equal = common == a->count && common == b->count;
-    if (equal && (!running || ends_at(a, running))) {
-        remember(stack, common, links);
+    remember(stack, common, links);
+    if (equal && leads_there(stack, a, running)) {
+        note_sites(a, links);
         take(stack, a, common, STACK_EXACT);
-    } else if (ends_at(a, running) && is_confirmed(a, common, links))
+    } else if (leads_there(stack, a, running) && is_confirmed(a, common, links))
         take(stack, a, a->count, STACK_REPAIRED);
-    else if (ends_at(b, running) && is_confirmed(b, common, links))
+    else if (leads_there(stack, b, running) && is_confirmed(b, common, links))
         take(stack, b, b->count, STACK_REPAIRED);
-    else if (!take_remains(stack, codes, links, running))
+    else if (!take_remains(stack, codes, links, common, running))
         take_confirmed(stack, a, common < a->count ? common : a->count, links);
 }
 
@@ -295,7 +327,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     rc = learn_loose(stack, again_out);
     if (rc)
         return rc;
-    if (clears_popped_frames(stack))
+    if (clears_popped_frames(stack) && !stack->a.has_loose && !stack->b.has_loose)
         reconcile(stack, links);
     else
         reconcile_by_running(stack, codes, links);

@@ -260,6 +260,7 @@ static bool step_in_chunk(struct walker *w, struct position *at, remote_addr par
     *rc = push(w->walk, &frame);
     *parent_bytes = bytes;
     at->offset += (size_t)size;
+    w->walk->end = addr + size;
     return !*rc;
 }
 
@@ -282,8 +283,12 @@ static bool step_loose(struct walker *w, remote_addr parent, const unsigned char
             continue;
         if (w->layout->frame_is_entry)
             entered = bytes[w->layout->frame_is_entry] != 0;
+        if (!w->clears_executable && w->kind == WALK_LIVE && !entered &&
+            !is_waiting(w, *parent_bytes))
+            continue;
         frame.entered_from_c = entered;
         copy_mark_used(w->copy, loose->addr);
+        w->walk->has_loose = true;
         *rc = push(w->walk, &frame);
         *parent_bytes = bytes;
         return !*rc;
@@ -348,7 +353,8 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_readi
     };
     walk->before = walk->count;
     walk->count = walk->same = walk->same_codes = 0;
-    walk->loaded = false;
+    walk->loaded = walk->has_loose = false;
+    walk->end = 0;
     walk->unknown_count = 0;
     w.has_loose_python = has_loose_python(&w);
     return walk_all(&w);
