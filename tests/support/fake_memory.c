@@ -94,9 +94,6 @@ static enum err_code read_fake(struct memory *memory, const struct memory_span *
 void fake_memory_init(struct fake_memory *fake)
 {
     *fake = (struct fake_memory){ .memory = { .readv = read_fake } };
-    fake->regions = calloc(FAKE_MEMORY_MAX_REGIONS, sizeof *fake->regions);
-    if (!fake->regions)
-        broken("no memory", 0);
 }
 
 void fake_memory_deinit(struct fake_memory *fake)
@@ -105,17 +102,26 @@ void fake_memory_deinit(struct fake_memory *fake)
         free(fake->regions[i].data);
     free(fake->regions);
     fake->regions = NULL;
-    fake->count = 0;
+    fake->count = fake->room = 0;
+}
+
+static void reserve(struct fake_memory *fake)
+{
+    if (fake->count < fake->room)
+        return;
+    fake->room = fake->room ? fake->room * 2 : 64;
+    fake->regions = realloc(fake->regions, fake->room * sizeof *fake->regions);
+    if (!fake->regions)
+        broken("no memory", 0);
 }
 
 unsigned char *fake_memory_map(struct fake_memory *fake, remote_addr addr, size_t bytes)
 {
     const size_t at = first_above(fake, addr);
-    if (fake->count == FAKE_MEMORY_MAX_REGIONS)
-        broken("too many regions", addr);
     if (at < fake->count &&
         (fake->regions[at].addr <= addr || fake->regions[at].addr - addr < bytes))
         broken("regions overlap", addr);
+    reserve(fake);
     memmove(fake->regions + at + 1, fake->regions + at,
             (fake->count - at) * sizeof *fake->regions);
     fake->count++;

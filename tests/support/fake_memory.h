@@ -8,7 +8,6 @@
  * within one: that is a target that runs on while it is looked at.
  *
  * Ownership: the caller's storage; the regions are copies.
- * Limits: FAKE_MEMORY_MAX_REGIONS.
  * Depends on: memory.
  */
 #ifndef TESTS_SUPPORT_FAKE_MEMORY_H
@@ -19,8 +18,6 @@
 #include <stdint.h>
 
 #include "sampler/target/memory.h"
-
-enum { FAKE_MEMORY_MAX_REGIONS = 1 << 14 };
 
 struct fake_region {
     remote_addr addr;
@@ -43,7 +40,7 @@ typedef void (*fake_memory_hook)(struct fake_memory *fake, const struct fake_mom
 struct fake_memory {
     struct memory memory;
     struct fake_region *regions; /* by address */
-    size_t count;
+    size_t count, room;
     fake_memory_hook hook; /* NULL: the target stands still */
     void *context;
     size_t slice_bytes;    /* the hook is called again after so many, 0: once in a span */

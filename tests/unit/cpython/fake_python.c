@@ -10,6 +10,8 @@ enum {
     WORD = sizeof(uint64_t),
     GUARD_BYTES = 4096,
     C_STACK_BYTES = 1 << 16,
+    RUNTIME_BYTES = 4096, /* more than we read of it */
+    INTERP_BYTES = 16384, /* the same */
     CHUNK_HEADER_BYTES = 24,
     OWNED_BY_THREAD = 0,
     OWNED_BY_GENERATOR = 1,
@@ -62,7 +64,7 @@ void fake_python_init(struct fake_python *python, unsigned minor)
     }
     if (rc)
         broken("no such layout");
-    python->runtime.addr = fake_alloc(python, layout->runtime_bytes);
+    python->runtime.addr = fake_alloc(python, RUNTIME_BYTES);
     if (minor >= 13)
         fake_memory_put(&python->memory, python->runtime.addr, &table, sizeof table);
     python->code_type = fake_type(python, "code");
@@ -208,7 +210,7 @@ remote_addr fake_instr(const struct fake_python *python, remote_addr code, uint3
 remote_addr fake_interp(struct fake_python *python, uint64_t id)
 {
     const struct layout *const layout = layout_of(python);
-    const remote_addr addr = fake_alloc(python, layout->interp_bytes);
+    const remote_addr addr = fake_alloc(python, INTERP_BYTES);
     put_word(python, addr + layout->interp_id, id);
     put_word(python, addr + layout->interp_next, python->newest_interp);
     put_word(python, python->runtime.addr + layout->runtime_interpreters_head, addr);
@@ -246,7 +248,7 @@ remote_addr fake_current(const struct fake_thread *thread)
     return word_at(thread->python, current_slot(thread));
 }
 
-static void set_current(struct fake_thread *thread, remote_addr frame)
+void fake_set_current(struct fake_thread *thread, remote_addr frame)
 {
     put_word(thread->python, current_slot(thread), frame);
 }
@@ -299,7 +301,7 @@ void fake_thread_init(struct fake_thread *thread, struct fake_python *python,
         const remote_addr base = fake_alloc(python, layout->frame_bytes);
         put_entry_frame(python, base, 0);
         put_word(python, thread->addr + layout->tstate_base_frame, base);
-        set_current(thread, base);
+        fake_set_current(thread, base);
     }
 }
 
@@ -424,7 +426,7 @@ void fake_push_enter(struct fake_thread *thread, remote_addr frame)
     } else if (record->caller && record->caller != base_frame(thread)) {
         set_saved_stack(python, record->caller, true);
     }
-    set_current(thread, frame);
+    fake_set_current(thread, frame);
 }
 
 void fake_push_begin(struct fake_thread *thread, remote_addr frame, remote_addr code)
@@ -450,7 +452,7 @@ remote_addr fake_pop_leave(struct fake_thread *thread)
     if (layout->tstate_cframe)
         put_word(python, thread->addr + layout->tstate_cframe, record->cframe);
     thread->c_stack = record->c_stack;
-    set_current(thread, record->caller);
+    fake_set_current(thread, record->caller);
     if (!is_from_c(record->how) && record->caller && record->caller != base_frame(thread))
         set_saved_stack(python, record->caller, false);
     return record->frame;

@@ -121,5 +121,6 @@ void fake_pop_clear(struct fake_thread *thread, remote_addr frame);
 /* Moves a frame to an instruction of its code. */
 void fake_go_to(struct fake_thread *thread, remote_addr frame, uint32_t unit);
 remote_addr fake_current(const struct fake_thread *thread);
+void fake_set_current(struct fake_thread *thread, remote_addr frame);
 
 #endif /* TESTS_UNIT_CPYTHON_FAKE_PYTHON_H */

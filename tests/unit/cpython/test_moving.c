@@ -228,19 +228,29 @@ static void deep_chains_never_mix(void **state)
     watch_all(&(struct program){ .depth = 20, .steps_in_a_hundred = 50, .work = 30 }, 0.3);
 }
 
+static const struct program WITH_C = {
+    .depth = 6, .work = 10, .how = { FAKE_CALL, FAKE_CALL_FROM_C, FAKE_CALL, FAKE_CALL_FROM_C }
+};
+
+static void calls_from_c_are_seen_as_they_are(void **state)
+{
+    struct program program = WITH_C;
+    (void)state;
+    program.steps_in_a_hundred = 10;
+    watch_all(&program, 0.08);
+}
+
 static void chains_with_calls_from_c_never_mix(void **state)
 {
+    struct program program = WITH_C;
     (void)state;
-    watch_all(&(struct program){ .depth = 6,
-                                 .steps_in_a_hundred = 50,
-                                 .work = 10,
-                                 .how = { FAKE_CALL, FAKE_CALL_FROM_C, FAKE_CALL,
-                                          FAKE_CALL_FROM_C } },
-              0.3);
+    program.steps_in_a_hundred = 50;
+    watch_all(&program, 1);
 }
 
 TEST_MAIN(cmocka_unit_test(a_slow_program_is_seen_as_it_is),
           cmocka_unit_test(chains_that_alternate_during_a_reading_never_mix),
           cmocka_unit_test(chains_that_come_and_go_within_a_reading_never_mix),
           cmocka_unit_test(deep_chains_never_mix),
+          cmocka_unit_test(calls_from_c_are_seen_as_they_are),
           cmocka_unit_test(chains_with_calls_from_c_never_mix))

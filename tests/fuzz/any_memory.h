@@ -1,0 +1,27 @@
+/*
+ * any_memory - a target's memory in which every address is mapped.
+ *
+ * The byte at an address is the byte of the input at that address modulo its size, so that
+ * whatever address comes out of the input leads back into it.
+ *
+ * Ownership: the input stays the caller's.
+ * Depends on: memory.
+ */
+#ifndef TESTS_FUZZ_ANY_MEMORY_H
+#define TESTS_FUZZ_ANY_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/target/memory.h"
+
+struct any_memory {
+    struct memory memory;
+    const uint8_t *data;
+    size_t size;
+};
+
+/* size > 0.  After some thousand reads the target is gone, so that no input runs for long. */
+void any_memory_init(struct any_memory *any, const uint8_t *data, size_t size);
+
+#endif /* TESTS_FUZZ_ANY_MEMORY_H */

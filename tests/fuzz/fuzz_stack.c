@@ -1,0 +1,163 @@
+/*
+ * Input: a version, then what happens to a thread, byte by byte: calls, returns, damage to any
+ * word of its memory, and looks at its stack.
+ */
+#include <string.h>
+
+#include "sampler/cpython/stack.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/cpython/fake_python.h"
+
+enum {
+    CODES = 4,
+    MAX_CALLS = 200,
+    MAX_LOOKS = 24,
+    MAX_READS_A_LOOK = 20000,
+    WORDS_IN_REACH = 256,
+};
+
+struct input {
+    const uint8_t *at, *end;
+};
+
+static uint64_t take(struct input *input, size_t bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes && input->at < input->end; i++)
+        value |= (uint64_t)*input->at++ << (8 * i);
+    return value;
+}
+
+struct world {
+    struct fake_python python;
+    struct fake_thread thread;
+    struct strtab strings;
+    struct code_table codes;
+    struct links links;
+    struct stack stack;
+    remote_addr functions[CODES];
+    /* Who made the memory does not understand it any more. */
+    bool is_damaged;
+    unsigned calls, looks;
+    struct input input;
+};
+
+static void act(struct world *world);
+
+/* Something happens between two spans of a read, too. */
+static void meanwhile(struct fake_memory *memory, const struct fake_moment *moment,
+                      void *context)
+{
+    struct world *const world = context;
+    (void)memory;
+    (void)moment;
+    if (world->looks % 2)
+        act(world);
+}
+
+static void begin(struct world *world, const uint8_t *data, size_t size)
+{
+    world->input = (struct input){ data, data + size };
+    fake_python_init(&world->python, FAKE_OLDEST_MINOR + (unsigned)take(&world->input, 1) % 5);
+    const struct layout *const layout = &world->python.runtime.layout;
+    const remote_addr interp = fake_interp(&world->python, 0);
+    fake_thread_init(&world->thread, &world->python, interp, 1, 1);
+    for (uint32_t i = 0; i < CODES; i++)
+        world->functions[i] =
+            fake_code(&world->python, &(struct fake_code){ .words = 2 + 3 * i * i });
+    struct memory *const memory = &world->python.memory.memory;
+    fuzz_check(!strtab_init(&world->strings, NULL));
+    code_table_init(&world->codes, memory, layout, &world->strings);
+    links_init(&world->links);
+    stack_init(&world->stack, memory, layout, world->thread.addr,
+               layout->interp_code_generation ? interp + layout->interp_code_generation : 0);
+    world->python.memory.hook = meanwhile;
+    world->python.memory.context = world;
+}
+
+static void end(struct world *world)
+{
+    stack_deinit(&world->stack);
+    links_deinit(&world->links);
+    code_table_deinit(&world->codes);
+    strtab_deinit(&world->strings);
+    fake_python_deinit(&world->python);
+}
+
+static void call(struct world *world, uint64_t how)
+{
+    if (world->is_damaged || world->calls++ == MAX_CALLS)
+        return;
+    fake_push(&world->thread, world->functions[how / 4 % CODES], (enum fake_call)(how % 4));
+}
+
+static const struct fake_region *take_region(struct world *world)
+{
+    const struct fake_memory *const memory = &world->python.memory;
+    return &memory->regions[take(&world->input, 1) % memory->count];
+}
+
+static void damage(struct world *world)
+{
+    const struct fake_region *const region = take_region(world);
+    const size_t words =
+        region->bytes / 8 < WORDS_IN_REACH ? region->bytes / 8 : WORDS_IN_REACH;
+    if (words == 0)
+        return;
+    const remote_addr at = region->addr + take(&world->input, 1) % words * 8;
+    uint64_t value = 0;
+    switch (take(&world->input, 1) % 4) {
+    case 0: value = take(&world->input, 1); break;
+    case 1: value = take(&world->input, 8); break;
+    case 2: value = take_region(world)->addr + take(&world->input, 1); break;
+    case 3:
+        value = fake_memory_u64(&world->python.memory, at) +
+                (uint64_t)(int8_t)take(&world->input, 1);
+        break;
+    default: break;
+    }
+    world->is_damaged = true;
+    fake_memory_put_u64(&world->python.memory, at, value);
+}
+
+static void act(struct world *world)
+{
+    const uint64_t action = take(&world->input, 1);
+    if (action < 64)
+        call(world, action);
+    else if (action < 128 && world->thread.depth && !world->is_damaged)
+        fake_pop(&world->thread);
+    else if (action >= 128 && action < 192)
+        damage(world);
+}
+
+static void look(struct world *world)
+{
+    const uint64_t before = world->python.memory.memory.reads;
+    const enum err_code rc = stack_read(&world->stack, &world->codes, &world->links);
+    world->looks++;
+    fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_LOOK);
+    for (size_t i = 0; !rc && i < world->stack.count; i++) {
+        const struct walk_frame *const frame = &world->stack.frames[i];
+        fuzz_check(frame->code < world->codes.codes.count);
+        (void)code_place(&world->codes, frame->code, frame->instr);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct world world;
+    memset(&world, 0, sizeof world);
+    begin(&world, data, size);
+    while (world.input.at < world.input.end && world.looks < MAX_LOOKS) {
+        if (*world.input.at >= 192) {
+            world.input.at++;
+            look(&world);
+        } else {
+            act(&world);
+        }
+    }
+    look(&world);
+    end(&world);
+    return 0;
+}

@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""Writes the files below corpus/ that fuzzing starts from.
+
+Usage: seeds.py [FOLDER]
+
+What was found later lies beside them under the name of what it was about.
+"""
+
+import os
+import re
+import struct
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def example(a, b=2, *c, **d):
+    """Gives its location table away."""
+    for x in (a,
+              b):
+        with open(x) as f, open(b) as g:
+            yield [y for y in f if y in g]
+    return {"a": lambda: (a
+                          + b), **d}
+
+
+def locations():
+    for name, code in (("generator", example.__code__), ("module", compile("\n\nx = 1\n" * 9, "m", "exec"))):
+        yield name, struct.pack("=iI", code.co_firstlineno, 7) + code.co_linetable
+    forms = bytes([0x80 | 0, 0x25, 0x80 | 10 << 3, 4, 9, 0x80 | 12 << 3 | 3, 4, 9, 0x80 | 13 << 3, 5, 0x80 | 14 << 3, 3, 2,
+                   0x4b, 1, 0x55, 1, 0x80 | 15 << 3 | 7])
+    yield "forms", struct.pack("=iI", 1, 5) + forms
+    yield "overflow", struct.pack("=iI", 0x7fffffff, 0) + bytes([0x80 | 14 << 3, 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 3, 0, 0, 0])
+
+
+def maps():
+    yield "python", (b"00400000-00452000 r-xp 00001000 08:1f 173521      /usr/bin/python3\n"
+                     b"7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
+                     b"7ffc00000000-7ffc00021000 rw-p 00000000 00:00 0                          [stack]\n")
+    yield "deleted", b"1000-2000 r--s 00000000 fd:00 12 /tmp/a b (deleted)\n3000-4000 ---p 0 0:0 0"
+    yield "nonsense", b"-\n1-2 rwxp 0 a:b 99999999999999999999 x\nzz"
+
+
+def tables():
+    """The tables of offsets.h, by minor version."""
+    with open(os.path.join(HERE, "../unit/cpython/offsets.h"), encoding="ascii") as header:
+        text = header.read()
+    for minor, version in ((13, 0x030d05f0), (14, 0x030e0af0), (15, 0x030f02f0)):
+        rows = re.search(r"#define OFFSETS_3_%d\(X\)((?:.*\\\n)*.*\n)" % minor, text).group(1)
+        values = [int(value) for value in re.findall(r"X\(\w+, (\d+)\)", rows)]
+        yield minor, b"xdebugpy" + struct.pack("=QQ%dQ" % len(values), version, 0, *values)
+
+
+def layouts():
+    for minor, table in tables():
+        yield "3_%d" % minor, table
+        yield "3_%d_and_memory" % minor, table.ljust(1024, b"\0") + bytes(range(256)) * 2
+
+
+def objects():
+    def text(kind, ascii, characters, data):
+        head = struct.pack("=QQQQI", 1, 2, characters, 3, kind << 2 | 1 << 5 | ascii << 6)
+        return head.ljust(40 if ascii else 56, b"\0") + data + b"\0" * 4
+    for version in (2, 4):
+        yield "ascii_%d" % version, bytes([version]) + text(1, 1, 5, b"hello")
+        yield "latin_%d" % version, bytes([version]) + text(1, 0, 3, b"\xe9\xff\x80")
+        yield "two_%d" % version, bytes([version]) + text(2, 0, 2, struct.pack("=HH", 0x4e00, 0xd800))
+        yield "four_%d" % version, bytes([version]) + text(4, 0, 2, struct.pack("=II", 0x1f600, 0x110000))
+    yield "keys", bytes([4]) + struct.pack("=6Q", 1, 2, 0, 0, 8192, 0) + bytes([0, 3, 3, 0, 0, 0, 0, 0]) + b"\0" * 200
+
+
+def stacks():
+    look, pop = 200, 100
+    for version in range(5):
+        calls = [1, 4, 8, look, 0, look, pop, look]
+        generators = [1, 2, 4, 3, 6, 12, look, look, pop, pop, look]
+        deep = [1] + [12] * 120 + [look, look] + [pop] * 60 + [look]
+        moving = [1, 4, look, look, 8, look, pop, 4, look, 100, 8, 12, look, 100, 100, 4, look, 4, 4]
+        damaged = [1, 4, 8, 3, look] + [byte for region in range(3, 30) for byte in (130, region, region % 12, 2, 7, 24, look)]
+        for name, steps in (("calls", calls), ("generators", generators), ("deep", deep), ("moving", moving),
+                            ("damaged", damaged)):
+            yield "%s_3_%d" % (name, 11 + version), bytes([version] + steps)
+
+
+def main():
+    folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
+    for target, seeds in (("location", locations), ("maps", maps), ("layout", layouts), ("object", objects),
+                          ("stack", stacks)):
+        os.makedirs(os.path.join(folder, target), exist_ok=True)
+        for name, data in seeds():
+            with open(os.path.join(folder, target, name), "wb") as out:
+                out.write(data)
+
+
+if __name__ == "__main__":
+    main()
