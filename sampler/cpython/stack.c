@@ -63,6 +63,42 @@ static bool clears_popped_frames(const struct stack *stack)
     return LAYOUT_MINOR(stack->copy.layout->version) >= 14;
 }
 
+/* Where the calls were made from; of those that are as before it is known. */
+static void note_sites(const struct walk *walk, struct links *links)
+{
+    for (size_t i = walk->same ? walk->same : 1; i < walk->count; i++)
+        links_note_site(links, walk->frames[i - 1].code, walk->frames[i].code,
+                        walk->frames[i - 1].instr);
+}
+
+/* A frame that was not seen waiting (it has moved, or returned) is put where its call was last
+ * seen to be made from.  false: for one of them that is not known. */
+static bool restore_sites(struct walk *walk, size_t from, const struct links *links)
+{
+    bool known = true;
+    for (size_t i = from; i + 1 < walk->count; i++) {
+        struct walk_frame *const frame = &walk->frames[i];
+        const remote_addr site = links_site(links, frame->code, walk->frames[i + 1].code);
+        known = known && site;
+        if (!site || frame->instr == site)
+            continue;
+        frame->instr = site;
+        for (size_t inner = i; inner < walk->count; inner++)
+            walk->frames[inner].tag = 0;
+    }
+    return known;
+}
+
+/* Frames that are equal in both readings and were waiting at the same instruction, but for the
+ * innermost, which runs. */
+static size_t unmoved_frames(const struct walk *a, const struct walk *b, size_t common)
+{
+    size_t i = 0;
+    while (i + 1 < common && a->frames[i].instr == b->frames[i].instr)
+        i++;
+    return i;
+}
+
 static void take(struct stack *stack, const struct walk *walk, size_t count,
                  enum stack_certainty certainty)
 {
@@ -71,25 +107,38 @@ static void take(struct stack *stack, const struct walk *walk, size_t count,
     stack->certainty = certainty;
 }
 
-/* The frames of a walk as far as their links are known. */
-static void take_confirmed(struct stack *stack, const struct walk *walk, size_t from,
-                           const struct links *links)
+/* Both readings show the same frames: certain, if none of those that wait has moved. */
+static void take_equal(struct stack *stack, size_t unmoved, struct links *links)
 {
-    const size_t count = confirmed(walk, from, links);
+    struct walk *const a = &stack->a;
+    const bool stands = unmoved + 1 >= a->count;
+    if (stands)
+        note_sites(a, links);
+    else
+        (void)restore_sites(a, unmoved, links);
+    take(stack, a, a->count, stands ? STACK_EXACT : STACK_REPAIRED);
+}
+
+/* The frames of a walk as far as their links are known. */
+static void take_confirmed(struct stack *stack, struct walk *walk, size_t common,
+                           size_t unmoved, const struct links *links)
+{
+    const size_t count = confirmed(walk, common, links);
+    (void)restore_sites(walk, unmoved, links);
     take(stack, walk, count, count == walk->count ? STACK_REPAIRED : STACK_TRUNCATED);
 }
 
 /* Chooses between the readings where both tell what was live; certain links are remembered. */
 static void reconcile(struct stack *stack, struct links *links)
 {
-    const struct walk *const a = &stack->a, *const b = &stack->b;
-    const size_t common = common_frames(a, b);
+    struct walk *const a = &stack->a, *const b = &stack->b;
+    const size_t common = common_frames(a, b), unmoved = unmoved_frames(a, b, common);
     const size_t longest = a->count > b->count ? a->count : b->count;
     remember(stack, common, links);
     if (common == longest)
-        take(stack, a, common, STACK_EXACT);
+        take_equal(stack, unmoved, links);
     else
-        take_confirmed(stack, common * 2 >= longest ? a : b, common, links);
+        take_confirmed(stack, common * 2 >= longest ? a : b, common, unmoved, links);
 }
 
 /* Frames above the one that ran are being put in place or taken away. */
@@ -113,31 +162,6 @@ static bool leads_there(const struct stack *stack, const struct walk *walk, remo
 static bool is_confirmed(const struct walk *walk, size_t from, const struct links *links)
 {
     return confirmed(walk, from, links) == walk->count;
-}
-
-/* Where the calls were made from; of those that are as before it is known. */
-static void note_sites(const struct walk *walk, struct links *links)
-{
-    for (size_t i = walk->same ? walk->same : 1; i < walk->count; i++)
-        links_note_site(links, walk->frames[i - 1].code, walk->frames[i].code,
-                        walk->frames[i - 1].instr);
-}
-
-/* A frame that has returned no longer shows where it was waiting: the place is taken that its
- * call was last seen to be made from.  false: there is none. */
-static bool restore_sites(struct walk *walk, size_t from, const struct links *links)
-{
-    for (size_t i = from; i + 1 < walk->count; i++) {
-        struct walk_frame *const frame = &walk->frames[i];
-        const remote_addr site = links_site(links, frame->code, walk->frames[i + 1].code);
-        if (!site)
-            return false;
-        if (frame->instr != site)
-            for (size_t inner = i; inner < walk->count; inner++)
-                walk->frames[inner].tag = 0;
-        frame->instr = site;
-    }
-    return true;
 }
 
 /* Neither reading shows the frame that ran: it came after A and had gone before B.  What it left
@@ -169,18 +193,16 @@ static void reconcile_by_running(struct stack *stack, struct code_table *codes,
     const remote_addr running = copy_frame_between(&stack->copy);
     cut_above(a, running);
     cut_above(b, running);
-    const size_t common = common_frames(a, b);
-    const bool equal = common == a->count && common == b->count;
+    const size_t common = common_frames(a, b), unmoved = unmoved_frames(a, b, common);
     remember(stack, common, links);
-    if (equal && leads_there(stack, a, running)) {
-        note_sites(a, links);
-        take(stack, a, common, STACK_EXACT);
-    } else if (leads_there(stack, a, running) && is_confirmed(a, common, links))
-        take(stack, a, a->count, STACK_REPAIRED);
+    if (common == a->count && common == b->count && leads_there(stack, a, running))
+        take_equal(stack, unmoved, links);
+    else if (leads_there(stack, a, running) && is_confirmed(a, common, links))
+        take_confirmed(stack, a, common, unmoved, links);
     else if (leads_there(stack, b, running) && is_confirmed(b, common, links))
-        take(stack, b, b->count, STACK_REPAIRED);
+        take_confirmed(stack, b, common, unmoved, links);
     else if (!take_remains(stack, codes, links, common, running))
-        take_confirmed(stack, a, common < a->count ? common : a->count, links);
+        take_confirmed(stack, a, common, unmoved, links);
 }
 
 enum { MAX_LOOSE_IN_A_ROW = 64 };
