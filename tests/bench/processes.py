@@ -2,11 +2,13 @@
 
 import contextlib
 import os
+import queue
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
@@ -151,3 +153,32 @@ class Target:
         with open("/proc/%d/stat" % self.pid, encoding="utf-8", errors="replace") as stat:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) * TICK_S
+
+
+class Lines:
+    """What a target prints, with the time at which each line came."""
+
+    def __init__(self, target):
+        self._queue = queue.SimpleQueue()
+        threading.Thread(target=self._gather, args=(target,), daemon=True).start()
+
+    def _gather(self, target):
+        while True:
+            try:
+                line = target.line()
+            except (OSError, ValueError):
+                return
+            if not line:
+                return
+            self._queue.put((time.monotonic(), line))
+
+    def during(self, seconds):
+        """The lines of the next seconds, less the one that began before."""
+        time.sleep(seconds)
+        return self.drain()[1:]
+
+    def drain(self):
+        lines = []
+        while not self._queue.empty():
+            lines.append(self._queue.get()[1])
+        return lines

@@ -25,6 +25,7 @@ class Recording:
         self.profile, self.outcome, self.seconds = profile, outcome, seconds
         self.rate = None  # looks at the target
         self.dropped = None  # share of looks it says it lost
+        self.all_threads = False
         self.samples = profile.samples if profile else 0
 
 
@@ -52,6 +53,7 @@ class Profiler:
             if outcome.code or not os.path.exists(path):
                 raise Refusal("%s: %s" % (self, last_line(outcome.text)))
             recording = Recording(self.read(path) if keep else folded.Profile(), outcome, seconds)
+            recording.all_threads = all_threads
         self.tell(recording)
         return recording
 
@@ -78,7 +80,7 @@ class Pyrometer(Profiler):
         super().__init__(version)
 
     def command(self, pid, rate, seconds, all_threads, path):
-        return ([self.program, "record", pid, "-r", "%g" % rate, "-d", "%g" % seconds, "--collapsed", "-o", path] +
+        return ([self.program, "record", pid, "-r", "%d" % rate, "-d", "%g" % seconds, "--collapsed", "-o", path] +
                 (["-a"] if all_threads else []))
 
     def tell(self, recording):
@@ -138,7 +140,8 @@ class Austin(Profiler):
         if not match or not int(match.group(2)):
             raise Refusal("%s: %s" % (self, last_line(recording.outcome.text)))
         recording.samples = int(match.group(2))
-        recording.rate = recording.samples / recording.seconds
+        # It counts threads, not looks.
+        recording.rate = None if recording.all_threads else recording.samples / recording.seconds
         recording.dropped = int(match.group(1)) / recording.samples
 
 

@@ -1,8 +1,10 @@
 """Is the truth inside the 95 % interval as often as the interval says? Many short runs on loops that time themselves."""
 
+import time
+
 import stats
-from processes import Target
-from profilers import Refusal, Tachyon, StoppingTachyon
+from processes import Lines, Target
+from profilers import Refusal, StoppingTachyon, Tachyon
 from table import Goal, columns, number
 
 TITLE = "Coverage: shares of 1, 5, 30 and 70 % inside their 95 % interval (Wilson)"
@@ -21,6 +23,7 @@ def measure(bench):
     done = {tool.name: 0 for tool in tools}
     with Target(python, "shares.py", runs * len(tools) * 10 + 60) as target:
         lines = Spent(target)
+        time.sleep(0.5)
         for _ in range(runs):
             for tool in tools:
                 before = lines.latest()
@@ -30,8 +33,9 @@ def measure(bench):
                     bench.note(str(refusal))
                     continue
                 truth = shares_between(before, lines.latest())
-                count_inside(bench, tool, profile, truth, inside[tool.name])
-                done[tool.name] += 1
+                if truth and profile.samples:
+                    count_inside(bench, tool, profile, truth, inside[tool.name])
+                    done[tool.name] += 1
     for tool in tools:
         if done[tool.name]:
             found = [inside[tool.name][name] / done[tool.name] for name in NAMES]
@@ -49,8 +53,7 @@ class Spent:
     """What the target says it spent, as of its last line."""
 
     def __init__(self, target):
-        from sections.slowdown import Lines
-        self._lines, self._last = Lines(target), [0.0] * len(NAMES)
+        self._lines, self._last = Lines(target), None
 
     def latest(self):
         for line in self._lines.drain():
@@ -59,17 +62,15 @@ class Spent:
 
 
 def shares_between(before, after):
-    """By the target's own clock; the lines are a tenth of a second apart, and its shares are steady."""
+    """By the target's own clock; the lines are 20 ms apart, and its shares are steady."""
+    if not before or before == after:
+        return None
     spent = [b - a for a, b in zip(before, after)]
-    # What seventy() spent holds what one() and five() did.
-    total = spent[2] + spent[3]
-    return {name: value / total for name, value in zip(NAMES, spent)} if total else None
+    return {name: value / spent[-1] for name, value in zip(NAMES, spent)}
 
 
 def count_inside(bench, tool, profile, truth, inside):
     count = profile.samples
-    if not truth or not count:
-        return
     seen = {name: 0 for name in NAMES}
     for stack, number_seen in profile.stacks.items():
         for name in set(frame[1] for frame in stack) & set(NAMES):

@@ -4,12 +4,10 @@ Without and with a profiler in turn (A B A B ... A): each B is compared with the
 stood ready without a processor, because of other work on the machine, is taken off.
 """
 
-import queue
-import threading
 import time
 
 import stats
-from processes import Target, finish, launch
+from processes import Lines, Target, finish, launch
 from profilers import StoppingTachyon
 from table import Goal, columns, number
 
@@ -28,35 +26,6 @@ def measure(bench):
         measure_speed(bench, rate, depth, at_most)
     for rate, depth in TICKER_CASES:
         measure_lateness(bench, rate, depth)
-
-
-class Lines:
-    """What a target prints, with the time at which each line came."""
-
-    def __init__(self, target):
-        self._queue = queue.SimpleQueue()
-        threading.Thread(target=self._gather, args=(target,), daemon=True).start()
-
-    def _gather(self, target):
-        while True:
-            try:
-                line = target.line()
-            except (OSError, ValueError):
-                return
-            if not line:
-                return
-            self._queue.put((time.monotonic(), line))
-
-    def during(self, seconds):
-        """The lines of the next seconds, less the one that began before."""
-        time.sleep(seconds)
-        return self.drain()[1:]
-
-    def drain(self):
-        lines = []
-        while not self._queue.empty():
-            lines.append(self._queue.get()[1])
-        return lines
 
 
 def windows(tool, target, lines, rate, count, seconds):
@@ -96,16 +65,23 @@ def slowdowns(without, within, measure_of):
     return [1 - b[at] / ((a[at] + a[at + 1]) / 2) for at in range(len(b)) if b[at] and a[at] and a[at + 1]]
 
 
+def pairs(bench, tool):
+    """The more the smaller the effect that must be told from none."""
+    if bench.options.quick:
+        return 3
+    return bench.rounds * (4 if tool is bench.ours else 2)
+
+
 def measure_speed(bench, rate, depth, at_most):
     rows = []
-    count, seconds = (3, 1.0) if bench.options.quick else (5 * bench.rounds, 1.5)
+    seconds = 1.0 if bench.options.quick else 1.5
     for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
         found = {}
-        lifetime = len(tools) * (count + 1) * (2 * seconds + 12) + 60
+        lifetime = sum(pairs(bench, tool) + 1 for tool in tools) * (2 * seconds + 12) + 60
         with Target(python, "deep.py", lifetime, [depth, SLICE_S]) as target:
             lines = Lines(target)
             for tool in tools:
-                found[tool.name] = slowdowns(*windows(tool, target, lines, rate, count, seconds), speed)
+                found[tool.name] = slowdowns(*windows(tool, target, lines, rate, pairs(bench, tool), seconds), speed)
                 bench.raw("slowdown", {"tool": str(tool), "python": python.version, "rate": rate, "depth": depth,
                                        "slowdowns": found[tool.name]})
         for tool in tools:
@@ -126,7 +102,7 @@ def p99(lines):
 
 def measure_lateness(bench, rate, depth):
     rows = []
-    count, seconds = (2, 1.0) if bench.options.quick else (2 * bench.rounds, 2.0)
+    count, seconds = max(2, bench.rounds), 1.0 if bench.options.quick else 2.0
     for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
         found, alone = {}, {}
         lifetime = len(tools) * (count + 1) * (2 * seconds + 12) + 60

@@ -2,8 +2,8 @@
 
 Usage: shares.py SECONDS
 
-one() and five() are called by seventy(), which has 70 % with them. A cycle takes 1 to 3 ms, at random. Every tenth of a
-second prints how many seconds each had so far: `one five thirty seventy`.
+one() and five() are called by seventy(), which has 70 % with them. A cycle takes 1 to 3 ms, at random. Every 20 ms
+prints how many seconds each had so far, and how many have passed: `one five thirty seventy all`.
 """
 
 import random
@@ -11,50 +11,50 @@ import sys
 import time
 
 SECONDS = float(sys.argv[1])
+ONE, FIVE, THIRTY, SEVENTY = range(4)
+spent = [0.0] * 4
 
 
-def one(end):
-    while time.perf_counter() < end:
-        pass
+def one(length):
+    start = now = time.perf_counter()
+    while now < start + length:
+        now = time.perf_counter()
+    spent[ONE] += now - start
 
 
-def five(end):
-    while time.perf_counter() < end:
-        pass
+def five(length):
+    start = now = time.perf_counter()
+    while now < start + length:
+        now = time.perf_counter()
+    spent[FIVE] += now - start
 
 
-def thirty(end):
-    while time.perf_counter() < end:
-        pass
+def thirty(length):
+    start = now = time.perf_counter()
+    while now < start + length:
+        now = time.perf_counter()
+    spent[THIRTY] += now - start
 
 
-def seventy(began, cycle, spent):
-    one(began + 0.01 * cycle)
-    after_one = time.perf_counter()
-    five(began + 0.06 * cycle)
-    after_five = time.perf_counter()
-    while time.perf_counter() < began + 0.7 * cycle:
-        pass
-    spent[0] += after_one - began
-    spent[1] += after_five - after_one
-    return time.perf_counter()
+def seventy(cycle):
+    start = now = time.perf_counter()
+    one(0.01 * cycle)
+    five(0.05 * cycle)
+    while now < start + 0.7 * cycle:
+        now = time.perf_counter()
+    spent[SEVENTY] += now - start
 
 
 def main():
     rng = random.Random(3)
-    began = told = time.perf_counter()
-    spent = [0.0, 0.0, 0.0, 0.0]
-    now = began
+    began = told = now = time.perf_counter()
     while now - began < SECONDS:
         cycle = rng.uniform(0.001, 0.003)
-        start = now
-        after = seventy(start, cycle, spent)
-        thirty(start + cycle)
+        seventy(cycle)
+        thirty(0.3 * cycle)
         now = time.perf_counter()
-        spent[3] += after - start
-        spent[2] += now - after
-        if now - told > 0.1:
-            print("%.6f %.6f %.6f %.6f" % tuple(spent), flush=True)
+        if now - told > 0.02:
+            print("%.6f %.6f %.6f %.6f %.6f" % (*spent, now - began), flush=True)
             told = now
 
 
