@@ -9,6 +9,7 @@
 #include "server/call.h"
 #include "server/query.h"
 #include "server/sessions.h"
+#include "server/usage.h"
 #include "server/wire/session.h"
 
 static enum err_code answer(struct session *session, const struct profile_snapshot *snapshot,
@@ -18,12 +19,14 @@ static enum err_code answer(struct session *session, const struct profile_snapsh
     struct document document;
     struct session_facts facts;
     struct states states;
+    struct usage usage;
     const enum err_code rc = states_init(&states, snapshot, &everything, err);
     if (rc != ERR_OK)
         return rc;
     session_describe(session, snapshot, &facts);
     document_begin(&document);
-    quality_write(&document.json, &facts, &states.all);
+    usage_read(&usage);
+    quality_write(&document.json, &facts, &states.all, &usage);
     states_deinit(&states);
     return document_send(&document, response, err);
 }

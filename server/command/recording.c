@@ -10,6 +10,7 @@
 #include "server/command/summary.h"
 #include "server/json.h"
 #include "server/sessions.h"
+#include "server/usage.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 
@@ -75,8 +76,10 @@ static enum err_code write_quality(struct recording *recording,
 {
     struct buffer text = { 0 };
     struct json json;
+    struct usage usage;
     json_init(&json, &text);
-    quality_write(&json, facts, sums);
+    usage_read(&usage);
+    quality_write(&json, facts, sums, &usage);
     enum err_code rc = json_finish(&json, err);
     buffer_char(&text, '\n');
     if (rc == ERR_OK)

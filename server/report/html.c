@@ -3,12 +3,14 @@
 
 #include "sampler/base/compress.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/states.h"
 #include "sampler/profile/view.h"
 #include "server/assets.h"
 #include "server/buffer.h"
 #include "server/json.h"
 #include "server/report/base64.h"
 #include "server/report/report.h"
+#include "server/wire/quality.h"
 #include "server/wire/session.h"
 #include "server/wire/tree.h"
 
@@ -60,12 +62,27 @@ static void write_cells(struct json *json, const struct view_cells *cells)
     json_end(json);
 }
 
+/* How well the whole session was measured, whatever part of it is in the report. */
+static enum err_code write_quality(struct json *json, const struct report_source *source,
+                                   struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct states states;
+    const enum err_code rc = states_init(&states, source->snapshot, &everything, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_key(json, "quality");
+    quality_write(json, source->session, &states.all, NULL);
+    states_deinit(&states);
+    return ERR_OK;
+}
+
 static enum err_code write_profile(const struct report_source *source, struct buffer *out,
                                    struct err *err)
 {
     struct view_cells cells;
     struct json json;
-    const enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
+    enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
     if (rc != ERR_OK)
         return rc;
     json_init(&json, out);
@@ -74,12 +91,13 @@ static enum err_code write_profile(const struct report_source *source, struct bu
     json_uint(&json, FORMAT_VERSION);
     json_key(&json, "session");
     session_write(&json, source->session);
+    rc = write_quality(&json, source, err);
     json_key(&json, "tree");
     tree_write(&json, source->snapshot, source->session->epoch, 0);
     write_cells(&json, &cells);
     json_end(&json);
     view_cells_deinit(&cells);
-    return json_finish(&json, err);
+    return rc == ERR_OK ? json_finish(&json, err) : rc;
 }
 
 /* The profile as the text of its element. */

@@ -17,10 +17,12 @@
                 "allows no more")                                                          \
     X(rate_hz, "looks a second really reached, over the whole session")                    \
     X(duration_s, "seconds from the beginning to the last samples")                        \
-    X(stopped_s, "seconds for which the target was stopped")                               \
-    X(cpu_user_s, "CPU seconds of this program, its server included, in its own code")     \
-    X(cpu_sys_s, "CPU seconds of this program in the kernel")                              \
-    X(rss_bytes, "bytes of memory this program has now")                                   \
+    X(stopped_s, "seconds for which the target was stopped")
+
+#define COSTS(X)                                                                       \
+    X(cpu_user_s, "CPU seconds of this program, its server included, in its own code") \
+    X(cpu_sys_s, "CPU seconds of this program in the kernel")                          \
+    X(rss_bytes, "bytes of memory this program has now")                               \
     X(rss_peak_bytes, "bytes of memory this program had at most")
 
 struct measures {
@@ -29,20 +31,14 @@ struct measures {
 #undef X
 };
 
-static void measure(const struct session_facts *facts, struct measures *out)
+static struct measures measure(const struct session_facts *facts)
 {
-    struct usage usage;
-    usage_read(&usage);
-    *out = (struct measures){
+    return (struct measures){
         .wanted_hz = facts->options->rate_hz,
         .aimed_hz = facts->status.rate_hz,
         .rate_hz = session_rate_hz(facts->snapshot),
         .duration_s = (double)facts->snapshot->end_ns / (double)NS_PER_S,
         .stopped_s = (double)facts->snapshot->quality.stopped_ns / (double)NS_PER_S,
-        .cpu_user_s = usage.cpu_user_s,
-        .cpu_sys_s = usage.cpu_sys_s,
-        .rss_bytes = (double)usage.rss_bytes,
-        .rss_peak_bytes = (double)usage.rss_peak_bytes,
     };
 }
 
@@ -104,7 +100,7 @@ static void put_meaning(struct json *json, const char *key, const char *meaning)
 }
 
 /* Keys of failures keep their prefix here: one object, one name each. */
-static void write_meanings(struct json *json, const struct counter *counters)
+static void write_meanings(struct json *json, const struct counter *counters, bool with_costs)
 {
     json_key(json, "meaning");
     json_object(json);
@@ -113,6 +109,9 @@ static void write_meanings(struct json *json, const struct counter *counters)
             put_meaning(json, counters[i].name, counters[i].meaning);
 #define X(name, meaning) put_meaning(json, #name, meaning);
     MEASURES(X)
+    if (with_costs) {
+        COSTS(X)
+    }
 #undef X
     json_end(json);
 }
@@ -144,7 +143,7 @@ static void write_shares(struct json *json, const struct state_sums *sums)
 }
 
 void quality_write(struct json *json, const struct session_facts *facts,
-                   const struct state_sums *sums)
+                   const struct state_sums *sums, const struct usage *usage)
 {
     const struct quality *const quality = &facts->snapshot->quality;
     const struct counter counters[COUNTER_COUNT] = {
@@ -152,14 +151,18 @@ void quality_write(struct json *json, const struct session_facts *facts,
         QUALITY_COUNTERS(X)
 #undef X
     };
-    struct measures measures;
-    measure(facts, &measures);
+    const struct measures measures = measure(facts);
     json_object(json);
     write_counters(json, counters);
 #define X(name, meaning) put_number(json, #name, measures.name);
     MEASURES(X)
 #undef X
+#define X(name, meaning) put_number(json, #name, (double)usage->name);
+    if (usage) {
+        COSTS(X)
+    }
+#undef X
     write_shares(json, sums);
-    write_meanings(json, counters);
+    write_meanings(json, counters, usage != NULL);
     json_end(json);
 }

@@ -10,9 +10,11 @@
 struct json;
 struct session_facts;
 struct state_sums;
+struct usage;
 
-/* sums: of all samples. */
+/* sums: of all samples.  usage: what this program cost; NULL: left out, so that what is written
+ * only changes with the session. */
 void quality_write(struct json *json, const struct session_facts *facts,
-                   const struct state_sums *sums);
+                   const struct state_sums *sums, const struct usage *usage);
 
 #endif /* SERVER_WIRE_QUALITY_H */

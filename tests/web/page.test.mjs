@@ -199,6 +199,77 @@ test("the table is a real one and sorts", async () => {
   await page.close();
 });
 
+const chip = (key) => "document.querySelector('[data-testid=state][data-value=" + key + "]')";
+
+test("states are chosen live, in the address, with what each would leave", async () => {
+  const { page, program, advance } = await live();
+  await drawn(page);
+  await page.until(chip("has_gil") + ".textContent.endsWith('%')");
+  await page.evaluate(chip("has_gil") + ".click()");
+  await page.until(shownNumber + " === " + program.view({ states: ["has_gil"] }).total);
+  assert.equal(await page.evaluate("location.hash"), "#v=1&state=has_gil");
+  assert.equal(await page.evaluate("document.querySelectorAll('[data-testid=state][aria-pressed=true]').length"), 1);
+  advance(2);
+  await page.until(shownNumber + " === " + program.view({ states: ["has_gil"] }).total);
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?state=has_gil$/);
+  await page.evaluate("history.back()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a filter that leaves nothing says what there is, and leads back", async () => {
+  const { page, program } = await live({ fragment: "#v=1&state=in_gc&thread=4711~MainThread" });
+  await page.until(byId("empty") + "?.textContent.includes('are not in the garbage collector')");
+  await page.evaluate("Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === 'Show all states').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [0] }).total);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a state that nobody knows can not be chosen and says why; a mode says what it left out", async () => {
+  const { page } = await live({ exceptions: false, mode: "cpu" });
+  await drawn(page);
+  await page.until(chip("has_exception") + ".getAttribute('aria-disabled') === 'true'");
+  assert.match(await page.evaluate(chip("has_exception") + ".dataset.hint"), /Not known here/);
+  await page.evaluate(chip("has_exception") + ".click()");
+  assert.equal(await page.evaluate("location.hash.includes('state')"), false);
+  assert.match(await textOf(page, "recorded-mode"), /^recorded with --mode cpu: [\d,]+ other samples were not kept$/);
+  await page.close();
+});
+
+test("every number of quality is one key away, and goes on while it is looked at", async () => {
+  const { page, program, advance } = await live();
+  await drawn(page);
+  await page.press("q");
+  const samples = byId("measure-samples") + "?.textContent";
+  await page.until(samples + " === '" + program.session().quality.samples.toLocaleString("en-US") + "'");
+  assert.match(await textOf(page, "quality-dialog"), /MiB/);
+  advance(2);
+  await page.until(samples + " === '" + program.session().quality.samples.toLocaleString("en-US") + "'");
+  await page.press("Escape");
+  await page.until("!" + byId("quality-dialog") + ".open");
+  // The browser tells of the closing a moment later.
+  await page.evaluate("new Promise((resolve) => setTimeout(resolve, 100))");
+  await click(page, "quality-open");
+  await page.until(byId("quality-dialog") + ".open");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("every thread has a bar of what it did", async () => {
+  const { page } = await live();
+  await drawn(page);
+  await click(page, "threads");
+  await page.until("document.querySelectorAll('[data-testid=thread]').length === 8");
+  const bars = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=thread] .doings'), (bar) => [bar.getBoundingClientRect().width, Array.from(bar.children).reduce((sum, part) => sum + part.getBoundingClientRect().width, 0), bar.dataset.hint])");
+  for (const [whole, parts, hint] of bars) {
+    assert.ok(Math.abs(whole - parts) < 1, whole + " " + parts);
+    assert.match(hint, /^\d+ samples: .*%/);
+  }
+  await page.close();
+});
+
 test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);
@@ -226,6 +297,10 @@ test("a report opens from a file, without a server, and filters threads by itsel
   await page.until("document.querySelector('[data-tid=\"4712\"]')");
   await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
   await page.until(shownNumber + " === " + program.view({ threads: [1] }).total);
+  await page.evaluate(chip("waits") + ".click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1], states: ["!on_cpu", "~has_gil", "~waits_gil"] }).total);
+  await click(page, "quality-open");
+  await page.until(byId("measure-read_bytes") + "?.textContent.endsWith('MiB')");
   assert.ok(await page.evaluate(byId("download-collapsed") + " !== null"));
   assertQuiet(page);
   await page.close();

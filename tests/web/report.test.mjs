@@ -55,7 +55,7 @@ test("an embedded report opens, hostile names and all", async () => {
   seen.source.ask({ threads: [1], states: ["has_gil"] });
   assert.equal(seen.deliveries[1].view.total, viewOfCells(report, [1], ["has_gil"]).total);
   assert.equal(seen.threads.size, 5);
-  assert.ok(seen.quality.rss_bytes > 0);
+  assert.ok(seen.quality.read_bytes > 0);
   assert.deepEqual(seen.source.downloads({ threads: [] }).map((item) => item.key), ["collapsed"]);
 });
 

@@ -87,9 +87,10 @@ test("before there are samples nothing is disabled and nothing is claimed", () =
 
 test("words of a link that are no chip get one of their own", () => {
   const chips = stateChips(createSums(), ["!has_gil", "on_cpu"]);
-  assert.deepEqual([chips.at(-1).pressed, chips.at(-1).label], [true, "!has gil, on cpu"]);
+  assert.deepEqual([chips.at(-1).pressed, chips.at(-1).label], [true, "not holding the GIL, on CPU"]);
   assert.equal(chips.filter((chip) => chip.pressed).length, 1);
   assert.equal(stateLabel(["on_cpu"]), "On CPU");
+  assert.equal(stateLabel(["unknown_in_gc", "!unknown_on_cpu", "~has_gil"]), "in GC: unknown, on CPU: known, not known to be holding the GIL");
 });
 
 test("a filter that leaves nothing says what there is instead", () => {

@@ -19,9 +19,24 @@ function filterOf(words) {
   return FILTERS.find((filter) => filter.words.join() === text) ?? null;
 }
 
+const FACT_LABELS = new Map([
+  ["on_cpu", "on CPU"], ["has_gil", "holding the GIL"], ["waits_gil", "waiting for the GIL"], ["in_gc", "in GC"], ["in_native", "in C code"],
+  ["has_exception", "handling an exception"],
+]);
+
+const SIGN_LABELS = new Map([["", ""], ["!", "not "], ["~", "not known to be "]]);
+
+// "!has_gil" -> "not holding the GIL"
+function wordLabel(word) {
+  const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word);
+  const label = FACT_LABELS.get(fact) ?? fact;
+  if (unknown) return label + (sign === "" ? ": unknown" : ": known");
+  return SIGN_LABELS.get(sign) + label;
+}
+
 // What is shown, as a label: a filter of the list, or the words of a link.
 export function stateLabel(words) {
-  return filterOf(words)?.label ?? words.join(", ").replaceAll("_", " ");
+  return filterOf(words)?.label ?? words.map(wordLabel).join(", ");
 }
 
 function countOf(filter, sums) {

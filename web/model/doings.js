@@ -5,7 +5,7 @@ import { STATE_DOINGS, STATE_FACTS } from "./states.js";
 
 export const DOING_LABELS = [
   { key: "holds_gil", label: "holding the GIL" },
-  { key: "on_cpu", label: "on CPU without it" },
+  { key: "on_cpu", label: "on CPU otherwise" },
   { key: "waits_gil", label: "waiting for the GIL" },
   { key: "waits", label: "waiting" },
   { key: "unknown", label: "unknown" },

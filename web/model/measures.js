@@ -31,13 +31,13 @@ const GROUPS = [
     ["failed_gone", "gone", formatCount, triedOf], ["failed_fault", "not mapped", formatCount, triedOf], ["failed_perm", "not permitted", formatCount, triedOf],
     ["failed_corrupt", "made no sense", formatCount, triedOf],
   ]],
-  ["What it cost the program", [["stopped_s", "stopped", formatDuration, (q) => q.duration_s], ["reads", "reads", formatCount], ["read_bytes", "read", bytesText]]],
-  ["What it cost us", [
+  ["What it cost the program", [["stopped_s", "stopped", formatDuration, (q) => q.duration_s], ["reads", "reads", formatCount], ["read_bytes", "memory read", bytesText]]],
+  ["What it cost this host", [
     ["cpu_user_s", "CPU, own code", formatDuration, (q) => q.duration_s], ["cpu_sys_s", "CPU, kernel", formatDuration, (q) => q.duration_s],
     ["rss_bytes", "memory", bytesText], ["rss_peak_bytes", "memory, at most", bytesText],
   ]],
   ["Code objects", [
-    ["code_hits", "known", formatCount, framesOf], ["code_misses", "read", formatCount, framesOf], ["code_stale", "found changed", formatCount],
+    ["code_hits", "known", formatCount, framesOf], ["code_misses", "read anew", formatCount, framesOf], ["code_stale", "found changed", formatCount],
   ]],
 ];
 

@@ -131,7 +131,7 @@ export function createDetails(root, dispatch) {
     update(state) {
       root.hidden = state.address.view === "table";
       const id = shownId(state);
-      const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.session?.quality?.rate_hz].join(" ");
+      const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.address.states, state.session?.quality?.rate_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
       shown = signature;
       shownFrame = id;

@@ -24,6 +24,7 @@ function recordedText(session) {
 
 export function createStateChips(root, dispatch) {
   const chips = [];
+  let inView = null;
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
   const list = el("div", { class: "chips", role: "group", "aria-label": "States" });
   root.append(list, note);
@@ -39,6 +40,12 @@ export function createStateChips(root, dispatch) {
     setAttribute(chip.element, "aria-disabled", shown.disabled ? "true" : null);
   }
 
+  // On a narrow screen the row scrolls by itself.
+  function bringIntoView(chip) {
+    const left = chip.element.offsetLeft - list.offsetLeft;
+    if (left < list.scrollLeft || left + chip.element.offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = left - list.clientWidth / 3;
+  }
+
   return {
     update(state) {
       const shown = stateChips(state.picture.sums, state.address.states);
@@ -50,6 +57,9 @@ export function createStateChips(root, dispatch) {
         chip.element.hidden = i >= shown.length;
         if (i < shown.length) show(chip, shown[i]);
       });
+      const pressed = shown.findIndex((chip) => chip.pressed);
+      if (shown[pressed].label !== inView) bringIntoView(chips[pressed]);
+      inView = shown[pressed].label;
       setText(note, recordedText(state.session));
       note.hidden = note.textContent === "";
     },

@@ -104,7 +104,7 @@ export function createThreadFilter(dispatch) {
     attach() {
       popover = createPopover(button, "Threads", (open) => dispatch({ type: "threadsMenu", open }));
       popover.panel.classList.add("thread-menu");
-      popover.panel.append(el("div", { class: "popover-head" }, filter, all), list, createDoingLegend(), missing);
+      popover.panel.append(el("div", { class: "popover-head" }, filter, all), createDoingLegend(), list, missing);
     },
     update(state) {
       const { threads } = state.picture;

@@ -275,6 +275,8 @@ static void html_report_is_the_page_with_the_profile_inside(void **state)
     assert_int_equal(cJSON_GetArraySize(at(cells, "thread")), FAKE_STACK_COUNT);
     assert_int_equal(cJSON_GetArraySize(at(cells, "state")), FAKE_STACK_COUNT);
     assert_string_equal(at(at(json, "session"), "epoch")->valuestring, "0123456789abcdef");
+    assert_true(at(at(json, "quality"), "samples")->valuedouble == FAKE_TOTAL);
+    assert_null(cJSON_GetObjectItem(at(json, "quality"), "rss_bytes"));
     assert_true(at(at(json, "tree"), "generation")->valuedouble == 1);
     cJSON_Delete(json);
     buffer_deinit(&out);
