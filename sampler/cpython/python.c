@@ -7,8 +7,9 @@
 #include "sampler/cpython/thread_names.h"
 #include "sampler/target/namespace.h"
 
-/* Names of new threads are read a few times at this distance, those of all now and then. */
-static const uint64_t NAMES_AGAIN_NS = NS_PER_S, ALL_NAMES_AGAIN_NS = 60 * NS_PER_S;
+/* Names of new threads are read a few times at this distance, those of all as often as reading
+ * them costs next to nothing: a program may rename its threads. */
+static const uint64_t NAMES_AGAIN_NS = NS_PER_S, A_NAME_AGAIN_NS = 20 * NS_PER_MS;
 /* Between these checks of the whole list, the heads of the lists tell of new threads and their
  * own reading tells of those that ended. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
@@ -75,7 +76,8 @@ static void find_host_tids(struct python *python)
 
 static enum err_code refresh_names(struct python *python, bool only_main, uint64_t now_ns)
 {
-    const bool again = now_ns - python->all_named_ns > ALL_NAMES_AGAIN_NS;
+    const uint64_t all_again_ns = python->threads.count * A_NAME_AGAIN_NS;
+    const bool again = now_ns - python->all_named_ns > all_again_ns;
     python->names_read_ns = now_ns;
     if (again)
         python->all_named_ns = now_ns;
