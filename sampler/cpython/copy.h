@@ -28,7 +28,7 @@ enum {
     COPY_MAX_CHUNK_BYTES = 64 << 20,
     COPY_MAX_BYTES = 256 << 20, /* of all chunks together, in one reading */
     COPY_MAX_LOOSE = 1 << 12,
-    COPY_IDLE_READINGS = 1 << 10, /* a loose frame unused for so many readings is dropped */
+    COPY_IDLE_READINGS = 1 << 8,  /* a loose frame unused for so many readings is dropped */
     COPY_CHUNK_HEADER_BYTES = 24, /* previous, size, top */
 };
 

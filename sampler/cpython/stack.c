@@ -353,6 +353,8 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
         reconcile(stack, links);
     else
         reconcile_by_running(stack, codes, links);
+    if (stack->frames == stack->a.frames ? stack->a.is_cut : stack->b.is_cut)
+        stack->certainty = STACK_TRUNCATED;
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         return ERR_CORRUPT;

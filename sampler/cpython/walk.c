@@ -23,6 +23,7 @@ struct walker {
     enum walk_kind kind;
     remote_addr top; /* of the data stack, in the thread state */
     size_t loaded;
+    size_t known; /* frames before the first whose caller is not copied */
     bool has_loose_python;
     bool clears_executable; /* 3.14 and later */
 };
@@ -144,7 +145,7 @@ static enum caller find_caller(struct walker *w, const unsigned char *bytes,
 }
 
 /* Whether a frame in a chunk is called by `parent`.  What hinders the answer is noted: it will
- * be copied next time. */
+ * be copied next time, and until then the walk goes on only to find more of its kind. */
 static bool is_called_by(struct walker *w, const unsigned char *bytes, remote_addr parent,
                          bool *entered_out)
 {
@@ -152,6 +153,8 @@ static bool is_called_by(struct walker *w, const unsigned char *bytes, remote_ad
     bool entered;
     if (find_caller(w, bytes, parent, entered_out, &caller) == CALLER_UNKNOWN) {
         note_unknown(w->walk, caller);
+        if (w->walk->count < w->known)
+            w->known = w->walk->count;
         *entered_out = true;
         return true;
     }
@@ -338,6 +341,17 @@ static enum err_code walk_all(struct walker *w)
     }
 }
 
+/* Leaves the first `count` frames, if there are more. */
+static void cut(struct walk *walk, size_t count)
+{
+    walk->is_cut = walk->count > count;
+    if (!walk->is_cut)
+        return;
+    walk->count = count;
+    walk->same = walk->same < count ? walk->same : count;
+    walk->same_codes = walk->same_codes < count ? walk->same_codes : count;
+}
+
 enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_reading reading,
                            enum walk_kind kind, struct code_table *codes)
 {
@@ -349,6 +363,7 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_readi
         .reading = reading,
         .kind = kind,
         .top = copy_stack_top(copy),
+        .known = SIZE_MAX,
         .clears_executable = LAYOUT_MINOR(copy->layout->version) >= 14,
     };
     walk->before = walk->count;
@@ -357,5 +372,7 @@ enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_readi
     walk->end = 0;
     walk->unknown_count = 0;
     w.has_loose_python = has_loose_python(&w);
-    return walk_all(&w);
+    const enum err_code rc = walk_all(&w);
+    cut(walk, w.known);
+    return rc;
 }

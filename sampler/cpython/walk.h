@@ -48,6 +48,7 @@ struct walk {
     size_t same_codes; /* leading frames with the code they had in the walk before */
     bool loaded;       /* code objects were read on the way: walk a fresh reading */
     bool has_loose;    /* frames of generators or coroutines */
+    bool is_cut;       /* what follows has a caller that is not copied */
     remote_addr end;   /* of the last frame that lies in a chunk */
     size_t unknown_count;
     remote_addr unknown[WALK_MAX_UNKNOWN]; /* loose frames that should be copied too */
