@@ -154,6 +154,51 @@ static void frames_of_generators_stand_where_they_were_resumed(void **state)
     in_every_version(check_generators);
 }
 
+static void check_lost_caller(struct stack_world *world)
+{
+    call(world, "main", FAKE_CALL_FROM_C);
+    const remote_addr lost = call(world, "lost", FAKE_RESUME);
+    call(world, "leaf", FAKE_CALL);
+    fake_memory_unmap(&world->python.memory, lost);
+    for (int i = 0; i < 3; i++) {
+        stack_world_expect(world, "main");
+        assert_int_equal(world->stack.certainty, STACK_TRUNCATED);
+    }
+}
+
+static void a_frame_whose_caller_cannot_be_found_is_nobodys(void **state)
+{
+    (void)state;
+    in_every_version(check_lost_caller);
+}
+
+/* Each round other coroutines run, as in a server: all of them are found, and those that are long
+ * gone are not looked for any more. */
+static void check_many_coroutines(struct stack_world *world)
+{
+    enum { ROUNDS = 600, IN_A_ROW = 8 };
+    const remote_addr task = fake_function(&world->python, "task");
+    const remote_addr leaf = fake_function(&world->python, "leaf");
+    call(world, "loop", FAKE_CALL_FROM_C);
+    stack_world_expect(world, "loop");
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < IN_A_ROW; i++)
+            fake_push(&world->thread, task, i ? FAKE_RESUME : FAKE_RESUME_FROM_C);
+        fake_push(&world->thread, leaf, FAKE_CALL);
+        stack_world_expect(world, "loop task task task task task task task task leaf");
+        assert_true(world->stack.certainty != STACK_TRUNCATED);
+        for (int i = 0; i < IN_A_ROW + 1; i++)
+            fake_pop(&world->thread);
+    }
+    assert_true(world->stack.copy.loose_count < COPY_MAX_LOOSE / 2);
+}
+
+static void coroutines_that_come_and_go_are_all_found(void **state)
+{
+    (void)state;
+    in_every_version(check_many_coroutines);
+}
+
 static void check_popped(struct stack_world *world)
 {
     call(world, "main", FAKE_CALL_FROM_C);
@@ -491,6 +536,8 @@ TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack)
           cmocka_unit_test(a_stack_as_predicted_costs_one_call),
           cmocka_unit_test(calls_from_c_are_followed_through_entry_frames),
           cmocka_unit_test(frames_of_generators_stand_where_they_were_resumed),
+          cmocka_unit_test(a_frame_whose_caller_cannot_be_found_is_nobodys),
+          cmocka_unit_test(coroutines_that_come_and_go_are_all_found),
           cmocka_unit_test(what_has_returned_is_not_in_the_stack),
           cmocka_unit_test(a_frame_counts_from_its_first_instruction),
           cmocka_unit_test(a_stack_goes_on_from_chunk_to_chunk),
