@@ -1,6 +1,7 @@
 """Programs that are measured and programs that measure: started, watched, and always ended, by process id."""
 
 import contextlib
+import fcntl
 import os
 import queue
 import re
@@ -20,7 +21,6 @@ CPUS = sorted(os.sched_getaffinity(0))
 TARGET_CPUS = CPUS[:1]
 PROFILER_CPUS = CPUS[1:] or CPUS
 PRIORITY = -19
-TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 def tied(command):
@@ -34,7 +34,11 @@ def start(command, cpus, **options):
         # A target that other work takes the processor from stands still, and all looks at it meanwhile are one look.
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
-    return subprocess.Popen(tied([str(word) for word in command]), stdin=subprocess.DEVNULL, preexec_fn=pin, **options)
+            # Where the kernel shares the processor between sessions first, the session counts.
+            with open("/proc/self/autogroup", "w", encoding="ascii") as autogroup:
+                autogroup.write(str(PRIORITY))
+    return subprocess.Popen(tied([str(word) for word in command]), stdin=subprocess.DEVNULL, preexec_fn=pin,
+                            start_new_session=True, **options)
 
 
 class Outcome:
@@ -117,10 +121,15 @@ def peak_memory(pid):
 
 
 class Target:
-    """A workload that runs and has said READY. Use it with `with`: it is gone afterwards."""
+    """A workload that runs and has said READY. Use it with `with`: it is gone afterwards.
+
+    There is only one at a time on this machine: of two, each would stand still while the other one runs.
+    """
 
     def __init__(self, python, workload, seconds, arguments=(), cpus=None):
         self.python, self.workload = python, workload
+        self._lock = open(os.path.join(tempfile.gettempdir(), "pyrometer-bench.lock"), "w")  # noqa: SIM115
+        fcntl.flock(self._lock, fcntl.LOCK_EX)
         path = os.path.join(WORKLOADS, workload)
         # -I would keep the workloads from importing each other.
         command = [python.path, "-S", "-u", path, "%g" % seconds] + [str(word) for word in arguments]
@@ -140,6 +149,7 @@ class Target:
         self._popen.kill()
         self._popen.wait()
         self._popen.stdout.close()
+        self._lock.close()
 
     def is_running(self):
         return self._popen.poll() is None
@@ -148,11 +158,10 @@ class Target:
         """The next line it prints."""
         return self._popen.stdout.readline().decode().strip()
 
-    def cpu_s(self):
-        """CPU seconds used so far by all of its threads."""
-        with open("/proc/%d/stat" % self.pid, encoding="utf-8", errors="replace") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * TICK_S
+    def waited_s(self):
+        """How long its main thread stood ready without a processor, so far."""
+        with open("/proc/%d/schedstat" % self.pid, encoding="utf-8") as schedstat:
+            return int(schedstat.read().split()[1]) / 1e9
 
 
 class Lines:
