@@ -205,7 +205,7 @@ static void reconcile_by_running(struct stack *stack, struct code_table *codes,
         take_confirmed(stack, a, common, unmoved, links);
 }
 
-enum { MAX_LOOSE_IN_A_ROW = 64 };
+enum { MAX_LOOSE_IN_A_ROW = 1024 };
 
 /* The frame at addr and those it was called from, up to one that is copied already.  What is not
  * readable now is no frame: a stale pointer led there. */

@@ -5,9 +5,9 @@
 
 enum {
     MAX_ENTRY_FRAMES_IN_A_ROW = 8,
-    MAX_LOOSE_IN_A_ROW = 64,
-    MAX_CODES_LOADED = 4096, /* in one walk; a hostile stack ends there */
-    OWNER_INTERPRETER = 3,   /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
+    MAX_LOOSE_IN_A_ROW = 1024, /* as deep as Python recurses unless told otherwise */
+    MAX_CODES_LOADED = 4096,   /* in one walk; a hostile stack ends there */
+    OWNER_INTERPRETER = 3,     /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
     WORD = sizeof(uint64_t),
 };
 
