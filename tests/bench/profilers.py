@@ -37,6 +37,7 @@ class Profiler:
     oldest_minor = 11
     top_rate = 1000000  # a rate it cannot reach, to see which it does
     most_rate = 1000000  # beyond it a recording only takes longer
+    stops_target = False
 
     def __init__(self, version):
         self.version = version
@@ -118,6 +119,7 @@ class Tachyon(Profiler):
 class StoppingTachyon(Tachyon):
     name = "Tachyon --blocking"
     blocking = True
+    stops_target = True
 
 
 class Austin(Profiler):
@@ -151,6 +153,7 @@ class Pyspy(Profiler):
     name = "py-spy"
     top_rate = 10000
     most_rate = 1000
+    stops_target = True
     options = []
 
     def __init__(self, program):
@@ -178,6 +181,7 @@ class Pyspy(Profiler):
 
 class MovingPyspy(Pyspy):
     name = "py-spy --nonblocking"
+    stops_target = False
     options = ["--nonblocking"]
 
 
@@ -185,6 +189,7 @@ class Stopped(Profiler):
     """The reference: every sample is of a thread that stands still."""
 
     name = "stopped"
+    stops_target = True
 
     def __init__(self, program):
         self.program = program

@@ -108,7 +108,8 @@ def undisturbed(tool, target, rate, seconds):
         recording.waited = (target.waited_s() - before) / (time.monotonic() - began)
         if best is None or recording.waited < best.waited:
             best = recording
-        if best.waited <= MOST_WAITED:
+        # One that was stopped waits each time it goes on.
+        if best.waited <= MOST_WAITED or tool.stops_target:
             break
     return best
 
