@@ -2,19 +2,20 @@
 
 #include <string.h>
 
+static enum err_code named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
+{
+    function_id function;
+    const enum err_code rc =
+        profile_function(fold->profile, name, fold->no_file, 0, &function, err);
+    return rc ? rc : profile_frame(fold->profile, function, 0, out, err);
+}
+
 static enum err_code mark(struct fold *fold, const char *name, frame_id *out, struct err *err)
 {
     struct strtab *const strings = profile_strings(fold->profile);
-    str_id name_id, file_id;
-    function_id function;
-    enum err_code rc = strtab_intern(strings, name, strlen(name), &name_id, err);
-    if (!rc)
-        rc = strtab_intern(strings, "~", 1, &file_id, err);
-    if (!rc)
-        rc = profile_function(fold->profile, name_id, file_id, 0, &function, err);
-    if (!rc)
-        rc = profile_frame(fold->profile, function, 0, out, err);
-    return rc;
+    str_id name_id;
+    const enum err_code rc = strtab_intern(strings, name, strlen(name), &name_id, err);
+    return rc ? rc : named_mark(fold, name_id, out, err);
 }
 
 static enum err_code make_marks(struct fold *fold, struct err *err)
@@ -36,12 +37,15 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct pytho
     str_id name_id;
     *fold = (struct fold){ .profile = profile,
                            .codes = python_codes(python),
+                           .leaves = python_leaves(python),
                            .native = options->native,
                            .no_gc = options->no_gc };
     lanes_init(&fold->lanes, profile, options->pid);
     fold->lanes.mode = options->mode;
     enum err_code rc =
         strtab_intern(profile_strings(profile), name, strlen(name), &name_id, err);
+    if (!rc)
+        rc = strtab_intern(profile_strings(profile), "~", 1, &fold->no_file, err);
     if (!rc)
         rc = profile_process(profile, options->pid, name_id, &fold->process, err);
     return rc ? rc : make_marks(fold, err);
@@ -138,18 +142,27 @@ static size_t gc_place(const struct stack *stack, struct thread_facts *facts)
 }
 
 /* What lies above the innermost frame. */
-static enum err_code add_end(struct fold *fold, const struct stack *stack, node_id *node)
+static enum err_code add_end(struct fold *fold, const struct thread *thread, node_id *node)
 {
-    if (stack->certainty == STACK_TRUNCATED)
+    frame_id callee;
+    if (thread->stack.certainty == STACK_TRUNCATED)
         return add_mark(fold, fold->truncated, node);
-    return stack->count ? ERR_OK : add_mark(fold, fold->idle, node);
+    if (thread->stack.count == 0)
+        return add_mark(fold, fold->idle, node);
+    if (!thread->leaf.callee)
+        return fold->native && thread->leaf.in_native == FACT_YES
+                   ? add_mark(fold, fold->callback, node)
+                   : ERR_OK;
+    const enum err_code rc = named_mark(fold, thread->leaf.callee, &callee, NULL);
+    return rc ? rc : add_mark(fold, callee, node);
 }
 
 /* The collector comes and goes while frames stay as they are, so no node above its mark is
  * kept. */
-static enum err_code node_with_gc(struct fold *fold, struct stack *stack, size_t gc,
+static enum err_code node_with_gc(struct fold *fold, struct thread *thread, size_t gc,
                                   node_id *node)
 {
+    struct stack *const stack = &thread->stack;
     enum err_code rc = ERR_OK;
     *node = 0;
     for (size_t i = 0; i < stack->count && !rc; i++) {
@@ -161,22 +174,28 @@ static enum err_code node_with_gc(struct fold *fold, struct stack *stack, size_t
             rc = add_frame(fold, &stack->frames[i], i == 0, node);
     }
     if (!rc)
-        rc = add_end(fold, stack, node);
+        rc = add_end(fold, thread, node);
     return rc || gc < stack->count ? rc : add_mark(fold, fold->gc, node);
 }
 
-static enum err_code node_of(struct fold *fold, struct stack *stack, node_id *out)
+static bool is_known(const struct stack *stack)
 {
+    return stack->is_unchanged && stack->tag;
+}
+
+static enum err_code node_of(struct fold *fold, struct thread *thread, node_id *out)
+{
+    struct stack *const stack = &thread->stack;
     enum err_code rc = ERR_OK;
     node_id node = 0;
-    if (stack->is_unchanged && stack->tag) {
+    if (is_known(stack)) {
         *out = stack->tag - 1;
         return ERR_OK;
     }
     for (size_t i = 0; i < stack->count && !rc; i++)
         rc = add_kept_frame(fold, &stack->frames[i], i == 0, &node);
     if (!rc)
-        rc = add_end(fold, stack, &node);
+        rc = add_end(fold, thread, &node);
     if (!rc) {
         *out = node;
         stack->tag = node + 1;
@@ -231,16 +250,28 @@ static state_bits fact_bits(enum fact fact, state_bits yes, state_bits unknown)
     return fact == FACT_YES ? yes : fact == FACT_UNKNOWN ? unknown : 0;
 }
 
-/* All facts but the CPU; what runs in C code is not known. */
-static state_bits state_of(struct thread_facts facts)
+/* All facts but the CPU. */
+static state_bits state_of(struct thread_facts facts, enum fact in_native)
 {
     const unsigned bits =
         fact_bits(facts.has_gil, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL) |
         fact_bits(facts.waits_gil, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL) |
         fact_bits(facts.in_gc, STATE_IN_GC, STATE_UNKNOWN_IN_GC) |
         fact_bits(facts.has_exception, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION) |
-        STATE_UNKNOWN_IN_NATIVE;
+        fact_bits(in_native, STATE_IN_NATIVE, STATE_UNKNOWN_IN_NATIVE);
     return (state_bits)bits;
+}
+
+/* The node of a sample that is kept; a stack that is known has the leaf it had. */
+static enum err_code place(struct fold *fold, struct thread *thread, size_t gc, node_id *out)
+{
+    enum err_code rc = ERR_OK;
+    if (!is_known(&thread->stack))
+        rc = leaf_look(fold->leaves, &thread->stack, &thread->leaf);
+    if (rc)
+        return rc;
+    return gc == NOWHERE || fold->no_gc ? node_of(fold, thread, out)
+                                        : node_with_gc(fold, thread, gc, out);
 }
 
 enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_facts facts,
@@ -254,14 +285,15 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     }
     const size_t gc = gc_place(stack, &facts);
     struct sighting sighting = { .tid = thread->host_tid,
-                                 .state = state_of(facts),
+                                 .state = state_of(facts, FACT_UNKNOWN),
                                  .certainty = certainty_counter(quality, stack->certainty),
                                  .is_still = stack->is_unchanged,
                                  .now_ns = now_ns };
     enum err_code rc = thread_of(fold, thread, &sighting.thread);
-    if (!rc && lanes_may_keep(&fold->lanes, sighting.state))
-        rc = gc == NOWHERE || fold->no_gc ? node_of(fold, stack, &sighting.node)
-                                          : node_with_gc(fold, stack, gc, &sighting.node);
+    if (!rc && lanes_may_keep(&fold->lanes, sighting.state)) {
+        rc = place(fold, thread, gc, &sighting.node);
+        sighting.state = state_of(facts, thread->leaf.in_native);
+    }
     return rc ? rc : lanes_add(&fold->lanes, &sighting);
 }
 

@@ -2,8 +2,9 @@
  * fold - turns the stack of a thread into a node of the call tree and counts it.
  *
  * Functions and frames of a code object are interned once and remembered in its tags.  Marks are
- * frames of file "~": <GC> above the frame in which the collector was started, and with
- * options.native <native> where C code called back into Python.
+ * frames of file "~": the C function that the innermost frame calls, where it can be named, <GC>
+ * above the frame in which the collector was started, and with options.native <native> where C
+ * code called back into Python and where a C function without a name is called.
  *
  * Ownership: the caller's storage; fold_deinit accepts a zeroed one.
  * Threads: the profile's writer.
@@ -21,8 +22,10 @@
 struct fold {
     struct profile *profile;
     struct code_table *codes;
+    struct leaves *leaves;
     struct lanes lanes;
     process_id process;
+    str_id no_file;                         /* of marks */
     bool native, no_gc;                     /* of the options */
     frame_id idle, truncated, gc, callback; /* marks */
 };

@@ -40,6 +40,7 @@ enum { CODE_MAX = 1 << 22, CODE_MAX_UNITS = 1 << 28, CODE_PRINT_BYTES = 128 };
 struct code_place {
     uint32_t unit; /* code units from the start of the instructions */
     uint32_t tag;  /* for the caller; 0 at first */
+    uint32_t look; /* for `leaf`; 0 at first */
     struct location location;
 };
 

@@ -11,7 +11,7 @@ void object_bytes_deinit(struct object_bytes *bytes)
     memset(bytes, 0, sizeof *bytes);
 }
 
-static enum err_code reserve(struct object_bytes *bytes, size_t room)
+enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t room)
 {
     if (bytes->room >= room)
         return ERR_OK;
@@ -74,7 +74,7 @@ enum err_code object_read_str(struct memory *memory, const struct layout *layout
     /* The encoded text never overtakes the characters: those start behind its largest size. */
     const size_t text_room = (size_t)count * MAX_UTF8_BYTES;
     const size_t raw_bytes = (size_t)count * form.width;
-    rc = reserve(out, text_room + raw_bytes + 1);
+    rc = object_bytes_reserve(out, text_room + raw_bytes + 1);
     if (!rc && raw_bytes)
         rc = memory_read(memory, data, out->bytes + text_room, raw_bytes);
     if (!rc)
@@ -92,7 +92,7 @@ enum err_code object_read_bytes(struct memory *memory, const struct layout *layo
     if (!rc && count > OBJECT_MAX_BYTES)
         rc = ERR_LIMIT;
     if (!rc)
-        rc = reserve(out, (size_t)count + 1);
+        rc = object_bytes_reserve(out, (size_t)count + 1);
     if (!rc && count)
         rc = memory_read(memory, addr + layout->bytes_data, out->bytes, (size_t)count);
     if (!rc)

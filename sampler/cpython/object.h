@@ -23,6 +23,7 @@ struct object_bytes {
 };
 
 void object_bytes_deinit(struct object_bytes *bytes);
+MUST_CHECK enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t room);
 
 /* A str as UTF-8 (lone surrogates become U+FFFD).  ERR_CORRUPT: it is not a str. */
 MUST_CHECK enum err_code object_read_str(struct memory *memory, const struct layout *layout,

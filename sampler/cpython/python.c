@@ -19,6 +19,7 @@ struct python {
     struct runtime runtime;
     struct strtab *strings;
     struct code_table codes;
+    struct leaves leaves;
     struct links links;
     struct thread_list threads;
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
@@ -49,6 +50,7 @@ enum err_code python_attach(struct process *process, struct strtab *strings,
     python->random = clock_now_ns();
     layout_version_text(runtime.layout.version, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
+    leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     links_init(&python->links);
     thread_list_init(&python->threads, memory, &python->runtime);
     *out = python;
@@ -61,6 +63,7 @@ void python_detach(struct python *python)
         return;
     thread_list_deinit(&python->threads);
     links_deinit(&python->links);
+    leaves_deinit(&python->leaves);
     code_table_deinit(&python->codes);
     free(python);
 }
@@ -271,6 +274,11 @@ size_t python_tids(const struct python *python, bool all_threads, int32_t *tids,
 struct code_table *python_codes(struct python *python)
 {
     return &python->codes;
+}
+
+struct leaves *python_leaves(struct python *python)
+{
+    return &python->leaves;
 }
 
 const char *python_version(const struct python *python)

@@ -50,6 +50,8 @@ double python_weight(const struct python *python);
  * first tick.  Returns how many. */
 size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room);
 struct code_table *python_codes(struct python *python);
+/* For looking at the leaf of a stack. */
+struct leaves *python_leaves(struct python *python);
 const char *python_version(const struct python *python);
 bool python_is_validated(const struct python *python);
 /* An address that is mapped as long as the program runs: _PyRuntime. */

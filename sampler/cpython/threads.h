@@ -18,6 +18,8 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
+#include "sampler/cpython/fact.h"
+#include "sampler/cpython/leaf.h"
 #include "sampler/cpython/runtime.h"
 #include "sampler/cpython/stack.h"
 #include "sampler/target/memory.h"
@@ -36,8 +38,6 @@ struct thread_head {
     int32_t tid; /* native, as the target sees it; 0: not started yet */
 };
 
-enum fact { FACT_UNKNOWN, FACT_NO, FACT_YES };
-
 /* What the interpreter says a thread is doing. */
 struct thread_facts {
     enum fact has_gil, waits_gil, in_gc, has_exception;
@@ -54,6 +54,7 @@ struct thread {
     uint32_t tag;    /* for the caller; 0 when the thread or its name is new */
     uint64_t listed; /* the listing it was last part of */
     struct stack stack;
+    struct leaf leaf; /* for the caller of leaf_look */
 };
 
 /* The window is the part of an interpreter's state that is read at every tick. */
