@@ -1,0 +1,120 @@
+"""C functions at the end of stacks, on every interpreter of this machine: named where they run, and nowhere else.
+
+Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to look at.
+"""
+
+import collections
+import re
+import sys
+
+import harness
+from harness import pythons, run_program, victim
+
+RATE_HZ = 1000
+SECONDS = 2.5
+MARK = "<native>"
+# Of native.py: functions of the victim, and what they call. Each has a fifth of the time.
+CALLS = {"sort": "sorted", "digest": "_hashlib.openssl_sha256", "dump": "_json.Encoder.__call__", "wait": "time.sleep",
+         "join": "str.join"}
+SHARE = 0.2
+# On a busy machine more is missed of a program that computes than of one that sleeps.
+MAX_APART = 0.12
+MAX_UNNAMED = 0.06
+# Of callbacks.py: what C code calls, and from where.
+CALLBACKS = {"sort": "by_key", "fold": "add", "quick": "compare"}
+# All that alternate.py calls, to know the time and to count.
+ALWAYS = {"time.monotonic", "range"}
+
+
+def record(name, python, *options):
+    """The folded stacks of a victim: lists of labels, outermost first, and their counts."""
+    path = harness.file_in("native-%s-%s.folded" % (name[:-3], python.version))
+    with victim(name, str(harness.VICTIM_SECONDS), python=python.path) as target:
+        recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d",
+                                      str(SECONDS), *options, seconds=SECONDS + harness.WAIT_SECONDS)
+        if code != 0:
+            raise AssertionError(recording.told())
+    stacks = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            labels, count = line.rstrip("\n").rsplit(" ", 1)
+            stacks[tuple(labels.split(";")[1:])] += int(count)
+    return stacks
+
+
+def function_of(label):
+    match = re.match(r"[^:]*:(.*):-?\d+$", label)
+    return match.group(1) if match else label
+
+
+def callee_of(labels):
+    return labels[-1][len(MARK) + 1:] if labels[-1].startswith(MARK + " ") else None
+
+
+def check_shares(python):
+    stacks = record("native.py", python)
+    total = sum(stacks.values())
+    by_call = collections.Counter()
+    for labels, count in stacks.items():
+        functions = [function_of(label) for label in labels]
+        work = functions[2] if len(functions) > 2 else None
+        by_call[work, callee_of(labels)] += count
+    problems = []
+    for work, name in CALLS.items():
+        share = by_call.pop((work, name), 0) / total
+        if abs(share - SHARE) > MAX_APART:
+            problems.append("%s has %.1f %% instead of %.0f" % (name, 100 * share, 100 * SHARE))
+    wrong = {name for work, name in by_call if name in CALLS.values()}
+    if wrong:
+        problems.append("called from where it is not: %s" % sorted(wrong))
+    rest = sum(by_call.values()) / total
+    if rest > MAX_UNNAMED:
+        problems.append("%.1f %% not named" % (100 * rest))
+    return problems
+
+
+def check_callbacks(python):
+    """With --native, and only then, C code stands between those who call and those it calls."""
+    problems = []
+    for options in ((), ("--native",)):
+        marked = collections.Counter()
+        for labels, count in record("callbacks.py", python, *options).items():
+            functions = [function_of(label) for label in labels]
+            for caller, callee in CALLBACKS.items():
+                if callee in functions:
+                    before = functions[functions.index(callee) - 1]
+                    marked[before == MARK] += count
+                    if before not in (MARK, caller) and before != "<truncated>":
+                        problems.append("%s is called by %s" % (callee, before))
+        if not marked[bool(options)] or marked[not options] > 0.02 * sum(marked.values()):
+            problems.append("marked and not with %s: %s" % (options, dict(marked)))
+    return problems
+
+
+def check_pure(python):
+    stacks = record("alternate.py", python)
+    named = collections.Counter()
+    for labels, count in stacks.items():
+        named[callee_of(labels)] += count
+    del named[None]
+    return ["it does not call %s" % sorted(set(named) - ALWAYS)] if set(named) - ALWAYS else []
+
+
+def main():
+    found = list({python.minor: python for python in pythons() if python.is_supported}.values())
+    if not found:
+        print("skipped: no interpreter of a supported version is on this machine")
+        return harness.SKIPPED
+    harness.check_surroundings()
+    failed = False
+    for python in found:
+        problems = check_shares(python) + check_callbacks(python) + check_pure(python)
+        print("%-10s%s" % (python.version, "right" if not problems else "FAIL"))
+        for problem in problems:
+            print("    " + problem)
+        failed = failed or bool(problems)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
