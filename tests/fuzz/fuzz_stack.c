@@ -10,8 +10,8 @@
 
 enum {
     CODES = 4,
-    MAX_CALLS = 200,
-    MAX_LOOKS = 24,
+    MAX_CALLS = 40,
+    MAX_LOOKS = 12,
     MAX_READS_A_LOOK = 20000,
     WORDS_IN_REACH = 256,
 };

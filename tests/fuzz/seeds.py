@@ -74,7 +74,7 @@ def stacks():
     for version in range(5):
         calls = [1, 4, 8, look, 0, look, pop, look]
         generators = [1, 2, 4, 3, 6, 12, look, look, pop, pop, look]
-        deep = [1] + [12] * 120 + [look, look] + [pop] * 60 + [look]
+        deep = [1] + [12] * 38 + [look, look] + [pop] * 20 + [look]
         moving = [1, 4, look, look, 8, look, pop, 4, look, 100, 8, 12, look, 100, 100, 4, look, 4, 4]
         damaged = [1, 4, 8, 3, look] + [byte for region in range(3, 30) for byte in (130, region, region % 12, 2, 7, 24, look)]
         for name, steps in (("calls", calls), ("generators", generators), ("deep", deep), ("moving", moving),
