@@ -235,7 +235,7 @@ class Live:
         words = list(arguments)
         self.process = program(words[0], "--listen", "127.0.0.1:0", *words[1:], **options)
         try:
-            self.url = self.process.wait_line("^(http://.*)$").group(1)
+            self.url = self.process.wait_line("(http://[^ ]*)$").group(1)
         except BaseException:
             self.process.kill()
             raise
