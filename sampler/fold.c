@@ -39,7 +39,9 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct pytho
                            .codes = python_codes(python),
                            .leaves = python_leaves(python),
                            .native = options->native,
-                           .no_gc = options->no_gc };
+                           .no_gc = options->no_gc,
+                           .opcodes = options->opcodes };
+    fold->leaves->wants_opcodes = options->opcodes;
     lanes_init(&fold->lanes, profile, options->pid);
     fold->lanes.mode = options->mode;
     enum err_code rc =
@@ -159,12 +161,10 @@ static enum err_code add_end(struct fold *fold, const struct thread *thread, nod
 
 /* The collector comes and goes while frames stay as they are, so no node above its mark is
  * kept. */
-static enum err_code node_with_gc(struct fold *fold, struct thread *thread, size_t gc,
-                                  node_id *node)
+static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t gc,
+                                node_id *node)
 {
-    struct stack *const stack = &thread->stack;
     enum err_code rc = ERR_OK;
-    *node = 0;
     for (size_t i = 0; i < stack->count && !rc; i++) {
         if (i == gc)
             rc = add_mark(fold, fold->gc, node);
@@ -173,32 +173,71 @@ static enum err_code node_with_gc(struct fold *fold, struct thread *thread, size
         else if (!rc)
             rc = add_frame(fold, &stack->frames[i], i == 0, node);
     }
-    if (!rc)
-        rc = add_end(fold, thread, node);
-    return rc || gc < stack->count ? rc : add_mark(fold, fold->gc, node);
+    return rc;
 }
 
-static bool is_known(const struct stack *stack)
+static enum err_code opcode_name(struct fold *fold, unsigned opcode, str_id *out)
 {
-    return stack->is_unchanged && stack->tag;
+    const char *const name = fold->leaves->opcodes[opcode].name;
+    enum err_code rc = ERR_OK;
+    if (name && !fold->opcode_names[opcode])
+        rc = strtab_intern(profile_strings(fold->profile), name, strlen(name),
+                           &fold->opcode_names[opcode], NULL);
+    *out = fold->opcode_names[opcode];
+    return rc;
 }
 
-static enum err_code node_of(struct fold *fold, struct thread *thread, node_id *out)
+static enum err_code find_spot(struct fold *fold, const struct walk_frame *frame, int opcode,
+                               spot_id *out)
+{
+    const struct code_place *const at = code_place(fold->codes, frame->code, frame->instr);
+    struct profile_spot spot;
+    if (!at)
+        return ERR_NOMEM;
+    spot = (struct profile_spot){ .line = at->location.line,
+                                  .end_line = at->location.end_line,
+                                  .column = at->location.column,
+                                  .end_column = at->location.end_column };
+    enum err_code rc = function_of(fold, code_at(fold->codes, frame->code), &spot.function);
+    if (!rc && opcode != LEAF_NO_OPCODE)
+        rc = opcode_name(fold, (unsigned)opcode, &spot.opcode);
+    if (!rc && opcode != LEAF_NO_OPCODE)
+        rc = opcode_name(fold, fold->leaves->opcodes[opcode].base, &spot.base);
+    return rc ? rc : profile_spot(fold->profile, &spot, out, NULL);
+}
+
+/* The spot that the innermost frame is at, and its node, are remembered in the leaf's tags. */
+static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id node)
+{
+    const struct stack *const stack = &thread->stack;
+    spot_id spot;
+    if (!fold->opcodes || stack->count == 0 || stack->certainty == STACK_TRUNCATED)
+        return ERR_OK;
+    const struct walk_frame *const frame = &stack->frames[stack->count - 1];
+    if (code_at(fold->codes, frame->code)->is_shim)
+        return ERR_OK;
+    const enum err_code rc = find_spot(fold, frame, thread->leaf.opcode, &spot);
+    if (!rc) {
+        thread->leaf.tags[0] = spot + 1;
+        thread->leaf.tags[1] = node;
+    }
+    return rc;
+}
+
+static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc, node_id *out)
 {
     struct stack *const stack = &thread->stack;
-    enum err_code rc = ERR_OK;
     node_id node = 0;
-    if (is_known(stack)) {
-        *out = stack->tag - 1;
-        return ERR_OK;
-    }
-    for (size_t i = 0; i < stack->count && !rc; i++)
-        rc = add_kept_frame(fold, &stack->frames[i], i == 0, &node);
+    enum err_code rc = add_frames(fold, stack, gc, &node);
+    if (!rc)
+        rc = set_spot(fold, thread, node);
     if (!rc)
         rc = add_end(fold, thread, &node);
+    if (!rc && gc == stack->count)
+        rc = add_mark(fold, fold->gc, &node);
     if (!rc) {
         *out = node;
-        stack->tag = node + 1;
+        stack->tag = gc == NOWHERE ? node + 1 : 0;
     }
     return rc;
 }
@@ -262,16 +301,23 @@ static state_bits state_of(struct thread_facts facts, enum fact in_native)
     return (state_bits)bits;
 }
 
-/* The node of a sample that is kept; a stack that is known has the leaf it had. */
-static enum err_code place(struct fold *fold, struct thread *thread, size_t gc, node_id *out)
+/* A stack that is as it was has the leaf and the node it had, unless the collector runs now. */
+static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
+                           struct sighting *sighting)
 {
+    const struct stack *const stack = &thread->stack;
+    const bool is_known = stack->is_unchanged && stack->tag;
     enum err_code rc = ERR_OK;
-    if (!is_known(&thread->stack))
-        rc = leaf_look(fold->leaves, &thread->stack, &thread->leaf);
-    if (rc)
-        return rc;
-    return gc == NOWHERE || fold->no_gc ? node_of(fold, thread, out)
-                                        : node_with_gc(fold, thread, gc, out);
+    if (!is_known)
+        rc = leaf_look(fold->leaves, stack, &thread->leaf);
+    if (!rc && is_known && gc == NOWHERE)
+        sighting->node = stack->tag - 1;
+    else if (!rc)
+        rc = node_of(fold, thread, gc, &sighting->node);
+    /* A tag is one more than the spot, and 0 for none. */
+    sighting->spot = thread->leaf.tags[0] - 1u;
+    sighting->spot_node = thread->leaf.tags[1];
+    return rc;
 }
 
 enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_facts facts,
@@ -287,11 +333,12 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
     struct sighting sighting = { .tid = thread->host_tid,
                                  .state = state_of(facts, FACT_UNKNOWN),
                                  .certainty = certainty_counter(quality, stack->certainty),
+                                 .spot = PROFILE_NO_SPOT,
                                  .is_still = stack->is_unchanged,
                                  .now_ns = now_ns };
     enum err_code rc = thread_of(fold, thread, &sighting.thread);
     if (!rc && lanes_may_keep(&fold->lanes, sighting.state)) {
-        rc = place(fold, thread, gc, &sighting.node);
+        rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sighting);
         sighting.state = state_of(facts, thread->leaf.in_native);
     }
     return rc ? rc : lanes_add(&fold->lanes, &sighting);

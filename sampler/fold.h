@@ -26,7 +26,8 @@ struct fold {
     struct lanes lanes;
     process_id process;
     str_id no_file;                         /* of marks */
-    bool native, no_gc;                     /* of the options */
+    str_id opcode_names[OPCODES];           /* 0: not interned yet */
+    bool native, no_gc, opcodes;            /* of the options */
     frame_id idle, truncated, gc, callback; /* marks */
 };
 

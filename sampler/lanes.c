@@ -76,8 +76,9 @@ static enum err_code count(struct lanes *lanes, thread_id thread, const struct l
         quality->filtered += samples;
         return ERR_OK;
     }
-    const enum err_code rc =
-        profile_add(lanes->profile, thread, state, lane->node, samples, NULL);
+    enum err_code rc = profile_add(lanes->profile, thread, state, lane->node, samples, NULL);
+    if (!rc && lane->spot != PROFILE_NO_SPOT)
+        rc = profile_add_spot(lanes->profile, lane->spot_node, lane->spot, samples, NULL);
     if (!rc) {
         quality->samples += samples;
         *lane->certainty += samples;
@@ -144,10 +145,13 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
         open_lane(lanes, lane, sighting);
     lane->used_ns = sighting->now_ns;
     const bool same = sighting->is_still && lane->node == sighting->node &&
-                      lane->state == sighting->state && lane->certainty == sighting->certainty;
+                      lane->spot == sighting->spot && lane->state == sighting->state &&
+                      lane->certainty == sighting->certainty;
     if (!same || lane->waiting >= LANES_MAX_WAITING)
         rc = settle(lanes, sighting->thread, sighting->now_ns);
     lane->node = sighting->node;
+    lane->spot_node = sighting->spot_node;
+    lane->spot = sighting->spot;
     lane->state = sighting->state;
     lane->certainty = sighting->certainty;
     if (rc)

@@ -41,6 +41,8 @@ struct lane {
     uint32_t waiting; /* samples */
     node_id node;     /* of the waiting ones */
     state_bits state; /* of the waiting ones, without the CPU */
+    node_id spot_node;
+    spot_id spot;
     uint64_t *certainty;
     double owed; /* samples on a CPU not counted as such yet */
 };
@@ -58,6 +60,8 @@ struct sighting {
     thread_id thread;
     int32_t tid; /* on this host; 0: unknown */
     node_id node;
+    node_id spot_node;   /* of the frame the spot is in */
+    spot_id spot;        /* PROFILE_NO_SPOT: not asked for, or unknown */
     state_bits state;    /* all facts but the CPU */
     uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
     bool is_still;       /* its stack is as it was at the last sighting */

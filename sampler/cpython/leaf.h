@@ -43,6 +43,7 @@ struct leaf {
     enum fact in_native; /* is a C function called? */
     str_id callee;       /* see callee.h; 0: no name */
     int opcode;          /* the form the instruction had, LEAF_NO_OPCODE: unknown */
+    uint32_t tags[2];    /* for the caller; 0 after a look */
 };
 
 struct leaves {

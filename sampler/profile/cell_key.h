@@ -1,5 +1,5 @@
 /*
- * cell_key - thread, state bits and node of a cell in one number.
+ * cell_key - thread, state bits and node of a cell in one number; node and spot in another.
  *
  * Private to profile.  Numbers ascend in the order cells are kept in: by thread, then state,
  * then node.
@@ -39,6 +39,21 @@ static inline state_bits cell_key_state(uint64_t key)
 static inline node_id cell_key_node(uint64_t key)
 {
     return (node_id)key & ((1u << CELL_KEY_NODE_BITS) - 1);
+}
+
+static inline uint64_t spot_key(node_id node, spot_id spot)
+{
+    return (uint64_t)node << 32 | spot;
+}
+
+static inline node_id spot_key_node(uint64_t key)
+{
+    return (node_id)(key >> 32);
+}
+
+static inline spot_id spot_key_spot(uint64_t key)
+{
+    return (spot_id)key;
 }
 
 /* For qsort. */

@@ -25,8 +25,9 @@ struct published {
 struct profile {
     /* Only the writer touches these, except rows below published.sizes. */
     struct strtab strings;
-    struct table functions, frames, nodes, threads, processes;
+    struct table functions, frames, nodes, threads, processes, spots;
     struct tally open;
+    struct tally open_spots; /* by spot_key */
     uint64_t open_start_ns;
     struct quality quality;
     struct profile_sizes sealed; /* sizes at the last generation, or at creation */
@@ -71,6 +72,15 @@ static bool same_process(const void *row, const void *other)
     return a->pid == b->pid && a->name == b->name;
 }
 
+static bool same_spot(const void *row, const void *other)
+{
+    const struct profile_spot *const a = row;
+    const struct profile_spot *const b = other;
+    return a->function == b->function && a->line == b->line && a->end_line == b->end_line &&
+           a->column == b->column && a->end_column == b->end_column && a->opcode == b->opcode &&
+           a->base == b->base;
+}
+
 static void init_tables(struct profile *profile)
 {
     table_init(&profile->functions, sizeof(struct profile_function), PROFILE_MAX_FUNCTIONS,
@@ -81,6 +91,7 @@ static void init_tables(struct profile *profile)
                same_thread);
     table_init(&profile->processes, sizeof(struct profile_process), PROFILE_MAX_PROCESSES,
                same_process);
+    table_init(&profile->spots, sizeof(struct profile_spot), PROFILE_MAX_SPOTS, same_spot);
 }
 
 static struct profile_sizes sizes_now(const struct profile *profile)
@@ -92,6 +103,7 @@ static struct profile_sizes sizes_now(const struct profile *profile)
         .nodes = table_count(&profile->nodes),
         .threads = table_count(&profile->threads),
         .processes = table_count(&profile->processes),
+        .spots = table_count(&profile->spots),
     };
 }
 
@@ -116,6 +128,7 @@ enum err_code profile_create(struct profile **out, struct err *err)
     pthread_mutex_init(&profile->lock, NULL);
     init_tables(profile);
     tally_init(&profile->open, PROFILE_MAX_CELLS);
+    tally_init(&profile->open_spots, PROFILE_MAX_CELLS);
     enum err_code rc = strtab_init(&profile->strings, err);
     if (!rc)
         rc = add_root(profile, err);
@@ -141,6 +154,8 @@ void profile_destroy(struct profile *profile)
         return;
     release_windows(profile->published.windows, profile->published.window_count);
     tally_deinit(&profile->open);
+    tally_deinit(&profile->open_spots);
+    table_deinit(&profile->spots);
     table_deinit(&profile->processes);
     table_deinit(&profile->threads);
     table_deinit(&profile->nodes);
@@ -233,11 +248,37 @@ enum err_code profile_add(struct profile *profile, thread_id thread, state_bits 
     return tally_add(&profile->open, cell_key(thread, state, node), count, err);
 }
 
+enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
+                           spot_id *id_out, struct err *err)
+{
+    const uint32_t hash = idmap_mix((uint64_t)spot->function << 32 | (uint32_t)spot->line,
+                                    (uint64_t)(uint32_t)spot->column << 32 |
+                                        (spot->opcode ^ (uint32_t)spot->end_column << 16));
+    enum err_code rc = check(spot->function, table_count(&profile->functions), "function", err);
+    if (!rc)
+        rc = check_string(profile, spot->opcode, err);
+    if (!rc)
+        rc = check_string(profile, spot->base, err);
+    return rc ? rc : table_intern(&profile->spots, hash, spot, id_out, err);
+}
+
+enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id spot,
+                               uint32_t count, struct err *err)
+{
+    enum err_code rc = check(node, table_count(&profile->nodes), "node", err);
+    if (!rc)
+        rc = check(spot, table_count(&profile->spots), "spot", err);
+    if (rc || !count)
+        return rc;
+    return tally_add(&profile->open_spots, spot_key(node, spot), count, err);
+}
+
 static size_t bytes_of_tables(const struct profile *profile)
 {
     return strtab_bytes(&profile->strings) + table_bytes(&profile->functions) +
            table_bytes(&profile->frames) + table_bytes(&profile->nodes) +
-           table_bytes(&profile->threads) + table_bytes(&profile->processes);
+           table_bytes(&profile->threads) + table_bytes(&profile->processes) +
+           table_bytes(&profile->spots);
 }
 
 static struct cell cell_of(const struct tally_cell *from)
@@ -250,14 +291,37 @@ static struct cell cell_of(const struct tally_cell *from)
     };
 }
 
+static struct spot_cell spot_cell_of(const struct tally_cell *from)
+{
+    return (struct spot_cell){
+        .node = spot_key_node(from->key),
+        .spot = spot_key_spot(from->key),
+        .count = from->count < UINT32_MAX ? (uint32_t)from->count : UINT32_MAX,
+    };
+}
+
+static enum err_code close_spots(const struct tally *open, struct window *window,
+                                 struct err *err)
+{
+    const enum err_code rc = window_reserve_spots(window, open->count, err);
+    for (uint32_t i = 0; i < open->count && !rc; i++)
+        window->spots[i] = spot_cell_of(&open->cells[i]);
+    return rc;
+}
+
 static enum err_code close_window(const struct profile *profile, uint64_t now_ns,
                                   struct window **out, struct err *err)
 {
     const struct tally *const open = &profile->open;
     struct window *window;
-    const enum err_code rc = window_create(open->count, &window, err);
+    enum err_code rc = window_create(open->count, &window, err);
     if (rc)
         return rc;
+    rc = close_spots(&profile->open_spots, window, err);
+    if (rc) {
+        window_unref(window);
+        return rc;
+    }
     for (uint32_t i = 0; i < open->count; i++)
         window->cells[i] = cell_of(&open->cells[i]);
     window_sort(window);
@@ -327,6 +391,7 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     profile->sealed = sizes_now(profile);
     profile->open_start_ns = now_ns;
     tally_clear(&profile->open);
+    tally_clear(&profile->open_spots);
     return ERR_OK;
 }
 
@@ -407,6 +472,11 @@ struct profile_process profile_process_at(const struct profile_snapshot *snapsho
                                           process_id id)
 {
     return *(const struct profile_process *)table_at(&snapshot->profile->processes, id);
+}
+
+struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id)
+{
+    return *(const struct profile_spot *)table_at(&snapshot->profile->spots, id);
 }
 
 size_t profile_bytes(struct profile *profile)

@@ -8,6 +8,10 @@
  * added between two generations is therefore exactly: the rows between the two sizes, and the
  * cells of the windows between them.
  *
+ * Beside the tree, where it was asked for, stand spots: the exact places in functions, down to
+ * the column and the instruction.  Samples of spots are counted as (node, spot) -> count, of all
+ * threads and states together.
+ *
  * Ownership: the profile owns everything; a snapshot holds references to sealed windows.
  * Threads: one writer (the sampling thread) calls the functions of the first group without a
  * lock; any thread may take snapshots.  The lock is held to seal and to copy a snapshot only.
@@ -33,6 +37,9 @@ typedef uint32_t frame_id;    /* 0: the root's */
 typedef uint32_t node_id;     /* 0: the root, its own parent */
 typedef uint32_t thread_id;
 typedef uint32_t process_id;
+typedef uint32_t spot_id;
+
+#define PROFILE_NO_SPOT UINT32_MAX
 
 enum {
     PROFILE_MAX_FUNCTIONS = 1 << 22,
@@ -40,7 +47,8 @@ enum {
     PROFILE_MAX_NODES = 1 << 24,
     PROFILE_MAX_THREADS = 1 << 20,
     PROFILE_MAX_PROCESSES = 1 << 16,
-    PROFILE_MAX_CELLS = 1 << 22, /* of one window */
+    PROFILE_MAX_SPOTS = 1 << 23,
+    PROFILE_MAX_CELLS = 1 << 22, /* of one window, and as many of spots */
 };
 
 struct profile_function {
@@ -72,9 +80,18 @@ struct profile_process {
     str_id name;
 };
 
+/* A place in a function and the instruction that was executed there. */
+struct profile_spot {
+    function_id function;
+    int32_t line, end_line;     /* 0: unknown */
+    int32_t column, end_column; /* UTF-8 bytes from the start of the line, -1: unknown */
+    str_id opcode;              /* name of the instruction's form, 0: unknown */
+    str_id base;                /* name of the instruction it is a form of */
+};
+
 /* Rows of each table; what a generation made readable. */
 struct profile_sizes {
-    uint32_t strings, functions, frames, nodes, threads, processes;
+    uint32_t strings, functions, frames, nodes, threads, processes, spots;
 };
 
 struct profile;
@@ -105,6 +122,11 @@ MUST_CHECK enum err_code profile_thread(struct profile *profile,
 MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
                                      state_bits state, node_id node, uint32_t count,
                                      struct err *err);
+MUST_CHECK enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
+                                      spot_id *id_out, struct err *err);
+/* Counts samples of a spot; they are counted as samples of the node by profile_add. */
+MUST_CHECK enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id spot,
+                                          uint32_t count, struct err *err);
 /* Closes the open window at now_ns and publishes it with all tables and the quality counters.
  * Makes no generation when neither samples nor rows were added; the counters and the time go on
  * all the same.  A time before the last one is taken as the last one. */
@@ -141,6 +163,7 @@ struct profile_node profile_node_at(const struct profile_snapshot *snapshot, nod
 struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id);
 struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
                                           process_id id);
+struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id);
 
 /* Bytes held by tables and windows, as of the last generation. */
 size_t profile_bytes(struct profile *profile);

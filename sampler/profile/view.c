@@ -258,3 +258,64 @@ void view_cells_deinit(struct view_cells *cells)
     free(cells->cells);
     memset(cells, 0, sizeof *cells);
 }
+
+static enum err_code tally_spots(const struct filter *filter, struct tally *tally,
+                                 struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->spot_count && !rc; j++) {
+            const struct spot_cell *const cell = &window->spots[j];
+            rc = tally_add(tally, spot_key(cell->node, cell->spot), cell->count, err);
+        }
+    }
+    return rc;
+}
+
+static int compare_spots(const void *left, const void *right)
+{
+    const struct view_spot *const a = left;
+    const struct view_spot *const b = right;
+    return cell_key_order(spot_key(a->node, a->spot), spot_key(b->node, b->spot));
+}
+
+static enum err_code take_spots(const struct tally *tally, struct view_spots *out,
+                                struct err *err)
+{
+    struct view_spot *const spots = malloc(((size_t)tally->count + 1) * sizeof *spots);
+    if (!spots)
+        return err_set(err, ERR_NOMEM, "no memory for %u spots", tally->count);
+    for (uint32_t i = 0; i < tally->count; i++)
+        spots[i] = (struct view_spot){ .node = spot_key_node(tally->cells[i].key),
+                                       .spot = spot_key_spot(tally->cells[i].key),
+                                       .count = tally->cells[i].count };
+    qsort(spots, tally->count, sizeof *spots, compare_spots);
+    *out = (struct view_spots){ .count = tally->count, .spots = spots };
+    return ERR_OK;
+}
+
+enum err_code view_spots_init(struct view_spots *spots, const struct profile_snapshot *snapshot,
+                              const struct view_query *query, struct err *err)
+{
+    struct filter filter;
+    struct tally tally;
+    if (query->threads || query->processes || query->require || query->exclude)
+        return err_set(err, ERR_INVALID,
+                       "spots are not told apart by thread, process or state");
+    tally_init(&tally, VIEW_MAX_CELLS);
+    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    if (!rc)
+        rc = tally_spots(&filter, &tally, err);
+    if (!rc)
+        rc = take_spots(&tally, spots, err);
+    filter_deinit(&filter);
+    tally_deinit(&tally);
+    return rc;
+}
+
+void view_spots_deinit(struct view_spots *spots)
+{
+    free(spots->spots);
+    memset(spots, 0, sizeof *spots);
+}

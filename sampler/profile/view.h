@@ -7,7 +7,7 @@
  * Ownership: the columns belong to the view; view_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.
  * Cost: proportional to the cells touched plus the nodes of the session.
- * Limits: VIEW_MAX_CELLS different cells in a view_cells, then ERR_LIMIT.
+ * Limits: VIEW_MAX_CELLS different cells in a view_cells or view_spots, then ERR_LIMIT.
  * Depends on: profile, window.
  */
 #ifndef SAMPLER_PROFILE_VIEW_H
@@ -68,5 +68,21 @@ MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
                                          const struct profile_snapshot *snapshot,
                                          const struct view_query *query, struct err *err);
 void view_cells_deinit(struct view_cells *cells);
+
+/* The spots of the query's time and generations, summed, by node, then spot.  ERR_INVALID: the
+ * query asks for threads, processes or states, which are not told apart here. */
+struct view_spots {
+    size_t count;
+    struct view_spot {
+        node_id node; /* of the frame the spot is in */
+        spot_id spot;
+        uint64_t count;
+    } * spots;
+};
+
+MUST_CHECK enum err_code view_spots_init(struct view_spots *spots,
+                                         const struct profile_snapshot *snapshot,
+                                         const struct view_query *query, struct err *err);
+void view_spots_deinit(struct view_spots *spots);
 
 #endif /* SAMPLER_PROFILE_VIEW_H */

@@ -25,6 +25,17 @@ enum err_code window_create(size_t cell_count, struct window **out, struct err *
     return ERR_OK;
 }
 
+enum err_code window_reserve_spots(struct window *window, size_t spot_count, struct err *err)
+{
+    if (!spot_count)
+        return ERR_OK;
+    window->spots = calloc(spot_count, sizeof *window->spots);
+    if (!window->spots)
+        return err_set(err, ERR_NOMEM, "no memory for %zu spots of a window", spot_count);
+    window->spot_count = spot_count;
+    return ERR_OK;
+}
+
 struct window *window_ref(struct window *window)
 {
     atomic_fetch_add_explicit(&window->references, 1, memory_order_relaxed);
@@ -34,8 +45,10 @@ struct window *window_ref(struct window *window)
 void window_unref(struct window *window)
 {
     /* Release and acquire: who frees sees what all others did to it before they let go. */
-    if (window && atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) == 1)
-        free(window);
+    if (!window || atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) != 1)
+        return;
+    free(window->spots);
+    free(window);
 }
 
 static uint64_t key_of(const struct cell *cell)
@@ -86,6 +99,13 @@ static void sort_by_bytes(struct cell *cells, struct cell *scratch, size_t count
         memcpy(cells, from, count * sizeof *cells);
 }
 
+static int compare_spots(const void *left, const void *right)
+{
+    const struct spot_cell *const a = left;
+    const struct spot_cell *const b = right;
+    return cell_key_order(spot_key(a->node, a->spot), spot_key(b->node, b->spot));
+}
+
 /* The sampling thread sorts a window between two samples: byte by byte that takes a fifth of
  * the time of qsort, which is left for few cells and for want of memory. */
 void window_sort(struct window *window)
@@ -97,9 +117,11 @@ void window_sort(struct window *window)
     else
         qsort(window->cells, count, sizeof(struct cell), compare);
     free(scratch);
+    if (window->spot_count)
+        qsort(window->spots, window->spot_count, sizeof *window->spots, compare_spots);
 }
 
 size_t window_bytes(const struct window *window)
 {
-    return bytes_of(window->cell_count);
+    return bytes_of(window->cell_count) + window->spot_count * sizeof(struct spot_cell);
 }

@@ -2,7 +2,7 @@
  * window - a slice of time and the cells counted in it.
  *
  * A sealed window is immutable and shared by reference count.  Its cells are sorted by thread,
- * then state, then node, each combination once.
+ * then state, then node, each combination once; those of spots by node, then spot.
  *
  * Ownership: whoever holds a reference; the last window_unref frees.
  * Threads: window_ref and window_unref may be called from any thread.
@@ -26,17 +26,28 @@ struct cell {
     state_bits state;
 };
 
+struct spot_cell {
+    node_id node;
+    spot_id spot;
+    uint32_t count;
+};
+
 struct window {
     atomic_uint references;
     uint32_t generation; /* the one its sealing made */
     uint64_t start_ns, end_ns;
     struct profile_sizes sizes; /* of the tables when it was sealed */
+    size_t spot_count;
+    struct spot_cell *spots; /* NULL: none */
     size_t cell_count;
     struct cell cells[];
 };
 
 /* One reference, room for cell_count cells. */
 MUST_CHECK enum err_code window_create(size_t cell_count, struct window **out, struct err *err);
+/* Room for spot cells, of which there are none at first. */
+MUST_CHECK enum err_code window_reserve_spots(struct window *window, size_t spot_count,
+                                              struct err *err);
 struct window *window_ref(struct window *window);
 void window_unref(struct window *window);
 /* Brings the cells into their order. */
