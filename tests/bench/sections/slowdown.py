@@ -102,7 +102,7 @@ def p99(lines):
 
 def measure_lateness(bench, rate, depth):
     rows = []
-    count, seconds = max(2, bench.rounds), 1.0 if bench.options.quick else 2.0
+    count, seconds = max(2, 2 * bench.rounds), 1.0
     for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
         found, alone = {}, {}
         lifetime = len(tools) * (count + 1) * (2 * seconds + 12) + 60
