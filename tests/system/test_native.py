@@ -64,6 +64,8 @@ def check_shares(python):
         share = by_call.pop((work, name), 0) / total
         if abs(share - SHARE) > MAX_APART:
             problems.append("%s has %.1f %% instead of %.0f" % (name, 100 * share, 100 * SHARE))
+    # json joins the pieces that it has made.
+    by_call.pop(("dump", "str.join"), None)
     wrong = {name for work, name in by_call if name in CALLS.values()}
     if wrong:
         problems.append("called from where it is not: %s" % sorted(wrong))
