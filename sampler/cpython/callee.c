@@ -50,27 +50,26 @@ static bool is_plain(const char *text, size_t length)
     return length > 0;
 }
 
-/* Reads up to the end of the page each time: what follows it may not be mapped. */
+/* As much as is mapped: the next page may not be. */
 static enum err_code read_text(struct memory *memory, remote_addr addr,
                                char out[CALLEE_MAX_NAME_BYTES])
 {
     enum { PAGE_BYTES = 4096 };
-    size_t count = 0;
+    const size_t left = PAGE_BYTES - (size_t)(addr % PAGE_BYTES);
+    const size_t first = left < CALLEE_MAX_NAME_BYTES ? left : CALLEE_MAX_NAME_BYTES;
+    const struct memory_span spans[] = {
+        { addr, out, first },
+        { addr + first, out + first, CALLEE_MAX_NAME_BYTES - first },
+    };
+    size_t arrived;
     if (!addr)
         return ERR_CORRUPT;
-    while (count < CALLEE_MAX_NAME_BYTES) {
-        size_t bytes = PAGE_BYTES - (size_t)((addr + count) % PAGE_BYTES);
-        if (bytes > CALLEE_MAX_NAME_BYTES - count)
-            bytes = CALLEE_MAX_NAME_BYTES - count;
-        const enum err_code rc = memory_read(memory, addr + count, out + count, bytes);
-        if (rc)
-            return rc;
-        const char *const end = memchr(out + count, 0, bytes);
-        if (end)
-            return is_plain(out, (size_t)(end - out)) ? ERR_OK : ERR_CORRUPT;
-        count += bytes;
-    }
-    return ERR_LIMIT;
+    const enum err_code rc =
+        memory_readv(memory, spans, first < CALLEE_MAX_NAME_BYTES ? 2 : 1, &arrived);
+    if (rc && rc != ERR_FAULT)
+        return rc;
+    const char *const end = memchr(out, 0, arrived);
+    return end && is_plain(out, (size_t)(end - out)) ? ERR_OK : ERR_CORRUPT;
 }
 
 static enum err_code read_str(struct callee_table *table, remote_addr addr,
@@ -316,10 +315,13 @@ enum err_code callee_look(struct callee_table *table, remote_addr addr,
         if (rc)
             return rc;
     }
-    const bool is_trusted = callee->is_kept && callee->uses % CALLEE_TRUSTED_USES != 0;
+    /* Where there is no name none can be wrong. */
+    const bool is_trusted =
+        (callee->is_kept || !callee->name) && callee->uses % CALLEE_TRUSTED_USES != 0;
     if (!is_trusted && !still_is(table, callee))
         rc = load(table, callee);
-    callee->uses++;
+    /* What could not be read is not trusted to stay so. */
+    callee->uses = rc ? 0 : callee->uses + 1;
     *out = callee;
     return rc;
 }

@@ -4,7 +4,7 @@
  * C functions are named as Python code knows them: sorted, time.sleep, list.append,
  * _json.Encoder.__call__.  Objects are freed and their addresses used again.  Functions of a
  * module and methods of a type live as long as those do and are compared with what they were
- * every CALLEE_TRUSTED_USES uses, others (bound methods) at each use.
+ * every CALLEE_TRUSTED_USES uses, and so is what has no name; others (bound methods) at each use.
  *
  * Everything read is bounded and must be plain text; what cannot be named is known as C or not
  * at all.
