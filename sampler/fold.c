@@ -30,18 +30,18 @@ static enum err_code make_marks(struct fold *fold, struct err *err)
     return rc;
 }
 
-enum err_code fold_init(struct fold *fold, struct profile *profile, struct python *python,
+enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,
                         const struct sampler_options *options, const char *name,
                         struct err *err)
 {
     str_id name_id;
     *fold = (struct fold){ .profile = profile,
-                           .codes = python_codes(python),
-                           .leaves = python_leaves(python),
+                           .codes = leaves->codes,
+                           .leaves = leaves,
                            .native = options->native,
                            .no_gc = options->no_gc,
                            .opcodes = options->opcodes };
-    fold->leaves->wants_opcodes = options->opcodes;
+    leaves->wants_opcodes = options->opcodes;
     lanes_init(&fold->lanes, profile, options->pid);
     fold->lanes.mode = options->mode;
     enum err_code rc =

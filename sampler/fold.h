@@ -14,7 +14,8 @@
 #define SAMPLER_FOLD_H
 
 #include "sampler/base/err.h"
-#include "sampler/cpython/python.h"
+#include "sampler/cpython/leaf.h"
+#include "sampler/cpython/threads.h"
 #include "sampler/lanes.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
@@ -31,9 +32,10 @@ struct fold {
     frame_id idle, truncated, gc, callback; /* marks */
 };
 
-/* `name` is that of the process. */
+/* `name` is that of the process.  The leaves, and the code objects they look into, are used from
+ * now on. */
 MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
-                                   struct python *python, const struct sampler_options *options,
+                                   struct leaves *leaves, const struct sampler_options *options,
                                    const char *name, struct err *err);
 
 void fold_deinit(struct fold *fold);

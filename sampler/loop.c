@@ -375,7 +375,8 @@ static enum err_code attach(struct loop *loop, struct err *err)
         .python = python_version(loop->python),
         .validated = python_is_validated(loop->python),
     };
-    return fold_init(&loop->fold, loop->profile, loop->python, &loop->options, name, err);
+    return fold_init(&loop->fold, loop->profile, python_leaves(loop->python), &loop->options,
+                     name, err);
 }
 
 static void free_loop(struct loop *loop)
