@@ -13,9 +13,11 @@ static bool parse_line(const char *line, size_t length, struct mapping *out)
 {
     char permissions[5] = "";
     int path_at = 0;
-    SCOPED_FREE char *text = strndup(line, length);
+    SCOPED_FREE char *text = malloc(length + 1);
     if (!text)
         return false;
+    memcpy(text, line, length);
+    text[length] = '\0';
     if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
                &out->start, &out->end, permissions, &out->offset, &out->device_major,
                &out->device_minor, &out->inode, &path_at) < 7)
@@ -48,8 +50,9 @@ enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
 {
     size_t room = 0;
     memset(maps, 0, sizeof *maps);
-    while (*text) {
-        const size_t length = strcspn(text, "\n");
+    for (size_t left = strlen(text); left;) {
+        const char *const newline = memchr(text, '\n', left);
+        const size_t length = newline ? (size_t)(newline - text) : left;
         struct mapping mapping;
         memset(&mapping, 0, sizeof mapping);
         enum err_code rc = ERR_CORRUPT;
@@ -63,7 +66,8 @@ enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
             maps_deinit(maps);
             return rc;
         }
-        text += length + (text[length] == '\n');
+        text += length + (newline != NULL);
+        left -= length + (newline != NULL);
     }
     return ERR_OK;
 }
