@@ -22,6 +22,8 @@ MAX_APART = 0.12
 MAX_UNNAMED = 0.06
 # Of callbacks.py: what C code calls, and from where.
 CALLBACKS = {"sort": "by_key", "fold": "add", "quick": "compare"}
+# 3.11 marks the frame that C code enters, a little after it is made.
+MAX_UNMARKED = {11: 0.05}
 # All that alternate.py calls, to know the time and to count.
 ALWAYS = {"time.monotonic", "range"}
 
@@ -88,7 +90,7 @@ def check_callbacks(python):
                     marked[before == MARK] += count
                     if before not in (MARK, caller) and before != "<truncated>":
                         problems.append("%s is called by %s" % (callee, before))
-        if not marked[bool(options)] or marked[not options] > 0.02 * sum(marked.values()):
+        if not marked[bool(options)] or marked[not options] > MAX_UNMARKED.get(python.minor, 0) * sum(marked.values()):
             problems.append("marked and not with %s: %s" % (options, dict(marked)))
     return problems
 
