@@ -89,25 +89,69 @@ bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out)
     return false;
 }
 
+/* A PT_LOAD as far as pages go. */
+struct segment {
+    uint64_t vaddr;       /* of the first page */
+    uint64_t first, past; /* offsets into the file: the first page, the end of the last */
+};
+
+static bool get_segment(struct elf *elf, size_t index, uint64_t page, struct segment *out)
+{
+    GElf_Phdr header;
+    if (!gelf_getphdr(elf->handle, (int)index, &header) || header.p_type != PT_LOAD)
+        return false;
+    const uint64_t within = header.p_offset & (page - 1);
+    *out = (struct segment){ .vaddr = header.p_vaddr - within,
+                             .first = header.p_offset - within,
+                             .past = header.p_offset + header.p_filesz };
+    return header.p_filesz && out->past > out->first;
+}
+
+static bool get_lowest_segment(struct elf *elf, size_t count, uint64_t page,
+                               struct segment *out)
+{
+    struct segment segment;
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!get_segment(elf, i, page, &segment) || (found && segment.vaddr >= out->vaddr))
+            continue;
+        *out = segment;
+        found = true;
+    }
+    return found;
+}
+
+/* From the segments that hold the page: they must agree. */
+static bool bias_of_any(struct elf *elf, size_t count, uint64_t page, uint64_t start,
+                        uint64_t file_offset, uint64_t *bias_out)
+{
+    struct segment segment;
+    uint64_t bias = 0;
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!get_segment(elf, i, page, &segment) || file_offset < segment.first ||
+            file_offset >= segment.past)
+            continue;
+        const uint64_t its = start - (file_offset - segment.first) - segment.vaddr;
+        if (found && its != bias)
+            return false;
+        bias = its;
+        found = true;
+    }
+    if (found)
+        *bias_out = bias;
+    return found;
+}
+
 bool elf_load_bias(struct elf *elf, uint64_t start, uint64_t file_offset, uint64_t *bias_out)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    struct segment lowest;
     size_t count;
-    if (elf_getphdrnum(elf->handle, &count))
+    if (elf_getphdrnum(elf->handle, &count) || !get_lowest_segment(elf, count, page, &lowest))
         return false;
-    bool found = false;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr header;
-        if (!gelf_getphdr(elf->handle, (int)i, &header) || header.p_type != PT_LOAD)
-            continue;
-        const uint64_t first = header.p_offset & ~(page - 1);
-        if (file_offset < first || file_offset >= header.p_offset + header.p_filesz)
-            continue;
-        /* The last page of one segment may be the first of the next: then it is the next's. */
-        *bias_out = start - file_offset - (header.p_vaddr - header.p_offset);
-        found = true;
-        if (file_offset == first)
-            return true;
-    }
-    return found;
+    if (file_offset != lowest.first)
+        return bias_of_any(elf, count, page, start, file_offset, bias_out);
+    *bias_out = start - lowest.vaddr;
+    return true;
 }

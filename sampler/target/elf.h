@@ -29,7 +29,12 @@ bool elf_find_section(struct elf *elf, const char *name, struct elf_place *out);
 /* In .dynsym, then .symtab. */
 bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out);
 
-/* What to add to a vaddr of the file when the page at file_offset is mapped at `start`. */
+/* What to add to a vaddr of the file, told by the lowest mapping of the file in a process, which
+ * begins at `start` and holds the file from file_offset (a multiple of the page size) on.  Of
+ * another mapping it may not be asked: two segments may begin in the same page of the file, each
+ * with a bias of its own as far as an offset can tell, and only of the lowest mapping it is clear
+ * which of them it is.  false: no segment holds that page, or the lowest mapping is not the lowest
+ * segment's (that has been unmapped) and more than one segment holds the page. */
 bool elf_load_bias(struct elf *elf, uint64_t start, uint64_t file_offset, uint64_t *bias_out);
 
 #endif /* SAMPLER_TARGET_ELF_H */
