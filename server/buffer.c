@@ -19,6 +19,21 @@ void buffer_clear(struct buffer *buffer)
     buffer->failed = false;
 }
 
+void buffer_init_draining(struct buffer *buffer, buffer_drain *drain, void *to)
+{
+    memset(buffer, 0, sizeof *buffer);
+    buffer->drain = drain;
+    buffer->drain_to = to;
+}
+
+void buffer_flush(struct buffer *buffer)
+{
+    if (!buffer->drain || buffer->failed || buffer->length == 0)
+        return;
+    buffer->failed = !buffer->drain(buffer->drain_to, buffer->data, buffer->length);
+    buffer->length = 0;
+}
+
 static bool enlarge(struct buffer *buffer, size_t wanted)
 {
     size_t capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
@@ -36,6 +51,8 @@ static bool enlarge(struct buffer *buffer, size_t wanted)
 
 char *buffer_reserve(struct buffer *buffer, size_t bytes)
 {
+    if (buffer->drain && buffer->length >= BUFFER_DRAIN_BYTES)
+        buffer_flush(buffer);
     if (buffer->failed || bytes > BUFFER_MAX_BYTES - buffer->length) {
         buffer->failed = true;
         return NULL;

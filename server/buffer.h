@@ -3,9 +3,12 @@
  *
  * A failed append is remembered: the caller appends all it has and asks once, at the end.
  *
+ * A buffer with a drain hands on what it holds whenever that is more than BUFFER_DRAIN_BYTES, so
+ * that what is written may be larger than memory; buffer_flush hands on the rest.
+ *
  * Ownership: the caller's storage holds the struct; the buffer owns its bytes until
  * buffer_take.  A zeroed struct is an empty buffer.
- * Limits: BUFFER_MAX_BYTES, then it fails.
+ * Limits: BUFFER_MAX_BYTES held at a time, then it fails.
  * Depends on: err.
  */
 #ifndef SERVER_BUFFER_H
@@ -20,12 +23,24 @@
 /* A profile of 2^24 nodes is about 300 MB of JSON; more than this is a mistake. */
 #define BUFFER_MAX_BYTES ((size_t)1 << 30)
 
+enum { BUFFER_DRAIN_BYTES = 1 << 16 };
+
+/* Takes all of the bytes; false: it could not, and the buffer has failed. */
+typedef bool buffer_drain(void *to, const char *data, size_t bytes);
+
 struct buffer {
     char *data; /* not NUL-terminated */
     size_t length;
     size_t capacity;
     bool failed;
+    buffer_drain *drain; /* NULL: none */
+    void *drain_to;
 };
+
+/* An empty buffer that hands its bytes on. */
+void buffer_init_draining(struct buffer *buffer, buffer_drain *drain, void *to);
+/* Hands on what is left.  Without a drain nothing happens. */
+void buffer_flush(struct buffer *buffer);
 
 void buffer_deinit(struct buffer *buffer);
 /* Empties it and keeps the room; a failure is forgotten. */

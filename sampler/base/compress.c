@@ -8,7 +8,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
-enum { GZIP_WINDOW_BITS = 15 + 16 };
+enum { GZIP_WINDOW_BITS = 15 + 16, STREAM_BYTES = 1 << 15 };
+
+struct gzip_stream {
+    z_stream z;
+    unsigned char out[STREAM_BYTES];
+};
 
 /* What deflate can be given in one call, with room for what it may add. */
 #define GZIP_MAX_BYTES ((size_t)UINT_MAX / 8 * 7)
@@ -52,6 +57,59 @@ enum err_code compress_gzip(const void *data, size_t bytes, int level, unsigned 
     *out = buffer;
     *bytes_out = written;
     return ERR_OK;
+}
+
+enum err_code gzip_stream_create(int level, struct gzip_stream **out, struct err *err)
+{
+    struct gzip_stream *const stream = malloc(sizeof *stream);
+    if (!stream)
+        return err_set(err, ERR_NOMEM, "no memory to compress");
+    const enum err_code rc = start(&stream->z, level, err);
+    if (rc)
+        free(stream);
+    else
+        *out = stream;
+    return rc;
+}
+
+void gzip_stream_destroy(struct gzip_stream *stream)
+{
+    if (stream)
+        deflateEnd(&stream->z);
+    free(stream);
+}
+
+/* Until there is nothing left to compress, or with Z_FINISH until the end is written. */
+static bool pump(struct gzip_stream *stream, int flush,
+                 bool (*take)(void *to, const char *data, size_t bytes), void *to)
+{
+    int status = Z_OK;
+    do {
+        stream->z.next_out = stream->out;
+        stream->z.avail_out = STREAM_BYTES;
+        status = deflate(&stream->z, flush);
+        const size_t made = STREAM_BYTES - stream->z.avail_out;
+        if (status == Z_STREAM_ERROR || (made > 0 && !take(to, (char *)stream->out, made)))
+            return false;
+    } while (stream->z.avail_out == 0 || (flush == Z_FINISH && status != Z_STREAM_END));
+    return true;
+}
+
+bool gzip_stream_write(struct gzip_stream *stream, const void *data, size_t bytes, bool is_last,
+                       bool (*take)(void *to, const char *data, size_t bytes), void *to)
+{
+    const unsigned char *at = data;
+    while (bytes > GZIP_MAX_BYTES) {
+        stream->z.next_in = at;
+        stream->z.avail_in = (uInt)GZIP_MAX_BYTES;
+        if (!pump(stream, Z_NO_FLUSH, take, to))
+            return false;
+        at += GZIP_MAX_BYTES;
+        bytes -= GZIP_MAX_BYTES;
+    }
+    stream->z.next_in = at;
+    stream->z.avail_in = (uInt)bytes;
+    return pump(stream, is_last ? Z_FINISH : Z_NO_FLUSH, take, to);
 }
 
 enum err_code compress_zstd(const void *data, size_t bytes, int level, unsigned char **out,

@@ -1,14 +1,15 @@
 /*
- * compress - gzip and zstd, one shot.  The only place that sees zlib and zstd.
+ * compress - gzip and zstd, one shot, and gzip as a stream.  The only place that sees zlib and zstd.
  *
  * Ownership: the returned buffer is the caller's (free).
  * Threads: any.
- * Limits: gzip takes 3.5 GiB, then ERR_LIMIT.
+ * Limits: gzip takes 3.5 GiB in one shot, then ERR_LIMIT; a stream takes any amount.
  * Depends on: err.
  */
 #ifndef SAMPLER_BASE_COMPRESS_H
 #define SAMPLER_BASE_COMPRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sampler/base/err.h"
@@ -17,5 +18,15 @@ MUST_CHECK enum err_code compress_gzip(const void *data, size_t bytes, int level
                                        unsigned char **out, size_t *bytes_out, struct err *err);
 MUST_CHECK enum err_code compress_zstd(const void *data, size_t bytes, int level,
                                        unsigned char **out, size_t *bytes_out, struct err *err);
+
+struct gzip_stream;
+
+MUST_CHECK enum err_code gzip_stream_create(int level, struct gzip_stream **out,
+                                            struct err *err);
+/* NULL is fine. */
+void gzip_stream_destroy(struct gzip_stream *stream);
+/* Compressed bytes go to `take` as they come; is_last: nothing follows.  false: take said so. */
+bool gzip_stream_write(struct gzip_stream *stream, const void *data, size_t bytes, bool is_last,
+                       bool (*take)(void *to, const char *data, size_t bytes), void *to);
 
 #endif /* SAMPLER_BASE_COMPRESS_H */

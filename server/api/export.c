@@ -39,10 +39,26 @@ static enum err_code answer(const struct call *call, const struct query *query,
     if (rc != ERR_OK)
         return rc;
     session_describe(session, &snapshot, &facts);
-    const struct report_source source = { &snapshot, &query->view, &facts };
+    const struct report_source source = { .snapshot = &snapshot,
+                                          .query = &query->view,
+                                          .session = &facts };
     rc = send(&source, format, response, err);
     profile_snapshot_release(&snapshot);
     return rc;
+}
+
+static enum err_code unknown_format(struct err *err)
+{
+    struct buffer names = { 0 };
+    const struct report_format *format = NULL;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        buffer_text(&names, i > 0 ? ", " : "");
+        buffer_text(&names, format->name);
+    }
+    const char *const text = buffer_string(&names);
+    err_set(err, ERR_INVALID, "parameter \"format\" is one of %s", text ? text : "the formats");
+    buffer_deinit(&names);
+    return ERR_INVALID;
 }
 
 enum err_code api_get_export(const struct call *call, struct response *response,
@@ -54,7 +70,7 @@ enum err_code api_get_export(const struct call *call, struct response *response,
         return rc;
     const struct report_format *const format = report_find(query.format ? query.format : "");
     if (!format)
-        return err_set(err, ERR_INVALID, "parameter \"format\" is collapsed or flamegraph");
+        return unknown_format(err);
     return answer(call, &query, format, response, err);
 }
 

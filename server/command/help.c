@@ -18,13 +18,26 @@ static void print_option(FILE *out, const struct option *option)
     fprintf(out, "  %-*s %s\n", OPTION_COLUMN, left, option->help);
 }
 
-static void print_options(FILE *out, unsigned commands)
+static void print_rows(FILE *out, const char *title, unsigned commands, bool formats)
 {
     const struct option *option = NULL;
-    fputs("\nOptions:\n", out);
-    for (size_t i = 0; (option = option_at(i)); i++)
-        if (option->commands == 0 || (option->commands & commands))
-            print_option(out, option);
+    bool is_first = true;
+    for (size_t i = 0; (option = option_at(i)); i++) {
+        if ((option->format != NULL) != formats ||
+            (option->commands != 0 && !(option->commands & commands)))
+            continue;
+        if (is_first)
+            fputs(title, out);
+        is_first = false;
+        print_option(out, option);
+    }
+}
+
+static void print_options(FILE *out, unsigned commands)
+{
+    print_rows(out, "\nOptions:\n", commands, false);
+    print_rows(out, "\nFormats, one or more; each may name its file, as in --collapsed=FILE:\n",
+               commands, true);
 }
 
 static void print_command(FILE *out, const struct command *command)

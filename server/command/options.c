@@ -176,25 +176,79 @@ static enum err_code set_output(struct options *options, const char *value, stru
     return ERR_OK;
 }
 
-static enum err_code set_format(struct options *options, const char *name, struct err *err)
+/* Twice the same is once, with the later name. */
+static enum err_code add_format(struct options *options, const struct report_format *format,
+                                const char *output, struct err *err)
 {
-    if (options->format && strcmp(options->format->name, name) != 0)
-        return err_set(err, ERR_INVALID, "--%s and --%s exclude each other",
-                       options->format->name, name);
-    options->format = report_find(name);
+    size_t at = 0;
+    if (output && *output == '\0')
+        return err_set(err, ERR_INVALID, "--%s= needs a file name", format->name);
+    while (at < options->format_count && options->formats[at].format != format)
+        at++;
+    if (at == OPTIONS_MAX_FORMATS)
+        return err_set(err, ERR_INVALID, "%zu formats at a time are enough", at);
+    if (at == options->format_count)
+        options->formats[options->format_count++].format = format;
+    if (output)
+        options->formats[at].output = output;
     return ERR_OK;
 }
 
-static enum err_code set_collapsed(struct options *options, const char *value, struct err *err)
+static const char *const sort_names[] = {
+#define X(name, text, help) text,
+    REPORT_SORTS(X)
+#undef X
+};
+
+static enum err_code set_sort(struct options *options, const char *value, struct err *err)
 {
-    (void)value;
-    return set_format(options, "collapsed", err);
+    struct suggestion best = { NULL, 0 };
+    for (size_t i = 0; i < REPORT_SORT_COUNT; i++) {
+        if (strcmp(sort_names[i], value) == 0) {
+            options->report.sort = (enum report_sort)i;
+            return ERR_OK;
+        }
+        suggest_offer(&best, value, sort_names[i]);
+    }
+    return err_set(err, ERR_INVALID, "unknown sort key '%.64s'%s%s%s", value,
+                   best.word ? " (did you mean '" : ": use nsamples, tottime, cumtime, ",
+                   best.word ? best.word : "sample-pct, cumul-pct, nsamples-cumul or name",
+                   best.word ? "'?)" : "");
 }
 
-static enum err_code set_flamegraph(struct options *options, const char *value, struct err *err)
+static enum err_code set_limit(struct options *options, const char *value, struct err *err)
+{
+    const size_t digits = strspn(value, "0123456789");
+    const unsigned long limit = digits > 0 && digits <= 9 ? strtoul(value, NULL, 10) : 0;
+    if (value[digits] != '\0' || limit == 0)
+        return err_set(err, ERR_INVALID, "bad limit '%.64s': use a number of rows, as in 30",
+                       value);
+    options->report.limit = (uint32_t)limit;
+    return ERR_OK;
+}
+
+static enum err_code set_no_summary(struct options *options, const char *value, struct err *err)
 {
     (void)value;
-    return set_format(options, "flamegraph", err);
+    (void)err;
+    options->report.no_summary = true;
+    return ERR_OK;
+}
+
+static enum err_code set_by_line(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->report.by_line = true;
+    return ERR_OK;
+}
+
+static enum err_code set_no_source(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->report.no_source = true;
+    return ERR_OK;
 }
 
 static enum err_code set_help(struct options *options, const char *value, struct err *err)
@@ -213,45 +267,69 @@ static enum err_code set_version(struct options *options, const char *value, str
     return ERR_OK;
 }
 
-enum { SERVING = COMMAND_ATTACH | COMMAND_RUN };
+enum { SERVING = COMMAND_ATTACH | COMMAND_RUN, WRITING = COMMAND_RECORD };
 
 static const struct option table[] = {
     { 'r', "sampling-rate", "RATE", "samples a second: 100, 10khz, 1.5k (default 1khz)", 0,
-      set_rate },
-    { 'd', "duration", "TIME", "stop sampling after TIME: 10, 0.5, 2m, 1h", 0, set_duration },
-    { 'a', "all-threads", NULL, "sample all threads, not only the main one", 0,
-      set_all_threads },
-    { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", 0, set_mode },
-    { '\0', "native", NULL, "mark where C code runs or calls back", 0, set_native },
-    { '\0', "no-gc", NULL, "leave out the mark of the garbage collector", 0, set_no_gc },
-    { '\0', "opcodes", NULL, "record the instruction beside the line", 0, set_opcodes },
-    { '\0', "blocking", NULL, "stop the program for each look; slows it down", 0,
-      set_blocking },
-    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", 0, set_max_cpu },
-    { '\0', "realtime-stats", NULL, "print rate and errors every second", 0, set_stats },
-    { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", 0, set_quality },
-    { 'o', "output", "FILE", "the file to write; - for standard output", COMMAND_RECORD,
-      set_output },
-    { '\0', "collapsed", NULL, "write folded stacks", COMMAND_RECORD, set_collapsed },
-    { '\0', "flamegraph", NULL, "write one HTML file with the flame graph inside",
-      COMMAND_RECORD, set_flamegraph },
-    { 'm', "module", NULL, "TARGET is a module, as in python -m", COMMAND_RUN, set_module },
+      set_rate, NULL },
+    { 'd', "duration", "TIME", "stop sampling after TIME: 10, 0.5, 2m, 1h", 0, set_duration,
+      NULL },
+    { 'a', "all-threads", NULL, "sample all threads, not only the main one", 0, set_all_threads,
+      NULL },
+    { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", 0, set_mode,
+      NULL },
+    { '\0', "native", NULL, "mark where C code runs or calls back", 0, set_native, NULL },
+    { '\0', "no-gc", NULL, "leave out the mark of the garbage collector", 0, set_no_gc, NULL },
+    { '\0', "opcodes", NULL, "record the instruction beside the line", 0, set_opcodes, NULL },
+    { '\0', "blocking", NULL, "stop the program for each look; slows it down", 0, set_blocking,
+      NULL },
+    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", 0, set_max_cpu, NULL },
+    { '\0', "realtime-stats", NULL, "print rate and errors every second", 0, set_stats, NULL },
+    { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", 0, set_quality,
+      NULL },
+    { 'o', "output", "FILE", "file or folder to write; - for standard output", WRITING,
+      set_output, NULL },
+    { '\0', "sort", "KEY", "sort the table: nsamples, tottime, cumtime, ...", WRITING, set_sort,
+      NULL },
+    { 'l', "limit", "ROWS", "rows of the table (default 15)", WRITING, set_limit, NULL },
+    { '\0', "no-summary", NULL, "leave out the interesting functions below it", WRITING,
+      set_no_summary, NULL },
+    { '\0', "by-line", NULL, "a row of the table for each line", WRITING, set_by_line, NULL },
+    { '\0', "no-source", NULL, "leave the text of source files out", WRITING, set_no_source,
+      NULL },
+    { 'm', "module", NULL, "TARGET is a module, as in python -m", COMMAND_RUN, set_module,
+      NULL },
     { '\0', "python", "PATH", "interpreter for TARGET (default python3)", COMMAND_RUN,
-      set_python },
+      set_python, NULL },
     { '\0', "listen", "HOST:PORT", "address to serve on (default 127.0.0.1:7997)", SERVING,
-      set_listen },
-    { '\0', "browser", NULL, "open the page in a browser", SERVING, set_browser },
+      set_listen, NULL },
+    { '\0', "browser", NULL, "open the page in a browser", SERVING, set_browser, NULL },
     { '\0', "allow-host", "NAME", "also answer to this name (may be repeated)", SERVING,
-      add_host },
-    { '\0', "token-file", "FILE", "take the access token from FILE", SERVING, set_token_file },
-    { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token },
-    { 'h', "help", NULL, "show this help", 0, set_help },
-    { 'V', "version", NULL, "show the version", 0, set_version },
+      add_host, NULL },
+    { '\0', "token-file", "FILE", "take the access token from FILE", SERVING, set_token_file,
+      NULL },
+    { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token, NULL },
+    { 'h', "help", NULL, "show this help", 0, set_help, NULL },
+    { 'V', "version", NULL, "show the version", 0, set_version, NULL },
 };
+
+/* The row of a format, made when it is first asked for. */
+static const struct option *format_option(size_t index)
+{
+    static struct option rows[OPTIONS_MAX_FORMATS];
+    const struct report_format *const format = report_at(index);
+    if (!format || index >= OPTIONS_MAX_FORMATS)
+        return NULL;
+    rows[index] = (struct option){
+        .name = format->name, .help = format->description, .commands = WRITING, .format = format
+    };
+    return &rows[index];
+}
 
 const struct option *option_at(size_t index)
 {
-    return index < sizeof table / sizeof *table ? &table[index] : NULL;
+    enum { ROWS = sizeof table / sizeof *table };
+    return index < ROWS ? &table[index] : format_option(index - ROWS);
 }
 
 static bool belongs(const struct option *option, const struct command *command)
@@ -308,6 +386,8 @@ static enum err_code parse_long(struct options *options, char ***at, struct err 
     const struct option *const option = find_name(name, options->command);
     if (!option)
         return unknown_option(name, options->command, err);
+    if (option->format)
+        return add_format(options, option->format, value, err);
     if (!option->value && value)
         return err_set(err, ERR_INVALID, "--%s takes no value", name);
     if (option->value && !value && !(value = *(*at)++)) {
@@ -405,19 +485,35 @@ static enum err_code parse_one(struct options *options, char ***at, struct err *
     return take_word(options, at, err);
 }
 
-static bool ends_with(const char *text, const char *end)
+/* Each format needs a place of its own. */
+static enum err_code complete_formats(struct options *options, struct err *err)
 {
-    const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    size_t unnamed = 0, on_screen = 0;
+    if (options->format_count == 0 && options->output) {
+        const struct report_format *const format = report_of_file(options->output);
+        options->formats[options->format_count++].format = format;
+        options->format_count = format ? 1 : 0;
+    }
+    if (options->format_count == 0)
+        return err_set(err, ERR_INVALID,
+                       "%s needs a format, such as --flamegraph or --collapsed (see %s --help)",
+                       options->command->name, options->command->name);
+    for (size_t i = 0; i < options->format_count; i++) {
+        const char *const name = options->formats[i].output;
+        unnamed += name == NULL;
+        on_screen += name && strcmp(name, "-") == 0;
+    }
+    if (on_screen + (options->output && strcmp(options->output, "-") == 0 ? unnamed : 0) > 1)
+        return err_set(err, ERR_INVALID, "only one format can go to standard output");
+    return ERR_OK;
 }
 
-static const struct report_format *format_of_file(const char *name)
+static bool is_written_elsewhere(const struct options *options, const char *name)
 {
-    const struct report_format *format = NULL;
-    for (size_t i = 0; (format = report_at(i)); i++)
-        if (ends_with(name, format->extension))
-            return format;
-    return NULL;
+    bool found = options->output && strcmp(options->output, name) == 0;
+    for (size_t i = 0; i < options->format_count; i++)
+        found |= options->formats[i].output && strcmp(options->formats[i].output, name) == 0;
+    return found;
 }
 
 /* What only shows once all is read. */
@@ -433,16 +529,9 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "%s needs a PID", options->command->name);
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");
-    if (options->output && options->quality_file &&
-        strcmp(options->output, options->quality_file) == 0)
+    if (options->quality_file && is_written_elsewhere(options, options->quality_file))
         return err_set(err, ERR_INVALID, "--output and --quality need different files");
-    if (options->command->bit != COMMAND_RECORD)
-        return ERR_OK;
-    if (!options->format && options->output)
-        options->format = format_of_file(options->output);
-    if (!options->format)
-        return err_set(err, ERR_INVALID, "record needs --collapsed or --flamegraph");
-    return ERR_OK;
+    return options->command->bit & WRITING ? complete_formats(options, err) : ERR_OK;
 }
 
 enum err_code options_parse(char **argv, struct options *out, struct err *err)

@@ -14,11 +14,13 @@
 #include "sampler/sampler.h"
 #include "server/hosts.h"
 #include "server/listen.h"
+#include "server/report/report.h"
 
 struct options;
-struct report_format;
 
 enum { COMMAND_ATTACH = 1 << 0, COMMAND_RUN = 1 << 1, COMMAND_RECORD = 1 << 2 };
+
+enum { OPTIONS_MAX_FORMATS = 16 };
 
 struct command {
     const char *name;
@@ -43,10 +45,15 @@ struct options {
     bool opens_browser;
     const char *python; /* NULL: python3 of PATH */
     bool runs_module;
-    bool runs_command; /* not Python source but a command of its own */
-    char **target;     /* what to run, and its arguments; ends with NULL */
-    const char *output;
-    const struct report_format *format;
+    bool runs_command;  /* not Python source but a command of its own */
+    char **target;      /* what to run, and its arguments; ends with NULL */
+    const char *output; /* a file, or a folder for several formats */
+    struct options_format {
+        const struct report_format *format;
+        const char *output;         /* as in --collapsed=FILE; NULL: not given */
+    } formats[OPTIONS_MAX_FORMATS]; /* each once, in the order they were given */
+    size_t format_count;
+    struct report_settings report;
     bool wants_stats;         /* a line every second */
     const char *quality_file; /* NULL: none; "-": standard output */
 };
@@ -54,7 +61,8 @@ struct options {
 /* ERR_INVALID, with a sentence for the user. */
 MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct err *err);
 
-/* One row of the table; help walks it. */
+/* One row of the table; help walks it.  The formats of report.h are rows too, behind all others:
+ * --NAME or --NAME=FILE. */
 struct option {
     char letter;       /* '\0': none */
     const char *name;  /* without -- */
@@ -62,6 +70,7 @@ struct option {
     const char *help;
     unsigned commands; /* COMMAND_* bits; 0: all */
     enum err_code (*set)(struct options *options, const char *value, struct err *err);
+    const struct report_format *format; /* NULL: an option like any other */
 };
 
 /* NULL: fewer than index + 1. */

@@ -78,18 +78,20 @@ void output_deinit(struct output *output)
     output->temporary[0] = '\0';
 }
 
-static bool write_all(int fd, const char *data, size_t bytes)
+bool output_write(struct output *output, const void *data, size_t bytes)
 {
-    while (bytes > 0) {
-        const ssize_t written = write(fd, data, bytes);
+    const char *at = data;
+    while (bytes > 0 && output->sys == 0) {
+        const ssize_t written = write(output->fd, at, bytes);
         if (written < 0 && errno != EINTR)
-            return false;
+            output->sys = errno;
         if (written > 0) {
-            data += written;
+            at += written;
             bytes -= (size_t)written;
+            output->written += (size_t)written;
         }
     }
-    return true;
+    return output->sys == 0;
 }
 
 /* mkostemp makes a file for its owner alone; the user's mask decides about others. */
@@ -103,8 +105,9 @@ static void apply_mask(int fd)
 enum err_code output_finish(struct output *output, const void *data, size_t bytes,
                             struct err *err)
 {
-    if (!write_all(output->fd, data, bytes))
-        return cannot_write(errno, output->path, err);
+    if (!output_write(output, data, bytes))
+        return cannot_write(output->sys, output->path[0] ? output->path : "standard output",
+                            err);
     if (!output->temporary[0])
         return ERR_OK;
     apply_mask(output->fd);

@@ -12,6 +12,7 @@
 #define SERVER_COMMAND_OUTPUT_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sampler/base/err.h"
@@ -20,10 +21,15 @@ struct output {
     int fd;
     char path[PATH_MAX];
     char temporary[PATH_MAX + 16]; /* "": writes in place */
+    size_t written;                /* bytes */
+    int sys;                       /* errno of the write that failed, 0: none */
 };
 
 MUST_CHECK enum err_code output_init(struct output *output, const char *path, struct err *err);
 void output_deinit(struct output *output);
+/* false: it cannot be written; output_finish says why. */
+bool output_write(struct output *output, const void *data, size_t bytes);
+/* Writes these last bytes, if any, and lets the file appear. */
 MUST_CHECK enum err_code output_finish(struct output *output, const void *data, size_t bytes,
                                        struct err *err);
 

@@ -5,11 +5,10 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
 #include "sampler/sampler.h"
-#include "server/buffer.h"
 #include "server/command/commands.h"
 #include "server/command/exit.h"
+#include "server/command/exports.h"
 #include "server/command/options.h"
-#include "server/command/output.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
 #include "server/report/report.h"
@@ -19,23 +18,19 @@
 struct record {
     const struct options *options;
     struct signals signals;
-    struct output output;
+    struct exports exports;
     struct recording recording;
     struct sessions *sessions;
     struct session *session;
 };
 
-/* Names the file after process and time when the user does not. */
-static enum err_code open_output(struct record *record, struct err *err)
+/* Files are named after process and time when the user does not. */
+static enum err_code open_outputs(struct record *record, struct err *err)
 {
     const struct sampler_target target = { .pid = record->options->sampling.pid };
     const struct session_facts facts = { .target = &target,
                                          .status.started_at_ns = clock_wall_ns() };
-    const struct report_source source = { .session = &facts };
-    char name[REPORT_NAME_BYTES];
-    report_file_name(&source, record->options->format, name);
-    return output_init(&record->output,
-                       record->options->output ? record->options->output : name, err);
+    return exports_open(&record->exports, record->options, &facts, err);
 }
 
 static enum err_code start(struct record *record, struct err *err)
@@ -43,7 +38,7 @@ static enum err_code start(struct record *record, struct err *err)
     struct sampler *sampler = NULL;
     enum err_code rc = signals_init(&record->signals, err);
     if (rc == ERR_OK)
-        rc = open_output(record, err);
+        rc = open_outputs(record, err);
     if (rc == ERR_OK)
         rc = recording_open(&record->recording, record->options, err);
     if (rc == ERR_OK)
@@ -69,7 +64,7 @@ static void sample(struct record *record)
     while ((event = recording_wait(&record->recording, &record->signals, end_fd)) !=
            SIGNALS_READABLE) {
         if (event == SIGNALS_STOP && was_asked) {
-            output_deinit(&record->output);
+            exports_close(&record->exports);
             recording_close(&record->recording);
             _exit(128 + record->signals.stopped_by);
         }
@@ -79,20 +74,6 @@ static void sample(struct record *record)
     }
     /* Writing may take a while on a slow disk; from here on a signal ends us at once. */
     signals_deinit(&record->signals);
-}
-
-static enum err_code write_report(struct record *record, const struct report_source *source,
-                                  struct err *err)
-{
-    const struct report_format *const format = record->options->format;
-    struct buffer file = { 0 };
-    enum err_code rc = format->write(source, &file, err);
-    if (rc == ERR_OK)
-        rc = output_finish(&record->output, file.data, file.length, err);
-    if (rc == ERR_OK && record->output.path[0])
-        say("wrote %s, %zu bytes", record->output.path, file.length);
-    buffer_deinit(&file);
-    return rc;
 }
 
 static enum err_code finish(struct record *record, struct err *err)
@@ -105,12 +86,15 @@ static enum err_code finish(struct record *record, struct err *err)
     if (rc != ERR_OK)
         return rc;
     session_describe(record->session, &snapshot, &facts);
-    const struct report_source source = { &snapshot, &everything, &facts };
+    const struct report_source source = { .snapshot = &snapshot,
+                                          .query = &everything,
+                                          .session = &facts,
+                                          .settings = record->options->report };
     if (*facts.status.reason)
         say("%s", facts.status.reason);
     rc = recording_finish(&record->recording, err);
     if (rc == ERR_OK)
-        rc = write_report(record, &source, err);
+        rc = exports_write(&record->exports, &source, err);
     if (rc == ERR_OK && snapshot.quality.samples == 0)
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
                      snapshot.quality.filtered > 0 ? ": --mode wanted none of those seen" : "");
@@ -120,16 +104,16 @@ static enum err_code finish(struct record *record, struct err *err)
 
 int command_record(const struct options *options)
 {
-    struct record record = {
-        .options = options, .output.fd = -1, .signals.fd = -1, .recording = RECORDING_NONE
-    };
+    struct record record = { .options = options,
+                             .signals.fd = -1,
+                             .recording = RECORDING_NONE };
     struct err err = { 0 };
     enum err_code rc = start(&record, &err);
     if (rc == ERR_OK) {
         sample(&record);
         rc = finish(&record, &err);
     }
-    output_deinit(&record.output);
+    exports_close(&record.exports);
     recording_close(&record.recording);
     sessions_destroy(record.sessions);
     return exit_with(rc, &err);

@@ -1,14 +1,12 @@
-#include <stdlib.h>
 #include <string.h>
 
-#include "sampler/base/compress.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/states.h"
 #include "sampler/profile/view.h"
 #include "server/assets.h"
 #include "server/buffer.h"
 #include "server/json.h"
-#include "server/report/base64.h"
+#include "server/report/packed.h"
 #include "server/report/report.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
@@ -104,18 +102,14 @@ static enum err_code write_profile(const struct report_source *source, struct bu
 static enum err_code put_payload(const struct report_source *source, struct buffer *out,
                                  struct err *err)
 {
-    struct buffer profile = { 0 };
-    unsigned char *packed = NULL;
-    size_t bytes = 0;
-    enum err_code rc = write_profile(source, &profile, err);
+    struct packed packed;
+    enum err_code rc = packed_init(&packed, GZIP_LEVEL, PACKED_BASE64, out, err);
     if (rc == ERR_OK)
-        rc = compress_gzip(profile.data, profile.length, GZIP_LEVEL, &packed, &bytes, err);
-    buffer_deinit(&profile);
-    if (rc != ERR_OK)
-        return rc;
-    base64_append(out, packed, bytes);
-    free(packed);
-    return ERR_OK;
+        rc = write_profile(source, &packed.in, err);
+    if (rc == ERR_OK)
+        rc = packed_finish(&packed, err);
+    packed_deinit(&packed);
+    return rc;
 }
 
 /* Copies the template up to `mark` and moves `rest` behind it. */

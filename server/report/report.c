@@ -5,14 +5,18 @@
 #include <time.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
 #include "server/wire/session.h"
 
+#define MIME_TEXT "text/plain; charset=utf-8"
+#define MIME_HTML "text/html; charset=utf-8"
+#define MIME_JSON "application/json"
+
 static const struct report_format formats[] = {
-    { "collapsed", "text/plain; charset=utf-8", "folded",
-      "folded stacks, one line each: for flamegraph.pl, speedscope, grep",
-      report_write_collapsed },
-    { "flamegraph", "text/html; charset=utf-8", "html",
-      "one HTML file with the flame graph inside", report_write_html },
+    { "collapsed", MIME_TEXT, "folded", "folded stacks, a line each, for other tools",
+      report_write_collapsed, NULL },
+    { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile inside",
+      report_write_html, NULL },
 };
 
 const struct report_format *report_at(size_t index)
@@ -27,6 +31,32 @@ const struct report_format *report_find(const char *name)
         if (strcmp(format->name, name) == 0)
             return format;
     return NULL;
+}
+
+static bool has_extension(const char *name, const char *extension)
+{
+    const size_t n = strlen(name), m = strlen(extension);
+    return n > m && name[n - m - 1] == '.' && strcmp(name + n - m, extension) == 0;
+}
+
+/* The longest ending counts: x.heatmap.html is no flame graph. */
+const struct report_format *report_of_file(const char *name)
+{
+    const struct report_format *best = NULL, *format = NULL;
+    for (size_t i = 0; (format = report_at(i)); i++)
+        if (has_extension(name, format->extension) &&
+            (!best || strlen(format->extension) > strlen(best->extension)))
+            best = format;
+    return best;
+}
+
+uint64_t report_period_ns(const struct report_source *source)
+{
+    const struct profile_snapshot *const snapshot = source->snapshot;
+    const double wanted_hz = source->session->options->rate_hz;
+    if (snapshot->quality.ticks > 0 && snapshot->end_ns >= snapshot->quality.ticks)
+        return snapshot->end_ns / snapshot->quality.ticks;
+    return wanted_hz > 0 ? (uint64_t)((double)NS_PER_S / wanted_hz) : NS_PER_S;
 }
 
 void report_file_name(const struct report_source *source, const struct report_format *format,

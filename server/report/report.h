@@ -1,6 +1,9 @@
 /*
  * report - a profile as a file: one writer per format, one table for all of them.
  *
+ * A writer streams: it appends to `out`, which may drain, and holds numbers per node, cell and
+ * line, never the text it writes.  The same source gives the same bytes.
+ *
  * Ownership: a source borrows everything.
  * Threads: any, on a snapshot of one's own.
  * Depends on: profile, wire, buffer, assets.
@@ -8,34 +11,74 @@
 #ifndef SERVER_REPORT_REPORT_H
 #define SERVER_REPORT_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sampler/base/err.h"
 
 struct buffer;
 struct profile_snapshot;
 struct session_facts;
+struct source_root;
 struct view_query;
+
+/* By what the table of functions is sorted. */
+#define REPORT_SORTS(X)                                                     \
+    X(NSAMPLES, "nsamples", "samples of the function itself")               \
+    X(TOTTIME, "tottime", "time of the function itself")                    \
+    X(CUMTIME, "cumtime", "time of the function and what it called")        \
+    X(SAMPLE_PCT, "sample-pct", "share of the function itself")             \
+    X(CUMUL_PCT, "cumul-pct", "share of the function and what it called")   \
+    X(NSAMPLES_CUMUL, "nsamples-cumul", "samples of it and what it called") \
+    X(NAME, "name", "file, line and name")
+
+enum report_sort {
+#define X(name, text, help) REPORT_SORT_##name,
+    REPORT_SORTS(X)
+#undef X
+        REPORT_SORT_COUNT
+};
+
+/* Zeroed: the defaults. */
+struct report_settings {
+    enum report_sort sort;
+    uint32_t limit;  /* rows of the table; 0: REPORT_DEFAULT_LIMIT */
+    bool no_summary; /* leave out the interesting functions */
+    bool by_line;    /* a row for each line, not for each function */
+    bool no_source;  /* leave out the text of source files */
+    bool colours;    /* for a terminal */
+};
+
+enum { REPORT_DEFAULT_LIMIT = 15 };
 
 struct report_source {
     const struct profile_snapshot *snapshot;
     const struct view_query *query;
     const struct session_facts *session;
+    struct report_settings settings;
+    const struct source_root *files; /* where source files lie; NULL: nowhere */
 };
 
 struct report_format {
     const char *name; /* in a URL and as an option */
     const char *mime;
-    const char *extension;
+    const char *extension; /* no two are the same */
     const char *description;
     enum err_code (*write)(const struct report_source *source, struct buffer *out,
                            struct err *err);
+    const char *on_screen; /* the format to write where no file was asked for; NULL: this one */
 };
 
 /* NULL: no such format. */
 const struct report_format *report_find(const char *name);
 /* NULL: fewer than index + 1. */
 const struct report_format *report_at(size_t index);
+/* The format a file of this name has, by its ending; NULL: none. */
+const struct report_format *report_of_file(const char *name);
+
+/* Nanoseconds that one sample stands for: the session's time over the looks it had. */
+uint64_t report_period_ns(const struct report_source *source);
 
 enum { REPORT_NAME_BYTES = 96 };
 

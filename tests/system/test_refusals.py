@@ -113,8 +113,8 @@ class Options(Test):
         self.refused("attach", "-z", "1", pattern="unknown option '-z'")
         self.refused("attach", "--collapsed", "1", pattern="attach has no option '--collapsed'")
         self.refused("attach", "1", "-r", pattern="-r needs a value")
-        self.refused("record", "--collapsed", "--flamegraph", "1", pattern="exclude each other")
-        self.refused("record", "1", pattern="needs --collapsed or --flamegraph")
+        self.refused("record", "--collapsed=-", "--flamegraph=-", "1", pattern="only one format can go to standard output")
+        self.refused("record", "1", pattern="record needs a format")
 
     def test_commands_that_are_none(self):
         self.refused("atach", "1", pattern="did you mean 'attach'")

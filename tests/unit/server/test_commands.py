@@ -475,6 +475,24 @@ class Record(unittest.TestCase):
             self.assertRegex(line, r"^tid:471[12](;.+)? \d+$")
         self.assertEqual(os.listdir(self.folder.name), [])
 
+    def test_several_formats_go_to_a_folder(self):
+        result = self.record("--flamegraph", "--collapsed", "-o", self.folder.name)
+        self.assertEqual((result.returncode, result.stdout), (0, ""))
+        names = sorted(os.listdir(self.folder.name))
+        self.assertRegex(" ".join(names), r"^pyrometer-%d-\S+\.folded pyrometer-%d-\S+\.html$" % (LIVE, LIVE))
+
+    def test_each_format_may_have_a_name_of_its_own(self):
+        other = os.path.join(self.folder.name, "other")
+        self.assertEqual(self.record("--flamegraph=" + other, "--collapsed=" + self.path).returncode, 0)
+        self.assertIn("profile-data", self.read(other))
+        self.assertIn("tid:4711;", self.read())
+
+    def test_two_formats_cannot_share_a_file(self):
+        result = self.record("--flamegraph", "--collapsed", "-o", self.path)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("two formats would go to the same place", result.stderr)
+        self.assertEqual(os.listdir(self.folder.name), [])
+
     def test_names_the_file_itself(self):
         self.assertEqual(self.record("--flamegraph").returncode, 0)
         self.assertRegex(" ".join(os.listdir(self.folder.name)), r"^pyrometer-%d-\d{8}-\d{6}\.html$" % LIVE)
@@ -489,7 +507,7 @@ class Record(unittest.TestCase):
             os.unlink(self.path)
 
     def test_path_that_cannot_be_written_is_known_before_sampling(self):
-        for path, text in (("/nowhere/x.folded", "No such file or directory"), (self.folder.name, "Is a directory")):
+        for path, text in (("/nowhere/x.folded", "No such file or directory"), ("/dev/null/x", "Not a directory")):
             began = time.monotonic()
             result = run("record", LIVE, "--collapsed", "-o", path)
             self.assertEqual(result.returncode, 1)

@@ -80,10 +80,23 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
         { "run -m", "run needs a TARGET" },
         { "run --", "run needs a TARGET" },
         { "run -m -- x", "'--' may only stand before the COMMAND of run" },
-        { "record 1", "record needs --collapsed or --flamegraph" },
-        { "record 1 -o x.png", "record needs --collapsed or --flamegraph" },
-        { "record 1 --collapsed --flamegraph",
-          "--collapsed and --flamegraph exclude each other" },
+        { "record 1",
+          "record needs a format, such as --flamegraph or --collapsed (see record --help)" },
+        { "record 1 -o x.png",
+          "record needs a format, such as --flamegraph or --collapsed (see record --help)" },
+        { "record 1 -o xhtml",
+          "record needs a format, such as --flamegraph or --collapsed (see record --help)" },
+        { "record 1 --collapsed=- --flamegraph -o -",
+          "only one format can go to standard output" },
+        { "record 1 --collapsed=", "--collapsed= needs a file name" },
+        { "record 1 --collapsed --sort cumtim",
+          "unknown sort key 'cumtim' (did you mean 'cumtime'?)" },
+        { "record 1 --collapsed --sort beauty",
+          "unknown sort key 'beauty': use nsamples, tottime, cumtime, sample-pct, cumul-pct, "
+          "nsamples-cumul or name" },
+        { "record 1 --collapsed -l 0", "bad limit '0': use a number of rows, as in 30" },
+        { "record 1 --collapsed -l 3x", "bad limit '3x': use a number of rows, as in 30" },
+        { "record 1 --collapsed=x --quality x", "--output and --quality need different files" },
         { "record 1 --collapsed --output=", "--output needs a file name" },
         { "attach 1 --mode gli", "unknown mode 'gli' (did you mean 'gil'?)" },
         { "attach 1 --mode excepton", "unknown mode 'excepton' (did you mean 'exception'?)" },
@@ -251,13 +264,44 @@ static void format_follows_the_option_or_the_file_name(void **state)
     struct options options;
     (void)state;
     assert_int_equal(parse_text("record 1 -o a.html", &options, NULL), ERR_OK);
-    assert_string_equal(options.format->name, "flamegraph");
+    assert_string_equal(options.formats[0].format->name, "flamegraph");
     assert_int_equal(parse_text("record 1 -o a.folded", &options, NULL), ERR_OK);
-    assert_string_equal(options.format->name, "collapsed");
+    assert_string_equal(options.formats[0].format->name, "collapsed");
     assert_int_equal(parse_text("record 1 -o a.html --collapsed", &options, NULL), ERR_OK);
-    assert_string_equal(options.format->name, "collapsed");
+    assert_string_equal(options.formats[0].format->name, "collapsed");
     assert_int_equal(parse_text("record 1 --flamegraph", &options, NULL), ERR_OK);
     assert_null(options.output);
+}
+
+static void several_formats_may_be_given_each_with_a_name(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(
+        parse_text("record 1 --flamegraph=a --collapsed --flamegraph=b", &options, NULL),
+        ERR_OK);
+    assert_int_equal(options.format_count, 2);
+    assert_string_equal(options.formats[0].format->name, "flamegraph");
+    assert_string_equal(options.formats[0].output, "b");
+    assert_string_equal(options.formats[1].format->name, "collapsed");
+    assert_null(options.formats[1].output);
+}
+
+static void every_format_is_an_option_and_its_ending_names_it(void **state)
+{
+    const struct report_format *format = NULL;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        struct options options;
+        char line[256];
+        assert_true(i < OPTIONS_MAX_FORMATS);
+        snprintf(line, sizeof line, "record 1 --%s", format->name);
+        assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
+        assert_ptr_equal(options.formats[0].format, format);
+        snprintf(line, sizeof line, "record 1 -o x.%s", format->extension);
+        assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
+        assert_ptr_equal(options.formats[0].format, format);
+    }
 }
 
 struct unit_row {
@@ -382,6 +426,8 @@ int main(void)
         cmocka_unit_test(serving_options_are_kept),
         cmocka_unit_test(listen_addresses_have_defaults),
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
+        cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
+        cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),
         cmocka_unit_test(rates_are_read),
         cmocka_unit_test(durations_are_read),
         cmocka_unit_test(near_words_are_near),

@@ -37,7 +37,9 @@ static struct buffer report_of(struct sampler *sampler, const char *format,
     struct buffer out = { 0 };
     struct profile_snapshot snapshot;
     struct session_facts facts = { .id = "1", .epoch = "0123456789abcdef" };
-    const struct report_source source = { &snapshot, query, &facts };
+    const struct report_source source = { .snapshot = &snapshot,
+                                          .query = query,
+                                          .session = &facts };
     assert_int_equal(profile_snapshot(sampler_profile(sampler), &snapshot, NULL), ERR_OK);
     facts.target = sampler_target(sampler);
     facts.options = sampler_options(sampler);

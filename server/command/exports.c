@@ -1,0 +1,133 @@
+#include "server/command/exports.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/buffer.h"
+#include "server/command/exit.h"
+#include "server/report/report.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    const size_t length = strlen(path);
+    return (length > 0 && path[length - 1] == '/') ||
+           (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+/* Where nothing was said and a table is what people want to see, it goes to the screen. */
+static const struct report_format *format_for(const struct options_format *wanted, bool named)
+{
+    const struct report_format *const format = wanted->format;
+    return format->on_screen && !named ? report_find(format->on_screen) : format;
+}
+
+static enum err_code open_one(struct export *item, const struct options *options,
+                              const struct options_format *wanted,
+                              const struct session_facts *facts, struct err *err)
+{
+    const struct report_source source = { .session = facts };
+    const char *const folder = options->output && is_folder(options->output) ? options->output
+                                                                             : NULL;
+    const bool named = wanted->output || options->output;
+    char usual[REPORT_NAME_BYTES], path[PATH_MAX];
+    item->format = format_for(wanted, named);
+    if (wanted->output)
+        return output_init(&item->output, wanted->output, err);
+    if (options->output && !folder)
+        return output_init(&item->output, options->output, err);
+    if (item->format != wanted->format)
+        return output_init(&item->output, "-", err);
+    report_file_name(&source, item->format, usual);
+    if (!folder)
+        return output_init(&item->output, usual, err);
+    const char *const slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
+    const int length = snprintf(path, sizeof path, "%s%s%s", folder, slash, usual);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return err_sys(err, ENAMETOOLONG, "cannot write '%.256s'", folder);
+    return output_init(&item->output, path, err);
+}
+
+static bool is_taken(const struct exports *exports, const struct output *output)
+{
+    for (size_t i = 0; i < exports->count; i++)
+        if (strcmp(exports->items[i].output.path, output->path) == 0)
+            return true;
+    return false;
+}
+
+enum err_code exports_open(struct exports *exports, const struct options *options,
+                           const struct session_facts *facts, struct err *err)
+{
+    exports->count = 0;
+    for (size_t i = 0; i < options->format_count; i++) {
+        struct export *const item = &exports->items[i];
+        const enum err_code rc = open_one(item, options, &options->formats[i], facts, err);
+        if (rc != ERR_OK)
+            return rc;
+        const bool clashes = is_taken(exports, &item->output);
+        exports->count++;
+        if (clashes)
+            return err_set(err, ERR_INVALID,
+                           "two formats would go to the same place: use -o FOLDER or a name "
+                           "each, as in --%s=FILE",
+                           options->formats[i].format->name);
+    }
+    return ERR_OK;
+}
+
+void exports_close(struct exports *exports)
+{
+    for (size_t i = 0; i < exports->count; i++)
+        output_deinit(&exports->items[i].output);
+    exports->count = 0;
+}
+
+static bool drain(void *to, const char *data, size_t bytes)
+{
+    return output_write(to, data, bytes);
+}
+
+/* Escape sequences are for a terminal whose user did not say no (https://no-color.org). */
+static bool wants_colours(const struct output *output)
+{
+    const char *const no_color = getenv("NO_COLOR");
+    const char *const term = getenv("TERM");
+    return isatty(output->fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+static enum err_code write_one(struct export *item, const struct report_source *source,
+                               struct err *err)
+{
+    struct report_source own = *source;
+    struct buffer file;
+    buffer_init_draining(&file, drain, &item->output);
+    own.settings.colours = wants_colours(&item->output);
+    enum err_code rc = item->format->write(&own, &file, err);
+    buffer_flush(&file);
+    buffer_deinit(&file);
+    /* What a writer says of a disk that is full is not what happened. */
+    if (rc == ERR_OK || item->output.sys != 0)
+        rc = output_finish(&item->output, NULL, 0, err);
+    if (rc == ERR_OK && item->output.path[0])
+        say("wrote %s, %zu bytes", item->output.path, item->output.written);
+    return rc;
+}
+
+enum err_code exports_write(struct exports *exports, const struct report_source *source,
+                            struct err *err)
+{
+    enum err_code first = ERR_OK;
+    for (size_t i = 0; i < exports->count; i++) {
+        const enum err_code rc =
+            write_one(&exports->items[i], source, first == ERR_OK ? err : NULL);
+        if (first == ERR_OK)
+            first = rc;
+    }
+    return first;
+}

@@ -1,0 +1,190 @@
+#include "server/report/flat.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/view.h"
+#include "server/report/preorder.h"
+
+/* A walk from the root down that knows which rows and edges are above the node it is at. */
+struct descent {
+    const struct profile_snapshot *snapshot;
+    enum flat_rows rows;
+    struct preorder order;
+    uint64_t *node_self, *node_total; /* by node */
+    uint32_t *edge_of;                /* by node */
+    uint32_t *row_above, *edge_above; /* by row, by edge: how often on the way here */
+    node_id *way;                     /* by depth */
+};
+
+static uint32_t row_of(const struct descent *descent, node_id node)
+{
+    const frame_id frame = profile_node_at(descent->snapshot, node).frame;
+    return descent->rows == FLAT_FRAMES ? frame
+                                        : profile_frame_at(descent->snapshot, frame).function;
+}
+
+static bool has_edge(const struct descent *descent, node_id node)
+{
+    return node != 0 && profile_node_at(descent->snapshot, node).parent != 0;
+}
+
+struct keyed {
+    uint64_t key; /* callee, caller */
+    node_id node;
+};
+
+static int by_key(const void *left, const void *right)
+{
+    const struct keyed *const a = left, *const b = right;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* Different edges, sorted; every node is told which one leads to it. */
+static size_t number_edges(struct descent *descent, struct keyed *keys, size_t count,
+                           struct flat_edge *edges)
+{
+    size_t edge_count = 0;
+    qsort(keys, count, sizeof *keys, by_key);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || keys[i].key != keys[i - 1].key)
+            edges[edge_count++] = (struct flat_edge){ .callee = (uint32_t)(keys[i].key >> 32),
+                                                      .caller = (uint32_t)keys[i].key };
+        descent->edge_of[keys[i].node] = (uint32_t)(edge_count - 1);
+    }
+    return edge_count;
+}
+
+static enum err_code find_edges(struct flat *flat, struct descent *descent, struct err *err)
+{
+    const uint32_t nodes = descent->order.count;
+    size_t count = 0;
+    struct keyed *const keys = malloc(((size_t)nodes + 1) * sizeof *keys);
+    flat->edges = malloc(((size_t)nodes + 1) * sizeof *flat->edges);
+    if (!keys || !flat->edges) {
+        free(keys);
+        return err_set(err, ERR_NOMEM, "no memory for the calls of %u nodes", nodes);
+    }
+    for (node_id node = 1; node < nodes; node++)
+        if (has_edge(descent, node) && descent->node_total[node] > 0)
+            keys[count++] = (struct keyed){
+                (uint64_t)row_of(descent, node) << 32 |
+                    row_of(descent, profile_node_at(descent->snapshot, node).parent),
+                node
+            };
+    flat->edge_count = number_edges(descent, keys, count, flat->edges);
+    free(keys);
+    return ERR_OK;
+}
+
+static void leave(struct descent *descent, node_id node)
+{
+    descent->row_above[row_of(descent, node)]--;
+    if (has_edge(descent, node))
+        descent->edge_above[descent->edge_of[node]]--;
+}
+
+/* What a row or an edge above has counted already is not counted again. */
+static void enter(struct descent *descent, struct flat *flat, node_id node)
+{
+    const uint32_t row = row_of(descent, node);
+    flat->self[row] += descent->node_self[node];
+    if (descent->row_above[row]++ == 0)
+        flat->total[row] += descent->node_total[node];
+    if (!has_edge(descent, node))
+        return;
+    struct flat_edge *const edge = &flat->edges[descent->edge_of[node]];
+    if (descent->edge_above[descent->edge_of[node]]++ == 0)
+        edge->count += descent->node_total[node];
+    edge->self += descent->node_self[node];
+}
+
+static void descend(struct descent *descent, struct flat *flat)
+{
+    const struct preorder *const order = &descent->order;
+    uint32_t length = 0;
+    for (uint32_t i = 1; i < order->count; i++) {
+        const node_id node = order->node[i];
+        if (descent->node_total[node] == 0)
+            continue; /* and so is everything under it */
+        while (length >= order->depth[node])
+            leave(descent, descent->way[--length]);
+        descent->way[length++] = node;
+        enter(descent, flat, node);
+    }
+}
+
+static enum err_code reserve(struct flat *flat, struct descent *descent, struct err *err)
+{
+    const size_t nodes = (size_t)descent->order.count + 1, rows = (size_t)flat->row_count + 1;
+    flat->self = calloc(rows, sizeof *flat->self);
+    flat->total = calloc(rows, sizeof *flat->total);
+    descent->row_above = calloc(rows, sizeof *descent->row_above);
+    descent->edge_above = calloc(nodes, sizeof *descent->edge_above);
+    descent->edge_of = calloc(nodes, sizeof *descent->edge_of);
+    descent->node_self = calloc(nodes, sizeof *descent->node_self);
+    descent->node_total = calloc(nodes, sizeof *descent->node_total);
+    descent->way = malloc(((size_t)descent->order.max_depth + 1) * sizeof *descent->way);
+    if (flat->self && flat->total && descent->row_above && descent->edge_above &&
+        descent->edge_of && descent->node_self && descent->node_total && descent->way)
+        return ERR_OK;
+    return err_set(err, ERR_NOMEM, "no memory to add up %zu nodes", nodes);
+}
+
+static enum err_code fill(struct flat *flat, struct descent *descent, const struct view *view,
+                          struct err *err)
+{
+    enum err_code rc = preorder_init(&descent->order, descent->snapshot, err);
+    if (rc == ERR_OK)
+        rc = reserve(flat, descent, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = 0; i < view->count; i++)
+        descent->node_self[view->node[i]] = view->self[i];
+    view_totals(view, descent->snapshot, descent->node_total);
+    flat->samples = view->total;
+    rc = find_edges(flat, descent, err);
+    if (rc == ERR_OK)
+        descend(descent, flat);
+    return rc;
+}
+
+static void descent_deinit(struct descent *descent)
+{
+    preorder_deinit(&descent->order);
+    free(descent->row_above);
+    free(descent->edge_above);
+    free(descent->edge_of);
+    free(descent->node_self);
+    free(descent->node_total);
+    free(descent->way);
+}
+
+enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
+                        const struct view_query *query, enum flat_rows rows, struct err *err)
+{
+    struct descent descent = { .snapshot = snapshot, .rows = rows };
+    struct flat made = { .row_count = rows == FLAT_FRAMES ? snapshot->sizes.frames
+                                                          : snapshot->sizes.functions };
+    struct view view;
+    enum err_code rc = view_init(&view, snapshot, query, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = fill(&made, &descent, &view, err);
+    view_deinit(&view);
+    descent_deinit(&descent);
+    if (rc == ERR_OK)
+        *flat = made;
+    else
+        flat_deinit(&made);
+    return rc;
+}
+
+void flat_deinit(struct flat *flat)
+{
+    free(flat->self);
+    free(flat->total);
+    free(flat->edges);
+    memset(flat, 0, sizeof *flat);
+}

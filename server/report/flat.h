@@ -1,0 +1,42 @@
+/*
+ * flat - samples by function or by line, and who called whom.
+ *
+ * A row is a function or a frame (function and line) of the profile; its id is theirs.  `total`
+ * counts a row once for each stack it is in, however often it is in it: recursion adds nothing.
+ * The same holds for edges.
+ *
+ * Ownership: the struct owns its arrays; flat_deinit accepts a zeroed one.
+ * Cost: proportional to the nodes, and to their logarithm for edges.
+ * Depends on: profile, view, preorder.
+ */
+#ifndef SERVER_REPORT_FLAT_H
+#define SERVER_REPORT_FLAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+
+struct view_query;
+
+enum flat_rows { FLAT_FUNCTIONS, FLAT_FRAMES };
+
+struct flat {
+    uint64_t samples; /* of the view */
+    uint32_t row_count;
+    uint64_t *self, *total; /* by row */
+    size_t edge_count;
+    struct flat_edge {
+        uint32_t callee, caller; /* rows; the root is the caller of nobody */
+        uint64_t count;
+        uint64_t self; /* of these, samples of the callee itself */
+    } * edges;         /* by callee, then caller */
+};
+
+MUST_CHECK enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
+                                   const struct view_query *query, enum flat_rows rows,
+                                   struct err *err);
+void flat_deinit(struct flat *flat);
+
+#endif /* SERVER_REPORT_FLAT_H */

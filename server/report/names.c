@@ -1,0 +1,90 @@
+#include "server/report/names.h"
+
+#include <string.h>
+
+#include "sampler/profile/states.h"
+#include "server/buffer.h"
+
+struct named_frame names_function(const struct profile_snapshot *snapshot, function_id id)
+{
+    const struct profile_function function = profile_function_at(snapshot, id);
+    const struct strtab_string file = profile_string(snapshot, function.file);
+    return (struct named_frame){
+        .name = profile_string(snapshot, function.name),
+        .file = file,
+        .function = id,
+        .first_line = function.first_line,
+        .is_synthetic = file.length == 1 && file.text[0] == '~',
+    };
+}
+
+struct named_frame names_frame(const struct profile_snapshot *snapshot, frame_id id)
+{
+    const struct profile_frame frame = profile_frame_at(snapshot, id);
+    struct named_frame named = names_function(snapshot, frame.function);
+    named.line = frame.line;
+    return named;
+}
+
+void names_put_thread(struct buffer *out, const struct profile_snapshot *snapshot, thread_id id)
+{
+    const struct profile_thread thread = profile_thread_at(snapshot, id);
+    const struct strtab_string name = profile_string(snapshot, thread.name);
+    buffer_append(out, name.text, name.length);
+    buffer_printf(out, name.length > 0 ? " (%d)" : "thread %d", (int)thread.tid);
+}
+
+void names_put_state(struct buffer *out, state_bits state)
+{
+    const char *comma = "";
+    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
+        const bool unknown = state & state_fact_unknown(fact);
+        if (!unknown && !(state & state_fact_yes(fact)))
+            continue;
+        buffer_printf(out, unknown ? "%s(%s)" : "%s%s", comma, state_fact_text(fact));
+        comma = ",";
+    }
+}
+
+struct strtab_string names_base(struct strtab_string file)
+{
+    const char *const slash = memrchr(file.text, '/', file.length);
+    if (!slash)
+        return file;
+    const size_t skipped = (size_t)(slash + 1 - file.text);
+    return (struct strtab_string){ slash + 1, file.length - (uint32_t)skipped };
+}
+
+/* U+200E, U+200F, U+2028 to U+202E and U+2066 to U+2069, which all begin with E2. */
+static bool is_treacherous(unsigned code)
+{
+    return code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
+           (code >= 0x2066 && code <= 0x2069);
+}
+
+static size_t put_plain(struct buffer *out, const unsigned char *text, size_t length)
+{
+    if (text[0] < 0x20 || text[0] == 0x7f) {
+        buffer_printf(out, "\\x%02x", text[0]);
+        return 1;
+    }
+    if (text[0] == 0xc2 && length >= 2 && text[1] < 0xa0) {
+        buffer_printf(out, "\\x%02x", text[1]);
+        return 2;
+    }
+    if (text[0] == 0xe2 && length >= 3) {
+        const unsigned code = 0x2000u | (text[1] & 0x3fu) << 6 | (text[2] & 0x3fu);
+        if (is_treacherous(code)) {
+            buffer_printf(out, "\\u%04x", code);
+            return 3;
+        }
+    }
+    buffer_char(out, (char)text[0]);
+    return 1;
+}
+
+void names_put_plain(struct buffer *out, struct strtab_string text)
+{
+    for (size_t i = 0; i < text.length;)
+        i += put_plain(out, (const unsigned char *)text.text + i, text.length - i);
+}

@@ -1,0 +1,43 @@
+/*
+ * names - what frames, threads and states are called in a report.
+ *
+ * Depends on: profile, buffer, states.
+ */
+#ifndef SERVER_REPORT_NAMES_H
+#define SERVER_REPORT_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/profile/profile.h"
+
+struct buffer;
+
+/* What a frame is, with its text; text is not NUL-terminated and may be hostile. */
+struct named_frame {
+    struct strtab_string name, file;
+    function_id function;
+    int32_t first_line, line; /* 0: unknown */
+    bool is_synthetic;        /* not Python code but a mark: <native>, <GC>, ... */
+};
+
+struct named_frame names_frame(const struct profile_snapshot *snapshot, frame_id frame);
+struct named_frame names_function(const struct profile_snapshot *snapshot,
+                                  function_id function);
+
+/* "MainThread (4711)", "thread 4711" of one without a name. */
+void names_put_thread(struct buffer *out, const struct profile_snapshot *snapshot,
+                      thread_id thread);
+
+/* The words of all facts that are so, in brackets those that are unknown:
+ * "on_cpu,has_gil,(in_native)"; "" for none. */
+void names_put_state(struct buffer *out, state_bits state);
+
+/* The file without its folders. */
+struct strtab_string names_base(struct strtab_string file);
+
+/* Text that stays on its line and in its column whatever it holds: control characters, line ends
+ * of Unicode and what turns the direction of writing become \xNN and \uNNNN. */
+void names_put_plain(struct buffer *out, struct strtab_string text);
+
+#endif /* SERVER_REPORT_NAMES_H */
