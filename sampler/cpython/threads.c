@@ -125,10 +125,27 @@ static enum err_code append(struct thread_list *list, struct thread *thread)
     return ERR_OK;
 }
 
+static void init_stack(const struct thread_list *list, struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const remote_addr generation = layout->interp_code_generation
+                                       ? thread->head.interp + layout->interp_code_generation
+                                       : 0;
+    stack_init(&thread->stack, list->memory, layout, thread->head.addr, generation);
+    thread->stack.copy.ident = thread->head.ident;
+}
+
+void thread_list_clear_stacks(struct thread_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        stack_deinit(&list->items[i]->stack);
+        init_stack(list, list->items[i]);
+    }
+}
+
 static enum err_code add(struct thread_list *list, const struct thread_head *head,
                          struct thread **out)
 {
-    const struct layout *const layout = &list->runtime->layout;
     struct thread *const thread = calloc(1, sizeof *thread);
     if (!thread)
         return ERR_NOMEM;
@@ -139,10 +156,7 @@ static enum err_code add(struct thread_list *list, const struct thread_head *hea
     }
     thread->head = *head;
     thread->is_new = true;
-    const remote_addr generation =
-        layout->interp_code_generation ? head->interp + layout->interp_code_generation : 0;
-    stack_init(&thread->stack, list->memory, layout, head->addr, generation);
-    thread->stack.copy.ident = head->ident;
+    init_stack(list, thread);
     *out = thread;
     return ERR_OK;
 }
@@ -243,6 +257,13 @@ static void drop_unlisted(struct thread_list *list)
     list->count = kept;
 }
 
+/* What a walk that failed has found may be anything; kept, it would pile up. */
+static void drop_added(struct thread_list *list, size_t count_before)
+{
+    while (list->count > count_before)
+        free_thread(list->items[--list->count]);
+}
+
 static const struct thread *listed_main(const struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -262,12 +283,15 @@ enum err_code thread_list_walk(struct thread_list *list)
     enum { MAX_ATTEMPTS = 5 };
     enum err_code rc = ERR_CORRUPT;
     const struct thread *const main_before = thread_list_main(list);
+    const size_t count_before = list->count;
     for (int i = 0; i < MAX_ATTEMPTS && (rc == ERR_CORRUPT || rc == ERR_FAULT); i++) {
         list->listing++;
         rc = walk_once(list);
+        if (!rc && is_another(main_before, listed_main(list)))
+            rc = ERR_GONE;
+        if (rc)
+            drop_added(list, count_before);
     }
-    if (!rc && is_another(main_before, listed_main(list)))
-        return ERR_GONE;
     if (!rc)
         drop_unlisted(list);
     return rc;

@@ -83,8 +83,11 @@ struct thread_list {
 void thread_list_init(struct thread_list *list, struct memory *memory,
                       const struct runtime *runtime);
 void thread_list_deinit(struct thread_list *list);
+/* Forgets the stacks that were read; needed when the code objects have been forgotten. */
+void thread_list_clear_stacks(struct thread_list *list);
 
-/* Walks all lists link by link; a list that changes meanwhile is walked again.  ERR_GONE: the
+/* Walks all lists link by link; a list that changes meanwhile is walked again.  Nothing is added
+ * to what is known, and nothing dropped, by a walk that fails.  ERR_GONE: the
  * main thread has become another, which happens only when the program was replaced. */
 MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
 /* Is the list as it was?  ERR_FAULT: a thread is gone. */

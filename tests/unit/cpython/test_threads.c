@@ -280,6 +280,60 @@ static void pointers_that_lead_nowhere_are_an_error(void **state)
     in_every_version(check_garbage);
 }
 
+/* The list breaks off behind threads that are new. */
+static void check_failing(struct world *world)
+{
+    const struct layout *const layout = &world->python.runtime.layout;
+    const remote_addr slot = world->threads[0]->addr + layout->tstate_next;
+    walk(world);
+    struct thread *const before = thread_list_main(&world->list);
+    add_thread(world, world->interp);
+    add_thread(world, world->interp);
+    fake_memory_put_u64(&world->python.memory, slot, 0x1000);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(thread_list_walk(&world->list), ERR_FAULT);
+        assert_int_equal(world->list.count, 1);
+    }
+    fake_memory_put_u64(&world->python.memory, slot, 0);
+    walk(world);
+    assert_int_equal(world->list.count, 3);
+    assert_ptr_equal(thread_list_main(&world->list), before);
+}
+
+static void walks_that_fail_add_no_threads(void **state)
+{
+    (void)state;
+    in_every_version(check_failing);
+}
+
+static void check_cleared(struct world *world)
+{
+    add_thread(world, world->interp);
+    walk(world);
+    for (size_t i = 0; i < world->list.count; i++) {
+        struct stack *const stack = &world->list.items[i]->stack;
+        stack->tag = 7;
+        stack->count = 3;
+        stack->copy.has_last = true;
+    }
+    thread_list_clear_stacks(&world->list);
+    assert_int_equal(world->list.count, 2);
+    for (size_t i = 0; i < world->list.count; i++) {
+        const struct thread *const thread = world->list.items[i];
+        assert_int_equal(thread->stack.tag, 0);
+        assert_int_equal(thread->stack.count, 0);
+        assert_false(thread->stack.copy.has_last);
+        assert_int_equal(thread->stack.copy.tstate_addr, thread->head.addr);
+        assert_int_equal(thread->stack.copy.ident, thread->head.ident);
+    }
+}
+
+static void stacks_can_be_forgotten_and_threads_stay(void **state)
+{
+    (void)state;
+    in_every_version(check_cleared);
+}
+
 /* A thread is added while the list is walked: it is found then or at the next check. */
 struct meanwhile {
     struct world *world;
@@ -414,6 +468,8 @@ TEST_MAIN(cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(interpreters_in_a_circle_are_an_error),
           cmocka_unit_test(a_thread_of_another_interpreter_is_not_believed),
           cmocka_unit_test(pointers_that_lead_nowhere_are_an_error),
+          cmocka_unit_test(walks_that_fail_add_no_threads),
+          cmocka_unit_test(stacks_can_be_forgotten_and_threads_stay),
           cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
           cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads),
           cmocka_unit_test(the_gil_is_held_by_the_thread_it_names),
