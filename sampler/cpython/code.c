@@ -17,7 +17,7 @@ void code_table_init(struct code_table *table, struct memory *memory,
     idmap_init(&table->by_addr);
 }
 
-void code_table_deinit(struct code_table *table)
+static void free_codes(struct code_table *table)
 {
     for (uint32_t id = 0; id < table->codes.count; id++) {
         free(code_at(table, id)->table);
@@ -25,7 +25,29 @@ void code_table_deinit(struct code_table *table)
     }
     pool_deinit(&table->codes);
     idmap_deinit(&table->by_addr);
+    table->bytes = 0;
+    table->forgotten = 0;
+    table->lacks_room = false;
+}
+
+void code_table_deinit(struct code_table *table)
+{
+    free_codes(table);
     object_bytes_deinit(&table->scratch);
+}
+
+bool code_table_is_full(const struct code_table *table)
+{
+    return table->lacks_room || table->codes.count == CODE_MAX ||
+           table->forgotten >= CODE_MAX_FORGOTTEN || table->bytes >= CODE_MAX_BYTES;
+}
+
+void code_table_clear(struct code_table *table)
+{
+    free_codes(table);
+    pool_init(&table->codes, sizeof(struct code), CODE_MAX);
+    idmap_init(&table->by_addr);
+    table->counters.clears++;
 }
 
 static uint32_t hash_of(remote_addr addr)
@@ -85,7 +107,7 @@ static enum err_code intern_str(struct code_table *table, remote_addr addr, str_
                          table->scratch.count, out, NULL);
 }
 
-/* A location table over the limit leaves the lines unknown; anything else fails. */
+/* A location table over a limit leaves the lines unknown; anything else fails. */
 static enum err_code read_table(struct code_table *table, remote_addr addr, struct code *code)
 {
     const enum err_code rc =
@@ -94,6 +116,10 @@ static enum err_code read_table(struct code_table *table, remote_addr addr, stru
         return ERR_OK;
     if (rc)
         return rc;
+    if (table->scratch.count > CODE_MAX_BYTES - table->bytes) {
+        table->lacks_room = true;
+        return ERR_OK;
+    }
     code->table = malloc(table->scratch.count + 1);
     if (!code->table)
         return ERR_NOMEM;
@@ -178,6 +204,7 @@ enum err_code code_load(struct code_table *table, remote_addr addr, code_id *id_
         free(code.table);
         return rc;
     }
+    table->bytes += code.table_bytes;
     table->counters.misses++;
     /* Read in several calls, so it is not known to be one object until it has been checked. */
     code_at(table, id)->checked_epoch = table->epoch - 1;
@@ -199,6 +226,7 @@ void code_begin_epoch(struct code_table *table)
 static void forget(struct code_table *table, struct code *code)
 {
     table->counters.stale++;
+    table->forgotten++;
     code->checked_epoch = 0;
 }
 
@@ -252,6 +280,10 @@ bool code_check(struct code_table *table, const code_id *ids, size_t count)
             table->counters.hits++;
             continue;
         }
+        if (!code->checked_epoch) {
+            fresh = false;
+            continue;
+        }
         /* Taken as checked for now, so that it waits once however often it is in the stack. */
         code->checked_epoch = table->epoch;
         checks[waiting++].id = ids[i];
@@ -294,21 +326,32 @@ static struct location locate(const struct code *code, uint32_t unit)
     return location;
 }
 
-static enum err_code insert_place(struct code *code, uint32_t at, uint32_t unit)
+/* More room for places; those of a code object that has too many are made anew as they are seen
+ * again. */
+static enum err_code make_room(struct code_table *table, struct code *code)
 {
-    if (code->place_count == code->place_room) {
-        const uint32_t room = code->place_room ? code->place_room * 2 : 4;
-        struct code_place *const more = realloc(code->places, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        code->places = more;
-        code->place_room = room;
+    if (code->place_count < code->place_room)
+        return ERR_OK;
+    if (code->place_count == CODE_MAX_PLACES) {
+        code->place_count = 0;
+        return ERR_OK;
     }
+    const uint32_t room = code->place_room ? code->place_room * 2 : 4;
+    struct code_place *const more = realloc(code->places, room * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    table->bytes += (room - code->place_room) * sizeof *more;
+    code->places = more;
+    code->place_room = room;
+    return ERR_OK;
+}
+
+static void insert_place(struct code *code, uint32_t at, uint32_t unit)
+{
     memmove(code->places + at + 1, code->places + at,
             (code->place_count - at) * sizeof *code->places);
     code->places[at] = (struct code_place){ .unit = unit, .location = locate(code, unit) };
     code->place_count++;
-    return ERR_OK;
 }
 
 struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr)
@@ -321,9 +364,12 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
     if (at < code->place_count && code->places[at].unit == unit)
         return &code->places[at];
     at = search_place(code, unit);
-    if ((at == code->place_count || code->places[at].unit != unit) &&
-        insert_place(code, at, unit))
-        return NULL;
+    if (at == code->place_count || code->places[at].unit != unit) {
+        if (make_room(table, code))
+            return NULL;
+        at = at < code->place_count ? at : code->place_count;
+        insert_place(code, at, unit);
+    }
     code->last_place = at;
     return &code->places[at];
 }

@@ -1,18 +1,25 @@
 /*
  * code - code objects of the target, read once and checked before every use.
  *
- * A code object is found by its address.  Addresses are re-used: before a stack is believed, the
- * identifying bytes of each code object in it (first line to location table, which include the
- * version number that 3.12 and later give every code object, and for 3.11 the hash of its name)
- * are compared with what they were when it was read.  From 3.14 on the interpreter counts the
- * code objects it frees, and nothing needs comparing while that count stands still.
+ * A code object is found by its address.  Addresses are re-used: before a stack is believed,
+ * the identifying bytes of each code object in it (first line to location table, which include
+ * the version number that 3.12 and later give every code object, and for 3.11 the hash of its
+ * name) are compared with what they were when it was read.  From 3.14 on the interpreter counts
+ * the code objects it frees, and nothing needs comparing while that count stands still.
  *
  * Places are the distinct instructions seen in a code object, with their source location; the
  * location table is kept as it is and searched at the first sight of an instruction.
  *
+ * An id is never given to another code object, and what is known of one that was forgotten stays
+ * for those who hold its id; so a program that makes code objects for days fills the table.  Who
+ * owns the table asks code_table_is_full now and then, and clears it with all that holds ids.
+ *
  * Ownership: the table owns everything; strings are interned into the strtab it was given.
  * Threads: none.
- * Limits: CODE_MAX code objects, CODE_MAX_UNITS instructions each.
+ * Limits: CODE_MAX code objects, CODE_MAX_FORGOTTEN forgotten ones, CODE_MAX_BYTES of location
+ * tables and places together: at one of these the table is full, what still fits is loaded and
+ * a location table that does not fit leaves lines unknown.  CODE_MAX_UNITS instructions of a
+ * code object, CODE_MAX_PLACES places of one: those are then made anew.
  * Depends on: base, memory, layout, object, location.
  */
 #ifndef SAMPLER_CPYTHON_CODE_H
@@ -35,7 +42,14 @@ typedef uint32_t code_id;
 
 #define CODE_NONE UINT32_MAX
 
-enum { CODE_MAX = 1 << 22, CODE_MAX_UNITS = 1 << 28, CODE_PRINT_BYTES = 128 };
+enum {
+    CODE_MAX = 1 << 18,
+    CODE_MAX_FORGOTTEN = 1 << 14,
+    CODE_MAX_BYTES = 128 << 20,
+    CODE_MAX_UNITS = 1 << 28,
+    CODE_MAX_PLACES = 1 << 16,
+    CODE_PRINT_BYTES = 128,
+};
 
 struct code_place {
     uint32_t unit; /* code units from the start of the instructions */
@@ -65,6 +79,7 @@ struct code {
 
 struct code_counters {
     uint64_t hits, misses, stale;
+    uint64_t clears; /* of the whole table, because it was full */
 };
 
 struct code_table {
@@ -75,6 +90,9 @@ struct code_table {
     struct idmap by_addr;
     remote_addr code_type; /* address of the type named "code", 0: not seen yet */
     uint64_t epoch;        /* what was checked in this epoch needs no checking */
+    size_t bytes;          /* of location tables and places */
+    uint32_t forgotten;    /* code objects, since the table was empty */
+    bool lacks_room;       /* something did not fit */
     struct object_bytes scratch;
     struct code_counters counters;
 };
@@ -83,16 +101,22 @@ void code_table_init(struct code_table *table, struct memory *memory,
                      const struct layout *layout, struct strtab *strings);
 void code_table_deinit(struct code_table *table);
 
+/* Is it time to clear the table? */
+bool code_table_is_full(const struct code_table *table);
+/* Forgets everything: every code_id, and every tag of a code or a place, means nothing from now
+ * on.  Counters and the epoch go on. */
+void code_table_clear(struct code_table *table);
+
 /* The code object last read at addr, CODE_NONE: none.  Says nothing about what is there now. */
 code_id code_find(const struct code_table *table, remote_addr addr);
 
 /* Reads the code object at addr, also if one is known there, and makes it the one found.
- * ERR_CORRUPT: there is no code object. */
+ * ERR_CORRUPT: there is no code object.  ERR_LIMIT: the table holds CODE_MAX. */
 MUST_CHECK enum err_code code_load(struct code_table *table, remote_addr addr, code_id *id_out);
 
 /* Are these code objects still what they were read as?  Those that are not are forgotten (found
- * no more) and the answer is false.  One or two system calls for any number up to
- * MEMORY_MAX_SPANS / 2; none in an epoch in which all were checked. */
+ * no more, whatever comes to lie there) and the answer is false.  One or two system calls for
+ * any number up to MEMORY_MAX_SPANS / 2; none in an epoch in which all were checked. */
 bool code_check(struct code_table *table, const code_id *ids, size_t count);
 
 /* Begins an epoch: everything must be checked again. */

@@ -60,6 +60,15 @@ void leaves_deinit(struct leaves *leaves)
     object_bytes_deinit(&leaves->handlers);
 }
 
+void leaves_clear(struct leaves *leaves)
+{
+    const bool wants_opcodes = leaves->wants_opcodes;
+    struct strtab *const strings = leaves->callees.strings;
+    leaves_deinit(leaves);
+    leaves_init(leaves, leaves->memory, leaves->layout, leaves->codes, strings);
+    leaves->wants_opcodes = wants_opcodes;
+}
+
 static uint32_t minor_of(const struct leaves *leaves)
 {
     return LAYOUT_MINOR(leaves->layout->version);

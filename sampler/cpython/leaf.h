@@ -62,6 +62,8 @@ struct leaves {
 void leaves_init(struct leaves *leaves, struct memory *memory, const struct layout *layout,
                  struct code_table *codes, struct strtab *strings);
 void leaves_deinit(struct leaves *leaves);
+/* Forgets everything; needed when the code objects have been. */
+void leaves_clear(struct leaves *leaves);
 
 /* For a stack that has just been read and is not unchanged.  ERR_NOMEM, or ERR_OK; what cannot
  * be told is unknown. */

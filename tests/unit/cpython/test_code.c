@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/cpython/code.h"
@@ -389,6 +390,106 @@ static void many_code_objects_are_told_apart(void **state)
     end(&world);
 }
 
+static struct code_place *place_at(struct world *world, code_id id, remote_addr addr,
+                                   uint32_t unit)
+{
+    struct code_place *const place =
+        code_place(&world->codes, id, fake_instr(&world->python, addr, unit));
+    assert_non_null(place);
+    return place;
+}
+
+static void too_many_places_are_made_anew(void **state)
+{
+    static const unsigned char no_lines = 0x80 | 15 << 3;
+    const struct fake_code shape = { .units = CODE_MAX_PLACES + 16,
+                                     .table = &no_lines,
+                                     .table_bytes = 1 };
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_code(&world.python, &shape);
+    const code_id id = load(&world, addr);
+    for (uint32_t unit = 0; unit < CODE_MAX_PLACES; unit++)
+        place_at(&world, id, addr, unit)->tag = 1;
+    assert_int_equal(code_at(&world.codes, id)->place_count, CODE_MAX_PLACES);
+    const size_t bytes = world.codes.bytes;
+    assert_int_equal(place_at(&world, id, addr, CODE_MAX_PLACES - 1)->tag, 1);
+    assert_int_equal(place_at(&world, id, addr, CODE_MAX_PLACES)->tag, 0);
+    assert_int_equal(code_at(&world.codes, id)->place_count, 1);
+    assert_int_equal(place_at(&world, id, addr, 0)->tag, 0);
+    assert_int_equal(code_at(&world.codes, id)->place_count, 2);
+    assert_int_equal(world.codes.bytes, bytes);
+    end(&world);
+}
+
+static void forgotten_code_objects_fill_the_table(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    for (uint32_t i = 0; i < CODE_MAX_FORGOTTEN; i++) {
+        assert_false(code_table_is_full(&world.codes));
+        const code_id id = load(&world, addr);
+        assert_true(check(&world, id));
+        fake_code_replace(&world.python, addr, &EXAMPLE);
+        code_begin_epoch(&world.codes);
+        assert_false(check(&world, id));
+        assert_false(check(&world, id));
+    }
+    assert_true(code_table_is_full(&world.codes));
+    code_table_clear(&world.codes);
+    assert_false(code_table_is_full(&world.codes));
+    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    assert_int_equal(world.codes.bytes, 0);
+    assert_int_equal(world.codes.counters.clears, 1);
+    assert_string_equal(name_of(&world, load(&world, addr)), "Class.method");
+    end(&world);
+}
+
+static void more_code_objects_than_the_table_holds_are_not_loaded(void **state)
+{
+    struct world world;
+    code_id id;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    for (uint32_t i = 0; i < CODE_MAX; i++)
+        (void)load(&world, addr);
+    assert_true(code_table_is_full(&world.codes));
+    assert_int_equal(code_load(&world.codes, addr, &id), ERR_LIMIT);
+    code_table_clear(&world.codes);
+    (void)load(&world, addr);
+    end(&world);
+}
+
+/* The table of one code object is as large as can be; those after it have none. */
+static void location_tables_have_a_limit_together(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 15);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    unsigned char *const lines = calloc(1, OBJECT_MAX_BYTES);
+    assert_non_null(lines);
+    const remote_addr table = fake_bytes(&world.python, lines, OBJECT_MAX_BYTES);
+    free(lines);
+    fake_memory_put_u64(&world.python.memory, addr + world.python.runtime.layout.code_linetable,
+                        table);
+    for (size_t i = 0; i < CODE_MAX_BYTES / OBJECT_MAX_BYTES; i++) {
+        assert_false(code_table_is_full(&world.codes));
+        assert_int_equal(code_at(&world.codes, load(&world, addr))->table_bytes,
+                         OBJECT_MAX_BYTES);
+    }
+    assert_true(code_table_is_full(&world.codes));
+    assert_null(code_at(&world.codes, load(&world, addr))->table);
+    assert_int_equal(world.codes.bytes, CODE_MAX_BYTES);
+    code_table_clear(&world.codes);
+    assert_non_null(code_at(&world.codes, load(&world, addr))->table);
+    end(&world);
+}
+
 TEST_MAIN(cmocka_unit_test(a_code_object_is_read_in_every_version),
           cmocka_unit_test(an_address_used_again_never_gives_the_old_name),
           cmocka_unit_test(a_function_defined_again_at_the_same_place_is_noticed),
@@ -404,4 +505,8 @@ TEST_MAIN(cmocka_unit_test(a_code_object_is_read_in_every_version),
           cmocka_unit_test(the_second_byte_of_a_unit_is_the_same_place),
           cmocka_unit_test(an_instruction_outside_is_on_the_first_line),
           cmocka_unit_test(a_frame_that_has_not_begun_is_held_and_others_are_not),
-          cmocka_unit_test(many_code_objects_are_told_apart))
+          cmocka_unit_test(many_code_objects_are_told_apart),
+          cmocka_unit_test(too_many_places_are_made_anew),
+          cmocka_unit_test(forgotten_code_objects_fill_the_table),
+          cmocka_unit_test(more_code_objects_than_the_table_holds_are_not_loaded),
+          cmocka_unit_test(location_tables_have_a_limit_together))
