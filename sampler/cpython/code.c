@@ -316,13 +316,16 @@ static uint32_t search_place(const struct code *code, uint32_t unit)
     return low;
 }
 
+/* Instructions without a line stand before the first one that can be traced, and the first of a
+ * module is on line 0: neither is a line that anybody wrote. */
 static struct location locate(const struct code *code, uint32_t unit)
 {
     struct location location = { 0, 0, -1, -1 };
-    if (unit == UINT32_MAX)
-        location.line = location.end_line = code->first_line;
-    else if (code->table)
+    if (unit != UINT32_MAX && code->table)
         (void)location_find(code->table, code->table_bytes, code->first_line, unit, &location);
+    const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
+    if (location.line <= 0 && !has_begun)
+        location = (struct location){ code->first_line, code->first_line, -1, -1 };
     return location;
 }
 

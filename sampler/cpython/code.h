@@ -134,8 +134,9 @@ static inline bool code_is_at(const struct code_table *table, code_id id, remote
     return code->addr == addr && code->checked_epoch;
 }
 
-/* The place of the instruction at a remote address; an address outside of the code object gives
- * the place of its first line.  Good until the next call for this code object; NULL: no memory. */
+/* The place of the instruction at a remote address.  On the first line of its function is what
+ * has not come to a line of its own yet: an address outside of the code object, and instructions
+ * without a line at its start.  Good until the next call for this code object; NULL: no memory. */
 struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr);
 
 /* Can `instr` be an instruction of this code object?  One unit before the start is a frame that

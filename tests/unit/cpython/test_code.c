@@ -399,6 +399,39 @@ static struct code_place *place_at(struct world *world, code_id id, remote_addr 
     return place;
 }
 
+/* Three instructions without a line, RESUME on line 0 (of a module), then line 43. */
+static void what_comes_before_the_first_line_is_on_the_line_of_the_def(void **state)
+{
+    static const unsigned char table[] = {
+        0x80 | 15 << 3 | 2,          /* no location, 3 units */
+        0x80 | 13 << 3 | 0, 85,      /* line 42 - 42, 1 unit */
+        0x80 | 13 << 3 | 3, 86 & 63, /* further on, 4 units */
+        0x80 | 15 << 3 | 1,          /* no location, 2 units */
+    };
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        struct fake_code shape = EXAMPLE;
+        begin(&world, minor);
+        shape.table = table;
+        shape.table_bytes = sizeof table;
+        const remote_addr addr = fake_code(&world.python, &shape);
+        fake_memory_put_u32(&world.python.memory,
+                            addr + world.python.runtime.layout.code_firsttraceable, 3);
+        const code_id id = load(&world, addr);
+        for (uint32_t unit = 0; unit <= 3; unit++) {
+            const struct location at = place_at(&world, id, addr, unit)->location;
+            assert_int_equal(at.line, 42);
+            assert_int_equal(at.end_line, 42);
+            assert_int_equal(at.column, -1);
+        }
+        /* What has no line later on was not written by anybody and stays unknown. */
+        assert_int_not_equal(place_at(&world, id, addr, 5)->location.line, 42);
+        assert_int_equal(place_at(&world, id, addr, 8)->location.line, 0);
+        end(&world);
+    }
+}
+
 static void too_many_places_are_made_anew(void **state)
 {
     static const unsigned char no_lines = 0x80 | 15 << 3;
@@ -506,6 +539,7 @@ TEST_MAIN(cmocka_unit_test(a_code_object_is_read_in_every_version),
           cmocka_unit_test(an_instruction_outside_is_on_the_first_line),
           cmocka_unit_test(a_frame_that_has_not_begun_is_held_and_others_are_not),
           cmocka_unit_test(many_code_objects_are_told_apart),
+          cmocka_unit_test(what_comes_before_the_first_line_is_on_the_line_of_the_def),
           cmocka_unit_test(too_many_places_are_made_anew),
           cmocka_unit_test(forgotten_code_objects_fill_the_table),
           cmocka_unit_test(more_code_objects_than_the_table_holds_are_not_loaded),
