@@ -10,9 +10,10 @@
  * Places are the distinct instructions seen in a code object, with their source location; the
  * location table is kept as it is and searched at the first sight of an instruction.
  *
- * An id is never given to another code object, and what is known of one that was forgotten stays
- * for those who hold its id; so a program that makes code objects for days fills the table.  Who
- * owns the table asks code_table_is_full now and then, and clears it with all that holds ids.
+ * An id is never given to another code object, and what is known of one that was forgotten
+ * stays for those who hold its id; so a program that makes code objects for days fills the
+ * table.  Who owns the table asks code_table_is_full now and then, and clears it with all that
+ * holds ids.
  *
  * Ownership: the table owns everything; strings are interned into the strtab it was given.
  * Threads: none.
@@ -134,9 +135,10 @@ static inline bool code_is_at(const struct code_table *table, code_id id, remote
     return code->addr == addr && code->checked_epoch;
 }
 
-/* The place of the instruction at a remote address.  On the first line of its function is what
- * has not come to a line of its own yet: an address outside of the code object, and instructions
- * without a line at its start.  Good until the next call for this code object; NULL: no memory. */
+/* The place of the instruction at a remote address.  What has not come to a line of its own yet
+ * is on the first line of its function: an address outside of the code object, and instructions
+ * without a line at its start.  Good until the next call for this code object; NULL: no
+ * memory. */
 struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr);
 
 /* Can `instr` be an instruction of this code object?  One unit before the start is a frame that

@@ -23,8 +23,8 @@ enum opcode_flags {
     OPCODE_RUNS_SLOTS = 8, /* runs whatever C code the type of an operand has */
 };
 
-/* Change of the depth of the value stack: base + slope * oparg + those of bits whose bit is set in
- * the low four of oparg + high * (oparg >> 8). */
+/* Change of the depth of the value stack: base + slope * oparg + those of bits whose bit is set
+ * in the low four of oparg + high * (oparg >> 8). */
 struct opcode_effect {
     int8_t base, slope;
     int8_t bits[4];
