@@ -32,8 +32,8 @@ static enum err_code open_one(struct export *item, const struct options *options
                               const struct session_facts *facts, struct err *err)
 {
     const struct report_source source = { .session = facts };
-    const char *const folder = options->output && is_folder(options->output) ? options->output
-                                                                             : NULL;
+    const char *const folder =
+        options->output && is_folder(options->output) ? options->output : NULL;
     const bool named = wanted->output || options->output;
     char usual[REPORT_NAME_BYTES], path[PATH_MAX];
     item->format = format_for(wanted, named);

@@ -22,10 +22,12 @@ struct session_facts;
 
 struct exports {
     size_t count;
-    struct export {
+    struct export
+    {
         const struct report_format *format;
         struct output output;
-    } items[OPTIONS_MAX_FORMATS];
+    }
+    items[OPTIONS_MAX_FORMATS];
 };
 
 /* facts: pid and start, for names. */

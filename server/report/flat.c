@@ -68,11 +68,11 @@ static enum err_code find_edges(struct flat *flat, struct descent *descent, stru
     }
     for (node_id node = 1; node < nodes; node++)
         if (has_edge(descent, node) && descent->node_total[node] > 0)
-            keys[count++] = (struct keyed){
-                (uint64_t)row_of(descent, node) << 32 |
-                    row_of(descent, profile_node_at(descent->snapshot, node).parent),
-                node
-            };
+            keys[count++] =
+                (struct keyed){ (uint64_t)row_of(descent, node) << 32 |
+                                    row_of(descent,
+                                           profile_node_at(descent->snapshot, node).parent),
+                                node };
     flat->edge_count = number_edges(descent, keys, count, flat->edges);
     free(keys);
     return ERR_OK;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/base/utf8.h"
 #include "sampler/profile/states.h"
 #include "server/buffer.h"
 
@@ -87,4 +88,17 @@ void names_put_plain(struct buffer *out, struct strtab_string text)
 {
     for (size_t i = 0; i < text.length;)
         i += put_plain(out, (const unsigned char *)text.text + i, text.length - i);
+}
+
+void names_put_utf8(struct buffer *out, const char *text)
+{
+    const size_t length = text ? strlen(text) : 0;
+    for (size_t i = 0; i < length;) {
+        const size_t n = utf8_char_length(text + i, length - i);
+        if (n > 0)
+            buffer_append(out, text + i, n);
+        else
+            buffer_text(out, "\xef\xbf\xbd");
+        i += n > 0 ? n : 1;
+    }
 }

@@ -40,4 +40,7 @@ struct strtab_string names_base(struct strtab_string file);
  * of Unicode and what turns the direction of writing become \xNN and \uNNNN. */
 void names_put_plain(struct buffer *out, struct strtab_string text);
 
+/* Bytes that are not UTF-8 become U+FFFD; NULL is "". */
+void names_put_utf8(struct buffer *out, const char *text);
+
 #endif /* SERVER_REPORT_NAMES_H */

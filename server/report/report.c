@@ -17,6 +17,16 @@ static const struct report_format formats[] = {
       report_write_collapsed, NULL },
     { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile inside",
       report_write_html, NULL },
+    { "pstats", "application/octet-stream", "pstats",
+      "for Python's pstats; a table, if no file is named", report_write_pstats, "pstats-text" },
+    { "pstats-text", MIME_TEXT, "txt", "the table of functions with the most samples",
+      report_write_pstats_text, NULL },
+    { "jsonl", "application/x-ndjson", "jsonl", "tables and sums, a JSON document a line",
+      report_write_jsonl, NULL },
+    { "speedscope", MIME_JSON, "speedscope.json", "for speedscope.app", report_write_speedscope,
+      NULL },
+    { "pprof", "application/gzip", "pb.gz", "for go tool pprof, Pyroscope, Parca",
+      report_write_pprof, NULL },
 };
 
 const struct report_format *report_at(size_t index)

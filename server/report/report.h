@@ -105,4 +105,28 @@ enum err_code report_write_collapsed(const struct report_source *source, struct 
 enum err_code report_write_html(const struct report_source *source, struct buffer *out,
                                 struct err *err);
 
+/* Python's pstats, as cProfile saves it: pstats.Stats(file) of every Python from 3.8 on.  Its
+ * calls are samples: those of the function itself over those with all it called. */
+enum err_code report_write_pstats(const struct report_source *source, struct buffer *out,
+                                  struct err *err);
+/* The same for people, by the settings' order and limit. */
+enum err_code report_write_pstats_text(const struct report_source *source, struct buffer *out,
+                                       struct err *err);
+
+/*
+ * Lines of JSON: the records of Tachyon's --jsonl (meta, string_table, frame_table, agg of kind
+ * "frame", end) with the same fields, and more: thread_table, stack_table, agg of kind "stack"
+ * (samples by stack, thread and state) and "spot" (by instruction); meta holds the SESSION.
+ */
+enum err_code report_write_jsonl(const struct report_source *source, struct buffer *out,
+                                 struct err *err);
+
+/* A sampled profile for each thread, along time, weights in nanoseconds. */
+enum err_code report_write_speedscope(const struct report_source *source, struct buffer *out,
+                                      struct err *err);
+
+/* profile.proto: samples, wall and CPU time by stack, labelled with thread, process, state. */
+enum err_code report_write_pprof(const struct report_source *source, struct buffer *out,
+                                 struct err *err);
+
 #endif /* SERVER_REPORT_REPORT_H */
