@@ -182,6 +182,23 @@ void json_int(struct json *json, int64_t value)
     buffer_uint(json->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
 }
 
+void json_decimal(struct json *json, uint64_t value, unsigned decimals)
+{
+    uint64_t unit = 1;
+    if (!begin_value(json))
+        return;
+    for (unsigned i = 0; i < decimals; i++)
+        unit *= 10;
+    buffer_uint(json->out, value / unit);
+    if (value % unit == 0)
+        return;
+    buffer_char(json->out, '.');
+    for (uint64_t rest = value % unit; rest > 0; rest %= unit) {
+        unit /= 10;
+        buffer_char(json->out, (char)('0' + rest / unit));
+    }
+}
+
 void json_number(struct json *json, double value)
 {
     if (!isfinite(value))

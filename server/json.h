@@ -46,6 +46,8 @@ void json_string(struct json *json, const char *text, size_t length);
 void json_text(struct json *json, const char *text); /* NULL: null */
 void json_uint(struct json *json, uint64_t value);
 void json_int(struct json *json, int64_t value);
+/* value / 10^decimals, exactly: (12345, 3) is 12.345. */
+void json_decimal(struct json *json, uint64_t value, unsigned decimals);
 /* Shortest form of up to 9 significant digits; not finite: null. */
 void json_number(struct json *json, double value);
 void json_bool(struct json *json, bool value);

@@ -17,8 +17,8 @@ static enum err_code grow(struct chain *chain, struct err *err)
 }
 
 /* Parents come before children, so the walk is never longer than the table. */
-enum err_code chain_up(struct chain *chain, const struct profile_snapshot *snapshot, node_id node,
-                      struct err *err)
+enum err_code chain_up(struct chain *chain, const struct profile_snapshot *snapshot,
+                       node_id node, struct err *err)
 {
     chain->depth = 0;
     while (node != 0) {

@@ -19,7 +19,7 @@ struct chain {
 };
 
 MUST_CHECK enum err_code chain_up(struct chain *chain, const struct profile_snapshot *snapshot,
-                                 node_id node, struct err *err);
+                                  node_id node, struct err *err);
 void chain_deinit(struct chain *chain);
 
 #endif /* SERVER_REPORT_CHAIN_H */

@@ -137,8 +137,7 @@ static enum err_code put_frames(struct jsonl *jsonl, struct err *err)
     enum err_code rc = ERR_OK;
     for (frame_id id = 1; id < snapshot->sizes.frames && rc == ERR_OK; id++) {
         const struct profile_frame frame = profile_frame_at(snapshot, id);
-        const struct profile_function function =
-            profile_function_at(snapshot, frame.function);
+        const struct profile_function function = profile_function_at(snapshot, frame.function);
         rc = begin_entry(jsonl, &kind, err);
         put_uint(jsonl, "frame_id", id);
         put_uint(jsonl, "path_str_id", function.file);

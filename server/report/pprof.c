@@ -6,11 +6,11 @@
 #include "sampler/profile/state.h"
 #include "sampler/profile/view.h"
 #include "server/buffer.h"
+#include "server/report/chain.h"
 #include "server/report/names.h"
 #include "server/report/packed.h"
 #include "server/report/protobuf.h"
 #include "server/report/report.h"
-#include "server/report/chain.h"
 #include "server/wire/session.h"
 
 enum { GZIP_LEVEL = 6 };
@@ -54,16 +54,16 @@ enum {
 };
 
 /* Strings that are not in the profile; their places are behind those that are. */
-#define OWN_STRINGS(X)              \
-    X(SAMPLES, "samples")           \
-    X(COUNT, "count")               \
-    X(WALL, "wall")                 \
-    X(CPU, "cpu")                   \
-    X(NANOSECONDS, "nanoseconds")   \
-    X(THREAD, "thread")             \
-    X(THREAD_ID, "thread_id")       \
-    X(PROCESS, "process")           \
-    X(PROCESS_ID, "process_id")     \
+#define OWN_STRINGS(X)            \
+    X(SAMPLES, "samples")         \
+    X(COUNT, "count")             \
+    X(WALL, "wall")               \
+    X(CPU, "cpu")                 \
+    X(NANOSECONDS, "nanoseconds") \
+    X(THREAD, "thread")           \
+    X(THREAD_ID, "thread_id")     \
+    X(PROCESS, "process")         \
+    X(PROCESS_ID, "process_id")   \
     X(STATE, "state")
 
 enum own_string {

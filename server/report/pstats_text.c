@@ -257,8 +257,7 @@ static double magnification(uint64_t self, uint64_t total)
 }
 
 static const struct interest interests[] = {
-    { "Do their work themselves (share of their time that is their own)", own_share,
-      1, " %" },
+    { "Do their work themselves (share of their time that is their own)", own_share, 1, " %" },
     { "Wait for what they call (samples in functions they called)", called, 0, "" },
     { "Cause much with little (all their time over their own)", magnification, 1, "x" },
 };

@@ -121,6 +121,16 @@ enum err_code report_write_pstats_text(const struct report_source *source, struc
 enum err_code report_write_jsonl(const struct report_source *source, struct buffer *out,
                                  struct err *err);
 
+/* The Firefox Profiler's processed format: samples along time with their weights and CPU time,
+ * markers of what threads were doing and, where recorded, of instructions. */
+enum err_code report_write_gecko(const struct report_source *source, struct buffer *out,
+                                 struct err *err);
+
+/* Trace Event Format: nested durations of each thread.  Within a slice of time stacks stand in
+ * the order of the tree; samples are in each event's arguments. */
+enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
+                                        struct err *err);
+
 /* A sampled profile for each thread, along time, weights in nanoseconds. */
 enum err_code report_write_speedscope(const struct report_source *source, struct buffer *out,
                                       struct err *err);

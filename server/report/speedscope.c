@@ -2,11 +2,11 @@
 #include "sampler/profile/view.h"
 #include "server/buffer.h"
 #include "server/json.h"
+#include "server/report/chain.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
 #include "server/report/timeline.h"
-#include "server/report/chain.h"
 #include "server/wire/session.h"
 
 /* One pass writes the stacks of a thread, the next their weights. */
@@ -151,7 +151,8 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     json_text(json, "https://www.speedscope.app/file-format-schema.json");
     json_key(json, "exporter");
     json_text(json, "pyrometer@" PYROMETER_VERSION);
-    buffer_printf(&name, "%s (%d)", target->argc > 0 ? target->argv[target->argc > 1] : "python",
+    buffer_printf(&name, "%s (%d)",
+                  target->argc > 0 ? target->argv[target->argc > 1] : "python",
                   (int)target->pid);
     json_key(json, "name");
     json_string(json, name.data ? name.data : "", name.length);

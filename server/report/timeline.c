@@ -107,8 +107,8 @@ enum err_code timeline_part(const struct timeline *timeline, size_t index, threa
     const double room = (double)(slice->end_ns - slice->start_ns);
     const double wanted = (double)samples * (double)timeline->period_ns;
     out->start_ns = slice->start_ns;
-    out->sample_ns = wanted > room && samples > 0 ? room / (double)samples
-                                                  : (double)timeline->period_ns;
+    out->sample_ns =
+        wanted > room && samples > 0 ? room / (double)samples : (double)timeline->period_ns;
     return ERR_OK;
 }
 
@@ -135,7 +135,8 @@ void timeline_part_by_tree(struct timeline_part *part, const struct preorder *or
 {
     struct view_cells *const cells = &part->cells;
     size_t kept = 0;
-    qsort_r(cells->cells, cells->count, sizeof *cells->cells, by_tree, (void *)(uintptr_t)order);
+    qsort_r(cells->cells, cells->count, sizeof *cells->cells, by_tree,
+            (void *)(uintptr_t)order);
     for (size_t i = 0; i < cells->count; i++) {
         if (kept > 0 && cells->cells[kept - 1].node == cells->cells[i].node)
             cells->cells[kept - 1].count += cells->cells[i].count;

@@ -1,0 +1,217 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "server/buffer.h"
+#include "server/json.h"
+#include "server/report/names.h"
+#include "server/report/preorder.h"
+#include "server/report/report.h"
+#include "server/report/timeline.h"
+#include "server/wire/session.h"
+
+/* The stack that is open, and since when each of its frames is. */
+struct trace {
+    const struct report_source *source;
+    const struct profile_snapshot *snapshot;
+    struct json json;
+    struct timeline timeline;
+    struct preorder order;
+    struct open_frame {
+        node_id node;
+        uint64_t start_ns;
+        uint64_t samples;
+    } * open; /* outermost first */
+    uint32_t depth;
+    node_id *path; /* room for the way to a node */
+    uint64_t now_ns;
+    struct profile_thread thread;
+    int32_t pid;
+};
+
+static void put_text(struct trace *trace, const char *key, const char *text)
+{
+    json_key(&trace->json, key);
+    json_text(&trace->json, text);
+}
+
+static void put_string(struct trace *trace, const char *key, struct strtab_string text)
+{
+    json_key(&trace->json, key);
+    json_string(&trace->json, text.text, text.length);
+}
+
+static void put_int(struct trace *trace, const char *key, int64_t value)
+{
+    json_key(&trace->json, key);
+    json_int(&trace->json, value);
+}
+
+/* Microseconds, as all times here are. */
+static void put_us(struct trace *trace, const char *key, uint64_t ns)
+{
+    json_key(&trace->json, key);
+    json_decimal(&trace->json, ns, 3);
+}
+
+static void put_place(struct trace *trace)
+{
+    put_int(trace, "pid", trace->pid);
+    put_int(trace, "tid", trace->thread.tid);
+}
+
+/* A name of a process or a thread. */
+static void put_label(struct trace *trace, const char *what, const char *key,
+                      struct strtab_string name)
+{
+    json_object(&trace->json);
+    put_text(trace, "name", what);
+    put_text(trace, "ph", "M");
+    put_place(trace);
+    json_key(&trace->json, "args");
+    json_object(&trace->json);
+    put_string(trace, key, name);
+    json_end(&trace->json);
+    json_end(&trace->json);
+}
+
+static void close_frame(struct trace *trace)
+{
+    const struct open_frame *const open = &trace->open[--trace->depth];
+    const struct named_frame frame =
+        names_frame(trace->snapshot, profile_node_at(trace->snapshot, open->node).frame);
+    json_object(&trace->json);
+    put_string(trace, "name", frame.name);
+    put_text(trace, "cat", frame.is_synthetic ? "mark" : "python");
+    put_text(trace, "ph", "X");
+    put_us(trace, "ts", open->start_ns);
+    put_us(trace, "dur", trace->now_ns - open->start_ns);
+    put_place(trace);
+    json_key(&trace->json, "args");
+    json_object(&trace->json);
+    if (!frame.is_synthetic) {
+        put_string(trace, "file", frame.file);
+        put_int(trace, "line", frame.line);
+    }
+    put_int(trace, "samples", (int64_t)open->samples);
+    json_end(&trace->json);
+    json_end(&trace->json);
+}
+
+static void close_below(struct trace *trace, uint32_t depth)
+{
+    while (trace->depth > depth)
+        close_frame(trace);
+}
+
+/* The stack of a cell: what it shares with the open one stays open. */
+static void step(struct trace *trace, const struct view_cell *cell, uint64_t end_ns)
+{
+    const uint32_t depth = trace->order.depth[cell->node];
+    uint32_t shared = 0;
+    node_id node = cell->node;
+    for (uint32_t i = depth; i-- > 0; node = profile_node_at(trace->snapshot, node).parent)
+        trace->path[i] = node;
+    while (shared < depth && shared < trace->depth &&
+           trace->open[shared].node == trace->path[shared])
+        shared++;
+    close_below(trace, shared);
+    while (trace->depth < depth) {
+        trace->open[trace->depth] =
+            (struct open_frame){ trace->path[trace->depth], trace->now_ns, 0 };
+        trace->depth++;
+    }
+    for (uint32_t i = 0; i < depth; i++)
+        trace->open[i].samples += cell->count;
+    trace->now_ns = end_ns;
+}
+
+static void step_over(struct trace *trace, const struct timeline_part *part)
+{
+    uint64_t before = 0;
+    if (part->start_ns > trace->now_ns + 2 * trace->timeline.period_ns)
+        close_below(trace, 0); /* nothing was seen in between */
+    if (part->start_ns > trace->now_ns || trace->depth == 0)
+        trace->now_ns = part->start_ns;
+    for (size_t i = 0; i < part->cells.count; i++) {
+        before += part->cells.cells[i].count;
+        step(trace, &part->cells.cells[i],
+             part->start_ns + (uint64_t)((double)before * part->sample_ns));
+    }
+}
+
+static enum err_code put_thread(struct trace *trace, thread_id id, struct err *err)
+{
+    struct buffer name = { 0 };
+    enum err_code rc = ERR_OK;
+    trace->thread = profile_thread_at(trace->snapshot, id);
+    const struct profile_process process =
+        profile_process_at(trace->snapshot, trace->thread.process);
+    trace->pid = process.pid;
+    trace->now_ns = 0;
+    names_put_thread(&name, trace->snapshot, id);
+    put_label(trace, "process_name", "name", profile_string(trace->snapshot, process.name));
+    put_label(trace, "thread_name", "name",
+              (struct strtab_string){ name.data, (uint32_t)name.length });
+    buffer_deinit(&name);
+    for (size_t i = 0; i < trace->timeline.slice_count && rc == ERR_OK; i++) {
+        struct timeline_part part;
+        rc = timeline_part(&trace->timeline, i, id, &part, err);
+        if (rc != ERR_OK)
+            break;
+        timeline_part_by_tree(&part, &trace->order);
+        if (part.cells.count > 0)
+            step_over(trace, &part);
+        view_cells_deinit(&part.cells);
+    }
+    close_below(trace, 0);
+    return rc;
+}
+
+static enum err_code put_trace(struct trace *trace, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    json_object(&trace->json);
+    put_text(trace, "displayTimeUnit", "ms");
+    json_key(&trace->json, "otherData");
+    session_write(&trace->json, trace->source->session);
+    json_key(&trace->json, "traceEvents");
+    json_array(&trace->json);
+    for (size_t i = 0; i < trace->timeline.thread_count && rc == ERR_OK; i++)
+        rc = put_thread(trace, trace->timeline.threads[i], err);
+    json_end(&trace->json);
+    json_end(&trace->json);
+    return rc == ERR_OK ? json_finish(&trace->json, err) : rc;
+}
+
+static enum err_code start(struct trace *trace, struct err *err)
+{
+    enum err_code rc = timeline_init(&trace->timeline, trace->source, err);
+    if (rc == ERR_OK)
+        rc = preorder_init(&trace->order, trace->snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    const size_t room = (size_t)trace->order.max_depth + 1;
+    trace->open = malloc(room * sizeof *trace->open);
+    trace->path = malloc(room * sizeof *trace->path);
+    if (!trace->open || !trace->path)
+        return err_set(err, ERR_NOMEM, "no memory for stacks of %zu frames", room);
+    return ERR_OK;
+}
+
+enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
+                                        struct err *err)
+{
+    struct trace trace = { .source = source, .snapshot = source->snapshot };
+    json_init(&trace.json, out);
+    enum err_code rc = start(&trace, err);
+    if (rc == ERR_OK)
+        rc = put_trace(&trace, err);
+    timeline_deinit(&trace.timeline);
+    preorder_deinit(&trace.order);
+    free(trace.open);
+    free(trace.path);
+    return rc;
+}

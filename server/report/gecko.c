@@ -1,0 +1,668 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "server/buffer.h"
+#include "server/json.h"
+#include "server/report/gecko_rows.h"
+#include "server/report/names.h"
+#include "server/report/preorder.h"
+#include "server/report/report.h"
+#include "server/report/timeline.h"
+#include "server/wire/session.h"
+
+/* The processed profile format of that version; newer Firefox Profilers upgrade it. */
+enum { PROCESSED_VERSION = 61, GECKO_VERSION = 31, INTERVAL_MARKER = 1 };
+
+#define CATEGORIES(X)                  \
+    X(OTHER, "Other", "grey")          \
+    X(PYTHON, "Python", "yellow")      \
+    X(NATIVE, "Native", "blue")        \
+    X(GC, "GC", "orange")              \
+    X(GIL, "GIL", "green")             \
+    X(CPU, "CPU", "purple")            \
+    X(CODE, "Code Type", "red")        \
+    X(OPCODES, "Opcodes", "magenta")   \
+    X(EXCEPTIONS, "Exceptions", "lightblue")
+
+enum category {
+#define X(name, text, colour) CATEGORY_##name,
+    CATEGORIES(X)
+#undef X
+        CATEGORY_COUNT
+};
+
+static const struct category_row {
+    const char *name, *colour;
+} categories[] = {
+#define X(name, text, colour) { text, colour },
+    CATEGORIES(X)
+#undef X
+};
+
+static const struct marker_row {
+    const char *category, *name;
+} marker_rows[] = {
+#define X(name, category, text) { category, text },
+    GECKO_MARKERS(X)
+#undef X
+};
+
+struct gecko {
+    const struct report_source *source;
+    const struct profile_snapshot *snapshot;
+    struct json json;
+    struct timeline timeline;
+    struct preorder order;
+    uint32_t *source_of; /* by string: its row in the table of sources, + 1 */
+    uint32_t source_count;
+};
+
+static void put_key_text(struct gecko *gecko, const char *key, const char *text)
+{
+    json_key(&gecko->json, key);
+    json_text(&gecko->json, text);
+}
+
+static void put_key_uint(struct gecko *gecko, const char *key, uint64_t value)
+{
+    json_key(&gecko->json, key);
+    json_uint(&gecko->json, value);
+}
+
+static void put_key_bool(struct gecko *gecko, const char *key, bool value)
+{
+    json_key(&gecko->json, key);
+    json_bool(&gecko->json, value);
+}
+
+static void put_key_null(struct gecko *gecko, const char *key)
+{
+    json_key(&gecko->json, key);
+    json_null(&gecko->json);
+}
+
+static void begin_column(struct gecko *gecko, const char *key)
+{
+    json_key(&gecko->json, key);
+    json_array(&gecko->json);
+}
+
+/* Milliseconds, as all times here are. */
+static void put_ms(struct gecko *gecko, uint64_t ns)
+{
+    json_decimal(&gecko->json, ns / (NS_PER_MS / 1000), 3);
+}
+
+static void put_key_ms(struct gecko *gecko, const char *key, uint64_t ns)
+{
+    json_key(&gecko->json, key);
+    put_ms(gecko, ns);
+}
+
+static void put_line(struct gecko *gecko, int32_t line)
+{
+    if (line > 0)
+        json_int(&gecko->json, line);
+    else
+        json_null(&gecko->json);
+}
+
+static void put_categories(struct gecko *gecko)
+{
+    begin_column(gecko, "categories");
+    for (size_t i = 0; i < CATEGORY_COUNT; i++) {
+        json_object(&gecko->json);
+        put_key_text(gecko, "name", categories[i].name);
+        put_key_text(gecko, "color", categories[i].colour);
+        begin_column(gecko, "subcategories");
+        json_text(&gecko->json, "Other");
+        json_end(&gecko->json);
+        json_end(&gecko->json);
+    }
+    json_end(&gecko->json);
+}
+
+struct field {
+    const char *key, *label, *format;
+};
+
+static const struct field opcode_fields[] = {
+    { "opname", "Instruction", "string" },       { "base_opname", "Form of", "string" },
+    { "is_specialized", "Specialized", "string" }, { "line", "Line", "integer" },
+    { "column", "Column", "integer" },           { "function", "Function", "string" },
+};
+
+static void put_schema(struct gecko *gecko, const char *name, const char *label,
+                       const struct field *fields, size_t field_count)
+{
+    json_object(&gecko->json);
+    put_key_text(gecko, "name", name);
+    put_key_text(gecko, "tooltipLabel", label);
+    put_key_text(gecko, "tableLabel", label);
+    put_key_text(gecko, "chartLabel", label);
+    begin_column(gecko, "display");
+    json_text(&gecko->json, "marker-chart");
+    json_text(&gecko->json, "marker-table");
+    json_end(&gecko->json);
+    begin_column(gecko, "fields");
+    for (size_t i = 0; i < field_count; i++) {
+        json_object(&gecko->json);
+        put_key_text(gecko, "key", fields[i].key);
+        put_key_text(gecko, "label", fields[i].label);
+        put_key_text(gecko, "format", fields[i].format);
+        json_end(&gecko->json);
+    }
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+}
+
+static void put_schemas(struct gecko *gecko)
+{
+    begin_column(gecko, "markerSchema");
+    put_schema(gecko, "State", "{marker.name}", NULL, 0);
+    put_schema(gecko, "Opcode", "{marker.data.opname}", opcode_fields,
+               sizeof opcode_fields / sizeof *opcode_fields);
+    json_end(&gecko->json);
+}
+
+static void put_counter(struct gecko *gecko, const char *label, uint64_t value)
+{
+    json_object(&gecko->json);
+    put_key_text(gecko, "label", label);
+    put_key_text(gecko, "format", "integer");
+    put_key_uint(gecko, "value", value);
+    json_end(&gecko->json);
+}
+
+/* How well it was measured, where the profiler's page shows what it does not know. */
+static void put_extra(struct gecko *gecko)
+{
+    const struct quality *const quality = &gecko->snapshot->quality;
+    begin_column(gecko, "extra");
+    json_object(&gecko->json);
+    put_key_text(gecko, "label", "How it was measured");
+    begin_column(gecko, "entries");
+    put_counter(gecko, "Samples", quality->samples);
+    put_counter(gecko, "Exact", quality->exact);
+    put_counter(gecko, "Repaired", quality->repaired);
+    put_counter(gecko, "Retried", quality->retried);
+    put_counter(gecko, "Truncated", quality->truncated);
+    put_counter(gecko, "Missed looks", quality->missed);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+}
+
+static void put_product(struct gecko *gecko)
+{
+    const struct sampler_target *const target = gecko->source->session->target;
+    struct buffer text = { 0 };
+    for (size_t i = 0; i < target->argc; i++) {
+        buffer_text(&text, i > 0 ? " " : "");
+        buffer_text(&text, target->argv[i]);
+    }
+    put_key_text(gecko, "product", target->argc > 1 ? target->argv[1] : "Python");
+    json_key(&gecko->json, "arguments");
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    buffer_deinit(&text);
+}
+
+static void put_meta(struct gecko *gecko)
+{
+    const struct session_facts *const session = gecko->source->session;
+    json_key(&gecko->json, "meta");
+    json_object(&gecko->json);
+    put_key_uint(gecko, "version", GECKO_VERSION);
+    put_key_uint(gecko, "preprocessedProfileVersion", PROCESSED_VERSION);
+    put_key_ms(gecko, "interval", gecko->timeline.period_ns);
+    put_key_ms(gecko, "startTime", session->status.started_at_ns);
+    put_key_uint(gecko, "profilingStartTime", 0);
+    put_key_ms(gecko, "profilingEndTime", gecko->snapshot->end_ns);
+    put_key_uint(gecko, "processType", 0);
+    put_key_uint(gecko, "stackwalk", 0);
+    put_key_bool(gecko, "debug", false);
+    put_key_bool(gecko, "symbolicated", true);
+    put_key_bool(gecko, "symbolicationNotSupported", true);
+    put_key_bool(gecko, "usesOnlyOneStackType", true);
+    put_key_bool(gecko, "sourceCodeIsNotOnSearchfox", true);
+    put_key_text(gecko, "importedFrom", "pyrometer " PYROMETER_VERSION);
+    put_product(gecko);
+    json_key(&gecko->json, "sampleUnits");
+    json_object(&gecko->json);
+    put_key_text(gecko, "time", "ms");
+    put_key_text(gecko, "eventDelay", "ms");
+    put_key_text(gecko, "threadCPUDelta", "ns");
+    json_end(&gecko->json);
+    put_categories(gecko);
+    put_schemas(gecko);
+    put_extra(gecko);
+    json_end(&gecko->json);
+}
+
+/* A column of a table: a value for each row from `first` on. */
+static void put_column(struct gecko *gecko, const char *key, uint32_t first, uint32_t end,
+                       void (*put)(struct gecko *gecko, uint32_t row))
+{
+    begin_column(gecko, key);
+    for (uint32_t row = first; row < end; row++)
+        put(gecko, row);
+    json_end(&gecko->json);
+}
+
+static void put_null(struct gecko *gecko, uint32_t row)
+{
+    (void)row;
+    json_null(&gecko->json);
+}
+
+static void put_zero(struct gecko *gecko, uint32_t row)
+{
+    (void)row;
+    json_uint(&gecko->json, 0);
+}
+
+static void put_one(struct gecko *gecko, uint32_t row)
+{
+    (void)row;
+    json_uint(&gecko->json, 1);
+}
+
+static void put_none(struct gecko *gecko, uint32_t row)
+{
+    (void)row;
+    json_int(&gecko->json, -1);
+}
+
+static void put_false(struct gecko *gecko, uint32_t row)
+{
+    (void)row;
+    json_bool(&gecko->json, false);
+}
+
+/* Rows of our tables count from the root's, which is in none of theirs: ours are one more. */
+static void put_node_frame(struct gecko *gecko, uint32_t node)
+{
+    json_uint(&gecko->json, profile_node_at(gecko->snapshot, node).frame - 1);
+}
+
+static void put_node_prefix(struct gecko *gecko, uint32_t node)
+{
+    const node_id parent = profile_node_at(gecko->snapshot, node).parent;
+    if (parent == 0)
+        json_null(&gecko->json);
+    else
+        json_uint(&gecko->json, parent - 1);
+}
+
+static bool begins_with(struct strtab_string text, const char *with)
+{
+    const size_t length = strlen(with);
+    return text.length >= length && memcmp(text.text, with, length) == 0;
+}
+
+static enum category category_of(struct gecko *gecko, uint32_t id)
+{
+    const struct named_frame frame = names_frame(gecko->snapshot, id);
+    if (!frame.is_synthetic)
+        return CATEGORY_PYTHON;
+    if (begins_with(frame.name, "<native>"))
+        return CATEGORY_NATIVE;
+    return begins_with(frame.name, "<GC>") ? CATEGORY_GC : CATEGORY_OTHER;
+}
+
+static void put_frame_category(struct gecko *gecko, uint32_t frame)
+{
+    json_uint(&gecko->json, category_of(gecko, frame));
+}
+
+static void put_frame_func(struct gecko *gecko, uint32_t frame)
+{
+    json_uint(&gecko->json, profile_frame_at(gecko->snapshot, frame).function - 1);
+}
+
+static void put_frame_line(struct gecko *gecko, uint32_t frame)
+{
+    put_line(gecko, profile_frame_at(gecko->snapshot, frame).line);
+}
+
+static void put_func_name(struct gecko *gecko, uint32_t function)
+{
+    json_uint(&gecko->json, profile_function_at(gecko->snapshot, function).name);
+}
+
+static void put_func_line(struct gecko *gecko, uint32_t function)
+{
+    put_line(gecko, profile_function_at(gecko->snapshot, function).first_line);
+}
+
+static void put_func_source(struct gecko *gecko, uint32_t function)
+{
+    const uint32_t row =
+        gecko->source_of[profile_function_at(gecko->snapshot, function).file];
+    if (row == 0)
+        json_null(&gecko->json);
+    else
+        json_uint(&gecko->json, row - 1);
+}
+
+static void put_source_name(struct gecko *gecko, uint32_t string)
+{
+    if (gecko->source_of[string] > 0)
+        json_uint(&gecko->json, string);
+}
+
+/* Files get rows in the order of their strings. */
+static enum err_code number_sources(struct gecko *gecko, struct err *err)
+{
+    const struct profile_sizes *const sizes = &gecko->snapshot->sizes;
+    gecko->source_of = calloc((size_t)sizes->strings + 1, sizeof *gecko->source_of);
+    if (!gecko->source_of)
+        return err_set(err, ERR_NOMEM, "no memory for %u strings", sizes->strings);
+    for (function_id id = 1; id < sizes->functions; id++)
+        if (!names_function(gecko->snapshot, id).is_synthetic)
+            gecko->source_of[profile_function_at(gecko->snapshot, id).file] = 1;
+    for (str_id id = 0; id < sizes->strings; id++)
+        if (gecko->source_of[id])
+            gecko->source_of[id] = ++gecko->source_count;
+    return ERR_OK;
+}
+
+static uint32_t less_one(uint32_t count)
+{
+    return count > 0 ? count - 1 : 0;
+}
+
+static void put_stack_table(struct gecko *gecko)
+{
+    const uint32_t nodes = gecko->snapshot->sizes.nodes;
+    json_key(&gecko->json, "stackTable");
+    json_object(&gecko->json);
+    put_column(gecko, "frame", 1, nodes, put_node_frame);
+    put_column(gecko, "prefix", 1, nodes, put_node_prefix);
+    put_key_uint(gecko, "length", less_one(nodes));
+    json_end(&gecko->json);
+}
+
+static void put_frame_table(struct gecko *gecko)
+{
+    const uint32_t frames = gecko->snapshot->sizes.frames;
+    json_key(&gecko->json, "frameTable");
+    json_object(&gecko->json);
+    put_column(gecko, "address", 1, frames, put_none);
+    put_column(gecko, "inlineDepth", 1, frames, put_zero);
+    put_column(gecko, "category", 1, frames, put_frame_category);
+    put_column(gecko, "subcategory", 1, frames, put_zero);
+    put_column(gecko, "func", 1, frames, put_frame_func);
+    put_column(gecko, "nativeSymbol", 1, frames, put_null);
+    put_column(gecko, "innerWindowID", 1, frames, put_null);
+    put_column(gecko, "line", 1, frames, put_frame_line);
+    put_column(gecko, "column", 1, frames, put_null);
+    put_key_uint(gecko, "length", less_one(frames));
+    json_end(&gecko->json);
+}
+
+static void put_func_table(struct gecko *gecko)
+{
+    const uint32_t functions = gecko->snapshot->sizes.functions;
+    json_key(&gecko->json, "funcTable");
+    json_object(&gecko->json);
+    put_column(gecko, "name", 1, functions, put_func_name);
+    put_column(gecko, "isJS", 1, functions, put_false);
+    put_column(gecko, "relevantForJS", 1, functions, put_false);
+    put_column(gecko, "resource", 1, functions, put_none);
+    put_column(gecko, "source", 1, functions, put_func_source);
+    put_column(gecko, "lineNumber", 1, functions, put_func_line);
+    put_column(gecko, "columnNumber", 1, functions, put_null);
+    put_key_uint(gecko, "length", less_one(functions));
+    json_end(&gecko->json);
+}
+
+/* A table without rows. */
+static void put_empty_table(struct gecko *gecko, const char *key, const char *const *columns)
+{
+    json_key(&gecko->json, key);
+    json_object(&gecko->json);
+    for (size_t i = 0; columns[i]; i++) {
+        begin_column(gecko, columns[i]);
+        json_end(&gecko->json);
+    }
+    put_key_uint(gecko, "length", 0);
+    json_end(&gecko->json);
+}
+
+static void put_sources(struct gecko *gecko)
+{
+    json_key(&gecko->json, "sources");
+    json_object(&gecko->json);
+    put_column(gecko, "id", 0, gecko->source_count, put_null);
+    put_column(gecko, "filename", 0, gecko->snapshot->sizes.strings, put_source_name);
+    put_column(gecko, "startLine", 0, gecko->source_count, put_one);
+    put_column(gecko, "startColumn", 0, gecko->source_count, put_one);
+    put_column(gecko, "sourceMapURL", 0, gecko->source_count, put_null);
+    put_key_uint(gecko, "length", gecko->source_count);
+    json_end(&gecko->json);
+}
+
+/* The profile's strings, then the names of markers. */
+static void put_strings(struct gecko *gecko)
+{
+    begin_column(gecko, "stringArray");
+    for (str_id id = 0; id < gecko->snapshot->sizes.strings; id++) {
+        const struct strtab_string string = profile_string(gecko->snapshot, id);
+        json_string(&gecko->json, string.text, string.length);
+    }
+    for (size_t i = 0; i < GECKO_MARKER_COUNT; i++)
+        json_text(&gecko->json, marker_rows[i].name);
+    json_end(&gecko->json);
+}
+
+static void put_shared(struct gecko *gecko)
+{
+    static const char *const resources[] = { "lib", "name", "host", "type", NULL };
+    static const char *const symbols[] = { "libIndex", "address", "name", "functionSize", NULL };
+    json_key(&gecko->json, "shared");
+    json_object(&gecko->json);
+    put_stack_table(gecko);
+    put_frame_table(gecko);
+    put_func_table(gecko);
+    put_empty_table(gecko, "resourceTable", resources);
+    put_empty_table(gecko, "nativeSymbols", symbols);
+    put_sources(gecko);
+    put_strings(gecko);
+    json_end(&gecko->json);
+}
+
+static void put_cpu_delta(struct gecko *gecko, const struct gecko_row *row)
+{
+    if (row->state & STATE_UNKNOWN_ON_CPU)
+        json_null(&gecko->json);
+    else
+        json_uint(&gecko->json, row->state & STATE_ON_CPU ? row->end_ns - row->start_ns : 0);
+}
+
+static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
+{
+    json_key(&gecko->json, "samples");
+    json_object(&gecko->json);
+    begin_column(gecko, "stack");
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->rows[i].node == 0)
+            json_null(&gecko->json);
+        else
+            json_uint(&gecko->json, rows->rows[i].node - 1);
+    json_end(&gecko->json);
+    begin_column(gecko, "time");
+    for (size_t i = 0; i < rows->count; i++)
+        put_ms(gecko, rows->rows[i].start_ns);
+    json_end(&gecko->json);
+    begin_column(gecko, "weight");
+    for (size_t i = 0; i < rows->count; i++)
+        json_uint(&gecko->json, rows->rows[i].samples);
+    json_end(&gecko->json);
+    put_key_text(gecko, "weightType", "samples");
+    begin_column(gecko, "threadCPUDelta");
+    for (size_t i = 0; i < rows->count; i++)
+        put_cpu_delta(gecko, &rows->rows[i]);
+    json_end(&gecko->json);
+    put_key_uint(gecko, "length", rows->count);
+    json_end(&gecko->json);
+}
+
+static void put_key_string(struct gecko *gecko, const char *key, str_id id)
+{
+    const struct strtab_string string = profile_string(gecko->snapshot, id);
+    json_key(&gecko->json, key);
+    json_string(&gecko->json, string.text, string.length);
+}
+
+static void put_opcode(struct gecko *gecko, spot_id id)
+{
+    const struct profile_spot spot = profile_spot_at(gecko->snapshot, id);
+    json_object(&gecko->json);
+    put_key_text(gecko, "type", "Opcode");
+    put_key_string(gecko, "opname", spot.opcode);
+    put_key_string(gecko, "base_opname", spot.base);
+    put_key_text(gecko, "is_specialized", spot.opcode != spot.base ? "yes" : "no");
+    if (spot.line > 0)
+        put_key_uint(gecko, "line", (uint64_t)spot.line);
+    if (spot.column >= 0)
+        put_key_uint(gecko, "column", (uint64_t)spot.column);
+    put_key_string(gecko, "function", profile_function_at(gecko->snapshot, spot.function).name);
+    json_end(&gecko->json);
+}
+
+static void put_marker_data(struct gecko *gecko, const struct gecko_marker *marker)
+{
+    if (marker->name == GECKO_OPCODE) {
+        put_opcode(gecko, marker->spot);
+        return;
+    }
+    json_object(&gecko->json);
+    put_key_text(gecko, "type", "State");
+    json_end(&gecko->json);
+}
+
+static uint32_t marker_category(enum gecko_marker_name name)
+{
+    uint32_t i = 0;
+    while (strcmp(categories[i].name, marker_rows[name].category) != 0)
+        i++;
+    return i;
+}
+
+static void put_markers(struct gecko *gecko, const struct gecko_rows *rows)
+{
+    const uint32_t strings = gecko->snapshot->sizes.strings;
+    json_key(&gecko->json, "markers");
+    json_object(&gecko->json);
+    begin_column(gecko, "data");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        put_marker_data(gecko, &rows->markers[i]);
+    json_end(&gecko->json);
+    begin_column(gecko, "name");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        json_uint(&gecko->json, strings + (uint32_t)rows->markers[i].name);
+    json_end(&gecko->json);
+    begin_column(gecko, "startTime");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        put_ms(gecko, rows->markers[i].start_ns);
+    json_end(&gecko->json);
+    begin_column(gecko, "endTime");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        put_ms(gecko, rows->markers[i].end_ns);
+    json_end(&gecko->json);
+    begin_column(gecko, "phase");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        json_uint(&gecko->json, INTERVAL_MARKER);
+    json_end(&gecko->json);
+    begin_column(gecko, "category");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        json_uint(&gecko->json, marker_category(rows->markers[i].name));
+    json_end(&gecko->json);
+    put_key_uint(gecko, "length", rows->marker_count);
+    json_end(&gecko->json);
+}
+
+static void put_identity(struct gecko *gecko, thread_id id)
+{
+    const struct profile_thread thread = profile_thread_at(gecko->snapshot, id);
+    const struct profile_process process = profile_process_at(gecko->snapshot, thread.process);
+    const struct strtab_string name = profile_string(gecko->snapshot, thread.name);
+    struct buffer text = { 0 };
+    json_key(&gecko->json, "name");
+    if (name.length == 0)
+        names_put_thread(&text, gecko->snapshot, id);
+    else
+        buffer_append(&text, name.text, name.length);
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    buffer_clear(&text);
+    buffer_printf(&text, "%d", (int)process.pid);
+    json_key(&gecko->json, "pid");
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    buffer_deinit(&text);
+    json_key(&gecko->json, "tid");
+    json_int(&gecko->json, thread.tid);
+    put_key_bool(gecko, "isMainThread", thread.is_main);
+    put_key_string(gecko, "processName", process.name);
+    put_key_text(gecko, "processType", "default");
+    put_key_uint(gecko, "processStartupTime", 0);
+    put_key_null(gecko, "processShutdownTime");
+    put_key_uint(gecko, "registerTime", 0);
+    put_key_null(gecko, "unregisterTime");
+    put_key_bool(gecko, "showMarkersInTimeline", true);
+    begin_column(gecko, "pausedRanges");
+    json_end(&gecko->json);
+}
+
+static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct err *err)
+{
+    struct gecko_rows rows;
+    const enum err_code rc =
+        gecko_rows_init(&rows, &gecko->timeline, &gecko->order, thread, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_object(&gecko->json);
+    put_identity(gecko, thread);
+    put_samples(gecko, &rows);
+    put_markers(gecko, &rows);
+    json_end(&gecko->json);
+    gecko_rows_deinit(&rows);
+    return ERR_OK;
+}
+
+static enum err_code put_profile(struct gecko *gecko, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    json_object(&gecko->json);
+    put_meta(gecko);
+    begin_column(gecko, "libs");
+    json_end(&gecko->json);
+    put_shared(gecko);
+    begin_column(gecko, "threads");
+    for (size_t i = 0; i < gecko->timeline.thread_count && rc == ERR_OK; i++)
+        rc = put_thread(gecko, gecko->timeline.threads[i], err);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    return rc == ERR_OK ? json_finish(&gecko->json, err) : rc;
+}
+
+enum err_code report_write_gecko(const struct report_source *source, struct buffer *out,
+                                 struct err *err)
+{
+    struct gecko gecko = { .source = source, .snapshot = source->snapshot };
+    json_init(&gecko.json, out);
+    enum err_code rc = timeline_init(&gecko.timeline, source, err);
+    if (rc == ERR_OK)
+        rc = preorder_init(&gecko.order, source->snapshot, err);
+    if (rc == ERR_OK)
+        rc = number_sources(&gecko, err);
+    if (rc == ERR_OK)
+        rc = put_profile(&gecko, err);
+    preorder_deinit(&gecko.order);
+    timeline_deinit(&gecko.timeline);
+    free(gecko.source_of);
+    return rc;
+}
