@@ -16,5 +16,6 @@
     asset asset_page, "page.html"
     asset asset_page_csp, "page.csp"
     asset asset_page_meta, "page.meta"
+    asset asset_heatmap_head, "heatmap.head"
 
     .section .note.GNU-stack, "", %progbits

@@ -19,5 +19,7 @@ struct asset asset_page(void);
 struct asset asset_page_csp(void);
 /* The <meta> element that says the same in a report. */
 struct asset asset_page_meta(void);
+/* Policy and style of the heat map, for its <head>. */
+struct asset asset_heatmap_head(void);
 
 #endif /* SERVER_ASSETS_H */

@@ -35,6 +35,7 @@ void sessions_destroy(struct sessions *sessions)
         return;
     for (size_t i = 0; i < sessions->count; i++) {
         sampler_destroy(sessions->items[i]->sampler);
+        source_close(&sessions->items[i]->files);
         free(sessions->items[i]);
     }
     pthread_mutex_destroy(&sessions->lock);
@@ -71,13 +72,18 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
     if (!session)
         return err_set(err, ERR_NOMEM, "no memory for a session");
     session->sampler = sampler;
+    /* A session goes without the text of source files where they cannot be had. */
+    if (source_open(&session->files, sampler_target(sampler)->pid, NULL) != ERR_OK)
+        session->files = (struct source_root)SOURCE_NONE;
     enum err_code rc = make_epoch(session, err);
     if (rc == ERR_OK)
         rc = append(sessions, session, err);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK) {
         *out = session;
-    else
+    } else {
+        source_close(&session->files);
         free(session);
+    }
     return rc;
 }
 

@@ -8,7 +8,7 @@
  * the table.
  * Threads: any; create and destroy from one.
  * Limits: SESSIONS_MAX, then ERR_LIMIT.
- * Depends on: sampler.h, err, wire/session.
+ * Depends on: sampler.h, err, source, wire/session.
  */
 #ifndef SERVER_SESSIONS_H
 #define SERVER_SESSIONS_H
@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "server/source.h"
 
 struct profile_snapshot;
 struct sampler;
@@ -28,6 +29,7 @@ struct session {
     char id[12];
     char epoch[17];
     struct sampler *sampler;
+    struct source_root files; /* of the target, as it sees them */
 };
 
 MUST_CHECK enum err_code sessions_create(struct sessions **out, struct err *err);

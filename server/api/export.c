@@ -41,7 +41,8 @@ static enum err_code answer(const struct call *call, const struct query *query,
     session_describe(session, &snapshot, &facts);
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = &query->view,
-                                          .session = &facts };
+                                          .session = &facts,
+                                          .files = &session->files };
     rc = send(&source, format, response, err);
     profile_snapshot_release(&snapshot);
     return rc;

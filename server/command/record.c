@@ -89,7 +89,8 @@ static enum err_code finish(struct record *record, struct err *err)
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = &everything,
                                           .session = &facts,
-                                          .settings = record->options->report };
+                                          .settings = record->options->report,
+                                          .files = &record->session->files };
     if (*facts.status.reason)
         say("%s", facts.status.reason);
     rc = recording_finish(&record->recording, err);

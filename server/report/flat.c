@@ -10,7 +10,7 @@
 /* A walk from the root down that knows which rows and edges are above the node it is at. */
 struct descent {
     const struct profile_snapshot *snapshot;
-    enum flat_rows rows;
+    const struct flat_map *map;
     struct preorder order;
     uint64_t *node_self, *node_total; /* by node */
     uint32_t *edge_of;                /* by node */
@@ -18,16 +18,27 @@ struct descent {
     node_id *way;                     /* by depth */
 };
 
+static frame_id frame_of(const struct descent *descent, node_id node)
+{
+    return profile_node_at(descent->snapshot, node).frame;
+}
+
 static uint32_t row_of(const struct descent *descent, node_id node)
 {
-    const frame_id frame = profile_node_at(descent->snapshot, node).frame;
-    return descent->rows == FLAT_FRAMES ? frame
-                                        : profile_frame_at(descent->snapshot, frame).function;
+    return descent->map->row[frame_of(descent, node)];
 }
 
 static bool has_edge(const struct descent *descent, node_id node)
 {
-    return node != 0 && profile_node_at(descent->snapshot, node).parent != 0;
+    return descent->map->caller && node != 0 &&
+           profile_node_at(descent->snapshot, node).parent != 0;
+}
+
+static uint64_t edge_key(const struct descent *descent, node_id node)
+{
+    const node_id parent = profile_node_at(descent->snapshot, node).parent;
+    return (uint64_t)descent->map->callee[frame_of(descent, node)] << 32 |
+           descent->map->caller[frame_of(descent, parent)];
 }
 
 struct keyed {
@@ -68,11 +79,7 @@ static enum err_code find_edges(struct flat *flat, struct descent *descent, stru
     }
     for (node_id node = 1; node < nodes; node++)
         if (has_edge(descent, node) && descent->node_total[node] > 0)
-            keys[count++] =
-                (struct keyed){ (uint64_t)row_of(descent, node) << 32 |
-                                    row_of(descent,
-                                           profile_node_at(descent->snapshot, node).parent),
-                                node };
+            keys[count++] = (struct keyed){ edge_key(descent, node), node };
     flat->edge_count = number_edges(descent, keys, count, flat->edges);
     free(keys);
     return ERR_OK;
@@ -144,7 +151,8 @@ static enum err_code fill(struct flat *flat, struct descent *descent, const stru
         descent->node_self[view->node[i]] = view->self[i];
     view_totals(view, descent->snapshot, descent->node_total);
     flat->samples = view->total;
-    rc = find_edges(flat, descent, err);
+    if (descent->map->caller)
+        rc = find_edges(flat, descent, err);
     if (rc == ERR_OK)
         descend(descent, flat);
     return rc;
@@ -161,12 +169,12 @@ static void descent_deinit(struct descent *descent)
     free(descent->way);
 }
 
-enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
-                        const struct view_query *query, enum flat_rows rows, struct err *err)
+enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot *snapshot,
+                               const struct view_query *query, const struct flat_map *map,
+                               struct err *err)
 {
-    struct descent descent = { .snapshot = snapshot, .rows = rows };
-    struct flat made = { .row_count = rows == FLAT_FRAMES ? snapshot->sizes.frames
-                                                          : snapshot->sizes.functions };
+    struct descent descent = { .snapshot = snapshot, .map = map };
+    struct flat made = { .row_count = map->row_count };
     struct view view;
     enum err_code rc = view_init(&view, snapshot, query, err);
     if (rc != ERR_OK)
@@ -178,6 +186,22 @@ enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapsh
         *flat = made;
     else
         flat_deinit(&made);
+    return rc;
+}
+
+enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
+                        const struct view_query *query, enum flat_rows rows, struct err *err)
+{
+    const uint32_t frames = snapshot->sizes.frames;
+    uint32_t *const ids = malloc(((size_t)frames + 1) * sizeof *ids);
+    if (!ids)
+        return err_set(err, ERR_NOMEM, "no memory for %u frames", frames);
+    for (frame_id id = 0; id < frames; id++)
+        ids[id] = rows == FLAT_FRAMES ? id : profile_frame_at(snapshot, id).function;
+    const struct flat_map map = { rows == FLAT_FRAMES ? frames : snapshot->sizes.functions, ids,
+                                  ids, ids };
+    const enum err_code rc = flat_init_mapped(flat, snapshot, query, &map, err);
+    free(ids);
     return rc;
 }
 

@@ -1,9 +1,9 @@
 /*
  * flat - samples by function or by line, and who called whom.
  *
- * A row is a function or a frame (function and line) of the profile; its id is theirs.  `total`
- * counts a row once for each stack it is in, however often it is in it: recursion adds nothing.
- * The same holds for edges.
+ * A row is a function or a frame (function and line) of the profile, and its id theirs; or what
+ * a map makes of frames: a line, a file.  `total` counts a row once for each stack it is in,
+ * however often it is in it: recursion adds nothing.  The same holds for edges.
  *
  * Ownership: the struct owns its arrays; flat_deinit accepts a zeroed one.
  * Cost: proportional to the nodes, and to their logarithm for edges.
@@ -22,6 +22,13 @@ struct view_query;
 
 enum flat_rows { FLAT_FUNCTIONS, FLAT_FRAMES };
 
+/* What a frame counts as, by frame id; row 0 is for what is not to be counted. */
+struct flat_map {
+    uint32_t row_count;
+    const uint32_t *row;
+    const uint32_t *caller, *callee; /* of edges; NULL: there are none */
+};
+
 struct flat {
     uint64_t samples; /* of the view */
     uint32_t row_count;
@@ -37,6 +44,10 @@ struct flat {
 MUST_CHECK enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
                                    const struct view_query *query, enum flat_rows rows,
                                    struct err *err);
+MUST_CHECK enum err_code flat_init_mapped(struct flat *flat,
+                                          const struct profile_snapshot *snapshot,
+                                          const struct view_query *query,
+                                          const struct flat_map *map, struct err *err);
 void flat_deinit(struct flat *flat);
 
 #endif /* SERVER_REPORT_FLAT_H */

@@ -16,15 +16,15 @@
 /* The processed profile format of that version; newer Firefox Profilers upgrade it. */
 enum { PROCESSED_VERSION = 61, GECKO_VERSION = 31, INTERVAL_MARKER = 1 };
 
-#define CATEGORIES(X)                  \
-    X(OTHER, "Other", "grey")          \
-    X(PYTHON, "Python", "yellow")      \
-    X(NATIVE, "Native", "blue")        \
-    X(GC, "GC", "orange")              \
-    X(GIL, "GIL", "green")             \
-    X(CPU, "CPU", "purple")            \
-    X(CODE, "Code Type", "red")        \
-    X(OPCODES, "Opcodes", "magenta")   \
+#define CATEGORIES(X)                \
+    X(OTHER, "Other", "grey")        \
+    X(PYTHON, "Python", "yellow")    \
+    X(NATIVE, "Native", "blue")      \
+    X(GC, "GC", "orange")            \
+    X(GIL, "GIL", "green")           \
+    X(CPU, "CPU", "purple")          \
+    X(CODE, "Code Type", "red")      \
+    X(OPCODES, "Opcodes", "magenta") \
     X(EXCEPTIONS, "Exceptions", "lightblue")
 
 enum category {
@@ -130,9 +130,12 @@ struct field {
 };
 
 static const struct field opcode_fields[] = {
-    { "opname", "Instruction", "string" },       { "base_opname", "Form of", "string" },
-    { "is_specialized", "Specialized", "string" }, { "line", "Line", "integer" },
-    { "column", "Column", "integer" },           { "function", "Function", "string" },
+    { "opname", "Instruction", "string" },
+    { "base_opname", "Form of", "string" },
+    { "is_specialized", "Specialized", "string" },
+    { "line", "Line", "integer" },
+    { "column", "Column", "integer" },
+    { "function", "Function", "string" },
 };
 
 static void put_schema(struct gecko *gecko, const char *name, const char *label,
@@ -340,8 +343,7 @@ static void put_func_line(struct gecko *gecko, uint32_t function)
 
 static void put_func_source(struct gecko *gecko, uint32_t function)
 {
-    const uint32_t row =
-        gecko->source_of[profile_function_at(gecko->snapshot, function).file];
+    const uint32_t row = gecko->source_of[profile_function_at(gecko->snapshot, function).file];
     if (row == 0)
         json_null(&gecko->json);
     else
@@ -462,7 +464,8 @@ static void put_strings(struct gecko *gecko)
 static void put_shared(struct gecko *gecko)
 {
     static const char *const resources[] = { "lib", "name", "host", "type", NULL };
-    static const char *const symbols[] = { "libIndex", "address", "name", "functionSize", NULL };
+    static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
+                                           NULL };
     json_key(&gecko->json, "shared");
     json_object(&gecko->json);
     put_stack_table(gecko);

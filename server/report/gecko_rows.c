@@ -51,8 +51,7 @@ static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_mark
         return ERR_OK;
     }
     if (rows->marker_count == rows->marker_room) {
-        void *const grown =
-            grow(rows->markers, &rows->marker_room, sizeof *rows->markers, err);
+        void *const grown = grow(rows->markers, &rows->marker_room, sizeof *rows->markers, err);
         if (!grown)
             return ERR_NOMEM;
         rows->markers = grown;
@@ -146,8 +145,7 @@ static enum err_code add_slice_opcodes(struct making *making, size_t slice, size
         return ERR_OK;
     query.from_ns = making->timeline->slices[slice].from_ns;
     query.to_ns = making->timeline->slices[slice].to_ns;
-    enum err_code rc =
-        view_spots_init(&spots, making->timeline->source->snapshot, &query, err);
+    enum err_code rc = view_spots_init(&spots, making->timeline->source->snapshot, &query, err);
     if (rc != ERR_OK)
         return rc;
     for (size_t i = first_row; i < making->rows->count && rc == ERR_OK; i++) {
@@ -240,8 +238,8 @@ static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bi
 
 static enum err_code add_tracks(struct making *making, struct err *err)
 {
-    static unsigned (*const questions[])(state_bits state) = { gil,       waiting,   cpu,
-                                                               code_type, exception, collecting };
+    static unsigned (*const questions[])(
+        state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < sizeof questions / sizeof *questions && rc == ERR_OK; i++)
         rc = add_track(making->rows, questions[i], 2 * making->timeline->period_ns, err);

@@ -25,17 +25,17 @@ struct timeline;
 enum { GECKO_MAX_MARKERS = 1 << 22 };
 
 /* category, schema, then what is shown */
-#define GECKO_MARKERS(X)                                \
-    X(HAS_GIL, "GIL", "Has GIL")                        \
-    X(NO_GIL, "GIL", "No GIL")                          \
-    X(WAITS_GIL, "GIL", "Waiting for GIL")              \
-    X(ON_CPU, "CPU", "On CPU")                          \
-    X(OFF_CPU, "CPU", "Off CPU")                        \
-    X(PYTHON_CODE, "Code Type", "Python Code")          \
-    X(NATIVE_CODE, "Code Type", "Native Code")          \
-    X(EXCEPTION, "Exceptions", "Has Exception")         \
-    X(NO_EXCEPTION, "Exceptions", "No Exception")       \
-    X(GC, "GC", "GC Collecting")                        \
+#define GECKO_MARKERS(X)                          \
+    X(HAS_GIL, "GIL", "Has GIL")                  \
+    X(NO_GIL, "GIL", "No GIL")                    \
+    X(WAITS_GIL, "GIL", "Waiting for GIL")        \
+    X(ON_CPU, "CPU", "On CPU")                    \
+    X(OFF_CPU, "CPU", "Off CPU")                  \
+    X(PYTHON_CODE, "Code Type", "Python Code")    \
+    X(NATIVE_CODE, "Code Type", "Native Code")    \
+    X(EXCEPTION, "Exceptions", "Has Exception")   \
+    X(NO_EXCEPTION, "Exceptions", "No Exception") \
+    X(GC, "GC", "GC Collecting")                  \
     X(OPCODE, "Opcodes", "Opcode")
 
 enum gecko_marker_name {

@@ -17,6 +17,8 @@ static const struct report_format formats[] = {
       report_write_collapsed, NULL },
     { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile inside",
       report_write_html, NULL },
+    { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: source lines and their heat",
+      report_write_heatmap, NULL },
     { "pstats", "application/octet-stream", "pstats",
       "for Python's pstats; a table, if no file is named", report_write_pstats, "pstats-text" },
     { "pstats-text", MIME_TEXT, "txt", "the table of functions with the most samples",

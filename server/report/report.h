@@ -6,7 +6,7 @@
  *
  * Ownership: a source borrows everything.
  * Threads: any, on a snapshot of one's own.
- * Depends on: profile, wire, buffer, assets.
+ * Depends on: profile, wire, buffer, assets, source.
  */
 #ifndef SERVER_REPORT_REPORT_H
 #define SERVER_REPORT_REPORT_H
@@ -104,6 +104,11 @@ enum err_code report_write_collapsed(const struct report_source *source, struct 
 /* The page with the profile inside; opens without a server. */
 enum err_code report_write_html(const struct report_source *source, struct buffer *out,
                                 struct err *err);
+
+/* Source files with the heat of each line, who calls it, what it calls and which instructions it
+ * runs: one page without a script, each file and line with an address of its own. */
+enum err_code report_write_heatmap(const struct report_source *source, struct buffer *out,
+                                   struct err *err);
 
 /* Python's pstats, as cProfile saves it: pstats.Stats(file) of every Python from 3.8 on.  Its
  * calls are samples: those of the function itself over those with all it called. */
