@@ -17,5 +17,6 @@
     asset asset_page_csp, "page.csp"
     asset asset_page_meta, "page.meta"
     asset asset_heatmap_head, "heatmap.head"
+    asset asset_diff_head, "diff.head"
 
     .section .note.GNU-stack, "", %progbits

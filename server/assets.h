@@ -21,5 +21,7 @@ struct asset asset_page_csp(void);
 struct asset asset_page_meta(void);
 /* Policy and style of the heat map, for its <head>. */
 struct asset asset_heatmap_head(void);
+/* Policy, style and script of the differential flame graph. */
+struct asset asset_diff_head(void);
 
 #endif /* SERVER_ASSETS_H */

@@ -91,9 +91,10 @@ static bool take(const struct source_root *root, struct rights *rights)
 /* Files of the kernel look regular and are not: reading them says things, or does them. */
 static bool is_ordinary(int fd)
 {
-    static const long kernel_made[] = { PROC_SUPER_MAGIC, SYSFS_MAGIC,   DEBUGFS_MAGIC,
-                                        TRACEFS_MAGIC,    SECURITYFS_MAGIC,
-                                        CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC };
+    static const long kernel_made[] = { PROC_SUPER_MAGIC,   SYSFS_MAGIC,
+                                        DEBUGFS_MAGIC,      TRACEFS_MAGIC,
+                                        SECURITYFS_MAGIC,   CGROUP_SUPER_MAGIC,
+                                        CGROUP2_SUPER_MAGIC };
     struct statfs system;
     if (fstatfs(fd, &system) != 0)
         return false;

@@ -87,10 +87,10 @@ static bool contains(struct strtab_string text, const char *part)
     return memmem(text.text, text.length, part, strlen(part)) != NULL;
 }
 
-#define KINDS(X)                           \
-    X(PROJECT, "Project")                  \
-    X(STANDARD, "Standard library")        \
-    X(PACKAGES, "Site packages")           \
+#define KINDS(X)                    \
+    X(PROJECT, "Project")           \
+    X(STANDARD, "Standard library") \
+    X(PACKAGES, "Site packages")    \
     X(MARKS, "Not Python")
 
 enum kind {
@@ -107,7 +107,8 @@ static enum kind kind_of(const struct heatmap *map, str_id file)
         return KIND_MARKS;
     if (contains(name, "/site-packages/") || contains(name, "/dist-packages/"))
         return KIND_PACKAGES;
-    if (contains(name, "/lib/python3") || (name.length > 8 && !memcmp(name.text, "<frozen ", 8)))
+    if (contains(name, "/lib/python3") ||
+        (name.length > 8 && !memcmp(name.text, "<frozen ", 8)))
         return KIND_STANDARD;
     return KIND_PROJECT;
 }
@@ -221,8 +222,8 @@ static void put_facts(const struct heatmap *map)
     put_fact(map, "Files", 0, (double)map->hot.file_count, "");
     put_fact(map, "Exact", 2, share(quality->exact, quality->samples), " %");
     put_fact(map, "Truncated", 2, share(quality->truncated, quality->samples), " %");
-    put_fact(map, "Missed looks", 2,
-             share(quality->missed, quality->missed + quality->ticks), " %");
+    put_fact(map, "Missed looks", 2, share(quality->missed, quality->missed + quality->ticks),
+             " %");
     buffer_text(map->out, "</dl>\n");
 }
 
@@ -352,7 +353,7 @@ static void put_spots(const struct heatmap *map, const struct hotspot *spots, si
 /* What is known of a line beside its text. */
 struct row {
     int32_t number;
-    const struct hotline *line; /* NULL: no samples */
+    const struct hotline *line;   /* NULL: no samples */
     const function_id *functions; /* that begin here */
     size_t function_count;
     const struct hotspot *spots;
@@ -556,9 +557,7 @@ static void put_marks(const struct heatmap *map, uint32_t file_number)
     const struct hotfile *const file = &map->hot.files[file_number];
     for (size_t i = file->first_line; i < file->first_line + file->line_count; i++) {
         const struct hotline *const line = &map->hot.lines[i];
-        const struct row row = { .line = line,
-                                 .functions = &line->mark,
-                                 .function_count = 1 };
+        const struct row row = { .line = line, .functions = &line->mark, .function_count = 1 };
         const struct strtab_string name = names_function(map->snapshot, line->mark).name;
         if (line->mark && line->total > 0)
             put_row(map, file_number, &row, name.text, name.length);
@@ -569,8 +568,9 @@ static void put_outline(const struct heatmap *map, const struct hotfile *file)
 {
     if (file->function_count == 0 || is_marks(map, file->file))
         return;
-    buffer_printf(map->out, "<details class=\"outline\"><summary>%zu functions</summary>"
-                            "<table class=\"files\">",
+    buffer_printf(map->out,
+                  "<details class=\"outline\"><summary>%zu functions</summary>"
+                  "<table class=\"files\">",
                   file->function_count);
     put_table_head(map, "Function");
     for (size_t i = 0; i < file->function_count; i++) {
@@ -630,7 +630,8 @@ static void put_lines(struct heatmap *map, uint32_t file_number)
     const bool whole = has_text && count_lines(&map->text) <= MAX_FILE_LINES &&
                        map->text_bytes + map->text.length <= MAX_TEXT_BYTES;
     if (has_text && !whole)
-        put_note(map, "Of this long file only the surroundings of lines with samples are here.");
+        put_note(map,
+                 "Of this long file only the surroundings of lines with samples are here.");
     if (whole)
         map->text_bytes += map->text.length;
     buffer_text(map->out, "<table class=\"lines\"><thead><tr><th class=\"n\">Line</th>"

@@ -52,8 +52,8 @@ static enum err_code find_lines(struct hotlines *hot, const struct profile_snaps
 
 static uint32_t line_of(const struct hotlines *hot, const struct hotline *place)
 {
-    const struct hotline *const found = bsearch(place, hot->lines + 1, hot->line_count - 1,
-                                                sizeof *hot->lines, by_place);
+    const struct hotline *const found =
+        bsearch(place, hot->lines + 1, hot->line_count - 1, sizeof *hot->lines, by_place);
     return found ? (uint32_t)(found - hot->lines) : 0;
 }
 
@@ -113,8 +113,7 @@ static enum err_code sort_calls(struct hotlines *hot, struct err *err)
         hot->calls[i] = (uint32_t)i;
     qsort_r(hot->calls, count, sizeof *hot->calls, by_caller, hot->by_line.edges);
     for (size_t i = 0; i < count; i++) {
-        struct hotline *const line =
-            &hot->lines[hot->by_line.edges[hot->calls[i]].caller];
+        struct hotline *const line = &hot->lines[hot->by_line.edges[hot->calls[i]].caller];
         if (line->call_count++ == 0)
             line->first_call = i;
     }
@@ -124,8 +123,7 @@ static enum err_code sort_calls(struct hotlines *hot, struct err *err)
 static int by_file_then_line(const void *left, const void *right, void *context)
 {
     const struct profile_snapshot *const snapshot = context;
-    const struct profile_function a =
-        profile_function_at(snapshot, *(const function_id *)left);
+    const struct profile_function a = profile_function_at(snapshot, *(const function_id *)left);
     const struct profile_function b =
         profile_function_at(snapshot, *(const function_id *)right);
     if (a.file != b.file)

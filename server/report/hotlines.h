@@ -37,10 +37,10 @@ struct hotlines {
         size_t first_line, line_count;         /* in lines */
         size_t first_function, function_count; /* in functions */
         size_t first_spot, spot_count;         /* in spots */
-    } * files; /* by self, then total */
+    } * files;                                 /* by self, then total */
     uint32_t *file_number; /* by str_id: the place in files; UINT32_MAX: none */
     size_t function_count;
-    function_id *functions; /* with samples, by file, then first line */
+    function_id *functions;  /* with samples, by file, then first line */
     struct flat by_function; /* row: function */
     struct flat by_line;     /* row: line; its edges are caller line -> callee function */
     uint32_t *calls;         /* edges of by_line, by caller, most frequent first */
