@@ -148,8 +148,8 @@ static enum err_code sum_nodes(struct comparison *comparison, thread_id side, st
     if (total)
         view_totals(&view, &comparison->snapshot, total);
     for (node_id id = 0; total && id < nodes; id++)
-        *(side == BASE ? &comparison->nodes[id].total.base
-                       : &comparison->nodes[id].total.now) = total[id];
+        *(side == BASE ? &comparison->nodes[id].total.base : &comparison->nodes[id].total.now) =
+            total[id];
     for (size_t i = 0; i < view.count; i++) {
         struct comparison_number *const self = &comparison->nodes[view.node[i]].self;
         *(side == BASE ? &self->base : &self->now) = view.self[i];
@@ -229,8 +229,8 @@ static enum err_code add_up(struct comparison *comparison, struct err *err)
         rc = profile_snapshot(comparison->profile, &comparison->snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    comparison->functions = calloc((size_t)comparison->snapshot.sizes.functions + 1,
-                                   sizeof *comparison->functions);
+    comparison->functions =
+        calloc((size_t)comparison->snapshot.sizes.functions + 1, sizeof *comparison->functions);
     comparison->nodes =
         calloc((size_t)comparison->snapshot.sizes.nodes + 1, sizeof *comparison->nodes);
     if (!comparison->functions || !comparison->nodes)

@@ -24,12 +24,12 @@ struct report_source;
 
 enum comparison_basis { COMPARISON_BY_SAMPLES, COMPARISON_BY_TIME };
 
-#define COMPARISON_VERDICTS(X)                        \
-    X(SAME, "same", "no more than chance")            \
-    X(FEW, "few", "too few samples to say")           \
-    X(MORE, "more", "more than before")               \
-    X(LESS, "less", "less than before")               \
-    X(NEW, "new", "not there before")                 \
+#define COMPARISON_VERDICTS(X)              \
+    X(SAME, "same", "no more than chance")  \
+    X(FEW, "few", "too few samples to say") \
+    X(MORE, "more", "more than before")     \
+    X(LESS, "less", "less than before")     \
+    X(NEW, "new", "not there before")       \
     X(GONE, "gone", "not there any more")
 
 enum comparison_verdict {
@@ -56,9 +56,9 @@ struct comparison_row {
 struct comparison {
     enum comparison_basis basis;
     uint64_t base_samples, now_samples;
-    double base_all, now_all;                     /* what a share is of: samples or seconds */
-    double base_sample_s, now_sample_s;           /* time that a sample stands for */
-    struct profile *profile;                      /* the functions and paths of both */
+    double base_all, now_all;           /* what a share is of: samples or seconds */
+    double base_sample_s, now_sample_s; /* time that a sample stands for */
+    struct profile *profile;            /* the functions and paths of both */
     struct profile_snapshot snapshot;
     struct comparison_row *functions; /* by function_id of the snapshot */
     struct comparison_row *nodes;     /* by node_id; 0 is all */

@@ -83,10 +83,14 @@ struct column {
 };
 
 static const struct column node_columns[] = {
-    { "parent", put_parent },           { "function", put_function },
-    { "baseSelf", put_base_self },      { "nowSelf", put_now_self },
-    { "selfQ", put_self_q },            { "totalQ", put_total_q },
-    { "selfVerdict", put_self_verdict }, { "totalVerdict", put_total_verdict },
+    { "parent", put_parent },
+    { "function", put_function },
+    { "baseSelf", put_base_self },
+    { "nowSelf", put_now_self },
+    { "selfQ", put_self_q },
+    { "totalQ", put_total_q },
+    { "selfVerdict", put_self_verdict },
+    { "totalVerdict", put_total_verdict },
     { NULL, NULL },
 };
 static const struct column function_columns[] = { { "name", put_name },

@@ -198,11 +198,13 @@ static void put_counts(const struct comparison *comparison, struct buffer *out)
         counts[comparison->functions[id].self.verdict]++;
     buffer_text(out, "\nOf the functions in themselves: ");
     for (size_t i = 0; i < COMPARISON_VERDICT_COUNT; i++) {
-        buffer_printf(out, "%s%" PRIu64 " %s", comma, counts[i], comparison_verdict_meaning((enum comparison_verdict)i));
+        buffer_printf(out, "%s%" PRIu64 " %s", comma, counts[i],
+                      comparison_verdict_meaning((enum comparison_verdict)i));
         comma = ", ";
     }
-    buffer_printf(out, ".\nChanges are called so where their q value is at most %.2f: of all "
-                       "that are, so many may be chance.\n",
+    buffer_printf(out,
+                  ".\nChanges are called so where their q value is at most %.2f: of all "
+                  "that are, so many may be chance.\n",
                   COMPARE_MAX_Q);
 }
 

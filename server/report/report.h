@@ -90,9 +90,9 @@ void report_file_name(const struct report_source *source, const struct report_fo
  * Folded stacks, one line per distinct stack of a thread, most frequent first, as Tachyon's
  * --collapsed writes them:
  *
- *     tid:4711;app.py:main:14;app.py:work:9;<native> 120
+ *     tid:4711 MainThread;app.py:main:14;app.py:work:9;<native> 120
  *
- * outermost frame first: file name without folders, qualified name, line; a synthetic frame is
+ * the thread, with its name if it has one, then frames, outermost first: file name without folders, qualified name, line; a synthetic frame is
  * its name alone.  So that any line can be taken apart again (frames at `;`, the count behind
  * the last space, the file before the first `:` and the line behind the last) these characters
  * of names are written as in a Python string: \x3b for `;`, \x3a for `:` in a file name, \\ for

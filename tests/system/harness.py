@@ -301,7 +301,7 @@ class Live:
 class Stack:
     """A line of folded stacks. Frames are (file, function, line); synthetic ones have only a name."""
 
-    LINE = re.compile(r"tid:(\d+)((?:;[^;]+)*) (\d+)$")
+    LINE = re.compile(r"tid:(\d+)(?: [^;]*?)?((?:;[^;]+)*) (\d+)$")
     FRAME = re.compile(r"([^:]*):(.*):(-?\d+)$", re.DOTALL)
 
     def __init__(self, text):

@@ -1,4 +1,4 @@
-// Stacks as text: one for the clipboard, all of them as folded lines "tid:7;app.py:main:12;… 34".
+// Stacks as text: one for the clipboard, all of them as folded lines "tid:7 MainThread;app.py:main:12;… 34".
 
 import { fileText, functionText, isSynthetic } from "./frames.js";
 import { stateMatches, stateQuery } from "./states.js";
@@ -17,6 +17,11 @@ function foldedStack(profile, node) {
   return path.reverse().join(";").replace(/\s+/g, " ");
 }
 
+function threadText(thread) {
+  const name = thread.name.replace(/[;\s]+/g, " ").trim();
+  return "tid:" + thread.tid + (name === "" ? "" : " " + name);
+}
+
 // `cells` as in a report; thread ids not in `wanted` (when there are any) and other states are left out. Most frequent
 // first.
 export function foldedStacks(profile, cells, wanted, states) {
@@ -25,7 +30,7 @@ export function foldedStacks(profile, cells, wanted, states) {
   const counts = new Map();
   for (let i = 0; i < cells.node.length; i += 1) {
     if ((chosen.size > 0 && !chosen.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
-    const line = "tid:" + profile.threads[cells.thread[i]].tid + ";" + foldedStack(profile, cells.node[i]);
+    const line = threadText(profile.threads[cells.thread[i]]) + ";" + foldedStack(profile, cells.node[i]);
     counts.set(line, (counts.get(line) ?? 0) + cells.count[i]);
   }
   const lines = Array.from(counts).sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1));

@@ -426,19 +426,21 @@ static void exports_are_downloads(void **state)
     char value[128];
     server_get(*state, "/api/v1/sessions/1/export?format=collapsed", BEARER, &reply);
     assert_int_equal(reply.status, 200);
-    assert_string_equal(reply.body,
-                        "tid:4711;app.py:main:14;app.py:work:22 50\n"
-                        "tid:4711;app.py:main:14;app.py:work:23;<native> 30\n"
-                        "tid:4711;app.py:main:15;deep.py:Tree.walk.<locals>.<lambda>:6 15\n"
-                        "tid:4712;threading.py:Thread.run:910;"
-                        "app.py:</script><img src=x onerror=alert(1)>:31 5\n");
+    assert_string_equal(
+        reply.body,
+        "tid:4711 MainThread;app.py:main:14;app.py:work:22 50\n"
+        "tid:4711 MainThread;app.py:main:14;app.py:work:23;<native> 30\n"
+        "tid:4711 MainThread;app.py:main:15;deep.py:Tree.walk.<locals>.<lambda>:6 15\n"
+        "tid:4712 Thread-4712;threading.py:Thread.run:910;"
+        "app.py:</script><img src=x onerror=alert(1)>:31 5\n");
     reply_header(&reply, "Content-Disposition", value, sizeof value);
     assert_string_equal(value,
                         "attachment; filename=\"pyrometer-2000000002-20260131-100000.folded\"");
     reply_deinit(&reply);
     server_get(*state, "/api/v1/sessions/1/export?format=collapsed&state=on_cpu,!has_gil",
                BEARER, &reply);
-    assert_string_equal(reply.body, "tid:4711;app.py:main:14;app.py:work:23;<native> 30\n");
+    assert_string_equal(reply.body,
+                        "tid:4711 MainThread;app.py:main:14;app.py:work:23;<native> 30\n");
     reply_deinit(&reply);
     server_get(*state, "/api/v1/sessions/1/report.html?thread=1", BEARER, &reply);
     assert_int_equal(reply.status, 200);

@@ -456,7 +456,7 @@ class Record(unittest.TestCase):
     def test_writes_folded_stacks_and_a_summary(self):
         result = self.record("-o", self.path)
         self.assertEqual((result.returncode, result.stdout), (0, ""))
-        self.assertIn("tid:4711;app.py:main:14;app.py:work:22 ", self.read())
+        self.assertIn("tid:4711 MainThread;app.py:main:14;app.py:work:22 ", self.read())
         self.assertRegex(result.stderr, r"(?m)^pyrometer: captured \d+ samples in \d+\.\d\d s, \d+\.\d of 1000 Hz$")
         self.assertRegex(result.stderr, r"(?m)^pyrometer: exact 100\.00 %, repaired 0\.00 %, retried 0\.00 %, "
                                         r"truncated 0\.00 %, failed 0\.00 %, missed 0 of \d+ looks$")
@@ -472,7 +472,7 @@ class Record(unittest.TestCase):
         result = self.record("--collapsed", "-o", "-")
         self.assertEqual(result.returncode, 0)
         for line in result.stdout.splitlines():
-            self.assertRegex(line, r"^tid:471[12](;.+)? \d+$")
+            self.assertRegex(line, r"^tid:471[12] (Main)?Thread(-4712)?(;.+)? \d+$")
         self.assertEqual(os.listdir(self.folder.name), [])
 
     def test_several_formats_go_to_a_folder(self):
@@ -485,7 +485,7 @@ class Record(unittest.TestCase):
         other = os.path.join(self.folder.name, "other")
         self.assertEqual(self.record("--flamegraph=" + other, "--collapsed=" + self.path).returncode, 0)
         self.assertIn("profile-data", self.read(other))
-        self.assertIn("tid:4711;", self.read())
+        self.assertIn("tid:4711 MainThread;", self.read())
 
     def test_two_formats_cannot_share_a_file(self):
         result = self.record("--flamegraph", "--collapsed", "-o", self.path)
@@ -503,7 +503,7 @@ class Record(unittest.TestCase):
             time.sleep(0.3)
             process.send_signal(number)
             self.assertEqual(process.wait(TIMEOUT_S), 0)
-            self.assertIn("tid:4711;", self.read())
+            self.assertIn("tid:4711 MainThread;", self.read())
             os.unlink(self.path)
 
     def test_path_that_cannot_be_written_is_known_before_sampling(self):

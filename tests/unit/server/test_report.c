@@ -110,7 +110,7 @@ static void folded_lines_survive_hostile_names(void **state)
     sampler_destroy(sampler);
 }
 
-static void files_of_one_name_and_renamed_threads_share_a_line(void **state)
+static void files_of_one_name_share_a_line(void **state)
 {
     static const struct fake_frame here[] = { { "/a/x.py", "f", 1, 1 } };
     static const struct fake_frame there[] = { { "/b/x.py", "f", 1, 1 } };
@@ -120,7 +120,7 @@ static void files_of_one_name_and_renamed_threads_share_a_line(void **state)
     fake_sampler_add(sampler, 1, there, 1, 0, 2);
     fake_sampler_seal(sampler);
     struct buffer out = report_of(sampler, "collapsed", &everything);
-    assert_string_equal(out.data, "tid:1;x.py:f:1 3\n");
+    assert_string_equal(out.data, "tid:1 Thread-1;x.py:f:1 3\n");
     buffer_deinit(&out);
     sampler_destroy(sampler);
 }
@@ -303,7 +303,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folded_stacks_are_sorted_by_count_then_text),
         cmocka_unit_test(folded_lines_survive_hostile_names),
-        cmocka_unit_test(files_of_one_name_and_renamed_threads_share_a_line),
+        cmocka_unit_test(files_of_one_name_share_a_line),
         cmocka_unit_test(deep_stacks_are_written_whole),
         cmocka_unit_test(reports_take_the_same_query_as_views),
         cmocka_unit_test(empty_profile_is_an_empty_report),
