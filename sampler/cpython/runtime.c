@@ -11,17 +11,22 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "sampler/base/idmap.h"
 #include "sampler/base/scoped.h"
 #include "sampler/cpython/object.h"
 #include "sampler/target/elf.h"
 #include "sampler/target/maps.h"
 
-enum { SCAN_BLOCK_BYTES = 1 << 20, COOKIE_ALIGNMENT = 8 };
-static const uint64_t SCAN_MAX_BYTES = 4ull << 30;
+enum { SCAN_BLOCK_BYTES = 1 << 20 };
+/* Of all writable memory, and of one mapping of a file's data: more is a file that the program
+ * writes to. */
+static const uint64_t SCAN_MAX_BYTES = 4ull << 30, DATA_MAX_BYTES = 64ull << 20;
 
 struct search {
     struct process *process;
     struct maps maps;
+    struct idmap files; /* the first mapping of each, by index */
+    uint64_t scanned_bytes, skipped_bytes;
     struct runtime *out;
     enum err_code refusal; /* the most telling reason so far why a place was not accepted */
     struct err *err;
@@ -147,24 +152,40 @@ static bool search_file(struct search *search, const struct mapping *mapping)
     return found;
 }
 
-/* Files first seen at their first mapping; libraries are mapped in several pieces. */
-static bool seen_before(const struct maps *maps, size_t index)
+static uint32_t file_hash(const struct mapping *m)
 {
-    const struct mapping *const m = &maps->items[index];
-    for (size_t i = index; i-- > 0;) {
-        const struct mapping *const n = &maps->items[i];
-        if (n->inode == m->inode && n->device_major == m->device_major &&
-            n->device_minor == m->device_minor)
+    return idmap_mix(m->inode, (uint64_t)m->device_major << 32 | m->device_minor);
+}
+
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+    return a->inode == b->inode && a->device_major == b->device_major &&
+           a->device_minor == b->device_minor;
+}
+
+static bool is_known_file(const struct search *search, const struct mapping *m)
+{
+    const uint32_t hash = file_hash(m);
+    uint32_t index;
+    for (uint32_t slot = idmap_first(&search->files, hash);
+         (index = idmap_id(&search->files, slot)) != IDMAP_NONE;
+         slot = idmap_next(&search->files, slot))
+        if (idmap_hash(&search->files, slot) == hash &&
+            is_same_file(&search->maps.items[index], m))
             return true;
-    }
     return false;
 }
 
+/* Each file at its first mapping; libraries are mapped in several pieces. */
 static bool search_files(struct search *search)
 {
-    for (size_t i = 0; i < search->maps.count; i++) {
+    for (uint32_t i = 0; i < search->maps.count; i++) {
         const struct mapping *const m = &search->maps.items[i];
-        if (m->inode && !seen_before(&search->maps, i) && search_file(search, m))
+        if (!m->inode || is_known_file(search, m))
+            continue;
+        if (idmap_add(&search->files, file_hash(m), i, NULL))
+            return false;
+        if (search_file(search, m))
             return true;
     }
     return false;
@@ -174,36 +195,58 @@ static bool scan_block(struct search *search, remote_addr addr, unsigned char *b
                        size_t bytes)
 {
     static const char cookie[] = "xdebugpy";
+    const uint64_t wanted = field_u64(cookie, 0);
     size_t arrived;
     const struct memory_span span = { addr, block, bytes };
     (void)!memory_readv(&search->process->memory.memory, &span, 1, &arrived);
-    for (size_t at = 0; at + sizeof cookie - 1 <= arrived; at += COOKIE_ALIGNMENT)
-        if (memcmp(block + at, cookie, sizeof cookie - 1) == 0 &&
-            try_place(search, addr + at, 0))
+    for (size_t at = 0; at + sizeof wanted <= arrived; at += sizeof wanted)
+        if (field_u64(block + at, 0) == wanted && try_place(search, addr + at, 0))
             return true;
     return false;
 }
 
-/* The last resort, for files we may not open and for stripped static ones. */
+static bool scan_mapping(struct search *search, const struct mapping *m, unsigned char *block)
+{
+    for (remote_addr at = m->start; at < m->end; at += SCAN_BLOCK_BYTES) {
+        const uint64_t left = m->end - at;
+        const size_t bytes = left < SCAN_BLOCK_BYTES ? (size_t)left : SCAN_BLOCK_BYTES;
+        if (bytes > SCAN_MAX_BYTES - search->scanned_bytes) {
+            search->skipped_bytes += left;
+            return false;
+        }
+        search->scanned_bytes += bytes;
+        if (scan_block(search, at, block, bytes))
+            return true;
+    }
+    return false;
+}
+
+/* Is it the initialised data of a file or the zeroed data behind it?  *end: where data of a file
+ * has ended that may go on. */
+static bool is_data(const struct mapping *m, remote_addr *end)
+{
+    const bool is_of_file = m->inode || m->start == *end;
+    if (is_of_file)
+        *end = m->end;
+    return is_of_file && m->readable && m->writable && m->end - m->start <= DATA_MAX_BYTES;
+}
+
+/* The last resort, for files we may not open and for stripped static ones: first where
+ * interpreters have their state, then everywhere. */
 static bool scan_memory(struct search *search)
 {
     SCOPED_FREE unsigned char *block = malloc(SCAN_BLOCK_BYTES);
-    uint64_t scanned = 0;
-    for (size_t i = 0; block && i < search->maps.count; i++) {
-        const struct mapping *const m = &search->maps.items[i];
-        if (!m->writable || !m->readable)
-            continue;
-        for (remote_addr at = m->start; at < m->end; at += SCAN_BLOCK_BYTES) {
-            const uint64_t left = m->end - at;
-            const size_t bytes = left < SCAN_BLOCK_BYTES ? (size_t)left : SCAN_BLOCK_BYTES;
-            scanned += bytes;
-            if (scanned > SCAN_MAX_BYTES)
-                return false;
-            if (scan_block(search, at, block, bytes))
-                return true;
+    bool found = false;
+    for (int pass = 0; block && pass < 2 && !found; pass++) {
+        remote_addr end = 0;
+        for (size_t i = 0; i < search->maps.count && !found; i++) {
+            const struct mapping *const m = &search->maps.items[i];
+            const bool is_first = is_data(m, &end);
+            if (m->readable && m->writable && is_first == (pass == 0))
+                found = scan_mapping(search, m, block);
         }
     }
-    return false;
+    return found;
 }
 
 /* One byte of the program itself: may we read it at all? */
@@ -217,6 +260,20 @@ static enum err_code probe(struct search *search)
         return memory_read(&search->process->memory.memory, m->start, &byte, 1);
     }
     return ERR_OK;
+}
+
+static enum err_code not_found(const struct search *search)
+{
+    const struct process *const process = search->process;
+    const uint64_t mib = 1 << 20;
+    if (search->skipped_bytes == 0)
+        return err_set(search->err, ERR_NOT_PYTHON, "process %d (%s) is not a Python process",
+                       process->pid, process->executable);
+    return err_set(search->err, ERR_NOT_PYTHON,
+                   "process %d (%s) is not a Python process, as far as was searched: %" PRIu64
+                   " MiB of its memory, and not the other %" PRIu64 " MiB",
+                   process->pid, process->executable, search->scanned_bytes / mib,
+                   search->skipped_bytes / mib);
 }
 
 static enum err_code find(struct search *search)
@@ -240,14 +297,15 @@ static enum err_code find(struct search *search)
         return ERR_OK;
     if (search->refusal)
         return err_wrap(err, search->refusal, "process %d", pid);
-    return err_set(err, ERR_NOT_PYTHON, "process %d (%s) is not a Python process", pid,
-                   search->process->executable);
+    return not_found(search);
 }
 
 enum err_code runtime_find(struct process *process, struct runtime *out, struct err *err)
 {
     struct search search = { .process = process, .out = out, .err = err };
+    idmap_init(&search.files);
     const enum err_code rc = find(&search);
+    idmap_deinit(&search.files);
     maps_deinit(&search.maps);
     return rc;
 }

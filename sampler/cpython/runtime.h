@@ -4,9 +4,10 @@
  * Never by file name: every file mapped into the process is looked at for the section .PyRuntime
  * and the symbol _PyRuntime, opened through the process's own view of the file system, so that
  * containers, renamed and deleted binaries work; then writable memory is scanned for the cookie
- * of 3.13 and later.  A place is accepted only when the interpreter and thread found from it
- * point back at each other.
+ * of 3.13 and later, the data of mapped files first.  A place is accepted only when the
+ * interpreter and thread found from it point back at each other.
  *
+ * Limits: 4 GiB of memory are scanned; an error says how much was not.
  * Depends on: base, process, maps, elf, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_H
