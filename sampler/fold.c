@@ -217,6 +217,8 @@ static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id 
     if (code_at(fold->codes, frame->code)->is_shim)
         return ERR_OK;
     const enum err_code rc = find_spot(fold, frame, thread->leaf.opcode, &spot);
+    if (rc == ERR_LIMIT)
+        return ERR_OK;
     if (!rc) {
         thread->leaf.tags[0] = spot + 1;
         thread->leaf.tags[1] = node;
@@ -224,7 +226,9 @@ static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id 
     return rc;
 }
 
-static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc, node_id *out)
+/* Where the tables are full the sample is counted at the nearest caller they know. */
+static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc,
+                             struct sighting *sighting)
 {
     struct stack *const stack = &thread->stack;
     node_id node = 0;
@@ -235,11 +239,11 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
         rc = add_end(fold, thread, &node);
     if (!rc && gc == stack->count)
         rc = add_mark(fold, fold->gc, &node);
-    if (!rc) {
-        *out = node;
-        stack->tag = gc == NOWHERE ? node + 1 : 0;
-    }
-    return rc;
+    sighting->node = node;
+    sighting->is_folded = rc == ERR_LIMIT;
+    if (!rc || sighting->is_folded)
+        stack->tag = gc == NOWHERE && !rc ? node + 1 : 0;
+    return sighting->is_folded ? ERR_OK : rc;
 }
 
 static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_id *out)
@@ -313,7 +317,7 @@ static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
     if (!rc && is_known && gc == NOWHERE)
         sighting->node = stack->tag - 1;
     else if (!rc)
-        rc = node_of(fold, thread, gc, &sighting->node);
+        rc = node_of(fold, thread, gc, sighting);
     /* A tag is one more than the spot, and 0 for none. */
     sighting->spot = thread->leaf.tags[0] - 1u;
     sighting->spot_node = thread->leaf.tags[1];

@@ -80,6 +80,9 @@ static enum err_code count(struct lanes *lanes, thread_id thread, const struct l
     if (!rc && lane->spot != PROFILE_NO_SPOT)
         rc = profile_add_spot(lanes->profile, lane->spot_node, lane->spot, samples, NULL);
     if (!rc) {
+        profile_tick(lanes->profile, lane->since_ns - lanes->created_ns,
+                     lane->used_ns - lanes->created_ns, state, samples);
+        quality->folded += lane->is_folded ? samples : 0;
         quality->samples += samples;
         *lane->certainty += samples;
     }
@@ -143,10 +146,10 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
     struct lane *const lane = &lanes->items[sighting->thread];
     if (!lane->is_open)
         open_lane(lanes, lane, sighting);
-    lane->used_ns = sighting->now_ns;
     const bool same = sighting->is_still && lane->node == sighting->node &&
                       lane->spot == sighting->spot && lane->state == sighting->state &&
-                      lane->certainty == sighting->certainty;
+                      lane->certainty == sighting->certainty &&
+                      lane->is_folded == sighting->is_folded;
     if (!same || lane->waiting >= LANES_MAX_WAITING)
         rc = settle(lanes, sighting->thread, sighting->now_ns);
     lane->node = sighting->node;
@@ -154,6 +157,10 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
     lane->spot = sighting->spot;
     lane->state = sighting->state;
     lane->certainty = sighting->certainty;
+    lane->is_folded = sighting->is_folded;
+    lane->used_ns = sighting->now_ns;
+    if (!lane->waiting)
+        lane->since_ns = sighting->now_ns;
     if (rc)
         return rc;
     if (!same)

@@ -37,19 +37,22 @@ struct lane {
     int32_t tid; /* on this host */
     struct cpu_meter meter;
     uint64_t metered_ns; /* when the account was last read */
-    uint64_t used_ns;
-    uint32_t waiting; /* samples */
-    node_id node;     /* of the waiting ones */
-    state_bits state; /* of the waiting ones, without the CPU */
+    uint64_t since_ns;   /* the first sighting that is not counted yet */
+    uint64_t used_ns;    /* the last sighting */
+    uint32_t waiting;    /* samples */
+    node_id node;        /* of the waiting ones */
+    state_bits state;    /* of the waiting ones, without the CPU */
     node_id spot_node;
     spot_id spot;
     uint64_t *certainty;
-    double owed; /* samples on a CPU not counted as such yet */
+    bool is_folded; /* the waiting ones */
+    double owed;    /* samples on a CPU not counted as such yet */
 };
 
 struct lanes {
     struct profile *profile;
     int pid;
+    uint64_t created_ns; /* on the clock of sightings, when the profile was created */
     enum sampler_mode mode;
     struct lane *items; /* by thread_id */
     size_t count;
@@ -64,6 +67,7 @@ struct sighting {
     spot_id spot;        /* PROFILE_NO_SPOT: not asked for, or unknown */
     state_bits state;    /* all facts but the CPU */
     uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
+    bool is_folded;      /* the node is a caller: memory has no room for the place itself */
     bool is_still;       /* its stack is as it was at the last sighting */
     uint64_t now_ns;
 };

@@ -143,8 +143,12 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns)
 {
     turn->sealed_ns = now_ns;
     count_reads(turn->loop);
-    const enum err_code rc = fold_flush(&turn->loop->fold, now_ns);
-    return rc ? rc : profile_seal(turn->loop->profile, now_ns - turn->loop->created_ns, NULL);
+    struct profile *const profile = turn->loop->profile;
+    enum err_code rc = fold_flush(&turn->loop->fold, now_ns);
+    if (!rc)
+        rc = profile_seal(profile, now_ns - turn->loop->created_ns, NULL);
+    profile_set_period(profile, (uint64_t)((double)NS_PER_S / turn->budget.rate_hz));
+    return rc;
 }
 
 /* A whole number that is `weight` on average. */
@@ -435,6 +439,9 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
         rc = attach(loop, err);
     if (!rc) {
         loop->created_ns = clock_now_ns();
+        loop->fold.lanes.created_ns = loop->created_ns;
+        profile_set_memory(loop->profile, options->memory_bytes);
+        profile_set_period(loop->profile, (uint64_t)((double)NS_PER_S / options->rate_hz));
         loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
                                                 .started_at_ns = clock_wall_ns(),
                                                 .rate_hz = options->rate_hz };

@@ -49,6 +49,7 @@ struct sampler_options {
     bool no_gc;             /* leave out the mark of the garbage collector */
     bool opcodes;           /* record the instruction beside the line */
     bool blocking;          /* stop the target's threads for each look */
+    size_t memory_bytes;    /* for what is kept; 0: no bound */
     double max_cpu_percent; /* of one core, for ourselves; 0: no budget */
 };
 

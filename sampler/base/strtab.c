@@ -106,6 +106,10 @@ static enum err_code intern_valid(struct strtab *tab, const char *text, size_t l
             return ERR_OK;
         }
     }
+    if (tab->is_closed) {
+        *id_out = tab->instead;
+        return ERR_OK;
+    }
     return add(tab, hash, text, length, id_out, err);
 }
 
@@ -141,6 +145,14 @@ enum err_code strtab_intern(struct strtab *tab, const char *text, size_t length,
     if (length <= STRTAB_MAX_LENGTH && utf8_is_valid(text, length))
         return intern_valid(tab, text, length, id_out, err);
     return intern_repaired(tab, text, length, id_out, err);
+}
+
+enum err_code strtab_close(struct strtab *tab, const char *instead, struct err *err)
+{
+    const enum err_code rc = strtab_intern(tab, instead, strlen(instead), &tab->instead, err);
+    if (!rc)
+        tab->is_closed = true;
+    return rc;
 }
 
 size_t strtab_bytes(const struct strtab *tab)

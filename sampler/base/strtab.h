@@ -13,6 +13,7 @@
 #ifndef SAMPLER_BASE_STRTAB_H
 #define SAMPLER_BASE_STRTAB_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,8 @@ struct strtab {
     struct idmap index;
     struct strtab_block *blocks; /* text, newest first */
     size_t text_bytes;
+    bool is_closed;
+    str_id instead; /* of new text, once closed */
 };
 
 MUST_CHECK enum err_code strtab_init(struct strtab *tab, struct err *err);
@@ -48,6 +51,9 @@ static inline struct strtab_string strtab_get(const struct strtab *tab, str_id i
 {
     return *(const struct strtab_string *)pool_at(&tab->strings, id);
 }
+
+/* From now on new text is not kept: it gets the id of `instead`. */
+MUST_CHECK enum err_code strtab_close(struct strtab *tab, const char *instead, struct err *err);
 
 /* Bytes held, text and index together. */
 size_t strtab_bytes(const struct strtab *tab);

@@ -5,11 +5,15 @@
 #include <string.h>
 
 #include "sampler/profile/cell_key.h"
+#include "sampler/profile/history.h"
+#include "sampler/profile/series.h"
+#include "sampler/profile/states.h"
 #include "sampler/profile/table.h"
 #include "sampler/profile/tally.h"
 #include "sampler/profile/window.h"
 
-enum { FIRST_WINDOWS = 64 };
+/* Cells that are merged at one seal, so that the next sample does not wait long. */
+enum { MERGED_CELLS = 1 << 17 };
 
 /* What readers may see, all of it under the lock. */
 struct published {
@@ -17,9 +21,9 @@ struct published {
     struct profile_sizes sizes;
     struct quality quality;
     uint64_t end_ns;
-    size_t table_bytes, window_bytes;
-    struct window **windows; /* oldest first: generations and times ascend */
-    size_t window_count, window_room;
+    size_t table_bytes;
+    struct history history;
+    struct series series;
 };
 
 struct profile {
@@ -28,7 +32,11 @@ struct profile {
     struct table functions, frames, nodes, threads, processes, spots;
     struct tally open;
     struct tally open_spots; /* by spot_key */
+    struct series_pending pending;
     uint64_t open_start_ns;
+    uint64_t period_ns;  /* what a sample of the open window stands for */
+    size_t memory_bytes; /* 0: no bound */
+    bool is_closed;      /* the tables take no new places any more */
     struct quality quality;
     struct profile_sizes sealed; /* sizes at the last generation, or at creation */
 
@@ -137,22 +145,18 @@ enum err_code profile_create(struct profile **out, struct err *err)
         return rc;
     }
     profile->sealed = sizes_now(profile);
+    history_init(&profile->published.history);
+    series_init(&profile->published.series);
     *out = profile;
     return ERR_OK;
-}
-
-static void release_windows(struct window **windows, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        window_unref(windows[i]);
-    free(windows);
 }
 
 void profile_destroy(struct profile *profile)
 {
     if (!profile)
         return;
-    release_windows(profile->published.windows, profile->published.window_count);
+    history_deinit(&profile->published.history);
+    series_deinit(&profile->published.series);
     tally_deinit(&profile->open);
     tally_deinit(&profile->open_spots);
     table_deinit(&profile->spots);
@@ -309,6 +313,14 @@ static enum err_code close_spots(const struct tally *open, struct window *window
     return rc;
 }
 
+static uint64_t samples_of(const struct window *window)
+{
+    uint64_t samples = 0;
+    for (size_t i = 0; i < window->cell_count; i++)
+        samples += window->cells[i].count;
+    return samples;
+}
+
 static enum err_code close_window(const struct profile *profile, uint64_t now_ns,
                                   struct window **out, struct err *err)
 {
@@ -325,25 +337,12 @@ static enum err_code close_window(const struct profile *profile, uint64_t now_ns
     for (uint32_t i = 0; i < open->count; i++)
         window->cells[i] = cell_of(&open->cells[i]);
     window_sort(window);
+    window->samples = samples_of(window);
+    window->period_ns = profile->period_ns;
     window->start_ns = profile->open_start_ns;
     window->end_ns = now_ns;
     window->sizes = sizes_now(profile);
     *out = window;
-    return ERR_OK;
-}
-
-static enum err_code append(struct published *published, struct window *window, struct err *err)
-{
-    if (published->window_count == published->window_room) {
-        const size_t room = published->window_room ? published->window_room * 2 : FIRST_WINDOWS;
-        struct window **const windows =
-            realloc(published->windows, room * sizeof(struct window *));
-        if (!windows)
-            return err_set(err, ERR_NOMEM, "no memory for a list of %zu windows", room);
-        published->windows = windows;
-        published->window_room = room;
-    }
-    published->windows[published->window_count++] = window;
     return ERR_OK;
 }
 
@@ -355,17 +354,97 @@ static enum err_code publish(struct profile *profile, struct window *window, str
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&profile->lock);
     if (window)
-        rc = append(published, window, err);
+        rc = history_append(&published->history, window, err);
     if (window && !rc) {
-        window->generation = ++published->generation;
+        window->generation = window->first_generation = ++published->generation;
         published->sizes = window->sizes;
         published->end_ns = window->end_ns;
-        published->window_bytes += window_bytes(window);
-        published->table_bytes = bytes;
     }
+    published->table_bytes = bytes;
     published->quality = profile->quality;
+    if (!rc)
+        series_flush(&published->series, &profile->pending, published->generation);
     pthread_mutex_unlock(&profile->lock);
     return rc;
+}
+
+static size_t bytes_of_history(const struct profile *profile)
+{
+    const struct published *const published = &profile->published;
+    return published->history.bytes + series_bytes(&published->series);
+}
+
+/* The tables grow by doubling: closed here, they end below three quarters of the memory. */
+static void close_tables(struct profile *profile)
+{
+    struct table *const tables[] = { &profile->functions, &profile->frames, &profile->nodes,
+                                     &profile->spots };
+    if (profile->is_closed || !profile->memory_bytes ||
+        bytes_of_tables(profile) < profile->memory_bytes / 8 * 3)
+        return;
+    /* Without memory even for that, text goes on to be kept. */
+    profile->is_closed = strtab_close(&profile->strings, "<name not kept>", NULL) == ERR_OK;
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        table_close(tables[i]);
+}
+
+/* Only the writer changes the list, so it may be read here without the lock. */
+static bool merge_run(struct profile *profile, const struct history_run *run)
+{
+    struct history *const history = &profile->published.history;
+    struct window **const old = malloc(run->count * sizeof(struct window *));
+    struct window *merged;
+    if (!old || window_merge(history->windows + run->first, run->count, &merged, NULL)) {
+        free(old);
+        return false;
+    }
+    merged->width_ns = run->width_ns;
+    pthread_mutex_lock(&profile->lock);
+    history_replace(history, run, merged, old);
+    pthread_mutex_unlock(&profile->lock);
+    for (size_t i = 0; i < run->count; i++)
+        window_unref(old[i]);
+    free(old);
+    return true;
+}
+
+static size_t cells_of(const struct history *history, const struct history_run *run)
+{
+    size_t cells = run->count;
+    for (size_t i = 0; i < run->count; i++)
+        cells += history->windows[run->first + i]->cell_count;
+    return cells;
+}
+
+/* Merges what is old enough, some of it at a time.  Returns true when nothing is left to do. */
+static bool merge_old(struct profile *profile, uint64_t now_ns)
+{
+    struct history *const history = &profile->published.history;
+    struct history_run run;
+    size_t cells = 0;
+    while (cells < MERGED_CELLS) {
+        if (!history_find_run(history, now_ns, &run))
+            return true;
+        cells += cells_of(history, &run);
+        /* Without memory it waits for a better time. */
+        if (!merge_run(profile, &run))
+            return true;
+    }
+    return false;
+}
+
+static bool is_over_memory(const struct profile *profile)
+{
+    return profile->memory_bytes &&
+           bytes_of_history(profile) + bytes_of_tables(profile) > profile->memory_bytes;
+}
+
+static void keep_within_memory(struct profile *profile, uint64_t now_ns)
+{
+    close_tables(profile);
+    if (merge_old(profile, now_ns) && is_over_memory(profile) &&
+        profile->published.history.keep > 0)
+        history_keep_less(&profile->published.history);
 }
 
 static bool has_news(const struct profile *profile)
@@ -392,7 +471,59 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     profile->open_start_ns = now_ns;
     tally_clear(&profile->open);
     tally_clear(&profile->open_spots);
+    keep_within_memory(profile, now_ns);
     return ERR_OK;
+}
+
+void profile_set_memory(struct profile *profile, size_t bytes)
+{
+    profile->memory_bytes = bytes;
+}
+
+void profile_set_period(struct profile *profile, uint64_t period_ns)
+{
+    profile->period_ns = period_ns;
+}
+
+static void flush_series(struct profile *profile)
+{
+    struct published *const published = &profile->published;
+    pthread_mutex_lock(&profile->lock);
+    series_flush(&published->series, &profile->pending, published->generation + 1);
+    pthread_mutex_unlock(&profile->lock);
+}
+
+static void tick_bin(struct profile *profile, uint64_t bin, enum state_doing doing,
+                     uint32_t count)
+{
+    if (!count || series_pend(&profile->pending, bin, doing, count))
+        return;
+    flush_series(profile);
+    (void)series_pend(&profile->pending, bin, doing, count);
+}
+
+void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, state_bits state,
+                  uint32_t count)
+{
+    const enum state_doing doing = state_doing_of(state);
+    const uint64_t first = from_ns / SERIES_BIN_NS;
+    uint64_t bins = to_ns > from_ns ? to_ns / SERIES_BIN_NS - first + 1 : 1;
+    if (bins > SERIES_PENDING_BINS)
+        bins = SERIES_PENDING_BINS;
+    uint64_t done = 0;
+    for (uint64_t i = 0; i < bins; i++) {
+        const uint64_t due = count * (i + 1) / bins;
+        tick_bin(profile, first + i, doing, (uint32_t)(due - done));
+        done = due;
+    }
+}
+
+enum err_code profile_copy_series(struct profile *profile, struct series *out, struct err *err)
+{
+    pthread_mutex_lock(&profile->lock);
+    const enum err_code rc = series_copy(&profile->published.series, out, err);
+    pthread_mutex_unlock(&profile->lock);
+    return rc;
 }
 
 enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
@@ -401,19 +532,21 @@ enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot 
     struct published *const published = &profile->published;
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&profile->lock);
-    const size_t count = published->window_count;
+    const size_t count = published->history.count;
     struct window **const windows = count ? malloc(count * sizeof(struct window *)) : NULL;
     if (count && !windows) {
         rc = err_set(err, ERR_NOMEM, "no memory for a list of %zu windows", count);
     } else {
         for (size_t i = 0; i < count; i++)
-            windows[i] = window_ref(published->windows[i]);
+            windows[i] = window_ref(published->history.windows[i]);
         *out = (struct profile_snapshot){
             .profile = profile,
             .generation = published->generation,
             .sizes = published->sizes,
             .quality = published->quality,
             .end_ns = published->end_ns,
+            .memory_bytes = profile->memory_bytes,
+            .bytes = published->table_bytes + bytes_of_history(profile),
             .windows = windows,
             .window_count = count,
         };
@@ -424,12 +557,14 @@ enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot 
 
 void profile_snapshot_release(struct profile_snapshot *snapshot)
 {
-    release_windows(snapshot->windows, snapshot->window_count);
+    for (size_t i = 0; i < snapshot->window_count; i++)
+        window_unref(snapshot->windows[i]);
+    free(snapshot->windows);
     memset(snapshot, 0, sizeof *snapshot);
 }
 
-struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
-                                               uint32_t generation)
+/* How many windows were complete at a generation. */
+static size_t windows_until(const struct profile_snapshot *snapshot, uint32_t generation)
 {
     size_t low = 0, high = snapshot->window_count; /* those below low are old enough */
     while (low < high) {
@@ -439,7 +574,25 @@ struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *sn
         else
             high = middle;
     }
-    return low ? snapshot->windows[low - 1]->sizes : (struct profile_sizes){ 0 };
+    return low;
+}
+
+struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
+                                               uint32_t generation)
+{
+    const size_t count = windows_until(snapshot, generation);
+    return count ? snapshot->windows[count - 1]->sizes : (struct profile_sizes){ 0 };
+}
+
+uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_t generation)
+{
+    const size_t next = windows_until(snapshot, generation);
+    if (generation > snapshot->generation)
+        return 0;
+    if (next < snapshot->window_count &&
+        snapshot->windows[next]->first_generation <= generation)
+        return 0;
+    return generation;
 }
 
 struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id)
@@ -482,7 +635,7 @@ struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spo
 size_t profile_bytes(struct profile *profile)
 {
     pthread_mutex_lock(&profile->lock);
-    const size_t bytes = profile->published.table_bytes + profile->published.window_bytes;
+    const size_t bytes = profile->published.table_bytes + bytes_of_history(profile);
     pthread_mutex_unlock(&profile->lock);
     return bytes;
 }

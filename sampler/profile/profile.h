@@ -12,10 +12,18 @@
  * the column and the instruction.  Samples of spots are counted as (node, spot) -> count, of all
  * threads and states together.
  *
+ * Beside the windows stands a series of 20 ms that only tells what threads were doing (series.h).
+ *
+ * Old windows are merged into longer ones (history.h), and more of them where that is needed to
+ * stay within the memory the profile was given.  A merged window has the generations of all its
+ * parts.
+ *
  * Ownership: the profile owns everything; a snapshot holds references to sealed windows.
  * Threads: one writer (the sampling thread) calls the functions of the first group without a
  * lock; any thread may take snapshots.  The lock is held to seal and to copy a snapshot only.
- * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; counts of a cell stop at UINT32_MAX.
+ * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; the same for functions, frames, nodes and spots
+ * once the tables have taken their part of the memory: who gets that counts the sample at the
+ * parent it knows, and says so in quality.folded.  Counts of a cell stop at UINT32_MAX.
  * Errors: ERR_INVALID for an id that is not in its table; nothing is changed by what failed.
  * Units: times are nanoseconds since the profile was created.
  * Depends on: base, quality, state, window.
@@ -95,6 +103,7 @@ struct profile_sizes {
 };
 
 struct profile;
+struct series;
 struct window;
 
 MUST_CHECK enum err_code profile_create(struct profile **out, struct err *err);
@@ -127,6 +136,14 @@ MUST_CHECK enum err_code profile_spot(struct profile *profile, const struct prof
 /* Counts samples of a spot; they are counted as samples of the node by profile_add. */
 MUST_CHECK enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id spot,
                                           uint32_t count, struct err *err);
+/* Tells that samples of this state were seen, from the first to the last instant. */
+void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, state_bits state,
+                  uint32_t count);
+/* What the tables and windows may take together; 0, as at first: no bound. */
+void profile_set_memory(struct profile *profile, size_t bytes);
+/* What a sample of the open window and those after it stands for; to be changed right after a
+ * seal.  0, as at first: unknown. */
+void profile_set_period(struct profile *profile, uint64_t period_ns);
 /* Closes the open window at now_ns and publishes it with all tables and the quality counters.
  * Makes no generation when neither samples nor rows were added; the counters and the time go on
  * all the same.  A time before the last one is taken as the last one. */
@@ -141,6 +158,8 @@ struct profile_snapshot {
     struct profile_sizes sizes;
     struct quality quality;
     uint64_t end_ns;         /* when the last window was sealed */
+    size_t bytes;            /* held by tables, windows and series */
+    size_t memory_bytes;     /* they may take; 0: no bound */
     struct window **windows; /* oldest first */
     size_t window_count;
 };
@@ -150,9 +169,18 @@ MUST_CHECK enum err_code profile_snapshot(struct profile *profile, struct profil
                                           struct err *err);
 void profile_snapshot_release(struct profile_snapshot *snapshot);
 
+/* The generation to count from for a client that has `generation`: that one, or 0 where what came
+ * since cannot be told apart any more (windows from before and after it have been merged) or is
+ * not of this profile: then the client drops what it has. */
+uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_t generation);
+
 /* Sizes as they were at `generation` or shortly before it; zeros for 0. */
 struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
                                                uint32_t generation);
+
+/* A copy of the series as of now; series_deinit it. */
+MUST_CHECK enum err_code profile_copy_series(struct profile *profile, struct series *out,
+                                             struct err *err);
 
 /* Rows; ids must be below the snapshot's sizes. */
 struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id);

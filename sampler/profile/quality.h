@@ -24,6 +24,8 @@
     X(failed_fault, "threads whose memory was not mapped when it was read")                   \
     X(failed_perm, "threads we were not allowed to read")                                     \
     X(failed_corrupt, "threads whose memory made no sense")                                   \
+    X(folded,                                                                                 \
+      "samples of places that memory had no room for, counted at the nearest caller it had")  \
     X(filtered, "threads seen but not kept, by the mode of recording")                        \
     X(stood_in,                                                                               \
       "samples counted for threads that were not looked at, where there are too many")        \

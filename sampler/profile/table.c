@@ -51,6 +51,11 @@ enum err_code table_intern(struct table *table, uint32_t hash, const void *row,
     return ERR_OK;
 }
 
+void table_close(struct table *table)
+{
+    table->rows.max_count = table->rows.count;
+}
+
 size_t table_bytes(const struct table *table)
 {
     return pool_bytes(&table->rows) + idmap_bytes(&table->index);

@@ -45,6 +45,9 @@ static inline const void *table_at(const struct table *table, uint32_t id)
     return pool_at(&table->rows, id);
 }
 
+/* From now on new rows are ERR_LIMIT. */
+void table_close(struct table *table);
+
 /* Bytes held, rows and index together. */
 size_t table_bytes(const struct table *table);
 

@@ -19,7 +19,7 @@ enum err_code window_create(size_t cell_count, struct window **out, struct err *
     struct window *const window = cell_count <= most ? malloc(bytes_of(cell_count)) : NULL;
     if (!window)
         return err_set(err, ERR_NOMEM, "no memory for a window of %zu cells", cell_count);
-    *window = (struct window){ .cell_count = cell_count };
+    *window = (struct window){ .cell_count = cell_count, .parts = 1 };
     atomic_init(&window->references, 1);
     *out = window;
     return ERR_OK;
@@ -48,6 +48,7 @@ void window_unref(struct window *window)
     if (!window || atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) != 1)
         return;
     free(window->spots);
+    free(window->cell_ns);
     free(window);
 }
 
@@ -123,5 +124,6 @@ void window_sort(struct window *window)
 
 size_t window_bytes(const struct window *window)
 {
-    return bytes_of(window->cell_count) + window->spot_count * sizeof(struct spot_cell);
+    const size_t times = window->cell_ns ? window->cell_count * sizeof *window->cell_ns : 0;
+    return bytes_of(window->cell_count) + times + window->spot_count * sizeof(struct spot_cell);
 }

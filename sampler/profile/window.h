@@ -4,6 +4,9 @@
  * A sealed window is immutable and shared by reference count.  Its cells are sorted by thread,
  * then state, then node, each combination once; those of spots by node, then spot.
  *
+ * Every sample of a window stands for period_ns, unless windows of different periods were merged
+ * into it: then each cell has its own time.
+ *
  * Ownership: whoever holds a reference; the last window_unref frees.
  * Threads: window_ref and window_unref may be called from any thread.
  * Units: nanoseconds since the profile was created.
@@ -34,9 +37,15 @@ struct spot_cell {
 
 struct window {
     atomic_uint references;
-    uint32_t generation; /* the one its sealing made */
+    uint32_t generation;       /* the one its sealing made; of merged ones, the last */
+    uint32_t first_generation; /* of merged ones, the first */
+    uint32_t parts;            /* how many sealed windows are in it */
     uint64_t start_ns, end_ns;
-    struct profile_sizes sizes; /* of the tables when it was sealed */
+    uint64_t width_ns;          /* of the step it was merged into; 0: as it was sealed */
+    uint64_t samples;           /* sum of its cells */
+    uint64_t period_ns;         /* what a sample stands for; 0: unknown, or see cell_ns */
+    uint64_t *cell_ns;          /* of each cell; NULL: its count times period_ns */
+    struct profile_sizes sizes; /* of the tables when it (the last one) was sealed */
     size_t spot_count;
     struct spot_cell *spots; /* NULL: none */
     size_t cell_count;
@@ -52,6 +61,16 @@ struct window *window_ref(struct window *window);
 void window_unref(struct window *window);
 /* Brings the cells into their order. */
 void window_sort(struct window *window);
+/* A new window with the cells of all of them; `count` > 0 windows that follow each other and
+ * have at most UINT32_MAX samples together. */
+MUST_CHECK enum err_code window_merge(struct window *const *windows, size_t count,
+                                      struct window **out, struct err *err);
+/* The time that the samples of a cell stand for. */
+static inline uint64_t window_cell_ns(const struct window *window, size_t cell)
+{
+    return window->cell_ns ? window->cell_ns[cell]
+                           : window->cells[cell].count * window->period_ns;
+}
 size_t window_bytes(const struct window *window);
 
 #endif /* SAMPLER_PROFILE_WINDOW_H */

@@ -39,9 +39,7 @@ static enum err_code answer(const struct call *call, const struct session *sessi
 {
     struct document document;
     struct view view;
-    /* A client that is ahead of us holds another run's counts. */
-    if (query->view.since > snapshot->generation)
-        query->view.since = 0;
+    query->view.since = profile_snapshot_since(snapshot, query->view.since);
     if (call_is_fresh(call, response, session->epoch, snapshot->generation, query_hash(query)))
         return ERR_OK;
     const enum err_code rc = view_init(&view, snapshot, &query->view, err);

@@ -9,7 +9,7 @@
 #include "server/command/units.h"
 #include "server/report/report.h"
 
-enum { DEFAULT_RATE_HZ = 1000 };
+enum { DEFAULT_RATE_HZ = 1000, DEFAULT_MEMORY_BYTES = 256 << 20 };
 
 static enum err_code set_rate(struct options *options, const char *value, struct err *err)
 {
@@ -200,6 +200,14 @@ static const char *const sort_names[] = {
 #undef X
 };
 
+static enum err_code set_memory(struct options *options, const char *value, struct err *err)
+{
+    if (units_size(value, &options->sampling.memory_bytes))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "bad size '%.64s': use 1mib to 1024g, as in 64m or 1g",
+                   value);
+}
+
 static enum err_code set_sort(struct options *options, const char *value, struct err *err)
 {
     struct suggestion best = { NULL, 0 };
@@ -284,6 +292,7 @@ static const struct option table[] = {
     { '\0', "blocking", NULL, "stop the program for each look; slows it down", 0, set_blocking,
       NULL },
     { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", 0, set_max_cpu, NULL },
+    { '\0', "memory", "SIZE", "memory for what is kept (default 256m)", 0, set_memory, NULL },
     { '\0', "realtime-stats", NULL, "print rate and errors every second", 0, set_stats, NULL },
     { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", 0, set_quality,
       NULL },
@@ -539,6 +548,7 @@ enum err_code options_parse(char **argv, struct options *out, struct err *err)
     char **at = *argv ? argv + 1 : argv;
     memset(out, 0, sizeof *out);
     out->sampling.rate_hz = DEFAULT_RATE_HZ;
+    out->sampling.memory_bytes = DEFAULT_MEMORY_BYTES;
     enum err_code rc = listen_parse("", &out->listen, err);
     while (rc == ERR_OK && *at)
         rc = parse_one(out, &at, err);

@@ -20,6 +20,12 @@ static const struct unit durations[] = { { "", 1e9 },   { "ms", 1e6 },   { "s", 
 
 static const struct unit percents[] = { { "", 1 }, { "%", 1 }, { NULL, 0 } };
 
+static const struct unit sizes[] = {
+    { "", 1 },         { "b", 1 },       { "k", 0x1p10 },   { "kb", 0x1p10 },
+    { "kib", 0x1p10 }, { "m", 0x1p20 },  { "mb", 0x1p20 },  { "mib", 0x1p20 },
+    { "g", 0x1p30 },   { "gb", 0x1p30 }, { "gib", 0x1p30 }, { NULL, 0 },
+};
+
 /* Longer than anyone lets a profiler run, and far from the end of 64 bits. */
 static const double max_duration_ns = 100.0 * 365 * 24 * 3600e9;
 
@@ -67,5 +73,14 @@ bool units_percent(const char *text, double *percent_out)
     if (!read_with_unit(text, percents, &percent) || percent <= 0 || percent > 100)
         return false;
     *percent_out = percent;
+    return true;
+}
+
+bool units_size(const char *text, size_t *bytes_out)
+{
+    double bytes = 0;
+    if (!read_with_unit(text, sizes, &bytes) || bytes < 0x1p20 || bytes > 0x1p40)
+        return false;
+    *bytes_out = (size_t)bytes;
     return true;
 }

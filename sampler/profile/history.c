@@ -1,0 +1,151 @@
+#include "sampler/profile/history.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/window.h"
+
+enum { FIRST_WINDOWS = 64, FEW_WINDOWS = 64 };
+
+#define SECOND_NS 1000000000ull
+
+static const uint64_t widths_ns[HISTORY_WIDTHS] = { 86400 * SECOND_NS, 3600 * SECOND_NS,
+                                                    600 * SECOND_NS,   60 * SECOND_NS,
+                                                    10 * SECOND_NS,    SECOND_NS };
+
+void history_init(struct history *history)
+{
+    *history = (struct history){ .keep = HISTORY_KEEP };
+}
+
+void history_deinit(struct history *history)
+{
+    for (size_t i = 0; i < history->count; i++)
+        window_unref(history->windows[i]);
+    free(history->windows);
+    history_init(history);
+}
+
+enum err_code history_append(struct history *history, struct window *window, struct err *err)
+{
+    if (history->count == history->room) {
+        const size_t room = history->room ? history->room * 2 : FIRST_WINDOWS;
+        struct window **const windows =
+            realloc(history->windows, room * sizeof(struct window *));
+        if (!windows)
+            return err_set(err, ERR_NOMEM, "no memory for a list of %zu windows", room);
+        history->windows = windows;
+        history->room = room;
+    }
+    history->windows[history->count++] = window;
+    history->bytes += window_bytes(window);
+    return ERR_OK;
+}
+
+/* Where the step of that width ends in which start_ns lies. */
+static uint64_t step_end(uint64_t start_ns, uint64_t width_ns)
+{
+    return start_ns - start_ns % width_ns + width_ns;
+}
+
+/* What starts before was sealed long enough ago for steps of that width. */
+static uint64_t limit_of(uint64_t width_ns, uint64_t now_ns, unsigned keep)
+{
+    const uint64_t kept_ns = keep * width_ns;
+    const uint64_t wait_ns = kept_ns > HISTORY_RECENT_NS ? kept_ns : HISTORY_RECENT_NS;
+    return now_ns > wait_ns ? now_ns - wait_ns : 0;
+}
+
+/* The first window that starts at or after. */
+static size_t first_from(const struct history *history, uint64_t start_ns)
+{
+    size_t low = 0, high = history->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (history->windows[middle]->start_ns < start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* How many windows from `first` on, all of which start before end_ns, fit into one. */
+static size_t run_length(const struct history *history, size_t first, uint64_t end_ns)
+{
+    uint64_t samples = 0;
+    size_t cells = 0, count = 0;
+    for (size_t i = first; i < history->count; i++, count++) {
+        const struct window *const window = history->windows[i];
+        samples += window->samples;
+        cells += window->cell_count + window->spot_count;
+        if (window->start_ns >= end_ns || samples > UINT32_MAX || cells > HISTORY_MAX_CELLS)
+            break;
+    }
+    return count;
+}
+
+/* Everything that is not recent, as the last resort. */
+static bool find_last_run(const struct history *history, uint64_t now_ns,
+                          struct history_run *run)
+{
+    const uint64_t limit_ns = now_ns > HISTORY_RECENT_NS ? now_ns - HISTORY_RECENT_NS : 0;
+    for (size_t i = 0; i < history->count;) {
+        const size_t count = run_length(history, i, limit_ns);
+        if (count >= FEW_WINDOWS) {
+            const uint64_t end_ns = history->windows[i + count - 1]->end_ns;
+            *run = (struct history_run){ i, count, end_ns - history->windows[i]->start_ns };
+            return true;
+        }
+        i += count ? count : 1;
+    }
+    return false;
+}
+
+static bool find_in_steps(struct history *history, size_t width, uint64_t now_ns,
+                          struct history_run *run)
+{
+    const uint64_t width_ns = widths_ns[width];
+    const uint64_t limit_ns = limit_of(width_ns, now_ns, history->keep);
+    for (size_t i = first_from(history, history->done_ns[width]); i < history->count;) {
+        const uint64_t end_ns = step_end(history->windows[i]->start_ns, width_ns);
+        history->done_ns[width] = end_ns - width_ns;
+        if (end_ns > limit_ns)
+            break; /* those behind are younger still */
+        const size_t count = run_length(history, i, end_ns);
+        if (count >= 2) {
+            *run = (struct history_run){ i, count, width_ns };
+            return true;
+        }
+        i += count ? count : 1;
+    }
+    return false;
+}
+
+bool history_find_run(struct history *history, uint64_t now_ns, struct history_run *run)
+{
+    for (size_t width = 0; width < HISTORY_WIDTHS; width++)
+        if (find_in_steps(history, width, now_ns, run))
+            return true;
+    return history->keep == 0 && find_last_run(history, now_ns, run);
+}
+
+void history_keep_less(struct history *history)
+{
+    history->keep /= 2;
+    memset(history->done_ns, 0, sizeof history->done_ns);
+}
+
+void history_replace(struct history *history, const struct history_run *run,
+                     struct window *merged, struct window **old)
+{
+    struct window **const at = history->windows + run->first;
+    memcpy(old, at, run->count * sizeof(struct window *));
+    for (size_t i = 0; i < run->count; i++)
+        history->bytes -= window_bytes(old[i]);
+    *at = merged;
+    history->bytes += window_bytes(merged);
+    memmove(at + 1, at + run->count,
+            (history->count - run->first - run->count) * sizeof(struct window *));
+    history->count -= run->count - 1;
+}

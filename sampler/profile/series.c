@@ -1,0 +1,202 @@
+#include "sampler/profile/series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SECONDS = 64, FIRST_STEPS = 256 };
+
+void series_init(struct series *series)
+{
+    *series = (struct series){ .step_seconds = 1 };
+}
+
+void series_deinit(struct series *series)
+{
+    free(series->fine);
+    free(series->steps);
+    series_init(series);
+}
+
+static void add_bin(struct series_bin *to, const struct series_bin *from)
+{
+    for (size_t i = 0; i < STATE_DOING_COUNT; i++) {
+        const uint32_t room = UINT32_MAX - to->doing[i];
+        to->doing[i] += from->doing[i] < room ? from->doing[i] : room;
+    }
+}
+
+static uint64_t samples_of(const struct series_bin *bin)
+{
+    uint64_t samples = 0;
+    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
+        samples += bin->doing[i];
+    return samples;
+}
+
+/* Seconds find new places in a ring of another length. */
+static void move_seconds(const struct series *series, struct series_second *to, size_t room)
+{
+    for (size_t i = 0; i < series->fine_room; i++)
+        if (series->fine[i].generation)
+            to[series->fine[i].second % room] = series->fine[i];
+}
+
+/* Makes the ring long enough for all seconds from the beginning, up to its greatest length. */
+static bool reserve_seconds(struct series *series, uint64_t second)
+{
+    size_t room = series->fine_room ? series->fine_room : FIRST_SECONDS;
+    while (room <= second && room < SERIES_FINE_SECONDS)
+        room *= 2;
+    room = room < SERIES_FINE_SECONDS ? room : SERIES_FINE_SECONDS;
+    if (room <= series->fine_room)
+        return true;
+    struct series_second *const fine = calloc(room, sizeof *fine);
+    if (!fine)
+        return series->fine != NULL;
+    move_seconds(series, fine, room);
+    free(series->fine);
+    series->fine = fine;
+    series->fine_room = room;
+    return true;
+}
+
+static bool add_fine(struct series *series, uint64_t bin, const struct series_bin *counts,
+                     uint32_t generation)
+{
+    const uint64_t second = bin / SERIES_BINS_PER_SECOND;
+    if (!reserve_seconds(series, second))
+        return false;
+    if (second + series->fine_room <= series->newest_second)
+        return false;
+    struct series_second *const row = &series->fine[second % series->fine_room];
+    if (row->second != second)
+        *row = (struct series_second){ .second = second };
+    add_bin(&row->bins[bin % SERIES_BINS_PER_SECOND], counts);
+    row->generation = generation ? generation : 1;
+    if (second > series->newest_second)
+        series->newest_second = second;
+    return true;
+}
+
+static void add_steps(struct series_step *to, const struct series_step *from)
+{
+    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
+        to->doing[i] += from->doing[i];
+}
+
+/* Two steps become one. */
+static void halve(struct series *series)
+{
+    const size_t count = (series->step_count + 1) / 2;
+    for (size_t i = 0; i < count; i++) {
+        struct series_step step = series->steps[2 * i];
+        if (2 * i + 1 < series->step_count)
+            add_steps(&step, &series->steps[2 * i + 1]);
+        series->steps[i] = step;
+    }
+    series->step_count = count;
+    series->step_seconds *= 2;
+}
+
+static bool reserve_steps(struct series *series, size_t count)
+{
+    size_t room = series->step_room ? series->step_room : FIRST_STEPS;
+    while (room < count)
+        room *= 2;
+    if (room == series->step_room)
+        return true;
+    struct series_step *const steps = realloc(series->steps, room * sizeof *steps);
+    if (!steps)
+        return false;
+    series->steps = steps;
+    series->step_room = room;
+    return true;
+}
+
+static bool add_coarse(struct series *series, uint64_t second, const struct series_bin *counts)
+{
+    while (second / series->step_seconds >= SERIES_MAX_STEPS)
+        halve(series);
+    const size_t step = (size_t)(second / series->step_seconds);
+    if (!reserve_steps(series, step + 1))
+        return false;
+    while (series->step_count <= step)
+        series->steps[series->step_count++] = (struct series_step){ { 0 } };
+    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
+        series->steps[step].doing[i] += counts->doing[i];
+    return true;
+}
+
+void series_add(struct series *series, uint64_t bin, const struct series_bin *counts,
+                uint32_t generation)
+{
+    const bool coarse = add_coarse(series, bin / SERIES_BINS_PER_SECOND, counts);
+    const bool fine = add_fine(series, bin, counts, generation);
+    if (!coarse || !fine)
+        series->lost += samples_of(counts);
+}
+
+/* Samples that waited come a little later than those that did not. */
+static void start_at(struct series_pending *pending, uint64_t bin)
+{
+    const size_t before = SERIES_PENDING_BINS / 4;
+    pending->first_bin = bin > before ? bin - before : 0;
+    pending->from = pending->to = (size_t)(bin - pending->first_bin);
+}
+
+bool series_pend(struct series_pending *pending, uint64_t bin, enum state_doing doing,
+                 uint32_t count)
+{
+    if (pending->from == pending->to)
+        start_at(pending, bin);
+    if (bin < pending->first_bin || bin - pending->first_bin >= SERIES_PENDING_BINS)
+        return false;
+    const size_t at = (size_t)(bin - pending->first_bin);
+    struct series_bin one = { { 0 } };
+    one.doing[doing] = count;
+    add_bin(&pending->bins[at], &one);
+    pending->from = at < pending->from ? at : pending->from;
+    pending->to = at >= pending->to ? at + 1 : pending->to;
+    return true;
+}
+
+void series_flush(struct series *series, struct series_pending *pending, uint32_t generation)
+{
+    for (size_t i = pending->from; i < pending->to; i++) {
+        if (samples_of(&pending->bins[i]) == 0)
+            continue;
+        series_add(series, pending->first_bin + i, &pending->bins[i], generation);
+        pending->bins[i] = (struct series_bin){ { 0 } };
+    }
+    pending->from = pending->to = 0;
+}
+
+const struct series_second *series_second_at(const struct series *series, uint64_t second)
+{
+    if (!series->fine_room)
+        return NULL;
+    const struct series_second *const row = &series->fine[second % series->fine_room];
+    return row->generation && row->second == second ? row : NULL;
+}
+
+enum err_code series_copy(const struct series *from, struct series *out, struct err *err)
+{
+    struct series made = *from;
+    made.fine = malloc(from->fine_room * sizeof *made.fine + 1);
+    made.steps = malloc(from->step_room * sizeof *made.steps + 1);
+    if (!made.fine || !made.steps) {
+        series_deinit(&made);
+        return err_set(err, ERR_NOMEM, "no memory for a copy of the series");
+    }
+    if (from->fine_room)
+        memcpy(made.fine, from->fine, from->fine_room * sizeof *made.fine);
+    if (from->step_count)
+        memcpy(made.steps, from->steps, from->step_count * sizeof *made.steps);
+    *out = made;
+    return ERR_OK;
+}
+
+size_t series_bytes(const struct series *series)
+{
+    return series->fine_room * sizeof *series->fine + series->step_room * sizeof *series->steps;
+}

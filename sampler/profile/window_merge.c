@@ -1,0 +1,153 @@
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "sampler/profile/cell_key.h"
+#include "sampler/profile/window.h"
+
+static uint64_t key_of(const struct cell *cell)
+{
+    return cell_key(cell->thread, cell->state, cell->node);
+}
+
+/* A window without cells says nothing about what a sample stands for. */
+static bool has_one_period(const struct window *a, const struct window *b)
+{
+    if (a->cell_ns || b->cell_ns)
+        return false;
+    return a->cell_count == 0 || b->cell_count == 0 || a->period_ns == b->period_ns;
+}
+
+static void put(struct window *to, size_t at, const struct window *from, size_t cell)
+{
+    to->cells[at] = from->cells[cell];
+    if (to->cell_ns)
+        to->cell_ns[at] = window_cell_ns(from, cell);
+}
+
+static void add(struct window *to, size_t at, const struct window *from, size_t cell)
+{
+    to->cells[at].count += from->cells[cell].count;
+    if (to->cell_ns)
+        to->cell_ns[at] += window_cell_ns(from, cell);
+}
+
+/* Both are in order.  Returns how many cells that made. */
+static size_t merge_cells(const struct window *a, const struct window *b, struct window *to)
+{
+    size_t i = 0, j = 0, count = 0;
+    while (i < a->cell_count || j < b->cell_count) {
+        const uint64_t left = i < a->cell_count ? key_of(&a->cells[i]) : UINT64_MAX;
+        const uint64_t right = j < b->cell_count ? key_of(&b->cells[j]) : UINT64_MAX;
+        if (left <= right)
+            put(to, count, a, i++);
+        else
+            put(to, count, b, j++);
+        if (left == right)
+            add(to, count, b, j++);
+        count++;
+    }
+    return count;
+}
+
+static uint64_t spot_key_of(const struct window *window, size_t spot)
+{
+    return spot < window->spot_count
+               ? spot_key(window->spots[spot].node, window->spots[spot].spot)
+               : UINT64_MAX;
+}
+
+static size_t merge_spots(const struct window *a, const struct window *b, struct spot_cell *to)
+{
+    size_t i = 0, j = 0, count = 0;
+    while (i < a->spot_count || j < b->spot_count) {
+        const uint64_t left = spot_key_of(a, i), right = spot_key_of(b, j);
+        to[count] = left <= right ? a->spots[i++] : b->spots[j++];
+        if (left == right)
+            to[count].count += b->spots[j++].count;
+        count++;
+    }
+    return count;
+}
+
+static void describe(struct window *to, const struct window *a, const struct window *b)
+{
+    to->generation = b->generation;
+    to->first_generation = a->first_generation;
+    to->parts = a->parts + b->parts;
+    to->start_ns = a->start_ns;
+    to->end_ns = b->end_ns;
+    to->samples = a->samples + b->samples;
+    to->period_ns = to->cell_ns ? 0 : a->cell_count ? a->period_ns : b->period_ns;
+    to->sizes = b->sizes;
+}
+
+/* What was reserved for equal cells is given back, if that is possible. */
+static struct window *shrink(struct window *window, size_t cells, size_t spots)
+{
+    const size_t bytes = sizeof *window + cells * sizeof *window->cells;
+    window->cell_count = cells;
+    window->spot_count = spots;
+    if (window->cell_ns && cells) {
+        uint64_t *const times = realloc(window->cell_ns, cells * sizeof *times);
+        window->cell_ns = times ? times : window->cell_ns;
+    }
+    if (window->spots && spots) {
+        struct spot_cell *const less = realloc(window->spots, spots * sizeof *less);
+        window->spots = less ? less : window->spots;
+    }
+    struct window *const less = realloc(window, bytes);
+    return less ? less : window;
+}
+
+static enum err_code reserve(const struct window *a, const struct window *b,
+                             struct window **out, struct err *err)
+{
+    struct window *to;
+    const size_t cells = a->cell_count + b->cell_count;
+    enum err_code rc = window_create(cells, &to, err);
+    if (rc)
+        return rc;
+    rc = window_reserve_spots(to, a->spot_count + b->spot_count, err);
+    if (!rc && !has_one_period(a, b) && !(to->cell_ns = calloc(cells + 1, sizeof(uint64_t))))
+        rc = err_set(err, ERR_NOMEM, "no memory for the times of %zu cells", cells);
+    if (rc)
+        window_unref(to);
+    else
+        *out = to;
+    return rc;
+}
+
+static enum err_code merge_two(const struct window *a, const struct window *b,
+                               struct window **out, struct err *err)
+{
+    struct window *to;
+    const enum err_code rc = reserve(a, b, &to, err);
+    if (rc)
+        return rc;
+    const size_t cells = merge_cells(a, b, to);
+    const size_t spots = merge_spots(a, b, to->spots);
+    describe(to, a, b);
+    *out = shrink(to, cells, spots);
+    return ERR_OK;
+}
+
+/* Halves, then halves of halves: each cell is copied as often as the count has bits. */
+enum err_code window_merge(struct window *const *windows, size_t count, struct window **out,
+                           struct err *err)
+{
+    struct window *left, *right;
+    if (count == 1) {
+        *out = window_ref(windows[0]);
+        return ERR_OK;
+    }
+    enum err_code rc = window_merge(windows, count / 2, &left, err);
+    if (rc)
+        return rc;
+    rc = window_merge(windows + count / 2, count - count / 2, &right, err);
+    if (!rc) {
+        rc = merge_two(left, right, out, err);
+        window_unref(right);
+    }
+    window_unref(left);
+    return rc;
+}
