@@ -36,6 +36,15 @@ static struct response_header *find_header(struct response *response, const char
     return NULL;
 }
 
+static void drop_header(struct response *response, const char *name)
+{
+    struct response_header *const found = find_header(response, name);
+    if (!found)
+        return;
+    free(found->value);
+    *found = response->headers[--response->header_count];
+}
+
 static struct response_header *slot(struct response *response, const char *name)
 {
     struct response_header *const found = find_header(response, name);
@@ -154,6 +163,7 @@ static void validate(struct response *response, const struct request *request)
         return;
     response->status = 304;
     response_drop_body(response);
+    drop_header(response, "Content-Encoding");
 }
 
 void response_finish(struct response *response, const struct request *request)

@@ -1,9 +1,6 @@
-#include "sampler/profile/profile.h"
-#include "sampler/sampler.h"
 #include "server/api/api.h"
+#include "server/api/look.h"
 #include "server/buffer.h"
-#include "server/call.h"
-#include "server/query.h"
 #include "server/report/report.h"
 #include "server/response.h"
 #include "server/sessions.h"
@@ -26,26 +23,16 @@ static enum err_code send(const struct report_source *source,
     return rc;
 }
 
-static enum err_code answer(const struct call *call, const struct query *query,
-                            const struct report_format *format, struct response *response,
-                            struct err *err)
+static enum err_code answer(const struct look *look, const struct report_format *format,
+                            struct response *response, struct err *err)
 {
-    struct session *session = NULL;
-    struct profile_snapshot snapshot;
     struct session_facts facts;
-    enum err_code rc = call_session(call, &session, err);
-    if (rc == ERR_OK)
-        rc = profile_snapshot(sampler_profile(session->sampler), &snapshot, err);
-    if (rc != ERR_OK)
-        return rc;
-    session_describe(session, &snapshot, &facts);
-    const struct report_source source = { .snapshot = &snapshot,
-                                          .query = &query->view,
+    session_describe(look->session, &look->snapshot, &facts);
+    const struct report_source source = { .snapshot = &look->snapshot,
+                                          .query = &look->query.view,
                                           .session = &facts,
-                                          .files = &session->files };
-    rc = send(&source, format, response, err);
-    profile_snapshot_release(&snapshot);
-    return rc;
+                                          .files = &look->session->files };
+    return send(&source, format, response, err);
 }
 
 static enum err_code unknown_format(struct err *err)
@@ -65,22 +52,25 @@ static enum err_code unknown_format(struct err *err)
 enum err_code api_get_export(const struct call *call, struct response *response,
                              struct err *err)
 {
-    struct query query;
-    const enum err_code rc = query_read(call->request, QUERY_VIEW | QUERY_FORMAT, &query, err);
+    struct look look;
+    enum err_code rc = look_begin(&look, call, QUERY_VIEW | QUERY_FORMAT, err);
     if (rc != ERR_OK)
         return rc;
-    const struct report_format *const format = report_find(query.format ? query.format : "");
-    if (!format)
-        return unknown_format(err);
-    return answer(call, &query, format, response, err);
+    const struct report_format *const format =
+        report_find(look.query.format ? look.query.format : "");
+    rc = format ? answer(&look, format, response, err) : unknown_format(err);
+    look_end(&look);
+    return rc;
 }
 
 enum err_code api_get_report(const struct call *call, struct response *response,
                              struct err *err)
 {
-    struct query query;
-    const enum err_code rc = query_read(call->request, QUERY_VIEW, &query, err);
+    struct look look;
+    enum err_code rc = look_begin(&look, call, QUERY_VIEW, err);
     if (rc != ERR_OK)
         return rc;
-    return answer(call, &query, report_find("flamegraph"), response, err);
+    rc = answer(&look, report_find("flamegraph"), response, err);
+    look_end(&look);
+    return rc;
 }

@@ -1,10 +1,7 @@
-#include "sampler/profile/profile.h"
 #include "sampler/profile/states.h"
-#include "sampler/sampler.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/call.h"
-#include "server/query.h"
+#include "server/api/look.h"
 #include "server/sessions.h"
 #include "server/wire/states.h"
 
@@ -25,20 +22,15 @@ static void write_threads(struct json *json, const char *epoch, uint32_t since,
     json_end(json);
 }
 
-static enum err_code answer(const struct call *call, const struct session *session,
-                            const struct profile_snapshot *snapshot, struct query *query,
-                            struct response *response, struct err *err)
+static enum err_code answer(const struct look *look, struct response *response, struct err *err)
 {
     struct document document;
     struct states states;
-    query->view.since = profile_snapshot_since(snapshot, query->view.since);
-    if (call_is_fresh(call, response, session->epoch, snapshot->generation, query_hash(query)))
-        return ERR_OK;
-    const enum err_code rc = states_init(&states, snapshot, &query->view, err);
+    const enum err_code rc = states_init(&states, &look->snapshot, &look->query.view, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_threads(&document.json, session->epoch, query->view.since, &states);
+    write_threads(&document.json, look->session->epoch, look->query.view.since, &states);
     states_deinit(&states);
     return document_send(&document, response, err);
 }
@@ -46,18 +38,14 @@ static enum err_code answer(const struct call *call, const struct session *sessi
 enum err_code api_get_threads(const struct call *call, struct response *response,
                               struct err *err)
 {
-    struct session *session = NULL;
-    struct profile_snapshot snapshot;
-    struct query query;
-    enum err_code rc = call_session(call, &session, err);
-    if (rc == ERR_OK)
-        rc = query_read(call->request, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE,
-                        &query, err);
-    if (rc == ERR_OK)
-        rc = profile_snapshot(sampler_profile(session->sampler), &snapshot, err);
+    struct look look;
+    enum err_code rc =
+        look_begin(&look, call, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE, err);
     if (rc != ERR_OK)
         return rc;
-    rc = answer(call, session, &snapshot, &query, response, err);
-    profile_snapshot_release(&snapshot);
+    look.query.view.since = profile_snapshot_since(&look.snapshot, look.query.view.since);
+    if (!look_is_fresh(&look, call, response))
+        rc = answer(&look, response, err);
+    look_end(&look);
     return rc;
 }

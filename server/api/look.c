@@ -1,0 +1,29 @@
+#include "server/api/look.h"
+
+#include "sampler/sampler.h"
+#include "server/call.h"
+#include "server/sessions.h"
+
+enum err_code look_begin(struct look *look, const struct call *call, unsigned accepted,
+                         struct err *err)
+{
+    enum err_code rc = call_session(call, &look->session, err);
+    if (rc == ERR_OK)
+        rc = query_read(call->request, accepted, &look->query, err);
+    if (rc == ERR_OK)
+        rc = profile_snapshot(sampler_profile(look->session->sampler), &look->snapshot, err);
+    if (rc == ERR_OK && look->query.view.since > look->snapshot.generation)
+        look->query.view.since = 0;
+    return rc;
+}
+
+void look_end(struct look *look)
+{
+    profile_snapshot_release(&look->snapshot);
+}
+
+bool look_is_fresh(const struct look *look, const struct call *call, struct response *response)
+{
+    return call_is_fresh(call, response, look->session->epoch, look->snapshot.generation,
+                         query_hash(&look->query));
+}
