@@ -65,11 +65,35 @@ bool lanes_may_keep(const struct lanes *lanes, state_bits state)
     return keeps(lanes->mode, (state_bits)(state | STATE_UNKNOWN_ON_CPU));
 }
 
+/* Samples [first, first + count) of those that waited. */
+struct part {
+    uint32_t first, count, waited;
+};
+
+/* As if they were evenly spaced between the first sighting and the last. */
+static void tell_sink(const struct lanes *lanes, thread_id thread, const struct lane *lane,
+                      state_bits state, struct part part)
+{
+    const uint64_t span_ns = lane->used_ns - lane->since_ns;
+    const uint64_t step_ns = part.waited > 1 ? span_ns / (part.waited - 1) : 0;
+    const struct run run = { .thread = thread,
+                             .node = lane->node,
+                             .spot_node = lane->spot_node,
+                             .spot = lane->spot,
+                             .count = part.count,
+                             .state = state,
+                             .first_ns =
+                                 lane->since_ns - lanes->created_ns + part.first * step_ns,
+                             .step_ns = step_ns };
+    lanes->sink->count(lanes->sink->context, &run);
+}
+
 static enum err_code count(struct lanes *lanes, thread_id thread, const struct lane *lane,
-                           state_bits cpu, uint32_t samples)
+                           state_bits cpu, struct part part)
 {
     struct quality *const quality = profile_quality(lanes->profile);
     const state_bits state = (state_bits)(lane->state | cpu);
+    const uint32_t samples = part.count;
     if (!samples)
         return ERR_OK;
     if (!keeps(lanes->mode, state)) {
@@ -79,6 +103,8 @@ static enum err_code count(struct lanes *lanes, thread_id thread, const struct l
     enum err_code rc = profile_add(lanes->profile, thread, state, lane->node, samples, NULL);
     if (!rc && lane->spot != PROFILE_NO_SPOT)
         rc = profile_add_spot(lanes->profile, lane->spot_node, lane->spot, samples, NULL);
+    if (!rc && lanes->sink)
+        tell_sink(lanes, thread, lane, state, part);
     if (!rc) {
         profile_tick(lanes->profile, lane->since_ns - lanes->created_ns,
                      lane->used_ns - lanes->created_ns, state, samples);
@@ -113,13 +139,16 @@ static enum err_code settle(struct lanes *lanes, thread_id thread, uint64_t now_
     if (!waiting)
         return ERR_OK;
     if (!read_share(lane, now_ns, &share))
-        return count(lanes, thread, lane, STATE_UNKNOWN_ON_CPU, waiting);
+        return count(lanes, thread, lane, STATE_UNKNOWN_ON_CPU,
+                     (struct part){ 0, waiting, waiting });
     const double due = share * waiting + lane->owed;
     uint32_t running = due > 0 ? (uint32_t)(due + 0.5) : 0;
     running = running > waiting ? waiting : running;
     lane->owed = due - running;
-    const enum err_code rc = count(lanes, thread, lane, STATE_ON_CPU, running);
-    return rc ? rc : count(lanes, thread, lane, 0, waiting - running);
+    const struct part on = { 0, running, waiting };
+    const struct part off = { running, waiting - running, waiting };
+    const enum err_code rc = count(lanes, thread, lane, STATE_ON_CPU, on);
+    return rc ? rc : count(lanes, thread, lane, 0, off);
 }
 
 /* One sample of a thread that moves. */
@@ -135,7 +164,7 @@ static enum err_code count_moving(struct lanes *lanes, thread_id thread, uint64_
             runnable = share >= 0.5;
         cpu = runnable ? STATE_ON_CPU : 0;
     }
-    return count(lanes, thread, lane, cpu, 1);
+    return count(lanes, thread, lane, cpu, (struct part){ 0, 1, 1 });
 }
 
 enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)

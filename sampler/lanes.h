@@ -14,7 +14,7 @@
  * Ownership: the caller's storage; lanes_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: a lane not used for LANES_IDLE_NS is closed.
- * Depends on: profile, target/cpu, sampler.h (modes).
+ * Depends on: profile (sink too), target/cpu, sampler.h (modes).
  */
 #ifndef SAMPLER_LANES_H
 #define SAMPLER_LANES_H
@@ -25,6 +25,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
 #include "sampler/target/cpu.h"
 
@@ -54,7 +55,8 @@ struct lanes {
     int pid;
     uint64_t created_ns; /* on the clock of sightings, when the profile was created */
     enum sampler_mode mode;
-    struct lane *items; /* by thread_id */
+    const struct sink *sink; /* NULL: none */
+    struct lane *items;      /* by thread_id */
     size_t count;
 };
 

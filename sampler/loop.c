@@ -17,6 +17,7 @@
 #include "sampler/cpython/python.h"
 #include "sampler/fold.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/sink.h"
 #include "sampler/schedule.h"
 #include "sampler/target/process.h"
 #include "sampler/target/stopper.h"
@@ -56,6 +57,7 @@ struct turn {
     struct stopper stopper;
     uint64_t random;
     uint64_t sealed_ns;
+    uint64_t period_ns;        /* what a sample of the open window stands for */
     uint64_t now_ns;           /* of the present look */
     uint64_t failing_since_ns; /* 0: the last look succeeded */
     enum sampler_state end_state;
@@ -142,12 +144,17 @@ static void count_reads(struct loop *loop)
 static enum err_code seal(struct turn *turn, uint64_t now_ns)
 {
     turn->sealed_ns = now_ns;
-    count_reads(turn->loop);
-    struct profile *const profile = turn->loop->profile;
-    enum err_code rc = fold_flush(&turn->loop->fold, now_ns);
+    struct loop *const loop = turn->loop;
+    const struct sink *const sink = loop->options.sink;
+    const uint64_t end_ns = now_ns - loop->created_ns;
+    count_reads(loop);
+    enum err_code rc = fold_flush(&loop->fold, now_ns);
     if (!rc)
-        rc = profile_seal(profile, now_ns - turn->loop->created_ns, NULL);
-    profile_set_period(profile, (uint64_t)((double)NS_PER_S / turn->budget.rate_hz));
+        rc = profile_seal(loop->profile, end_ns, NULL);
+    if (!rc && sink)
+        sink->seal(sink->context, end_ns, turn->period_ns, profile_quality(loop->profile));
+    turn->period_ns = (uint64_t)((double)NS_PER_S / turn->budget.rate_hz);
+    profile_set_period(loop->profile, turn->period_ns);
     return rc;
 }
 
@@ -341,6 +348,7 @@ static void *main_of_thread(void *context)
     schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, seed);
     budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,
                 thread_cpu_ns());
+    turn.period_ns = (uint64_t)((double)NS_PER_S / loop->options.rate_hz);
     stopper_init(&turn.stopper);
     run(&turn);
     stopper_deinit(&turn.stopper);
@@ -442,6 +450,7 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
         loop->fold.lanes.created_ns = loop->created_ns;
         profile_set_memory(loop->profile, options->memory_bytes);
         profile_set_period(loop->profile, (uint64_t)((double)NS_PER_S / options->rate_hz));
+        loop->fold.lanes.sink = options->sink;
         loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
                                                 .started_at_ns = clock_wall_ns(),
                                                 .rate_hz = options->rate_hz };

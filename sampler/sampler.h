@@ -22,6 +22,7 @@
 
 struct profile;
 struct sampler;
+struct sink;
 
 #define SAMPLER_MIN_RATE_HZ 1.0
 #define SAMPLER_MAX_RATE_HZ 1e6
@@ -45,12 +46,13 @@ struct sampler_options {
     uint64_t duration_ns; /* 0: until the target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
     enum sampler_mode mode;
-    bool native;            /* mark where C code runs or calls back */
-    bool no_gc;             /* leave out the mark of the garbage collector */
-    bool opcodes;           /* record the instruction beside the line */
-    bool blocking;          /* stop the target's threads for each look */
-    size_t memory_bytes;    /* for what is kept; 0: no bound */
-    double max_cpu_percent; /* of one core, for ourselves; 0: no budget */
+    bool native;             /* mark where C code runs or calls back */
+    bool no_gc;              /* leave out the mark of the garbage collector */
+    bool opcodes;            /* record the instruction beside the line */
+    bool blocking;           /* stop the target's threads for each look */
+    size_t memory_bytes;     /* for what is kept; 0: no bound */
+    double max_cpu_percent;  /* of one core, for ourselves; 0: no budget */
+    const struct sink *sink; /* told of every sample until the end; NULL: none */
 };
 
 #define SAMPLER_STATES(X)   \

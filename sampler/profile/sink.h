@@ -1,0 +1,41 @@
+/*
+ * sink - one more place that samples are told to as they are counted: in time order of each
+ * thread, which the cells of a window have lost.
+ *
+ * A sink is called on the sampling thread and must not wait: it puts aside what it is told.  What
+ * it cannot take it counts itself.
+ *
+ * Threads: the profile's writer.
+ * Units: nanoseconds since the profile was created.
+ * Depends on: profile (ids), state.
+ */
+#ifndef SAMPLER_PROFILE_SINK_H
+#define SAMPLER_PROFILE_SINK_H
+
+#include <stdint.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/profile/state.h"
+
+/* Samples of a thread that found it at the same place: at first_ns, first_ns + step_ns, ... */
+struct run {
+    thread_id thread;
+    node_id node;
+    node_id spot_node;
+    spot_id spot; /* PROFILE_NO_SPOT: none */
+    uint32_t count;
+    state_bits state;
+    uint64_t first_ns;
+    uint64_t step_ns;
+};
+
+struct sink {
+    void *context;
+    void (*count)(void *context, const struct run *run);
+    /* The window that holds all runs since the last seal has been closed at end_ns; a sample in it
+     * stands for period_ns. */
+    void (*seal)(void *context, uint64_t end_ns, uint64_t period_ns,
+                 const struct quality *quality);
+};
+
+#endif /* SAMPLER_PROFILE_SINK_H */
