@@ -203,8 +203,8 @@ static void put_counts(const struct comparison *comparison, struct buffer *out)
         comma = ", ";
     }
     buffer_printf(out,
-                  ".\nChanges are called so where their q value is at most %.2f: of all "
-                  "that are, so many may be chance.\n",
+                  ".\nA change has a q value of at most %.2f: of all listed, that share may be "
+                  "chance.\n",
                   COMPARE_MAX_Q);
 }
 

@@ -5,7 +5,7 @@
  * escaped, control characters and what turns the direction of writing are shown as \xNN and
  * \uNNNN, bytes that are not UTF-8 become U+FFFD.
  *
- * Depends on: buffer, utf8.
+ * Depends on: buffer, names.
  */
 #ifndef SERVER_REPORT_MARKUP_H
 #define SERVER_REPORT_MARKUP_H

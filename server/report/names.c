@@ -56,38 +56,41 @@ struct strtab_string names_base(struct strtab_string file)
     return (struct strtab_string){ slash + 1, file.length - (uint32_t)skipped };
 }
 
-/* U+200E, U+200F, U+2028 to U+202E and U+2066 to U+2069, which all begin with E2. */
-static bool is_treacherous(unsigned code)
+/* Characters that end a line, or that show later ones in another order. */
+static bool is_treacherous(uint32_t code)
 {
-    return code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e) ||
-           (code >= 0x2066 && code <= 0x2069);
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
-static size_t put_plain(struct buffer *out, const unsigned char *text, size_t length)
+/* Of a character of n bytes; of four there is none that matters here. */
+static uint32_t code_of(const unsigned char *text, size_t n)
 {
-    if (text[0] < 0x20 || text[0] == 0x7f) {
-        buffer_printf(out, "\\x%02x", text[0]);
-        return 1;
+    switch (n) {
+    case 1: return text[0];
+    case 2: return (text[0] & 0x1fu) << 6 | (text[1] & 0x3fu);
+    case 3: return (text[0] & 0xfu) << 12 | (text[1] & 0x3fu) << 6 | (text[2] & 0x3fu);
+    default: return 0x10000;
     }
-    if (text[0] == 0xc2 && length >= 2 && text[1] < 0xa0) {
-        buffer_printf(out, "\\x%02x", text[1]);
-        return 2;
-    }
-    if (text[0] == 0xe2 && length >= 3) {
-        const unsigned code = 0x2000u | (text[1] & 0x3fu) << 6 | (text[2] & 0x3fu);
-        if (is_treacherous(code)) {
-            buffer_printf(out, "\\u%04x", code);
-            return 3;
-        }
-    }
-    buffer_char(out, (char)text[0]);
-    return 1;
+}
+
+size_t names_put_character(struct buffer *out, const char *text, size_t length)
+{
+    const size_t n = utf8_char_length(text, length);
+    const uint32_t code = code_of((const unsigned char *)text, n);
+    if (n == 0)
+        buffer_text(out, "\xef\xbf\xbd");
+    else if (is_treacherous(code))
+        buffer_printf(out, code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code);
+    else
+        buffer_append(out, text, n);
+    return n > 0 ? n : 1;
 }
 
 void names_put_plain(struct buffer *out, struct strtab_string text)
 {
     for (size_t i = 0; i < text.length;)
-        i += put_plain(out, (const unsigned char *)text.text + i, text.length - i);
+        i += names_put_character(out, text.text + i, text.length - i);
 }
 
 void names_put_utf8(struct buffer *out, const char *text)

@@ -37,8 +37,11 @@ void names_put_state(struct buffer *out, state_bits state);
 struct strtab_string names_base(struct strtab_string file);
 
 /* Text that stays on its line and in its column whatever it holds: control characters, line ends
- * of Unicode and what turns the direction of writing become \xNN and \uNNNN. */
+ * of Unicode and what turns the direction of writing become \xNN and \uNNNN, bytes that are not
+ * UTF-8 U+FFFD. */
 void names_put_plain(struct buffer *out, struct strtab_string text);
+/* One character of it; returns its bytes, at least 1. */
+size_t names_put_character(struct buffer *out, const char *text, size_t length);
 
 /* Bytes that are not UTF-8 become U+FFFD; NULL is "". */
 void names_put_utf8(struct buffer *out, const char *text);

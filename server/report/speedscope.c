@@ -32,30 +32,44 @@ static void put_uint(struct json *json, const char *key, uint64_t value)
     json_uint(json, value);
 }
 
-/* Entry 0 is that of the root, which no stack names. */
-static void put_frame(struct json *json, const struct profile_snapshot *snapshot, frame_id id)
+/* speedscope adds up what has the same entry: a function, with its first line, unless lines are
+ * asked for.  Entry 0 is that of the root, which no stack names. */
+static void put_frame(struct json *json, const struct named_frame *frame, int32_t line)
 {
-    const struct named_frame frame = names_frame(snapshot, id);
     json_object(json);
-    put_string(json, "name", frame.name);
-    if (!frame.is_synthetic && frame.file.length > 0)
-        put_string(json, "file", frame.file);
-    if (frame.line > 0)
-        put_uint(json, "line", (uint64_t)frame.line);
+    put_string(json, "name", frame->name);
+    if (!frame->is_synthetic && frame->file.length > 0)
+        put_string(json, "file", frame->file);
+    if (line > 0)
+        put_uint(json, "line", (uint64_t)line);
     json_end(json);
 }
 
 static void put_shared(struct speedscope *scope)
 {
     const struct profile_snapshot *const snapshot = scope->source->snapshot;
+    const bool by_line = scope->source->settings.by_line;
     json_key(&scope->json, "shared");
     json_object(&scope->json);
     json_key(&scope->json, "frames");
     json_array(&scope->json);
-    for (frame_id id = 0; id < snapshot->sizes.frames; id++)
-        put_frame(&scope->json, snapshot, id);
+    for (frame_id id = 0; by_line && id < snapshot->sizes.frames; id++) {
+        const struct named_frame frame = names_frame(snapshot, id);
+        put_frame(&scope->json, &frame, frame.line);
+    }
+    for (function_id id = 0; !by_line && id < snapshot->sizes.functions; id++) {
+        const struct named_frame function = names_function(snapshot, id);
+        put_frame(&scope->json, &function, function.first_line);
+    }
     json_end(&scope->json);
     json_end(&scope->json);
+}
+
+static uint32_t entry_of(const struct speedscope *scope, frame_id id)
+{
+    return scope->source->settings.by_line
+               ? id
+               : profile_frame_at(scope->source->snapshot, id).function;
 }
 
 static enum err_code put_stack(struct speedscope *scope, node_id node, struct err *err)
@@ -63,7 +77,7 @@ static enum err_code put_stack(struct speedscope *scope, node_id node, struct er
     const enum err_code rc = chain_up(&scope->chain, scope->source->snapshot, node, err);
     json_array(&scope->json);
     for (size_t i = rc == ERR_OK ? scope->chain.depth : 0; i-- > 0;)
-        json_uint(&scope->json, scope->chain.frames[i]);
+        json_uint(&scope->json, entry_of(scope, scope->chain.frames[i]));
     json_end(&scope->json);
     return rc;
 }

@@ -1,0 +1,423 @@
+#!/usr/bin/env python3
+"""Reads what write_formats wrote, with the programs each format is for.
+
+Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages
+
+Exit code: 0 passed, 1 failed, 77 skipped: the last line says what is missing.
+"""
+
+import collections
+import glob
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+CONSUMERS = os.environ.get("PYROMETER_CONSUMERS", os.path.join(ROOT, ".consumers"))
+TOTAL = 1000
+PERIOD_NS = 10_000_000
+# What the small session holds: samples by thread, and functions' own and all samples.
+BY_THREAD = {4711: 790, 4713: 100, 4720: 110}
+FUNCTIONS = {"main": (0, 820), "parse": (300, 400), "Tree.walk": (0, 240), "Tree.visit": (180, 180), "render": (120, 120)}
+TIMEOUT_S = 200
+
+
+class Skipped(Exception):
+    pass
+
+
+def check(given, wanted, what):
+    if given != wanted:
+        raise AssertionError("%s: %r, not %r" % (what, given, wanted))
+
+
+def run(*words, **keywords):
+    result = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S, **keywords)
+    if result.returncode != 0:
+        raise AssertionError("%s ended with %d: %s%s" % (" ".join(words)[:200], result.returncode, result.stdout[-2000:], result.stderr[-2000:]))
+    return result.stdout
+
+
+def consumer(path, name):
+    found = os.path.join(CONSUMERS, "node_modules", path)
+    if not os.path.exists(found):
+        raise Skipped("needs %s: run scripts/get-consumers" % name)
+    return found
+
+
+def program(name, package):
+    found = shutil.which(name)
+    if not found:
+        raise Skipped("needs %s (Debian: %s)" % (name, package))
+    return found
+
+
+class Files:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def path(self, extension):
+        return os.path.join(self.folder, "report." + extension)
+
+    def text(self, extension):
+        with open(self.path(extension), encoding="utf-8", newline="") as file:
+            return file.read()
+
+    def json(self, extension):
+        return json.loads(self.text(extension))
+
+    def lines(self):
+        return [json.loads(line) for line in self.text("jsonl").split("\n") if line]
+
+
+# Protocol buffers, as far as pprof needs them: {field: [values]}.
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def message(data):
+    fields, at = collections.defaultdict(list), 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        elif key & 7 == 2:
+            length, at = varint(data, at)
+            value, at = data[at:at + length], at + length
+        else:
+            raise AssertionError("wire type %d" % (key & 7))
+        fields[key >> 3].append(value)
+    return fields
+
+
+def packed(data):
+    values, at = [], 0
+    while at < len(data):
+        value, at = varint(data, at)
+        values.append(value)
+    return values
+
+
+# Samples by thread, read from each format by a reader of our own.
+
+def threads_of_collapsed(files):
+    sums = collections.Counter()
+    for line in files.text("folded").split("\n")[:-1]:
+        match = re.fullmatch(r"tid:(\d+)(?: [^;]*?)?((?:;[^;]+)*) (\d+)", line)
+        sums[int(match.group(1))] += int(match.group(3))
+    return sums
+
+
+def threads_of_jsonl(files):
+    tids, sums = {}, collections.Counter()
+    for record in files.lines():
+        if record["type"] == "thread_table":
+            tids.update((row["thread_id"], row["tid"]) for row in record["threads"])
+        if record["type"] == "agg" and record["kind"] == "stack":
+            for row in record["entries"]:
+                sums[tids[row["thread_id"]]] += row["count"]
+    return sums
+
+
+def threads_of_gecko(files):
+    return collections.Counter({thread["tid"]: sum(thread["samples"]["weight"]) for thread in files.json("gecko.json")["threads"]})
+
+
+def threads_of_trace(files):
+    """Of a thread without frames nothing is drawn, so nothing of it can be added up."""
+    sums = collections.Counter()
+    for tid, events in trace_events(files).items():
+        sums[tid] = sum(event["args"]["samples"] for event in events if event["depth"] == 0)
+    return sums
+
+
+def threads_of_speedscope(files):
+    sums = collections.Counter()
+    for profile in files.json("speedscope.json")["profiles"]:
+        check(len(profile["samples"]), len(profile["weights"]), "weights of samples")
+        check(sum(profile["weights"]), profile["endValue"], "end of the profile")
+        sums[int(re.search(r"(\d+)\)?$", profile["name"]).group(1))] += sum(profile["weights"]) // PERIOD_NS
+    return sums
+
+
+def threads_of_pprof(files):
+    sums = collections.Counter()
+    profile = message(gzip.decompress(open(files.path("pb.gz"), "rb").read()))
+    strings = [text.decode("utf-8") for text in profile[6]]
+    check(strings[0], "", "the first string")
+    for sample in map(message, profile[2]):
+        labels = {strings[label[1][0]]: label for label in map(message, sample[3])}
+        values = packed(sample[2][0])
+        check(values[1], values[0] * PERIOD_NS, "wall time of a sample")
+        sums[labels["thread_id"][3][0]] += values[0]
+    return sums
+
+
+def threads_of_report(files):
+    profile = embedded(files, "profile-data", files.text("html"))
+    sums = collections.Counter()
+    for thread, count in zip(profile["cells"]["thread"], profile["cells"]["count"]):
+        sums[profile["tree"]["threads"]["tid"][thread]] += count
+    return sums
+
+
+def embedded(files, name, html):
+    import base64
+    data = re.search(r'<script type="text/plain" id="%s">([^<]*)</script>' % name, html).group(1)
+    return json.loads(gzip.decompress(base64.b64decode(data)))
+
+
+def load_marshal(files):
+    import marshal
+    with open(files.path("pstats"), "rb") as file:
+        return marshal.load(file)
+
+
+def functions_of_pstats(files):
+    return {key[2]: (value[0], value[1]) for key, value in load_marshal(files).items()}
+
+
+def functions_of_table(files):
+    found = {}
+    for line in files.text("txt").split("\n"):
+        match = re.match(r" *(\d+)/(\d+) +[\d.]+ +[\d.]+ +[\d.]+ +[\d.]+  .*?\((.*)\)$", line)
+        if match:
+            found[match.group(3)] = (int(match.group(1)), int(match.group(2)))
+    return found
+
+
+def functions_of_jsonl(files):
+    """By line there, so only those of one line can be compared."""
+    strings, frames, sums = {}, {}, {}
+    for record in files.lines():
+        for row in record.get("strings", []):
+            strings[row["str_id"]] = row["value"]
+        for row in record.get("frames", []):
+            frames[row["frame_id"]] = strings[row["func_str_id"]]
+        if record["type"] == "agg" and record["kind"] == "frame":
+            for row in record["entries"]:
+                sums.setdefault(frames[row["frame_id"]], []).append((row["self"], row["cumulative"]))
+    return {name: rows[0] for name, rows in sums.items() if len(rows) == 1}
+
+
+def test_sums(files):
+    """The same samples in every format, in all and by thread; a function counts once in a stack."""
+    for reader in (threads_of_collapsed, threads_of_jsonl, threads_of_gecko, threads_of_speedscope, threads_of_pprof,
+                   threads_of_report):
+        given = reader(files)
+        check(dict(given), BY_THREAD, reader.__name__)
+        check(sum(given.values()), TOTAL, reader.__name__)
+    check(dict(threads_of_trace(files)), {4711: 790, 4713: 100, 4720: 60}, "trace")
+    for reader in (functions_of_pstats, functions_of_table, functions_of_jsonl):
+        given = reader(files)
+        for name, wanted in FUNCTIONS.items():
+            if name in given or reader is not functions_of_jsonl:
+                check(given.get(name), wanted, reader.__name__ + " of " + name)
+    check(sum(own for own, _ in functions_of_pstats(files).values()), TOTAL - 50, "own samples of all functions")
+    heat = files.text("heatmap.html")
+    check(re.search(r"<dt>Samples</dt><dd>(\d+)</dd>", heat).group(1), str(TOTAL), "heat map")
+    records = files.lines()
+    check((records[0]["type"], records[-1]["type"], records[-1]["samples_total"]), ("meta", "end", TOTAL), "lines of JSON")
+    check({(record["v"], record["run_id"]) for record in records}, {(0, "0123456789abcdef")}, "schema and run")
+    check(max(len(value) for record in records for value in record.values() if isinstance(value, list)) <= 256, True, "length of records")
+    compare_diff(files)
+
+
+def compare_diff(files):
+    with open(os.path.join(files.folder, "diff.json"), encoding="utf-8") as file:
+        diff = json.load(file)
+    verdicts = {row["name"]: row["self"]["verdict"] for row in diff["functions"]}
+    wanted = {"parse": "more", "render": "less", "log": "gone", "cache.<locals>.get": "new", "main": "few"}
+    check({name: verdicts[name] for name in wanted}, wanted, "verdicts")
+    check((diff["base"]["samples"], diff["now"]["samples"]), (1000, 1502), "samples of both sides")
+    with open(os.path.join(files.folder, "diff.html"), encoding="utf-8") as file:
+        page = embedded(files, "diff-data", file.read())
+    check((sum(page["nodes"]["baseSelf"]), sum(page["nodes"]["nowSelf"])), (1000, 1502), "samples of the page")
+
+
+PSTATS = """
+import pstats, sys
+stats = pstats.Stats(sys.argv[1])
+entries = {key[2]: value for key, value in stats.stats.items()}
+cc, nc, tt, ct, callers = entries["parse"]
+assert (cc, nc) == (300, 400), (cc, nc)
+assert abs(tt - 3.0) < 1e-9 and abs(ct - 4.0) < 1e-9, (tt, ct)
+assert [(key[2], value) for key, value in callers.items()] == [("main", (400, 300, 3.0, 4.0))], callers
+assert abs(stats.total_tt - 9.5) < 1e-9, stats.total_tt
+walk = {key[2]: value[0] for key, value in entries["Tree.walk"][4].items()}
+assert walk == {"main": 240, "Tree.walk": 180}, walk
+for key in ("cumulative", "time", "calls", "name", "file"):
+    stats.sort_stats(key).print_stats()
+stats.add(sys.argv[1])
+assert [v for k, v in stats.stats.items() if k[2] == "render"][0][:2] == (240, 240)
+stats.strip_dirs().print_callers()
+stats.print_callees()
+"""
+
+
+def test_pstats(files):
+    """pstats of every Python there is loads, adds and prints it."""
+    pythons = sorted(set(glob.glob(os.path.join(ROOT, ".pythons", "bin", "python3.*")) + [sys.executable]))
+    for python in pythons:
+        printed = run(python, "-I", "-c", PSTATS, files.path("pstats"))
+        if "Tree.walk" not in printed:
+            raise AssertionError("%s printed %r" % (python, printed[-500:]))
+    print("pstats: read by %s" % ", ".join(os.path.basename(python) for python in pythons))
+
+
+def test_pprof(files):
+    """go tool pprof finds totals, lines, labels."""
+    go = program("go", "golang-go")
+    top = run(go, "tool", "pprof", "-sample_index=samples", "-top", files.path("pb.gz"))
+    for wanted in (r"Type: samples", r"Duration: 6s, Total samples = 1000", r" 300 +30\.00% .* 400 +40\.00%  parse",
+                   r"  0 .* 820 +82\.00%  main", r"180 +18\.00% .* 180 +18\.00%  Tree\.visit", r"  <native> re\.match", r"  <module>"):
+        if not re.search(wanted, top):
+            raise AssertionError("no %r in %s" % (wanted, top))
+    raw = run(go, "tool", "pprof", "-raw", files.path("pb.gz"))
+    for wanted in (r"PeriodType: wall nanoseconds", r"Period: 10000000", r"samples/count wall/nanoseconds\[dflt\] cpu/nanoseconds",
+                   r"parse /srv/app\.py:22:0 s=20", r"thread:\[worker;", r"state:\[on_cpu,has_gil\]", r"process_id:\[4720\]", r"M=1"):
+        if not re.search(wanted, raw):
+            raise AssertionError("no %r in %s" % (wanted, raw))
+    lines = run(go, "tool", "pprof", "-lines", "-sample_index=cpu", "-top", files.path("pb.gz"))
+    if not re.search(r"(3s|3000ms) .* parse /srv/app\.py:22", lines):
+        raise AssertionError(lines)
+
+
+SCHEMA = """
+const Ajv = require(process.argv[1]);
+const fs = require("fs");
+const validate = new (Ajv.default ?? Ajv)({ strict: false }).compile(JSON.parse(fs.readFileSync(process.argv[2])));
+if (!validate(JSON.parse(fs.readFileSync(process.argv[3])))) { console.error(validate.errors); process.exit(1); }
+"""
+
+
+def test_speedscope(files):
+    """speedscope's schema accepts it, and speedscope itself shows it."""
+    node = program("node", "nodejs")
+    release = consumer("speedscope/dist/release", "speedscope")
+    run(node, "-e", SCHEMA, consumer("ajv", "ajv"), os.path.join(release, "file-format-schema.json"), files.path("speedscope.json"))
+    run_page(node, "speedscope", release, files.path("speedscope.json"))
+
+
+def run_page(node, *words):
+    result = subprocess.run([node, os.path.join(ROOT, "tests", "formats", "pages.mjs"), *words], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT_S)
+    print(result.stdout, end="")
+    if result.returncode == 77:
+        raise Skipped(result.stdout.strip().split("\n")[-1])
+    if result.returncode != 0:
+        raise AssertionError("pages.mjs %s failed" % words[0])
+
+
+def test_firefox(files):
+    """The Firefox Profiler's own command line loads it and finds threads, functions and markers."""
+    node = program("node", "nodejs")
+    cli = consumer("@firefox-devtools/profiler-cli/dist/profiler-cli.js", "@firefox-devtools/profiler-cli")
+    environment = dict(os.environ, HOME=files.folder, XDG_RUNTIME_DIR=files.folder)
+
+    def ask(*words):
+        return run(node, cli, *words, env=environment)
+
+    try:
+        # It gives its own daemon half a second to start, which a loaded machine may need more of.
+        for attempt in range(10):
+            try:
+                ask("load", files.path("gecko.json"))
+                break
+            except AssertionError as problem:
+                if "did not become ready" not in str(problem) or attempt == 9:
+                    raise
+                ask("stop", "--all")
+        info = ask("profile", "info")
+        for wanted in ("3 threads across 2 processes", "MainThread", "pid 4711", "pid 4720", "/srv/app.py"):
+            if wanted not in info:
+                raise AssertionError("no %r in %s" % (wanted, info))
+        handle = re.search(r"(t-\d+): MainThread", info).group(1)
+        ask("thread", "select", handle)
+        functions = ask("thread", "functions", "--include-idle", "--limit", "0")
+        for wanted in (r"parse - self: 300 .*, total: 400", r"main - self: 0 .*, total: 760", r"Tree\.walk - self: 0 .*, total: 180", r"<native> re\.match - self: 100"):
+            if not re.search(wanted, functions):
+                raise AssertionError("no %r in %s" % (wanted, functions))
+        markers = ask("thread", "markers")
+        for wanted in ("Has GIL", "No GIL", "Waiting for GIL", "On CPU", "Off CPU", "Native Code", "Has Exception", "Opcode"):
+            if not re.search(r"%s +\d+ marker" % re.escape(wanted), markers):
+                raise AssertionError("no marker %r in %s" % (wanted, markers))
+    finally:
+        ask("stop", "--all")
+
+
+def trace_events(files):
+    """{tid: events with their depth}; fails where one is neither in the other nor beside it."""
+    by_thread = collections.defaultdict(list)
+    for event in files.json("trace.json")["traceEvents"]:
+        if event["ph"] == "X":
+            by_thread[event["tid"]].append(event)
+        else:
+            check(event["ph"], "M", "phase")
+    for events in by_thread.values():
+        events.sort(key=lambda event: (event["ts"], -event["dur"], -event["args"]["samples"]))
+        open_ends = []
+        for event in events:
+            end = event["ts"] + event["dur"]
+            while open_ends and open_ends[-1] <= event["ts"]:
+                open_ends.pop()
+            if open_ends and end > open_ends[-1] + 0.001:
+                raise AssertionError("%r ends after what it is in" % event)
+            event["depth"] = len(open_ends)
+            open_ends.append(end)
+    return by_thread
+
+
+def test_trace(files):
+    """Events nest, threads and processes have their names, nothing is drawn where nothing was seen."""
+    data = files.json("trace.json")
+    names = {(event["pid"], event["tid"]): event["args"]["name"] for event in data["traceEvents"] if event["name"] == "thread_name"}
+    check(names, {(4711, 4711): "MainThread (4711)", (4711, 4713): 'worker;"1" <b> (4713)', (4720, 4720): "thread 4720"}, "threads")
+    for events in trace_events(files).values():
+        for event in events:
+            if event["ts"] < 5e6 - 1 and event["ts"] + event["dur"] > 2e6 + 25e3:
+                raise AssertionError("%r reaches into the pause" % event)
+    walk = [event for event in trace_events(files)[4711] if event["name"] == "Tree.walk"]
+    check(sorted(event["depth"] for event in walk), [1, 1, 2, 2, 3, 3], "recursion nests")
+    check(data["otherData"]["target"]["pid"], 4711, "session")
+
+
+def test_pages(files):
+    """The heat map and the differential flame graph in a real browser."""
+    node = program("node", "nodejs")
+    run_page(node, "heatmap", files.path("heatmap.html"))
+    run_page(node, "diff", os.path.join(files.folder, "diff.html"))
+
+
+TESTS = {name[5:]: value for name, value in globals().items() if name.startswith("test_")}
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[2] not in TESTS:
+        print(__doc__.split("\n\n")[1], file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="pyrometer-formats-") as folder:
+        run(sys.argv[1], folder)
+        try:
+            TESTS[sys.argv[2]](Files(folder))
+        except Skipped as reason:
+            print("skipped: %s" % reason)
+            return 77
+    print("passed: %s" % sys.argv[2])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

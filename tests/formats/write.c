@@ -1,0 +1,130 @@
+/* Writes every format of a made session into a folder, for the programs that read them.
+ *
+ *     write_formats FOLDER                    the small session, and what changed in the other one
+ *     write_formats FOLDER NODES SAMPLES      a big one; prints seconds, bytes and peak memory
+ *
+ * Exit code: 0 all were written, 1 one failed, 2 wrong usage. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "sampler/base/clock.h"
+#include "server/buffer.h"
+#include "server/report/comparison.h"
+#include "server/report/diff.h"
+#include "server/report/report.h"
+#include "tests/support/sample_session.h"
+
+struct sink {
+    FILE *file;
+    size_t bytes;
+};
+
+static bool drain(void *to, const char *data, size_t bytes)
+{
+    struct sink *const sink = to;
+    sink->bytes += bytes;
+    return fwrite(data, 1, bytes, sink->file) == bytes;
+}
+
+static struct sink sink_open(const char *folder, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    struct sink sink = { fopen(path, "w"), 0 };
+    if (!sink.file) {
+        perror(path);
+        exit(1);
+    }
+    return sink;
+}
+
+static long peak_mib(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+static int close_sink(struct sink *sink, struct buffer *out, enum err_code rc, const char *name,
+                      uint64_t began_ns, const struct err *err)
+{
+    buffer_flush(out);
+    const bool failed = rc != ERR_OK || out->failed || fclose(sink->file) != 0;
+    buffer_deinit(out);
+    printf("%-22s %7.2f s %12zu bytes, peak %5ld MiB%s%s\n", name,
+           (double)(clock_now_ns() - began_ns) / (double)NS_PER_S, sink->bytes, peak_mib(),
+           failed ? " FAILED: " : "", failed ? err->message : "");
+    fflush(stdout);
+    return failed;
+}
+
+static int write_format(const char *folder, const struct report_source *source,
+                        const struct report_format *format)
+{
+    char name[64];
+    struct err err = { 0 };
+    struct buffer out;
+    snprintf(name, sizeof name, "report.%s", format->extension);
+    struct sink sink = sink_open(folder, name);
+    const uint64_t began_ns = clock_now_ns();
+    buffer_init_draining(&out, drain, &sink);
+    const enum err_code rc = format->write(source, &out, &err);
+    return close_sink(&sink, &out, rc, name, began_ns, &err);
+}
+
+static int write_diff(const char *folder, const struct diff *diff, const char *name,
+                      enum err_code (*write)(const struct diff *diff, struct buffer *out,
+                                             struct err *err))
+{
+    struct err err = { 0 };
+    struct buffer out;
+    struct sink sink = sink_open(folder, name);
+    const uint64_t began_ns = clock_now_ns();
+    buffer_init_draining(&out, drain, &sink);
+    const enum err_code rc = write(diff, &out, &err);
+    return close_sink(&sink, &out, rc, name, began_ns, &err);
+}
+
+static int write_diffs(const char *folder, const struct report_source *base,
+                       const struct report_source *now)
+{
+    struct comparison comparison;
+    struct err err = { 0 };
+    const uint64_t began_ns = clock_now_ns();
+    if (comparison_init(&comparison, base, now, COMPARISON_BY_SAMPLES, &err) != ERR_OK) {
+        fprintf(stderr, "%s\n", err.message);
+        return 1;
+    }
+    printf("%-22s %7.2f s\n", "comparing", (double)(clock_now_ns() - began_ns) / NS_PER_S);
+    const struct diff diff = { .comparison = &comparison, .base = base, .now = now };
+    const int failed = write_diff(folder, &diff, "diff.txt", diff_write_text) |
+                       write_diff(folder, &diff, "diff.json", diff_write_json) |
+                       write_diff(folder, &diff, "diff.html", diff_write_html);
+    comparison_deinit(&comparison);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    const struct report_format *format = NULL;
+    int failed = 0;
+    if (argc != 2 && argc != 4) {
+        fprintf(stderr, "usage: write_formats FOLDER [NODES SAMPLES]\n");
+        return 2;
+    }
+    struct sample_session *const session =
+        argc == 4 ? sample_session_big((uint32_t)strtoul(argv[2], NULL, 10),
+                                       strtoull(argv[3], NULL, 10))
+                  : sample_session_small();
+    struct sample_session *const changed = sample_session_changed();
+    printf("%-22s %42ld MiB\n", "made", peak_mib());
+    for (size_t i = 0; (format = report_at(i)); i++)
+        failed |= write_format(argv[1], &session->source, format);
+    failed |= write_diffs(argv[1], &session->source,
+                          argc == 4 ? &session->source : &changed->source);
+    sample_session_destroy(changed);
+    sample_session_destroy(session);
+    return failed;
+}

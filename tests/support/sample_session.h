@@ -1,0 +1,43 @@
+/*
+ * sample_session - a session to write reports of: always the same, with all that formats show.
+ *
+ * Two processes, threads with and without names, one of them born late; recursion, marks, lines
+ * that are not known, names and files that are hostile; every state, known and unknown;
+ * instructions; three windows with a gap.  Or a big one: a tree of any size, made by a rule.
+ *
+ * Ownership: sample_session_destroy frees all.
+ * Depends on: test, made_profile, report.
+ */
+#ifndef TESTS_SUPPORT_SAMPLE_SESSION_H
+#define TESTS_SUPPORT_SAMPLE_SESSION_H
+
+#include <stdint.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "sampler/sampler.h"
+#include "server/report/report.h"
+#include "server/wire/session.h"
+
+struct sample_session {
+    struct profile *profile;
+    struct profile_snapshot snapshot;
+    struct sampler_target target;
+    struct sampler_options options;
+    struct session_facts facts;
+    struct view_query everything;
+    struct report_source source;
+};
+
+/* All samples of the small one. */
+enum { SAMPLE_TOTAL = 1000 };
+
+struct sample_session *sample_session_small(void);
+/* The same program after a change: `parse` takes more, `render` less, `cache` is new, `log` is
+ * gone; lines have moved. */
+struct sample_session *sample_session_changed(void);
+struct sample_session *sample_session_empty(void);
+struct sample_session *sample_session_big(uint32_t nodes, uint64_t samples);
+void sample_session_destroy(struct sample_session *session);
+
+#endif /* TESTS_SUPPORT_SAMPLE_SESSION_H */

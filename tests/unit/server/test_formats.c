@@ -1,0 +1,300 @@
+/* What every format writes of a made session, to the byte: tests/golden/session.*.  After a change
+ * that is meant, GOLDEN_REFRESH=1 ctest --preset debug -R unit.server.formats writes them anew. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/buffer.h"
+#include "server/report/comparison.h"
+#include "server/report/diff.h"
+#include "server/report/report.h"
+#include "tests/support/sample_session.h"
+#include "tests/support/test.h"
+
+/* What depends on the machine, the version or the style stands as a word in golden files. */
+static void replace(struct buffer *text, const char *what, size_t length, const char *with)
+{
+    struct buffer made = { 0 };
+    const char *at = text->data, *const end = text->data + text->length;
+    for (const char *found = NULL;
+         length > 0 && at && (found = memmem(at, (size_t)(end - at), what, length));
+         at = found + length) {
+        buffer_append(&made, at, (size_t)(found - at));
+        buffer_text(&made, with);
+    }
+    if (at)
+        buffer_append(&made, at, (size_t)(end - at));
+    buffer_deinit(text);
+    *text = made;
+}
+
+static void make_portable(struct buffer *text)
+{
+    char host[300] = "\"host\":\"";
+    gethostname(host + 8, sizeof host - 10);
+    strcat(host, "\"");
+    replace(text, host, strlen(host), "\"host\":\"HOST\"");
+    replace(text, PYROMETER_VERSION, strlen(PYROMETER_VERSION), "VERSION");
+    const char *const begin = memmem(text->data, text->length, "<style>", 7);
+    const char *const end = memmem(text->data, text->length, "</style>", 8);
+    const char *const hash = memmem(text->data, text->length, "'sha256-", 8);
+    if (!begin || !end || !hash)
+        return;
+    char policy[64];
+    char *const style = strndup(begin, (size_t)(end - begin));
+    snprintf(policy, sizeof policy, "%.53s", hash);
+    replace(text, style, strlen(style), "<style>");
+    replace(text, policy, strlen(policy), "'HASH'");
+    free(style);
+}
+
+static void expect_golden(const char *name, struct buffer *given)
+{
+    char path[512];
+    struct buffer wanted = { 0 };
+    make_portable(given);
+    snprintf(path, sizeof path, "%s/golden/session.%s", TEST_SOURCE_DIR, name);
+    if (getenv("GOLDEN_REFRESH")) {
+        FILE *const file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(given->data, 1, given->length, file), given->length);
+        assert_int_equal(fclose(file), 0);
+        return;
+    }
+    FILE *const file = fopen(path, "r");
+    if (!file)
+        fail_msg("no %s", path);
+    char *const room = buffer_reserve(&wanted, 1 << 20);
+    buffer_grow(&wanted, fread(room, 1, 1 << 20, file));
+    fclose(file);
+    size_t same = 0;
+    while (same < wanted.length && same < given->length &&
+           wanted.data[same] == given->data[same])
+        same++;
+    if (same < wanted.length || same < given->length)
+        fail_msg("%s differs at byte %zu: ...%.*s", path, same,
+                 (int)(given->length - same < 200 ? given->length - same : 200),
+                 given->data + same);
+    buffer_deinit(&wanted);
+}
+
+static struct buffer written(const struct report_source *source, const char *format)
+{
+    struct buffer out = { 0 };
+    struct err err = { 0 };
+    assert_ok(report_find(format)->write(source, &out, &err), &err);
+    return out;
+}
+
+static void text_formats_are_as_they_were(void **state)
+{
+    static const char *const names[] = { "collapsed", "heatmap", "pstats",       "pstats-text",
+                                         "jsonl",     "gecko",   "chrome-trace", "speedscope" };
+    struct sample_session *const session = sample_session_small();
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct buffer out = written(&session->source, names[i]);
+        expect_golden(report_find(names[i])->extension, &out);
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+static void comparisons_are_as_they_were(void **state)
+{
+    struct sample_session *const base = sample_session_small();
+    struct sample_session *const now = sample_session_changed();
+    struct comparison comparison;
+    struct buffer out = { 0 };
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(comparison_init(&comparison, &base->source, &now->source, COMPARISON_BY_SAMPLES,
+                              &err),
+              &err);
+    const struct diff diff = { &comparison, &base->source, &now->source, { 0 } };
+    assert_ok(diff_write_text(&diff, &out, &err), &err);
+    expect_golden("diff.txt", &out);
+    buffer_deinit(&out);
+    assert_ok(diff_write_json(&diff, &out, &err), &err);
+    expect_golden("diff.json", &out);
+    buffer_deinit(&out);
+    comparison_deinit(&comparison);
+    sample_session_destroy(now);
+    sample_session_destroy(base);
+}
+
+static void the_same_session_gives_the_same_file(void **state)
+{
+    struct sample_session *const one = sample_session_small();
+    struct sample_session *const other = sample_session_small();
+    const struct report_format *format = NULL;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        struct buffer a = written(&one->source, format->name);
+        struct buffer b = written(&other->source, format->name);
+        assert_int_equal(a.length, b.length);
+        assert_memory_equal(a.data, b.data, a.length);
+        buffer_deinit(&a);
+        buffer_deinit(&b);
+    }
+    sample_session_destroy(one);
+    sample_session_destroy(other);
+}
+
+static void nothing_is_a_report_too(void **state)
+{
+    struct sample_session *const session = sample_session_empty();
+    const struct report_format *format = NULL;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        struct buffer out = written(&session->source, format->name);
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+/* A view of one thread, one state, one second: every format takes it. */
+static void every_format_takes_the_query(void **state)
+{
+    static const thread_id main_thread[] = { 0 };
+    static const struct view_query query = { .threads = main_thread,
+                                             .thread_count = 1,
+                                             .from_ns = 1,
+                                             .require = STATE_HAS_GIL };
+    struct sample_session *const session = sample_session_small();
+    const struct report_format *format = NULL;
+    struct report_source source = session->source;
+    (void)state;
+    source.query = &query;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        struct buffer out = written(&source, format->name);
+        buffer_deinit(&out);
+    }
+    struct buffer out = written(&source, "collapsed");
+    assert_string_equal(buffer_string(&out),
+                        "tid:4711 MainThread;app.py:main:16;view.py:render:44 120\n"
+                        "tid:4711 MainThread;app.py:main:17;view.py:log:61 60\n"
+                        "tid:4711 MainThread;app.py:main:14;app.py:parse:22 50\n"
+                        "tid:4711 MainThread;<frozen importlib._bootstrap>:_find_and_load:2;"
+                        "six.py:<module>:100 30\n");
+    buffer_deinit(&out);
+    out = written(&source, "pstats-text");
+    assert_non_null(strstr(buffer_string(&out), "260 samples in 6.00 s"));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static const char *first_row(const struct sample_session *session, enum report_sort sort,
+                             struct buffer *out)
+{
+    struct report_source source = session->source;
+    source.settings = (struct report_settings){ .sort = sort, .limit = 1, .no_summary = true };
+    *out = written(&source, "pstats-text");
+    const char *const head = strstr(buffer_string(out), "(function)\n");
+    assert_non_null(head);
+    assert_null(strstr(out->data, "Interesting"));
+    assert_non_null(strstr(out->data, "12 more (-l 13 shows all)"));
+    return head;
+}
+
+static void the_table_is_sorted_by_any_key(void **state)
+{
+    static const struct {
+        enum report_sort sort;
+        const char *first;
+    } rows[] = { { REPORT_SORT_NSAMPLES, "300/400 " },       { REPORT_SORT_TOTTIME, "300/400 " },
+                 { REPORT_SORT_SAMPLE_PCT, "300/400 " },     { REPORT_SORT_CUMTIME, "0/820 " },
+                 { REPORT_SORT_CUMUL_PCT, "0/820 " },        { REPORT_SORT_NSAMPLES_CUMUL, "0/820 " },
+                 { REPORT_SORT_NAME, "(</script><img src" } };
+    struct sample_session *const session = sample_session_small();
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct buffer out;
+        const char *const table = first_row(session, rows[i].sort, &out);
+        const char *const found = strstr(table, rows[i].first);
+        assert_non_null(found);
+        assert_true(found < strstr(table, "..."));
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+static void colours_are_only_for_those_who_ask(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    struct report_source source = session->source;
+    (void)state;
+    struct buffer out = written(&source, "pstats-text");
+    assert_null(memchr(out.data, '\x1b', out.length));
+    buffer_deinit(&out);
+    source.settings.colours = true;
+    out = written(&source, "pstats-text");
+    assert_non_null(memchr(out.data, '\x1b', out.length));
+    buffer_deinit(&out);
+    sample_session_destroy(session);
+}
+
+static bool fail_drain(void *to, const char *data, size_t bytes)
+{
+    size_t *const left = to;
+    (void)data;
+    if (bytes > *left)
+        return false;
+    *left -= bytes;
+    return true;
+}
+
+static void a_drain_that_fails_ends_every_writer(void **state)
+{
+    struct sample_session *const session = sample_session_big(20000, 40000);
+    const struct report_format *format = NULL;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        size_t room = 1000;
+        struct buffer out;
+        struct err err = { 0 };
+        buffer_init_draining(&out, fail_drain, &room);
+        const enum err_code rc = format->write(&session->source, &out, &err);
+        buffer_flush(&out);
+        assert_true(rc != ERR_OK || out.failed);
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+/* What passes through a drain is never held whole. */
+static bool count_drain(void *to, const char *data, size_t bytes)
+{
+    size_t *const most = to;
+    (void)data;
+    if (bytes > *most)
+        *most = bytes;
+    return true;
+}
+
+static void writers_stream(void **state)
+{
+    struct sample_session *const session = sample_session_big(50000, 200000);
+    const struct report_format *format = NULL;
+    (void)state;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        size_t most = 0;
+        struct buffer out;
+        struct err err = { 0 };
+        buffer_init_draining(&out, count_drain, &most);
+        assert_ok(format->write(&session->source, &out, &err), &err);
+        assert_true(out.capacity <= 8 * BUFFER_DRAIN_BYTES);
+        buffer_deinit(&out);
+    }
+    sample_session_destroy(session);
+}
+
+TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
+          cmocka_unit_test(comparisons_are_as_they_were),
+          cmocka_unit_test(the_same_session_gives_the_same_file),
+          cmocka_unit_test(nothing_is_a_report_too), cmocka_unit_test(every_format_takes_the_query),
+          cmocka_unit_test(the_table_is_sorted_by_any_key),
+          cmocka_unit_test(colours_are_only_for_those_who_ask),
+          cmocka_unit_test(a_drain_that_fails_ends_every_writer),
+          cmocka_unit_test(writers_stream))
