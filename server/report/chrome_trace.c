@@ -12,6 +12,10 @@
 #include "server/report/timeline.h"
 #include "server/wire/session.h"
 
+/* Viewers hold a trace in memory: once a thread has had its part of so many events in a slice,
+ * only the outermost frames of its other stacks are drawn, and they are counted. */
+enum { MAX_EVENTS = 1 << 22, MIN_PART_EVENTS = 64, CUT_DEPTH = 3 };
+
 /* The stack that is open, and since when each of its frames is. */
 struct trace {
     const struct report_source *source;
@@ -27,6 +31,8 @@ struct trace {
     uint32_t depth;
     node_id *path; /* room for the way to a node */
     uint64_t now_ns;
+    size_t part_events, max_part_events;
+    uint64_t cut_samples;
     struct profile_thread thread;
     int32_t pid;
 };
@@ -109,9 +115,12 @@ static void close_below(struct trace *trace, uint32_t depth)
 /* The stack of a cell: what it shares with the open one stays open. */
 static void step(struct trace *trace, const struct view_cell *cell, uint64_t end_ns)
 {
-    const uint32_t depth = trace->order.depth[cell->node];
-    uint32_t shared = 0;
+    uint32_t depth = trace->order.depth[cell->node], shared = 0;
     node_id node = cell->node;
+    for (; trace->part_events > trace->max_part_events && depth > CUT_DEPTH; depth--)
+        node = profile_node_at(trace->snapshot, node).parent;
+    if (depth < trace->order.depth[cell->node])
+        trace->cut_samples += cell->count;
     for (uint32_t i = depth; i-- > 0; node = profile_node_at(trace->snapshot, node).parent)
         trace->path[i] = node;
     while (shared < depth && shared < trace->depth &&
@@ -122,6 +131,7 @@ static void step(struct trace *trace, const struct view_cell *cell, uint64_t end
         trace->open[trace->depth] =
             (struct open_frame){ trace->path[trace->depth], trace->now_ns, 0 };
         trace->depth++;
+        trace->part_events++;
     }
     for (uint32_t i = 0; i < depth; i++)
         trace->open[i].samples += cell->count;
@@ -131,6 +141,7 @@ static void step(struct trace *trace, const struct view_cell *cell, uint64_t end
 static void step_over(struct trace *trace, const struct timeline_part *part)
 {
     uint64_t before = 0;
+    trace->part_events = 0;
     if (part->start_ns > trace->now_ns + 2 * trace->timeline.period_ns)
         close_below(trace, 0); /* nothing was seen in between */
     if (part->start_ns > trace->now_ns || trace->depth == 0)
@@ -182,6 +193,7 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
     for (size_t i = 0; i < trace->timeline.thread_count && rc == ERR_OK; i++)
         rc = put_thread(trace, trace->timeline.threads[i], err);
     json_end(&trace->json);
+    put_int(trace, "samplesCut", (int64_t)trace->cut_samples);
     json_end(&trace->json);
     return rc == ERR_OK ? json_finish(&trace->json, err) : rc;
 }
@@ -194,6 +206,9 @@ static enum err_code start(struct trace *trace, struct err *err)
     if (rc != ERR_OK)
         return rc;
     const size_t room = (size_t)trace->order.max_depth + 1;
+    const size_t parts = trace->timeline.slice_count * trace->timeline.thread_count + 1;
+    trace->max_part_events =
+        MAX_EVENTS / parts > MIN_PART_EVENTS ? MAX_EVENTS / parts : MIN_PART_EVENTS;
     trace->open = malloc(room * sizeof *trace->open);
     trace->path = malloc(room * sizeof *trace->path);
     if (!trace->open || !trace->path)

@@ -6,6 +6,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/window.h"
 #include "server/wire/session.h"
 
 #define MIME_TEXT "text/plain; charset=utf-8"
@@ -66,13 +67,39 @@ const struct report_format *report_of_file(const char *name)
     return best;
 }
 
-uint64_t report_period_ns(const struct report_source *source)
+/* The time that the samples of a window stand for; 0: unknown. */
+static double window_ns(const struct window *window)
+{
+    double ns = 0;
+    if (!window->cell_ns)
+        return (double)window->samples * (double)window->period_ns;
+    for (size_t i = 0; i < window->cell_count; i++)
+        ns += (double)window->cell_ns[i];
+    return ns;
+}
+
+static double looked_at_ns(const struct report_source *source)
 {
     const struct profile_snapshot *const snapshot = source->snapshot;
     const double wanted_hz = source->session->options->rate_hz;
     if (snapshot->quality.ticks > 0 && snapshot->end_ns >= snapshot->quality.ticks)
-        return snapshot->end_ns / snapshot->quality.ticks;
-    return wanted_hz > 0 ? (uint64_t)((double)NS_PER_S / wanted_hz) : NS_PER_S;
+        return (double)snapshot->end_ns / (double)snapshot->quality.ticks;
+    return wanted_hz > 0 ? (double)NS_PER_S / wanted_hz : (double)NS_PER_S;
+}
+
+uint64_t report_period_ns(const struct report_source *source)
+{
+    double ns = 0, samples = 0;
+    for (size_t i = 0; i < source->snapshot->window_count; i++) {
+        const struct window *const window = source->snapshot->windows[i];
+        const double known_ns = window_ns(window);
+        if (known_ns > 0) {
+            ns += known_ns;
+            samples += (double)window->samples;
+        }
+    }
+    const double period_ns = samples > 0 ? ns / samples : looked_at_ns(source);
+    return period_ns >= 1 ? (uint64_t)period_ns : 1;
 }
 
 void report_file_name(const struct report_source *source, const struct report_format *format,

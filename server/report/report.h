@@ -77,7 +77,8 @@ const struct report_format *report_at(size_t index);
 /* The format a file of this name has, by its ending; NULL: none. */
 const struct report_format *report_of_file(const char *name);
 
-/* Nanoseconds that one sample stands for: the session's time over the looks it had. */
+/* Nanoseconds that one sample stands for, on average: as the windows know it, else the session's
+ * time over the looks it had. */
 uint64_t report_period_ns(const struct report_source *source);
 
 enum { REPORT_NAME_BYTES = 96 };

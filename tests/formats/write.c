@@ -122,8 +122,8 @@ int main(int argc, char **argv)
     printf("%-22s %42ld MiB\n", "made", peak_mib());
     for (size_t i = 0; (format = report_at(i)); i++)
         failed |= write_format(argv[1], &session->source, format);
-    failed |= write_diffs(argv[1], &session->source,
-                          argc == 4 ? &session->source : &changed->source);
+    failed |=
+        write_diffs(argv[1], &session->source, argc == 4 ? &session->source : &changed->source);
     sample_session_destroy(changed);
     sample_session_destroy(session);
     return failed;

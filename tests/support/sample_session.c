@@ -13,7 +13,8 @@ struct made_frame {
     int32_t first_line, line;
 };
 
-static const char *const argv_small[] = { "python3", "/srv/app.py", "--name=<b>\xff\"quoted\"" };
+static const char *const argv_small[] = { "python3", "/srv/app.py",
+                                          "--name=<b>\xff\"quoted\"" };
 
 static void add_frame(struct profile *profile, const struct made_frame *row, node_id *node)
 {
@@ -45,9 +46,9 @@ static thread_id add_thread(struct profile *profile, int32_t pid, int32_t tid, c
                                   .name = made_string(profile, name) };
     struct err err = { 0 };
     thread_id id = 0;
-    assert_ok(profile_process(profile, pid, made_string(profile, "python3"), &row.process,
-                              &err),
-              &err);
+    assert_ok(
+        profile_process(profile, pid, made_string(profile, "python3"), &row.process, &err),
+        &err);
     assert_ok(profile_thread(profile, &row, &id, &err), &err);
     return id;
 }
@@ -233,6 +234,13 @@ static uint32_t next(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
+/* Small numbers far more often than large ones, as programs come back to the same stacks. */
+static uint32_t hot(uint64_t *state)
+{
+    const uint64_t a = next(state) & 0xffff, b = next(state) & 0xffff, c = next(state) & 0xffff;
+    return (uint32_t)(a * b * c >> 24);
+}
+
 /* Some thousand functions in some hundred files, each of a few lines. */
 static frame_id big_frame(struct profile *profile, uint32_t number)
 {
@@ -257,42 +265,46 @@ struct sample_session *sample_session_big(uint32_t nodes, uint64_t samples)
 {
     struct sample_session *const session = calloc(1, sizeof *session);
     node_id *const deep = calloc((size_t)nodes + 1, sizeof *deep);
+    unsigned char *const depth = calloc((size_t)nodes + 1, 1); /* by node */
     uint64_t state = 1, left = samples;
     thread_id threads[THREADS];
     uint32_t made = 1;
     assert_non_null(session);
     assert_non_null(deep);
+    assert_non_null(depth);
     struct profile *const profile = session->profile = made_profile();
     for (int i = 0; i < THREADS; i++)
         threads[i] = add_thread(profile, 4711, 4711 + i, i > 0 ? "worker" : "MainThread");
     /* Branches of up to MAX_DEPTH frames that leave what is there at any node. */
     while (made < nodes) {
         node_id node = deep[next(&state) % made];
-        const uint32_t length = 1 + next(&state) % MAX_DEPTH;
-        for (uint32_t i = 0; i < length && made < nodes; i++) {
+        const uint32_t end = depth[node] + 1 + next(&state) % MAX_DEPTH;
+        while (depth[node] < end && depth[node] < MAX_DEPTH && made < nodes) {
             struct err err = { 0 };
             const node_id above = node;
-            assert_ok(profile_node(profile, above, big_frame(profile, next(&state)), &node,
-                                   &err),
-                      &err);
+            assert_ok(
+                profile_node(profile, above, big_frame(profile, next(&state)), &node, &err),
+                &err);
+            depth[node] = (unsigned char)(depth[above] + 1);
             if (node == made)
                 deep[made++] = node;
         }
     }
     for (int window = 1; window <= WINDOWS; window++) {
         const uint64_t here = window < WINDOWS ? samples / WINDOWS : left;
-        const uint64_t cells = nodes / 8 < here ? nodes / 8 + 1 : here;
+        const uint64_t cells = nodes / 25 < here ? nodes / 25 + 1 : here;
         for (uint64_t i = 0; i < cells; i++) {
             static const state_bits states[] = { HELD, FREE, STATE_WAITS_GIL, 0 };
             const uint64_t each = here / cells + (i < here % cells);
             count(profile, threads[next(&state) % THREADS], states[next(&state) % 4],
-                  deep[next(&state) % made], (uint32_t)each);
+                  deep[hot(&state) % made], (uint32_t)each);
         }
         left -= here;
         profile_quality(profile)->ticks = samples / THREADS;
         made_seal(profile, (uint64_t)window * 30);
     }
     free(deep);
+    free(depth);
     describe(session);
     return session;
 }

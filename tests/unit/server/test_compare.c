@@ -32,7 +32,7 @@ static void shares_follow_the_two_proportion_test(void **state)
     (void)state;
     assert_close(shares(120, 1000, 150, 1000), 0.04963, 5e-5); /* z = 1.9631 */
     assert_close(shares(50, 100, 50, 100), 1, 1e-12);
-    assert_close(shares(60, 100, 40, 100), 0.004678, 5e-6); /* z = 2.8284 */
+    assert_close(shares(60, 100, 40, 100), 0.004678, 5e-6);     /* z = 2.8284 */
     assert_close(shares(60, 100, 400, 1000), 0.00011065, 1e-8); /* z = 3.8659 */
     assert_close(shares(40, 100, 60, 100), shares(60, 100, 40, 100), 1e-15);
     assert_close(shares(100, 100, 100, 100), 1, 0);
@@ -42,9 +42,9 @@ static void rates_follow_the_division_of_hits_by_time(void **state)
 {
     (void)state;
     assert_close(rates(100, 10, 100, 10), 1, 1e-12);
-    assert_close(rates(100, 10, 140, 10), 0.009823, 5e-6); /* z = 40 / sqrt(240) = 2.582 */
+    assert_close(rates(100, 10, 140, 10), 0.009823, 5e-6);   /* z = 40 / sqrt(240) = 2.582 */
     assert_close(rates(300, 100, 300, 50), 1.97e-17, 1e-16); /* twice the rate, beyond doubt */
-    assert_close(rates(300, 1, 300, 1), 1, 1e-12); /* more hits than units of time */
+    assert_close(rates(300, 1, 300, 1), 1, 1e-12);           /* more hits than units of time */
 }
 
 static void too_few_samples_say_nothing(void **state)
@@ -115,9 +115,9 @@ static void what_is_new_gone_more_less_is_told(void **state)
     struct comparison comparison;
     struct err err = { 0 };
     (void)state;
-    assert_ok(comparison_init(&comparison, &base->source, &now->source, COMPARISON_BY_SAMPLES,
-                              &err),
-              &err);
+    assert_ok(
+        comparison_init(&comparison, &base->source, &now->source, COMPARISON_BY_SAMPLES, &err),
+        &err);
     assert_int_equal(comparison.base_samples, SAMPLE_TOTAL);
     assert_int_equal(comparison.now_samples, 1502);
     expect(&comparison, "parse", 300, 900, COMPARISON_MORE);
@@ -193,15 +193,15 @@ static void nothing_compares_with_anything(void **state)
     struct comparison comparison;
     struct err err = { 0 };
     (void)state;
-    assert_ok(comparison_init(&comparison, &none->source, &some->source, COMPARISON_BY_SAMPLES,
-                              &err),
-              &err);
+    assert_ok(
+        comparison_init(&comparison, &none->source, &some->source, COMPARISON_BY_SAMPLES, &err),
+        &err);
     assert_true(comparison_base_share(&comparison, 0) == 0);
     expect(&comparison, "parse", 0, 300, COMPARISON_FEW);
     comparison_deinit(&comparison);
-    assert_ok(comparison_init(&comparison, &none->source, &none->source, COMPARISON_BY_TIME,
-                              &err),
-              &err);
+    assert_ok(
+        comparison_init(&comparison, &none->source, &none->source, COMPARISON_BY_TIME, &err),
+        &err);
     comparison_deinit(&comparison);
     sample_session_destroy(some);
     sample_session_destroy(none);

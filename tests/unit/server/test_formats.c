@@ -109,9 +109,9 @@ static void comparisons_are_as_they_were(void **state)
     struct buffer out = { 0 };
     struct err err = { 0 };
     (void)state;
-    assert_ok(comparison_init(&comparison, &base->source, &now->source, COMPARISON_BY_SAMPLES,
-                              &err),
-              &err);
+    assert_ok(
+        comparison_init(&comparison, &base->source, &now->source, COMPARISON_BY_SAMPLES, &err),
+        &err);
     const struct diff diff = { &comparison, &base->source, &now->source, { 0 } };
     assert_ok(diff_write_text(&diff, &out, &err), &err);
     expect_golden("diff.txt", &out);
@@ -158,10 +158,9 @@ static void nothing_is_a_report_too(void **state)
 static void every_format_takes_the_query(void **state)
 {
     static const thread_id main_thread[] = { 0 };
-    static const struct view_query query = { .threads = main_thread,
-                                             .thread_count = 1,
-                                             .from_ns = 1,
-                                             .require = STATE_HAS_GIL };
+    static const struct view_query query = {
+        .threads = main_thread, .thread_count = 1, .from_ns = 1, .require = STATE_HAS_GIL
+    };
     struct sample_session *const session = sample_session_small();
     const struct report_format *format = NULL;
     struct report_source source = session->source;
@@ -203,10 +202,12 @@ static void the_table_is_sorted_by_any_key(void **state)
     static const struct {
         enum report_sort sort;
         const char *first;
-    } rows[] = { { REPORT_SORT_NSAMPLES, "300/400 " },       { REPORT_SORT_TOTTIME, "300/400 " },
-                 { REPORT_SORT_SAMPLE_PCT, "300/400 " },     { REPORT_SORT_CUMTIME, "0/820 " },
-                 { REPORT_SORT_CUMUL_PCT, "0/820 " },        { REPORT_SORT_NSAMPLES_CUMUL, "0/820 " },
-                 { REPORT_SORT_NAME, "(</script><img src" } };
+    } rows[] = {
+        { REPORT_SORT_NSAMPLES, "300/400 " },      { REPORT_SORT_TOTTIME, "300/400 " },
+        { REPORT_SORT_SAMPLE_PCT, "300/400 " },    { REPORT_SORT_CUMTIME, "0/820 " },
+        { REPORT_SORT_CUMUL_PCT, "0/820 " },       { REPORT_SORT_NSAMPLES_CUMUL, "0/820 " },
+        { REPORT_SORT_NAME, "(</script><img src" }
+    };
     struct sample_session *const session = sample_session_small();
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -293,7 +294,8 @@ static void writers_stream(void **state)
 TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
           cmocka_unit_test(comparisons_are_as_they_were),
           cmocka_unit_test(the_same_session_gives_the_same_file),
-          cmocka_unit_test(nothing_is_a_report_too), cmocka_unit_test(every_format_takes_the_query),
+          cmocka_unit_test(nothing_is_a_report_too),
+          cmocka_unit_test(every_format_takes_the_query),
           cmocka_unit_test(the_table_is_sorted_by_any_key),
           cmocka_unit_test(colours_are_only_for_those_who_ask),
           cmocka_unit_test(a_drain_that_fails_ends_every_writer),
