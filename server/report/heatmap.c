@@ -16,7 +16,7 @@
 
 /* Of one file, of all files; what is more is shown by its lines with samples alone. */
 enum { MAX_FILE_LINES = 20000, MAX_TEXT_BYTES = 32 << 20 };
-enum { LEVELS = 8, MAX_LINKS = 30, TOP_LINES = 20, CONTEXT_LINES = 2 };
+enum { LEVELS = 8, MAX_LINKS = 12, TOP_LINES = 20, CONTEXT_LINES = 2 };
 
 struct heatmap {
     const struct report_source *source;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads what write_formats wrote, with the programs each format is for.
 
-Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages
+Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages|big
 
 Exit code: 0 passed, 1 failed, 77 skipped: the last line says what is missing.
 """
@@ -143,16 +143,19 @@ def threads_of_trace(files):
     return sums
 
 
-def threads_of_speedscope(files):
+def threads_of_speedscope(files, period_ns=PERIOD_NS):
     sums = collections.Counter()
-    for profile in files.json("speedscope.json")["profiles"]:
+    profiles = files.json("speedscope.json")["profiles"]
+    if period_ns is None:
+        period_ns = sum(profile["endValue"] for profile in profiles) // BIG_SAMPLES
+    for profile in profiles:
         check(len(profile["samples"]), len(profile["weights"]), "weights of samples")
         check(sum(profile["weights"]), profile["endValue"], "end of the profile")
-        sums[int(re.search(r"(\d+)\)?$", profile["name"]).group(1))] += sum(profile["weights"]) // PERIOD_NS
+        sums[int(re.search(r"(\d+)\)?$", profile["name"]).group(1))] += sum(profile["weights"]) // period_ns
     return sums
 
 
-def threads_of_pprof(files):
+def threads_of_pprof(files, period_ns=PERIOD_NS):
     sums = collections.Counter()
     profile = message(gzip.decompress(open(files.path("pb.gz"), "rb").read()))
     strings = [text.decode("utf-8") for text in profile[6]]
@@ -160,7 +163,7 @@ def threads_of_pprof(files):
     for sample in map(message, profile[2]):
         labels = {strings[label[1][0]]: label for label in map(message, sample[3])}
         values = packed(sample[2][0])
-        check(values[1], values[0] * PERIOD_NS, "wall time of a sample")
+        check(values[1], values[0] * (period_ns or profile[12][0]), "wall time of a sample")
         sums[labels["thread_id"][3][0]] += values[0]
     return sums
 
@@ -399,6 +402,41 @@ def test_pages(files):
     node = program("node", "nodejs")
     run_page(node, "heatmap", files.path("heatmap.html"))
     run_page(node, "diff", os.path.join(files.folder, "diff.html"))
+
+
+BIG_NODES, BIG_SAMPLES, BIG_PEAK_MIB = 100_000, 1_000_000, 100
+
+
+def test_big(files):
+    """A big session goes through every format in little memory, and the sums are still equal."""
+    printed = run(sys.argv[1], files.folder, str(BIG_NODES), str(BIG_SAMPLES))
+    if os.environ.get("PYROMETER_SANITIZED", "") == "":
+        peak = max(int(number) for number in re.findall(r"peak +(\d+) MiB", printed))
+        if peak > BIG_PEAK_MIB:
+            raise AssertionError("%d MiB at the peak, not at most %d: %s" % (peak, BIG_PEAK_MIB, printed))
+    readers = (threads_of_jsonl, threads_of_gecko, threads_of_speedscope_counts, threads_of_pprof_counts, threads_of_report)
+    wanted = None
+    for reader in readers:
+        given = dict(reader(files))
+        check(sum(given.values()), BIG_SAMPLES, reader.__name__)
+        wanted = wanted or given
+        check(given, wanted, reader.__name__)
+    with open(files.path("folded"), encoding="utf-8") as file:
+        check(sum(int(line.rpartition(" ")[2]) for line in file), BIG_SAMPLES, "collapsed")
+    check(sum(value[0] for value in load_marshal(files).values()), BIG_SAMPLES - empty_stacks(files), "pstats")
+
+
+def empty_stacks(files):
+    """Samples of threads without frames, which no function has."""
+    return sum(row["count"] for record in files.lines() if record.get("kind") == "stack" for row in record["entries"] if row["stack_id"] == 0)
+
+
+def threads_of_speedscope_counts(files):
+    return threads_of_speedscope(files, None)
+
+
+def threads_of_pprof_counts(files):
+    return threads_of_pprof(files, None)
 
 
 TESTS = {name[5:]: value for name, value in globals().items() if name.startswith("test_")}
