@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/timeline.h"
 #include "server/etag.h"
 #include "server/state_words.h"
 
@@ -80,6 +81,16 @@ static bool set_format(struct query *query, const char *value, struct err *why)
     return *value != '\0';
 }
 
+static bool set_buckets(struct query *query, const char *value, struct err *why)
+{
+    if (!read_id(value, &query->buckets))
+        return false;
+    if (query->buckets >= 1 && query->buckets <= TIMELINE_MAX_SLOTS)
+        return true;
+    err_set(why, ERR_INVALID, "a number from 1 to %d", TIMELINE_MAX_SLOTS);
+    return false;
+}
+
 static bool set_state(struct query *query, const char *value, struct err *why)
 {
     return state_words_read(value, &query->view.require, &query->view.exclude, why) == ERR_OK;
@@ -92,6 +103,7 @@ static const struct parameter parameters[] = {
     { "thread", QUERY_THREAD, true, set_thread },
     { "process", QUERY_PROCESS, true, set_process },
     { "state", QUERY_STATE, false, set_state },
+    { "buckets", QUERY_BUCKETS, false, set_buckets },
     { "format", QUERY_FORMAT, false, set_format },
 };
 
@@ -155,6 +167,7 @@ uint64_t query_hash(const struct query *query)
     hash = etag_hash(&view->thread_count, sizeof view->thread_count, hash);
     hash = etag_hash(query->threads, view->thread_count * sizeof *query->threads, hash);
     hash = etag_hash(query->processes, view->process_count * sizeof *query->processes, hash);
+    hash = etag_hash(&query->buckets, sizeof query->buckets, hash);
     hash = etag_hash(&view->require, sizeof view->require, hash);
     hash = etag_hash(&view->exclude, sizeof view->exclude, hash);
     return query->format ? etag_hash(query->format, strlen(query->format), hash) : hash;

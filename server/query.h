@@ -9,6 +9,7 @@
  *     thread=ID ...      may be repeated
  *     process=ID ...     may be repeated
  *     state=WORDS        what the thread was doing (state_words.h)
+ *     buckets=N          slots of a timeline
  *     format=NAME        an output format
  *
  * Ownership: plain data; the view points into the struct, which must not move.
@@ -31,12 +32,14 @@ enum query_parameter {
     QUERY_PROCESS = 1 << 4,
     QUERY_FORMAT = 1 << 5,
     QUERY_STATE = 1 << 6,
+    QUERY_BUCKETS = 1 << 7,
     QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
 
 struct query {
     struct view_query view;
     const char *format; /* NULL: not given */
+    uint32_t buckets;   /* 0: not given */
     thread_id threads[REQUEST_MAX_QUERY];
     process_id processes[REQUEST_MAX_QUERY];
 };

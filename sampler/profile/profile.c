@@ -34,6 +34,7 @@ struct profile {
     struct tally open_spots; /* by spot_key */
     struct series_pending pending;
     uint64_t open_start_ns;
+    bool is_timed;       /* samples of the open window stand for different times */
     uint64_t period_ns;  /* what a sample of the open window stands for */
     size_t memory_bytes; /* 0: no bound */
     bool is_closed;      /* the tables take no new places any more */
@@ -241,15 +242,28 @@ enum err_code profile_thread(struct profile *profile, const struct profile_threa
     return rc ? rc : table_intern(&profile->threads, hash, thread, id_out, err);
 }
 
-enum err_code profile_add(struct profile *profile, thread_id thread, state_bits state,
-                          node_id node, uint32_t count, struct err *err)
+static enum err_code add(struct profile *profile, thread_id thread, state_bits state,
+                         node_id node, uint32_t count, uint64_t ns, struct err *err)
 {
     enum err_code rc = check(thread, table_count(&profile->threads), "thread", err);
     if (!rc)
         rc = check(node, table_count(&profile->nodes), "node", err);
     if (rc || !count)
         return rc;
-    return tally_add(&profile->open, cell_key(thread, state, node), count, err);
+    return tally_add(&profile->open, cell_key(thread, state, node), count, ns, err);
+}
+
+enum err_code profile_add(struct profile *profile, thread_id thread, state_bits state,
+                          node_id node, uint32_t count, struct err *err)
+{
+    return add(profile, thread, state, node, count, count * profile->period_ns, err);
+}
+
+enum err_code profile_add_timed(struct profile *profile, thread_id thread, state_bits state,
+                                node_id node, uint32_t count, uint64_t ns, struct err *err)
+{
+    profile->is_timed |= ns != count * profile->period_ns;
+    return add(profile, thread, state, node, count, ns, err);
 }
 
 enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
@@ -274,7 +288,7 @@ enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id sp
         rc = check(spot, table_count(&profile->spots), "spot", err);
     if (rc || !count)
         return rc;
-    return tally_add(&profile->open_spots, spot_key(node, spot), count, err);
+    return tally_add(&profile->open_spots, spot_key(node, spot), count, 0, err);
 }
 
 static size_t bytes_of_tables(const struct profile *profile)
@@ -321,24 +335,61 @@ static uint64_t samples_of(const struct window *window)
     return samples;
 }
 
-static enum err_code close_window(const struct profile *profile, uint64_t now_ns,
-                                  struct window **out, struct err *err)
+static void take_cells(const struct profile *profile, struct window *window)
 {
     const struct tally *const open = &profile->open;
-    struct window *window;
-    enum err_code rc = window_create(open->count, &window, err);
-    if (rc)
-        return rc;
-    rc = close_spots(&profile->open_spots, window, err);
-    if (rc) {
-        window_unref(window);
-        return rc;
-    }
     for (uint32_t i = 0; i < open->count; i++)
         window->cells[i] = cell_of(&open->cells[i]);
     window_sort(window);
     window->samples = samples_of(window);
     window->period_ns = profile->period_ns;
+}
+
+static int compare_keys(const void *left, const void *right)
+{
+    const struct tally_cell *const a = left;
+    const struct tally_cell *const b = right;
+    return cell_key_order(a->key, b->key);
+}
+
+/* The times of the cells, in the order of the cells. */
+static enum err_code take_timed_cells(struct profile *profile, struct window *window,
+                                      struct err *err)
+{
+    struct tally *const open = &profile->open;
+    if (!profile->is_timed)
+        return ERR_OK;
+    window->cell_ns = calloc((size_t)open->count + 1, sizeof *window->cell_ns);
+    if (!window->cell_ns)
+        return err_set(err, ERR_NOMEM, "no memory for the times of %u cells", open->count);
+    struct tally_cell *const cells = malloc(((size_t)open->count + 1) * sizeof *cells);
+    if (!cells)
+        return err_set(err, ERR_NOMEM, "no memory for %u cells", open->count);
+    memcpy(cells, open->cells, open->count * sizeof *cells);
+    qsort(cells, open->count, sizeof *cells, compare_keys);
+    for (uint32_t i = 0; i < open->count; i++)
+        window->cell_ns[i] = cells[i].ns;
+    free(cells);
+    window->period_ns = 0;
+    return ERR_OK;
+}
+
+static enum err_code close_window(struct profile *profile, uint64_t now_ns, struct window **out,
+                                  struct err *err)
+{
+    struct window *window;
+    enum err_code rc = window_create(profile->open.count, &window, err);
+    if (rc)
+        return rc;
+    rc = close_spots(&profile->open_spots, window, err);
+    if (!rc)
+        take_cells(profile, window);
+    if (!rc)
+        rc = take_timed_cells(profile, window, err);
+    if (rc) {
+        window_unref(window);
+        return rc;
+    }
     window->start_ns = profile->open_start_ns;
     window->end_ns = now_ns;
     window->sizes = sizes_now(profile);
@@ -469,6 +520,7 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     }
     profile->sealed = sizes_now(profile);
     profile->open_start_ns = now_ns;
+    profile->is_timed = false;
     tally_clear(&profile->open);
     tally_clear(&profile->open_spots);
     keep_within_memory(profile, now_ns);
@@ -518,10 +570,11 @@ void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, sta
     }
 }
 
-enum err_code profile_copy_series(struct profile *profile, struct series *out, struct err *err)
+enum err_code profile_copy_series(struct profile *profile, uint64_t first, uint64_t end,
+                                  struct series *out, struct err *err)
 {
     pthread_mutex_lock(&profile->lock);
-    const enum err_code rc = series_copy(&profile->published.series, out, err);
+    const enum err_code rc = series_copy(&profile->published.series, first, end, out, err);
     pthread_mutex_unlock(&profile->lock);
     return rc;
 }

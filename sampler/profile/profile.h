@@ -131,6 +131,10 @@ MUST_CHECK enum err_code profile_thread(struct profile *profile,
 MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
                                      state_bits state, node_id node, uint32_t count,
                                      struct err *err);
+/* The same for samples that do not all stand for the profile's period: `ns` together. */
+MUST_CHECK enum err_code profile_add_timed(struct profile *profile, thread_id thread,
+                                           state_bits state, node_id node, uint32_t count,
+                                           uint64_t ns, struct err *err);
 MUST_CHECK enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
                                       spot_id *id_out, struct err *err);
 /* Counts samples of a spot; they are counted as samples of the node by profile_add. */
@@ -178,9 +182,9 @@ uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_
 struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
                                                uint32_t generation);
 
-/* A copy of the series as of now; series_deinit it. */
-MUST_CHECK enum err_code profile_copy_series(struct profile *profile, struct series *out,
-                                             struct err *err);
+/* A copy of the series from a second to before another; see series_copy.  series_deinit it. */
+MUST_CHECK enum err_code profile_copy_series(struct profile *profile, uint64_t first,
+                                             uint64_t end, struct series *out, struct err *err);
 
 /* Rows; ids must be below the snapshot's sizes. */
 struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id);

@@ -66,7 +66,7 @@ static bool add_fine(struct series *series, uint64_t bin, const struct series_bi
     const uint64_t second = bin / SERIES_BINS_PER_SECOND;
     if (!reserve_seconds(series, second))
         return false;
-    if (second + series->fine_room <= series->newest_second)
+    if (second < series->fine_from)
         return false;
     struct series_second *const row = &series->fine[second % series->fine_room];
     if (row->second != second)
@@ -75,6 +75,8 @@ static bool add_fine(struct series *series, uint64_t bin, const struct series_bi
     row->generation = generation ? generation : 1;
     if (second > series->newest_second)
         series->newest_second = second;
+    if (series->newest_second >= series->fine_room)
+        series->fine_from = series->newest_second + 1 - series->fine_room;
     return true;
 }
 
@@ -179,19 +181,33 @@ const struct series_second *series_second_at(const struct series *series, uint64
     return row->generation && row->second == second ? row : NULL;
 }
 
-enum err_code series_copy(const struct series *from, struct series *out, struct err *err)
+static void copy_seconds(const struct series *from, uint64_t first, struct series *out)
 {
+    for (uint64_t s = first; s < first + out->fine_room; s++) {
+        const struct series_second *const row = series_second_at(from, s);
+        if (row)
+            out->fine[s % out->fine_room] = *row;
+    }
+}
+
+enum err_code series_copy(const struct series *from, uint64_t first, uint64_t end,
+                          struct series *out, struct err *err)
+{
+    const uint64_t oldest = from->fine_from;
+    const uint64_t fine_first = first > oldest ? first : oldest;
+    const uint64_t fine_end = end <= from->newest_second ? end : from->newest_second + 1;
     struct series made = *from;
-    made.fine = malloc(from->fine_room * sizeof *made.fine + 1);
-    made.steps = malloc(from->step_room * sizeof *made.steps + 1);
+    made.fine_room = fine_end > fine_first ? (size_t)(fine_end - fine_first) : 0;
+    made.step_count = made.step_room = first < oldest ? from->step_count : 0;
+    made.fine = calloc(made.fine_room + 1, sizeof *made.fine);
+    made.steps = calloc(made.step_room + 1, sizeof *made.steps);
     if (!made.fine || !made.steps) {
         series_deinit(&made);
         return err_set(err, ERR_NOMEM, "no memory for a copy of the series");
     }
-    if (from->fine_room)
-        memcpy(made.fine, from->fine, from->fine_room * sizeof *made.fine);
-    if (from->step_count)
-        memcpy(made.steps, from->steps, from->step_count * sizeof *made.steps);
+    copy_seconds(from, fine_first, &made);
+    if (made.step_count)
+        memcpy(made.steps, from->steps, made.step_count * sizeof *made.steps);
     *out = made;
     return ERR_OK;
 }

@@ -50,6 +50,7 @@ struct series {
     struct series_second *fine; /* a ring: second s is at s % fine_room */
     size_t fine_room;           /* grows up to SERIES_FINE_SECONDS */
     uint64_t newest_second;
+    uint64_t fine_from; /* the first second that is kept fine */
     struct series_step *steps;
     size_t step_count, step_room;
     uint64_t step_seconds; /* 1, 2, 4, ... */
@@ -78,8 +79,10 @@ void series_flush(struct series *series, struct series_pending *pending, uint32_
 /* NULL: not kept (any more), or nothing was seen in it. */
 const struct series_second *series_second_at(const struct series *series, uint64_t second);
 
-MUST_CHECK enum err_code series_copy(const struct series *from, struct series *out,
-                                     struct err *err);
+/* A copy of the seconds from first to before end; of the steps only if those seconds are not all
+ * kept fine. */
+MUST_CHECK enum err_code series_copy(const struct series *from, uint64_t first, uint64_t end,
+                                     struct series *out, struct err *err);
 
 size_t series_bytes(const struct series *series);
 

@@ -45,19 +45,22 @@ static enum err_code make_room(struct tally *tally, struct err *err)
     return ERR_OK;
 }
 
-enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count, struct err *err)
+enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count, uint64_t ns,
+                        struct err *err)
 {
     const uint32_t hash = idmap_mix(key, 0);
     struct tally_cell *const cell = find(tally, hash, key);
     if (cell) {
         cell->count += count;
+        cell->ns += ns;
         return ERR_OK;
     }
     enum err_code rc = make_room(tally, err);
     if (!rc)
         rc = idmap_add(&tally->index, hash, tally->count, err);
     if (!rc)
-        tally->cells[tally->count++] = (struct tally_cell){ .key = key, .count = count };
+        tally->cells[tally->count++] =
+            (struct tally_cell){ .key = key, .count = count, .ns = ns };
     return rc;
 }
 

@@ -20,6 +20,7 @@
 struct tally_cell {
     uint64_t key;
     uint64_t count;
+    uint64_t ns; /* that the samples stand for */
 };
 
 struct tally {
@@ -34,7 +35,7 @@ void tally_init(struct tally *tally, uint32_t max_cells);
 void tally_deinit(struct tally *tally);
 
 MUST_CHECK enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count,
-                                   struct err *err);
+                                   uint64_t ns, struct err *err);
 /* Forgets all cells; keeps the room unless far less than it was needed. */
 void tally_clear(struct tally *tally);
 

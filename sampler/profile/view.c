@@ -4,152 +4,68 @@
 #include <string.h>
 
 #include "sampler/profile/cell_key.h"
+#include "sampler/profile/filter.h"
 #include "sampler/profile/tally.h"
 
-/* A query made ready to be asked of one cell after the other. */
-struct filter {
-    const struct profile_snapshot *snapshot;
-    size_t first, end;     /* the windows to look at */
-    unsigned char *wanted; /* a byte a thread; NULL: all of them */
-    state_bits require, exclude;
-};
-
-/* The windows [0, result) are not after `since` or start before `start_ns`. */
-static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t since,
-                             uint64_t start_ns)
-{
-    size_t low = 0, high = snapshot->window_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct window *const window = snapshot->windows[middle];
-        if (window->generation <= since || window->start_ns < start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* A byte a row, 1 for those listed; NULL if there is no list. */
-static enum err_code mark(const uint32_t *ids, size_t id_count, uint32_t rows,
-                          unsigned char **out, struct err *err)
-{
-    if (!ids)
-        return ERR_OK;
-    unsigned char *const marks = calloc((size_t)rows + 1, 1);
-    if (!marks)
-        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
-    for (size_t i = 0; i < id_count; i++)
-        if (ids[i] < rows)
-            marks[ids[i]] = 1;
-    *out = marks;
-    return ERR_OK;
-}
-
-static enum err_code mark_all(uint32_t rows, unsigned char **out, struct err *err)
-{
-    unsigned char *const marks = malloc((size_t)rows + 1);
-    if (!marks)
-        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
-    memset(marks, 1, (size_t)rows + 1);
-    *out = marks;
-    return ERR_OK;
-}
-
-/* Threads of a process that is not listed are not wanted. */
-static void keep_processes(const struct profile_snapshot *snapshot,
-                           const unsigned char *processes, unsigned char *threads)
-{
-    for (thread_id id = 0; id < snapshot->sizes.threads; id++)
-        threads[id] &= processes[profile_thread_at(snapshot, id).process];
-}
-
-static enum err_code mark_threads(struct filter *filter, const struct view_query *query,
-                                  struct err *err)
-{
-    const struct profile_sizes *const sizes = &filter->snapshot->sizes;
-    unsigned char *processes = NULL;
-    enum err_code rc =
-        mark(query->threads, query->thread_count, sizes->threads, &filter->wanted, err);
-    if (!rc)
-        rc = mark(query->processes, query->process_count, sizes->processes, &processes, err);
-    if (!rc && processes && !filter->wanted)
-        rc = mark_all(sizes->threads, &filter->wanted, err);
-    if (!rc && processes)
-        keep_processes(filter->snapshot, processes, filter->wanted);
-    free(processes);
-    return rc;
-}
-
-static enum err_code filter_init(struct filter *filter, const struct profile_snapshot *snapshot,
-                                 const struct view_query *query, struct err *err)
-{
-    *filter = (struct filter){
-        .snapshot = snapshot,
-        .first = windows_before(snapshot, query->since, query->from_ns),
-        .end =
-            query->to_ns ? windows_before(snapshot, 0, query->to_ns) : snapshot->window_count,
-        .require = query->require,
-        .exclude = query->exclude,
-    };
-    return mark_threads(filter, query, err);
-}
-
-static void filter_deinit(struct filter *filter)
-{
-    free(filter->wanted);
-}
-
-static bool passes(const struct filter *filter, const struct cell *cell)
-{
-    return (cell->state & filter->require) == filter->require &&
-           !(cell->state & filter->exclude) &&
-           (!filter->wanted || filter->wanted[cell->thread]);
-}
-
-/* Adds the cells that pass to sum, a number a node.  Returns how many are not 0 any more. */
-static size_t sum_nodes(const struct filter *filter, uint64_t *sum)
+/* Adds the cells that pass to sum, and their times to ns if there is one, a number a node.
+ * Returns how many are not 0 any more. */
+static size_t sum_nodes(const struct filter *filter, uint64_t *sum, uint64_t *ns)
 {
     size_t count = 0;
     for (size_t i = filter->first; i < filter->end; i++) {
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->cell_count; j++) {
             const struct cell *const cell = &window->cells[j];
-            if (!passes(filter, cell))
+            if (!filter_passes(filter, cell))
                 continue;
             count += sum[cell->node] == 0;
             sum[cell->node] += cell->count;
+            if (ns)
+                ns[cell->node] += window_cell_ns(window, j);
         }
     }
     return count;
 }
 
-/* Makes the columns of the numbers that are not 0; there are at most `count`. */
-static enum err_code compact(struct view *view, const uint64_t *sum, size_t nodes, size_t count,
-                             struct err *err)
+static enum err_code reserve(struct view *view, size_t count, bool has_periods, struct err *err)
 {
     view->node = malloc((count + 1) * sizeof *view->node);
     view->self = malloc((count + 1) * sizeof *view->self);
-    if (!view->node || !view->self)
+    view->self_ns = has_periods ? malloc((count + 1) * sizeof *view->self_ns) : NULL;
+    if (!view->node || !view->self || (has_periods && !view->self_ns))
         return err_set(err, ERR_NOMEM, "no memory for a view of %zu nodes", count);
-    for (size_t i = 0; i < nodes; i++) {
+    return ERR_OK;
+}
+
+/* Makes the columns of the numbers that are not 0; there are at most `count`. */
+static enum err_code compact(struct view *view, const uint64_t *sum, const uint64_t *ns,
+                             size_t nodes, size_t count, struct err *err)
+{
+    const enum err_code rc = reserve(view, count, ns != NULL, err);
+    for (size_t i = 0; i < nodes && !rc; i++) {
         if (!sum[i])
             continue;
+        if (ns)
+            view->self_ns[view->count] = ns[i];
         view->node[view->count] = (node_id)i;
-        view->self[view->count++] = sum[i];
+        view->self[view->count] = sum[i];
         view->total += sum[i];
+        view->total_ns += view_self_ns(view, view->count++);
     }
-    return ERR_OK;
+    return rc;
 }
 
 static enum err_code fill(struct view *view, const struct filter *filter, struct err *err)
 {
     const size_t nodes = filter->snapshot->sizes.nodes;
-    uint64_t *const sum = calloc(nodes + 1, sizeof *sum);
+    const size_t columns = filter->has_periods ? 2 : 1;
+    uint64_t *const sum = calloc((nodes + 1) * columns, sizeof *sum);
     if (!sum)
         return err_set(err, ERR_NOMEM, "no memory to add up %zu nodes", nodes);
-    const size_t count = sum_nodes(filter, sum);
-    const enum err_code rc = compact(view, sum, nodes, count, err);
+    uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
+    const size_t count = sum_nodes(filter, sum, ns);
+    view->period_ns = filter->has_periods ? 0 : filter->period_ns;
+    const enum err_code rc = compact(view, sum, ns, nodes, count, err);
     free(sum);
     return rc;
 }
@@ -174,6 +90,7 @@ void view_deinit(struct view *view)
 {
     free(view->node);
     free(view->self);
+    free(view->self_ns);
     memset(view, 0, sizeof *view);
 }
 
@@ -198,9 +115,9 @@ static enum err_code tally_cells(const struct filter *filter, struct tally *tall
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->cell_count && !rc; j++) {
             const struct cell *const cell = &window->cells[j];
-            if (passes(filter, cell))
+            if (filter_passes(filter, cell))
                 rc = tally_add(tally, cell_key(cell->thread, cell->state, cell->node),
-                               cell->count, err);
+                               cell->count, window_cell_ns(window, j), err);
         }
     }
     return rc;
@@ -221,6 +138,7 @@ static struct view_cell cell_of(const struct tally_cell *from)
         .node = cell_key_node(from->key),
         .state = cell_key_state(from->key),
         .count = from->count,
+        .ns = from->ns,
     };
 }
 
@@ -267,7 +185,7 @@ static enum err_code tally_spots(const struct filter *filter, struct tally *tall
         const struct window *const window = filter->snapshot->windows[i];
         for (size_t j = 0; j < window->spot_count && !rc; j++) {
             const struct spot_cell *const cell = &window->spots[j];
-            rc = tally_add(tally, spot_key(cell->node, cell->spot), cell->count, err);
+            rc = tally_add(tally, spot_key(cell->node, cell->spot), cell->count, 0, err);
         }
     }
     return rc;

@@ -27,7 +27,7 @@ enum { VIEW_MAX_CELLS = 1 << 24 };
 struct view_query {
     uint64_t from_ns;         /* windows that start at or after */
     uint64_t to_ns;           /* windows that start before; 0: no end */
-    uint32_t since;           /* only generations after this one */
+    uint32_t since;           /* only generations after this one: a profile_snapshot_since */
     const thread_id *threads; /* NULL: all; ids that do not exist match nothing */
     size_t thread_count;
     const process_id *processes; /* NULL: all */
@@ -42,11 +42,20 @@ struct view {
     size_t count;
     node_id *node; /* ascending */
     uint64_t *self;
+    uint64_t total_ns;  /* that all samples stand for */
+    uint64_t period_ns; /* that each sample stands for; 0: unknown, or see self_ns */
+    uint64_t *self_ns;  /* by node; NULL: self times period_ns */
 };
 
 MUST_CHECK enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,
                                    const struct view_query *query, struct err *err);
 void view_deinit(struct view *view);
+
+/* The time that a row's samples stand for. */
+static inline uint64_t view_self_ns(const struct view *view, size_t row)
+{
+    return view->self_ns ? view->self_ns[row] : view->self[row] * view->period_ns;
+}
 
 /* Samples of node and everything beneath it, for every node below sizes.nodes; total[0] is the
  * whole.  total must have room for snapshot->sizes.nodes numbers. */
@@ -61,6 +70,7 @@ struct view_cells {
         node_id node;
         state_bits state;
         uint64_t count;
+        uint64_t ns; /* that the samples stand for */
     } * cells;
 };
 

@@ -24,6 +24,10 @@ enum err_code api_get_tree(const struct call *call, struct response *response, s
 enum err_code api_get_view(const struct call *call, struct response *response, struct err *err);
 enum err_code api_get_threads(const struct call *call, struct response *response,
                               struct err *err);
+enum err_code api_get_timeline(const struct call *call, struct response *response,
+                               struct err *err);
+enum err_code api_get_heatmap(const struct call *call, struct response *response,
+                              struct err *err);
 enum err_code api_get_quality(const struct call *call, struct response *response,
                               struct err *err);
 enum err_code api_get_export(const struct call *call, struct response *response,

@@ -5,6 +5,27 @@
 #include "server/api/look.h"
 #include "server/sessions.h"
 
+enum { NS_DECIMALS = 9 };
+
+/* What samples stand for: all the same, or each row something else. */
+static void write_times(struct json *json, const struct view *view)
+{
+    json_key(json, "seconds");
+    json_decimal(json, view->total_ns, NS_DECIMALS);
+    json_key(json, "period");
+    if (view->period_ns)
+        json_decimal(json, view->period_ns, NS_DECIMALS);
+    else
+        json_null(json);
+    if (!view->self_ns)
+        return;
+    json_key(json, "self_seconds");
+    json_array(json);
+    for (size_t i = 0; i < view->count; i++)
+        json_decimal(json, view->self_ns[i], NS_DECIMALS);
+    json_end(json);
+}
+
 static void write_view(struct json *json, const char *epoch, uint32_t generation,
                        uint32_t since, const struct view *view)
 {
@@ -27,6 +48,7 @@ static void write_view(struct json *json, const char *epoch, uint32_t generation
     for (size_t i = 0; i < view->count; i++)
         json_uint(json, view->self[i]);
     json_end(json);
+    write_times(json, view);
     json_end(json);
 }
 

@@ -8,6 +8,7 @@
 #include "sampler/profile/states.h"
 #include "server/json.h"
 #include "server/usage.h"
+#include "server/wire/kept.h"
 #include "server/wire/session.h"
 
 /* Besides the counters of the profile; in the order in which they are written. */
@@ -163,6 +164,10 @@ void quality_write(struct json *json, const struct session_facts *facts,
     }
 #undef X
     write_shares(json, sums);
+    if (usage) {
+        json_key(json, "kept");
+        kept_write(json, facts->snapshot);
+    }
     write_meanings(json, counters, usage != NULL);
     json_end(json);
 }

@@ -6,6 +6,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "server/json.h"
+#include "server/wire/kept.h"
 
 enum { HOST_NAME_BYTES = 256 };
 
@@ -150,6 +151,8 @@ void session_write(struct json *json, const struct session_facts *facts)
     put_uint(json, "generation", facts->snapshot->generation);
     json_key(json, "quality");
     write_quality(json, facts);
+    json_key(json, "kept");
+    kept_write(json, facts->snapshot);
     put_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);
 }

@@ -98,6 +98,7 @@ void fake_sampler_add(struct sampler *sampler, int32_t tid, const struct fake_fr
     for (size_t i = 0; i < depth; i++)
         node = add_frame(sampler, node, &frames[i]);
     must(profile_add(sampler->profile, add_thread(sampler, tid), state, node, count, NULL));
+    profile_tick(sampler->profile, sampler->now_ns, sampler->now_ns, state, count);
     quality->samples += count;
     quality->exact += count;
     quality->ticks += count;
@@ -183,6 +184,9 @@ static struct sampler *create(const struct sampler_options *options, int process
     sampler->end_fd = eventfd(0, EFD_CLOEXEC);
     sampler->process_fd = process_fd;
     must(profile_create(&sampler->profile, NULL));
+    profile_set_memory(sampler->profile, options->memory_bytes);
+    if (options->rate_hz > 0)
+        profile_set_period(sampler->profile, (uint64_t)((double)NS_PER_S / options->rate_hz));
     return sampler;
 }
 

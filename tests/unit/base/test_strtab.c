@@ -242,6 +242,18 @@ static void a_table_without_memory_is_an_error(void **state)
     assert_true(nth > 3);
 }
 
+static void a_closed_table_finds_what_it_has_and_takes_nothing_new(void **state)
+{
+    struct err err = { 0 };
+    const str_id known = intern(*state, "known", 5);
+    assert_ok(strtab_close(*state, "<gone>", &err), &err);
+    const str_id instead = intern(*state, "new", 3);
+    expect(*state, instead, "<gone>", 6);
+    assert_int_equal(intern(*state, "newer", 5), instead);
+    assert_int_equal(intern(*state, "known", 5), known);
+    assert_int_equal(intern(*state, "", 0), 0);
+}
+
 #define WITH_TABLE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 TEST_MAIN(WITH_TABLE(id_0_is_the_empty_string), WITH_TABLE(equal_bytes_give_the_same_id),
@@ -256,4 +268,5 @@ TEST_MAIN(WITH_TABLE(id_0_is_the_empty_string), WITH_TABLE(equal_bytes_give_the_
           WITH_TABLE(a_full_table_still_finds_what_it_has),
           WITH_TABLE(a_full_table_does_not_grow), WITH_TABLE(the_real_limit_is_in_place),
           WITH_TABLE(without_memory_nothing_is_half_added),
+          WITH_TABLE(a_closed_table_finds_what_it_has_and_takes_nothing_new),
           cmocka_unit_test(a_table_without_memory_is_an_error))

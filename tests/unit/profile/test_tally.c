@@ -6,7 +6,7 @@
 static void add(struct tally *tally, uint64_t key, uint64_t count)
 {
     struct err err = { 0 };
-    assert_ok(tally_add(tally, key, count, &err), &err);
+    assert_ok(tally_add(tally, key, count, 0, &err), &err);
 }
 
 static void counts_of_the_same_cell_add_up(void **state)
@@ -33,7 +33,7 @@ static void a_full_tally_still_counts_the_cells_it_has(void **state)
     tally_init(&tally, 2);
     add(&tally, 5, 1);
     add(&tally, 6, 1);
-    assert_int_equal(tally_add(&tally, 7, 1, &err), ERR_LIMIT);
+    assert_int_equal(tally_add(&tally, 7, 1, 0, &err), ERR_LIMIT);
     assert_string_equal(err.message, "a count of samples is full at 2 cells");
     add(&tally, 5, 10);
     assert_int_equal(tally.count, 2);
@@ -84,7 +84,7 @@ static void without_memory_no_cell_is_counted_twice(void **state)
     for (uint64_t key = 0; key < 5000; key++) {
         for (unsigned nth = 0;; nth++) {
             failing_alloc_at(nth);
-            if (!tally_add(&tally, key, 1, NULL))
+            if (!tally_add(&tally, key, 1, 0, NULL))
                 break;
             failures++;
         }

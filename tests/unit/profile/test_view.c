@@ -276,11 +276,11 @@ static void cells_are_summed_over_time_and_in_order(void **state)
 {
     const struct session *const s = *state;
     const struct view_cell expected[] = {
-        { s->a, s->f, STATE_ON_CPU | STATE_HAS_GIL, 1 + 4 },
-        { s->a, s->f, STATE_UNKNOWN_ON_CPU, 8 },
-        { s->b, s->g, 0, 2 + 64 },
-        { s->c, s->ff, STATE_ON_CPU, 16 },
-        { s->c, s->main, STATE_HAS_GIL, 32 },
+        { s->a, s->f, STATE_ON_CPU | STATE_HAS_GIL, 1 + 4, 0 },
+        { s->a, s->f, STATE_UNKNOWN_ON_CPU, 8, 0 },
+        { s->b, s->g, 0, 2 + 64, 0 },
+        { s->c, s->ff, STATE_ON_CPU, 16, 0 },
+        { s->c, s->main, STATE_HAS_GIL, 32, 0 },
     };
     struct view_cells cells;
     struct err err = { 0 };

@@ -327,6 +327,34 @@ static void rates_are_read(void **state)
     }
 }
 
+static void sizes_are_read(void **state)
+{
+    static const struct unit_row rows[] = {
+        { "64m", 0x1p26 },
+        { "64MiB", 0x1p26 },
+        { "1.5g", 1.5 * 0x1p30 },
+        { "1048576", 0x1p20 },
+        { "1024k", 0x1p20 },
+        { "1024g", 0x1p40 },
+        { "1mb", 0x1p20 },
+        { "1023k", 0 },
+        { "1025g", 0 },
+        { "0", 0 },
+        { "", 0 },
+        { "-1m", 0 },
+        { "1t", 0 },
+        { "m", 0 },
+        { "inf", 0 },
+        { "2097152b", 0x1p21 },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        size_t bytes = 0;
+        assert_int_equal(units_size(rows[i].text, &bytes), rows[i].value > 0);
+        assert_true((double)bytes == rows[i].value);
+    }
+}
+
 static void durations_are_read(void **state)
 {
     static const struct unit_row rows[] = {
@@ -429,6 +457,7 @@ int main(void)
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
         cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),
         cmocka_unit_test(rates_are_read),
+        cmocka_unit_test(sizes_are_read),
         cmocka_unit_test(durations_are_read),
         cmocka_unit_test(near_words_are_near),
         cmocka_unit_test(errors_have_their_exit_status),

@@ -1,0 +1,148 @@
+#include <stdbool.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/series.h"
+#include "sampler/sampler.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/api/look.h"
+#include "server/call.h"
+#include "server/sessions.h"
+
+/* Columns of an answer, and how many there are if the client does not say from when. */
+enum { MAX_SECONDS = 900, USUAL_SECONDS = 300 };
+
+/* Whole seconds, from first to before end. */
+struct range {
+    uint64_t first, end;
+};
+
+static struct range range_of(const struct look *look)
+{
+    const struct view_query *const query = &look->query.view;
+    const uint64_t last_ns = look->snapshot.end_ns;
+    const uint64_t to_ns = query->to_ns && query->to_ns < last_ns ? query->to_ns : last_ns;
+    struct range range = { query->from_ns / NS_PER_S, (to_ns + NS_PER_S - 1) / NS_PER_S };
+    const uint64_t most = query->from_ns ? MAX_SECONDS : USUAL_SECONDS;
+    if (range.end > range.first + most)
+        range.first = range.end - most;
+    if (range.first > range.end)
+        range.first = range.end;
+    return range;
+}
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static bool is_news(const struct series_second *second, uint32_t since)
+{
+    return second && second->generation > since;
+}
+
+static void write_seconds(struct json *json, const struct series *series, struct range range,
+                          uint32_t since)
+{
+    json_key(json, "second");
+    json_array(json);
+    for (uint64_t s = range.first; s < range.end; s++)
+        if (is_news(series_second_at(series, s), since))
+            json_uint(json, s);
+    json_end(json);
+}
+
+static void write_bins(struct json *json, const struct series *series, struct range range,
+                       uint32_t since, enum state_doing doing)
+{
+    json_key(json, state_doing_text(doing));
+    json_array(json);
+    for (uint64_t s = range.first; s < range.end; s++) {
+        const struct series_second *const second = series_second_at(series, s);
+        for (size_t bin = 0; is_news(second, since) && bin < SERIES_BINS_PER_SECOND; bin++)
+            json_uint(json, second->bins[bin].doing[doing]);
+    }
+    json_end(json);
+}
+
+/* The steps that hold seconds of the range from before the fine part. */
+static struct range steps_of(const struct series *series, struct range range)
+{
+    const uint64_t fine = series->fine_from;
+    const uint64_t end = range.end < fine ? range.end : fine;
+    struct range steps = { range.first / series->step_seconds,
+                           (end + series->step_seconds - 1) / series->step_seconds };
+    if (steps.end > series->step_count)
+        steps.end = series->step_count;
+    if (end <= range.first || steps.first > steps.end)
+        steps.first = steps.end;
+    return steps;
+}
+
+static void write_steps(struct json *json, const struct series *series, struct range range)
+{
+    const struct range steps = steps_of(series, range);
+    json_key(json, "steps");
+    json_object(json);
+    put_uint(json, "width", series->step_seconds);
+    put_uint(json, "first", steps.first);
+    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++) {
+        json_key(json, state_doing_text((enum state_doing)doing));
+        json_array(json);
+        for (uint64_t i = steps.first; i < steps.end; i++)
+            json_uint(json, series->steps[i].doing[doing]);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void write_heatmap(struct json *json, const struct look *look,
+                          const struct series *series, struct range range)
+{
+    const uint32_t since = look->query.view.since;
+    json_object(json);
+    json_key(json, "epoch");
+    json_text(json, look->session->epoch);
+    put_uint(json, "generation", look->snapshot.generation);
+    put_uint(json, "since", since);
+    put_uint(json, "from", range.first);
+    put_uint(json, "to", range.end);
+    put_uint(json, "fine_from", series->fine_from);
+    put_uint(json, "bins", SERIES_BINS_PER_SECOND);
+    write_seconds(json, series, range, since);
+    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++)
+        write_bins(json, series, range, since, (enum state_doing)doing);
+    write_steps(json, series, range);
+    put_uint(json, "lost", series->lost);
+    json_end(json);
+}
+
+static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+{
+    const struct range range = range_of(look);
+    struct document document;
+    struct series series;
+    const enum err_code rc = profile_copy_series(sampler_profile(look->session->sampler),
+                                                 range.first, range.end, &series, err);
+    if (rc != ERR_OK)
+        return rc;
+    document_begin(&document);
+    write_heatmap(&document.json, look, &series, range);
+    series_deinit(&series);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_get_heatmap(const struct call *call, struct response *response,
+                              struct err *err)
+{
+    struct look look;
+    enum err_code rc = look_begin(&look, call, QUERY_SINCE | QUERY_FROM | QUERY_TO, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!look_is_fresh(&look, call, response))
+        rc = answer(&look, response, err);
+    look_end(&look);
+    return rc;
+}

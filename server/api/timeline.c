@@ -1,0 +1,153 @@
+#include "sampler/profile/timeline.h"
+
+#include "sampler/profile/profile.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/api/look.h"
+#include "server/call.h"
+#include "server/sessions.h"
+
+enum { NS_DECIMALS = 9 };
+
+static void put_ns(struct json *json, const char *key, uint64_t ns)
+{
+    json_key(json, key);
+    json_decimal(json, ns, NS_DECIMALS);
+}
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+/* What a row has in a column; `doing` is for those that have one column each. */
+typedef uint64_t value_of(const struct timeline_slot *row, size_t doing);
+
+static uint64_t slot(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->slot;
+}
+
+static uint64_t start_ns(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->start_ns;
+}
+
+static uint64_t end_ns(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->end_ns;
+}
+
+static uint64_t samples(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->samples;
+}
+
+static uint64_t samples_doing(const struct timeline_slot *row, size_t doing)
+{
+    return row->doing[doing];
+}
+
+static uint64_t samples_in_gc(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->in_gc;
+}
+
+static uint64_t time(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->ns;
+}
+
+static uint64_t time_doing(const struct timeline_slot *row, size_t doing)
+{
+    return row->doing_ns[doing];
+}
+
+static uint64_t time_in_gc(const struct timeline_slot *row, size_t doing)
+{
+    (void)doing;
+    return row->in_gc_ns;
+}
+
+static void write_column(struct json *json, const char *name,
+                         const struct timeline_slots *timeline, value_of *value, size_t doing,
+                         unsigned decimals)
+{
+    json_key(json, name);
+    json_array(json);
+    for (size_t i = 0; i < timeline->count; i++)
+        json_decimal(json, value(&timeline->rows[i], doing), decimals);
+    json_end(json);
+}
+
+/* The same columns for samples and for the time they stand for. */
+static void write_columns(struct json *json, const char *name, const char *all,
+                          const struct timeline_slots *timeline, value_of *const values[3],
+                          unsigned decimals)
+{
+    json_key(json, name);
+    json_object(json);
+    write_column(json, all, timeline, values[0], 0, decimals);
+    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++)
+        write_column(json, state_doing_text((enum state_doing)doing), timeline, values[1],
+                     doing, decimals);
+    write_column(json, state_fact_text(STATE_FACT_IN_GC), timeline, values[2], 0, decimals);
+    json_end(json);
+}
+
+static void write_timeline(struct json *json, const struct look *look,
+                           const struct timeline_slots *timeline)
+{
+    static value_of *const counts[] = { samples, samples_doing, samples_in_gc };
+    static value_of *const times[] = { time, time_doing, time_in_gc };
+    json_object(json);
+    json_key(json, "epoch");
+    json_text(json, look->session->epoch);
+    put_uint(json, "generation", look->snapshot.generation);
+    put_uint(json, "since", look->query.view.since);
+    put_ns(json, "from", timeline->from_ns);
+    put_ns(json, "to", timeline->to_ns);
+    put_ns(json, "width", timeline->width_ns);
+    write_column(json, "slot", timeline, slot, 0, 0);
+    write_column(json, "start", timeline, start_ns, 0, NS_DECIMALS);
+    write_column(json, "end", timeline, end_ns, 0, NS_DECIMALS);
+    write_columns(json, "samples", "all", timeline, counts, 0);
+    write_columns(json, "seconds", "all", timeline, times, NS_DECIMALS);
+    json_end(json);
+}
+
+static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+{
+    const size_t buckets = look->query.buckets ? look->query.buckets : TIMELINE_USUAL_SLOTS;
+    struct document document;
+    struct timeline_slots timeline;
+    const enum err_code rc =
+        timeline_slots_init(&timeline, &look->snapshot, &look->query.view, buckets, err);
+    if (rc != ERR_OK)
+        return rc;
+    document_begin(&document);
+    write_timeline(&document.json, look, &timeline);
+    timeline_slots_deinit(&timeline);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_get_timeline(const struct call *call, struct response *response,
+                               struct err *err)
+{
+    struct look look;
+    enum err_code rc = look_begin(&look, call, QUERY_SINCE | QUERY_VIEW | QUERY_BUCKETS, err);
+    if (rc != ERR_OK)
+        return rc;
+    look.query.view.since = profile_snapshot_since(&look.snapshot, look.query.view.since);
+    if (!look_is_fresh(&look, call, response))
+        rc = answer(&look, response, err);
+    look_end(&look);
+    return rc;
+}

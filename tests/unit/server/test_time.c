@@ -1,0 +1,277 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "tests/support/fake_sampler.h"
+#include "tests/unit/server/client.h"
+#include "tests/unit/server/fixture.h"
+
+#define SESSION "/api/v1/sessions/1"
+
+/* The caller deletes. */
+static cJSON *get_json(const struct server *server, const char *target)
+{
+    struct reply reply;
+    server_get(server, target, BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    cJSON *const json = cJSON_Parse(reply.body);
+    assert_non_null(json);
+    reply_deinit(&reply);
+    return json;
+}
+
+static const cJSON *member(const cJSON *json, const char *name)
+{
+    const cJSON *const found = cJSON_GetObjectItemCaseSensitive(json, name);
+    assert_non_null(found);
+    return found;
+}
+
+static double number(const cJSON *json, const char *name)
+{
+    return member(json, name)->valuedouble;
+}
+
+static double item(const cJSON *array, int index)
+{
+    return cJSON_GetArrayItem(array, index)->valuedouble;
+}
+
+static double sum(const cJSON *array)
+{
+    double total = 0;
+    const cJSON *value = NULL;
+    cJSON_ArrayForEach(value, array) total += value->valuedouble;
+    return total;
+}
+
+/* One second with a sample on a CPU. */
+static void go_on(struct server *server, unsigned seconds)
+{
+    static const struct fake_frame frames[] = { { "/srv/app.py", "main", 10, 14 } };
+    for (unsigned i = 0; i < seconds; i++) {
+        fake_sampler_add(server->sampler, 4711, frames, 1, STATE_ON_CPU, 1);
+        fake_sampler_seal(server->sampler);
+    }
+}
+
+static const char *const doings[] = { "holds_gil", "waits_gil", "on_cpu", "waits", "unknown" };
+enum { DOINGS = sizeof doings / sizeof *doings };
+
+static void the_timeline_adds_up_to_the_view(void **state)
+{
+    go_on(*state, 5);
+    cJSON *const timeline = get_json(*state, SESSION "/timeline?buckets=6");
+    const cJSON *const samples = member(timeline, "samples");
+    double all = 0;
+    for (size_t i = 0; i < DOINGS; i++)
+        all += sum(member(samples, doings[i]));
+    assert_true(number(timeline, "width") == 1);
+    assert_true(number(timeline, "from") == 0);
+    assert_true(number(timeline, "to") == 6);
+    assert_int_equal(cJSON_GetArraySize(member(timeline, "slot")), 6);
+    assert_true(sum(member(samples, "all")) == FAKE_TOTAL + 5);
+    assert_true(all == FAKE_TOTAL + 5);
+    assert_true(item(member(samples, "holds_gil"), 0) == 50);
+    assert_true(item(member(samples, "waits_gil"), 0) == 15);
+    assert_true(item(member(samples, "on_cpu"), 3) == 1);
+    assert_true(item(member(timeline, "start"), 5) == 5);
+    assert_true(item(member(timeline, "end"), 5) == 6);
+    assert_int_equal(cJSON_GetArraySize(member(samples, "in_gc")), 6);
+    assert_int_equal(cJSON_GetArraySize(member(member(timeline, "seconds"), "unknown")), 6);
+    cJSON_Delete(timeline);
+}
+
+static void the_timeline_takes_the_query_of_a_view(void **state)
+{
+    go_on(*state, 5);
+    cJSON *const some = get_json(
+        *state, SESSION "/timeline?from=1&to=3&state=on_cpu&thread=0&process=0&buckets=1");
+    assert_int_equal(cJSON_GetArraySize(member(some, "slot")), 1);
+    assert_true(sum(member(member(some, "samples"), "all")) == 2);
+    cJSON_Delete(some);
+}
+
+static void the_timeline_since_has_the_slots_with_news(void **state)
+{
+    go_on(*state, 5);
+    cJSON *const news = get_json(*state, SESSION "/timeline?buckets=6&since=5");
+    assert_true(number(news, "since") == 5);
+    assert_int_equal(cJSON_GetArraySize(member(news, "slot")), 1);
+    assert_true(item(member(news, "slot"), 0) == 5);
+    cJSON_Delete(news);
+}
+
+static void the_heatmap_has_fifty_bins_a_second(void **state)
+{
+    go_on(*state, 2);
+    cJSON *const heatmap = get_json(*state, SESSION "/heatmap");
+    const int seconds = cJSON_GetArraySize(member(heatmap, "second"));
+    double all = 0;
+    for (size_t i = 0; i < DOINGS; i++) {
+        assert_int_equal(cJSON_GetArraySize(member(heatmap, doings[i])), seconds * 50);
+        all += sum(member(heatmap, doings[i]));
+    }
+    assert_int_equal(seconds, 3);
+    assert_true(number(heatmap, "bins") == 50);
+    assert_true(number(heatmap, "from") == 0);
+    assert_true(number(heatmap, "to") == 3);
+    assert_true(all == FAKE_TOTAL + 2);
+    assert_true(item(member(heatmap, "holds_gil"), 0) == 50);
+    assert_true(item(member(heatmap, "on_cpu"), 100) == 1);
+    assert_true(number(heatmap, "lost") == 0);
+    cJSON_Delete(heatmap);
+}
+
+static void the_heatmap_since_has_the_seconds_with_news(void **state)
+{
+    go_on(*state, 4);
+    cJSON *const news = get_json(*state, SESSION "/heatmap?since=3");
+    assert_int_equal(cJSON_GetArraySize(member(news, "second")), 2);
+    assert_true(item(member(news, "second"), 0) == 3);
+    assert_int_equal(cJSON_GetArraySize(member(news, "on_cpu")), 100);
+    cJSON_Delete(news);
+}
+
+static void a_heatmap_is_bounded_and_old_seconds_come_as_steps(void **state)
+{
+    go_on(*state, 4999);
+    cJSON *const usual = get_json(*state, SESSION "/heatmap");
+    cJSON *const most = get_json(*state, SESSION "/heatmap?from=1");
+    cJSON *const old = get_json(*state, SESSION "/heatmap?from=100&to=200");
+    const cJSON *const steps = member(old, "steps");
+    assert_true(number(usual, "from") == 4700 && number(usual, "to") == 5000);
+    assert_true(number(most, "from") == 4100 && number(most, "to") == 5000);
+    assert_int_equal(cJSON_GetArraySize(member(most, "second")), 900);
+    assert_int_equal(cJSON_GetArraySize(member(old, "second")), 0);
+    assert_true(number(old, "fine_from") == 5000 - 3600);
+    assert_true(number(steps, "width") == 1 && number(steps, "first") == 100);
+    assert_int_equal(cJSON_GetArraySize(member(steps, "on_cpu")), 100);
+    assert_true(sum(member(steps, "on_cpu")) == 100);
+    cJSON_Delete(usual);
+    cJSON_Delete(most);
+    cJSON_Delete(old);
+}
+
+static void what_was_merged_is_said_and_its_clients_begin_anew(void **state)
+{
+    go_on(*state, 4999);
+    cJSON *const session = get_json(*state, SESSION);
+    cJSON *const quality = get_json(*state, SESSION "/quality");
+    const cJSON *const ranges = member(member(session, "kept"), "ranges");
+    const cJSON *const old = cJSON_GetArrayItem(ranges, 0);
+    const cJSON *const young = cJSON_GetArrayItem(ranges, 1);
+    assert_int_equal(cJSON_GetArraySize(ranges), 2);
+    assert_true(number(old, "width") == 10 && number(old, "from") == 0);
+    assert_true(number(old, "sealed") == 10 * number(old, "windows"));
+    assert_true(cJSON_IsNull(member(young, "width")));
+    assert_true(number(young, "to") == 5000);
+    assert_true(number(member(session, "kept"), "folded") == 0);
+    assert_true(number(member(quality, "kept"), "bytes") > 0);
+    cJSON_Delete(session);
+    cJSON_Delete(quality);
+    cJSON *const within = get_json(*state, SESSION "/view?since=5");
+    cJSON *const between = get_json(*state, SESSION "/view?since=10");
+    cJSON *const recent = get_json(*state, SESSION "/threads?since=4990");
+    assert_true(number(within, "since") == 0);
+    assert_true(number(within, "total") == FAKE_TOTAL + 4999);
+    assert_true(number(between, "since") == 10);
+    assert_true(number(between, "total") == 4990);
+    assert_true(number(recent, "since") == 4990);
+    assert_true(number(member(recent, "all"), "samples") == 10);
+    cJSON_Delete(within);
+    cJSON_Delete(between);
+    cJSON_Delete(recent);
+}
+
+static void a_view_says_what_a_sample_stands_for(void **state)
+{
+    cJSON *const view = get_json(*state, SESSION "/view");
+    const double period = number(view, "period");
+    assert_true(period > 0);
+    assert_true(number(view, "seconds") > 0.999 * period * FAKE_TOTAL &&
+                number(view, "seconds") < 1.001 * period * FAKE_TOTAL);
+    assert_null(cJSON_GetObjectItemCaseSensitive(view, "self_seconds"));
+    cJSON_Delete(view);
+}
+
+static void bad_parameters_are_named(void **state)
+{
+    static const char *const rows[][2] = {
+        { SESSION "/timeline?buckets=0", "a number from 1 to 4096" },
+        { SESSION "/timeline?buckets=4097", "a number from 1 to 4096" },
+        { SESSION "/timeline?buckets=x", "parameter \\\"buckets\\\"" },
+        { SESSION "/timeline?from=3&to=3", "\\\"to\\\" must be later" },
+        { SESSION "/heatmap?thread=1", "unknown parameter \\\"thread\\\"" },
+        { SESSION "/heatmap?from=x", "parameter \\\"from\\\"" },
+        { SESSION "/view?buckets=3", "unknown parameter \\\"buckets\\\"" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct reply reply;
+        server_get(*state, rows[i][0], BEARER, &reply);
+        assert_int_equal(reply.status, 400);
+        assert_non_null(strstr(reply.body, rows[i][1]));
+        reply_deinit(&reply);
+    }
+    assert_int_equal(server_status(*state, "GET", "/api/v1/sessions/7/timeline", BEARER, NULL),
+                     404);
+    assert_int_equal(server_status(*state, "GET", "/api/v1/sessions/7/heatmap", BEARER, NULL),
+                     404);
+    assert_int_equal(server_status(*state, "GET", SESSION "/heatmap", "", NULL), 401);
+}
+
+static void what_a_client_has_is_not_sent_again(void **state)
+{
+    static const char *const targets[] = { SESSION "/timeline", SESSION "/heatmap" };
+    for (size_t i = 0; i < 2; i++) {
+        struct reply reply;
+        char headers[256];
+        server_get(*state, targets[i], BEARER, &reply);
+        char tag[128];
+        reply_header(&reply, "ETag", tag, sizeof tag);
+        assert_true(tag[0] != '\0');
+        snprintf(headers, sizeof headers, BEARER "If-None-Match: %s\r\n", tag);
+        assert_int_equal(server_status(*state, "GET", targets[i], headers, NULL), 304);
+        go_on(*state, 1);
+        assert_int_equal(server_status(*state, "GET", targets[i], headers, NULL), 200);
+        reply_deinit(&reply);
+    }
+}
+
+static void an_empty_session_has_empty_answers(void **state)
+{
+    struct server server;
+    (void)state;
+    server_start(&server, FAKE_PID_EMPTY);
+    cJSON *const timeline = get_json(&server, SESSION "/timeline");
+    cJSON *const heatmap = get_json(&server, SESSION "/heatmap");
+    assert_int_equal(cJSON_GetArraySize(member(timeline, "slot")), 0);
+    assert_int_equal(cJSON_GetArraySize(member(heatmap, "second")), 0);
+    cJSON_Delete(timeline);
+    cJSON_Delete(heatmap);
+    server_stop(&server);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SERVER(the_timeline_adds_up_to_the_view),
+        WITH_SERVER(the_timeline_takes_the_query_of_a_view),
+        WITH_SERVER(the_timeline_since_has_the_slots_with_news),
+        WITH_SERVER(the_heatmap_has_fifty_bins_a_second),
+        WITH_SERVER(the_heatmap_since_has_the_seconds_with_news),
+        WITH_SERVER(a_heatmap_is_bounded_and_old_seconds_come_as_steps),
+        WITH_SERVER(what_was_merged_is_said_and_its_clients_begin_anew),
+        WITH_SERVER(a_view_says_what_a_sample_stands_for),
+        WITH_SERVER(bad_parameters_are_named),
+        WITH_SERVER(what_a_client_has_is_not_sent_again),
+        cmocka_unit_test(an_empty_session_has_empty_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
