@@ -38,12 +38,6 @@ void kept_write(struct json *json, const struct profile_snapshot *snapshot)
     struct resolution resolution;
     resolution_of(snapshot, &resolution);
     json_object(json);
-    put_uint(json, "bytes", snapshot->bytes);
-    json_key(json, "memory_bytes");
-    if (snapshot->memory_bytes)
-        json_uint(json, snapshot->memory_bytes);
-    else
-        json_null(json);
     put_uint(json, "folded", snapshot->quality.folded);
     json_key(json, "ranges");
     json_array(json);

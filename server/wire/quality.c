@@ -114,6 +114,10 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
         COSTS(X)
     }
 #undef X
+    if (with_costs) {
+        put_meaning(json, "kept_bytes", "bytes of memory that what is kept of the session takes");
+        put_meaning(json, "memory_bytes", "bytes it may take (--memory); 0: no bound");
+    }
     json_end(json);
 }
 
@@ -161,13 +165,13 @@ void quality_write(struct json *json, const struct session_facts *facts,
 #define X(name, meaning) put_number(json, #name, (double)usage->name);
     if (usage) {
         COSTS(X)
+        put_uint(json, "kept_bytes", facts->snapshot->bytes);
+        put_uint(json, "memory_bytes", facts->snapshot->memory_bytes);
     }
 #undef X
     write_shares(json, sums);
-    if (usage) {
-        json_key(json, "kept");
-        kept_write(json, facts->snapshot);
-    }
+    json_key(json, "kept");
+    kept_write(json, facts->snapshot);
     write_meanings(json, counters, usage != NULL);
     json_end(json);
 }

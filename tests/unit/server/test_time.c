@@ -173,7 +173,7 @@ static void what_was_merged_is_said_and_its_clients_begin_anew(void **state)
     assert_true(cJSON_IsNull(member(young, "width")));
     assert_true(number(young, "to") == 5000);
     assert_true(number(member(session, "kept"), "folded") == 0);
-    assert_true(number(member(quality, "kept"), "bytes") > 0);
+    assert_true(number(quality, "kept_bytes") > 0);
     cJSON_Delete(session);
     cJSON_Delete(quality);
     cJSON *const within = get_json(*state, SESSION "/view?since=5");
