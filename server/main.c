@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "server/command/completion.h"
 #include "server/command/exit.h"
 #include "server/command/help.h"
 #include "server/command/options.h"
@@ -18,6 +19,10 @@ int main(int argc, char **argv)
     }
     if (options.wants_version) {
         puts("pyrometer " PYROMETER_VERSION);
+        return EXIT_DONE;
+    }
+    if (options.completion) {
+        completion_print(stdout, options.completion);
         return EXIT_DONE;
     }
     return options.command->execute(&options);

@@ -57,8 +57,9 @@ static void print_program(FILE *out)
     for (size_t i = 0; (command = command_at(i)); i++)
         fprintf(out, "  %-8s %s\n", command->name, command->summary);
     fputs("\nOptions:\n"
-          "  -h, --help     show this help, or that of a COMMAND\n"
-          "  -V, --version  show the version\n\n"
+          "  -h, --help              show this help, or that of a COMMAND\n"
+          "  -V, --version           show the version\n"
+          "      --completion SHELL  print what SHELL needs to complete: bash, zsh, fish\n\n"
           "Exit status: 0 done, 1 failed, 2 wrong usage, 3 not permitted, 4 no such process\n"
           "or not Python.\n",
           out);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/command/commands.h"
+#include "server/command/completion.h"
 #include "server/command/suggest.h"
 #include "server/command/units.h"
 #include "server/report/report.h"
@@ -275,6 +276,15 @@ static enum err_code set_version(struct options *options, const char *value, str
     return ERR_OK;
 }
 
+static enum err_code set_completion(struct options *options, const char *value, struct err *err)
+{
+    options->completion = value;
+    return completion_knows(value)
+               ? ERR_OK
+               : err_set(err, ERR_INVALID, "no completion for '%.64s': use bash, zsh or fish",
+                         value);
+}
+
 enum { SERVING = COMMAND_ATTACH | COMMAND_RUN, WRITING = COMMAND_RECORD };
 
 static const struct option table[] = {
@@ -319,6 +329,8 @@ static const struct option table[] = {
     { '\0', "token-file", "FILE", "take the access token from FILE", SERVING, set_token_file,
       NULL },
     { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token, NULL },
+    { '\0', "completion", "SHELL", "print what SHELL needs to complete: bash, zsh, fish",
+      COMMAND_NONE, set_completion, NULL },
     { 'h', "help", NULL, "show this help", 0, set_help, NULL },
     { 'V', "version", NULL, "show the version", 0, set_version, NULL },
 };
@@ -344,7 +356,8 @@ const struct option *option_at(size_t index)
 
 static bool belongs(const struct option *option, const struct command *command)
 {
-    return option->commands == 0 || (command && (option->commands & command->bit));
+    return option->commands == 0 ||
+           (option->commands & (command ? command->bit : COMMAND_NONE));
 }
 
 static const struct option *find_letter(char letter, const struct command *command)
@@ -529,7 +542,7 @@ static bool is_written_elsewhere(const struct options *options, const char *name
 /* What only shows once all is read. */
 static enum err_code complete(struct options *options, struct err *err)
 {
-    if (options->wants_help || options->wants_version)
+    if (options->wants_help || options->wants_version || options->completion)
         return ERR_OK;
     if (!options->command)
         return err_set(err, ERR_INVALID, "no command (see --help)");

@@ -22,6 +22,8 @@ enum { COMMAND_ATTACH = 1 << 0, COMMAND_RUN = 1 << 1, COMMAND_RECORD = 1 << 2 };
 
 enum { OPTIONS_MAX_FORMATS = 16 };
 
+#define COMMAND_NONE (1u << 31)
+
 struct command {
     const char *name;
     unsigned bit;
@@ -35,6 +37,7 @@ struct options {
     const struct command *command; /* NULL: only help or version was asked for */
     bool wants_help;
     bool wants_version;
+    const char *completion;          /* a shell's name; NULL: not asked for */
     struct sampler_options sampling; /* pid included */
     bool has_listen;
     struct listen_address listen;
@@ -68,7 +71,7 @@ struct option {
     const char *name;  /* without -- */
     const char *value; /* what to call it in help, NULL: takes none */
     const char *help;
-    unsigned commands; /* COMMAND_* bits; 0: all */
+    unsigned commands; /* COMMAND_* bits; 0: all; COMMAND_NONE: without a command */
     enum err_code (*set)(struct options *options, const char *value, struct err *err);
     const struct report_format *format; /* NULL: an option like any other */
 };

@@ -438,6 +438,32 @@ class Run(unittest.TestCase):
                 return
 
 
+class Completion(unittest.TestCase):
+    """What bash offers for a line, the last word of which is being written."""
+
+    def offers(self, *words):
+        script = subprocess.run([PROGRAM, "--completion", "bash"], stdout=subprocess.PIPE, text=True, check=True).stdout
+        ask = "COMP_WORDS=(%s); COMP_CWORD=%d; _pyrometer; printf '%%s\\n' \"${COMPREPLY[@]}\"" % (
+            " ".join("'%s'" % word for word in ("pyrometer",) + words), len(words))
+        return subprocess.run(["bash", "-c", script + ask], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+
+    def test_commands_options_formats_and_values_are_offered(self):
+        self.assertEqual(self.offers("rec"), ["record"])
+        self.assertEqual(self.offers("record", "--coll"), ["--collapsed"])
+        self.assertEqual(self.offers("record", "1", "--speeds"), ["--speedscope"])
+        self.assertEqual(self.offers("attach", "--coll"), [])
+        self.assertEqual(self.offers("attach", "--mode", "g"), ["gil"])
+        self.assertEqual(self.offers("record", "--sort", "cum"), ["cumtime", "cumul-pct"])
+        self.assertEqual(self.offers("record", "-r", ""), [])
+        self.assertIn("/etc/passwd", self.offers("record", "-o", "/etc/passw"))
+
+    def test_every_shell_has_one(self):
+        for shell in ("bash", "zsh", "fish"):
+            text = subprocess.run([PROGRAM, "--completion", shell], stdout=subprocess.PIPE, text=True, check=True).stdout
+            self.assertIn("chrome-trace", text)
+            self.assertIn("record", text)
+
+
 class Record(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -105,8 +105,9 @@ static void what_is_no_ordinary_file_is_refused(void **state)
     assert_int_equal(read_it(world, "<string>"), ERR_INVALID);
     assert_int_equal(read_it(world, ""), ERR_INVALID);
     uint64_t changed_ns = 0;
-    assert_int_equal(source_read(&world->root, "/app.py\0x", 9, &world->text, &changed_ns, NULL),
-                     ERR_INVALID);
+    assert_int_equal(
+        source_read(&world->root, "/app.py\0x", 9, &world->text, &changed_ns, NULL),
+        ERR_INVALID);
 }
 
 static void the_kernels_files_are_refused(void **state)
@@ -162,9 +163,9 @@ static void the_root_of_a_process_is_found(void **state)
     struct world *const world = *state;
     uint64_t changed_ns = 0;
     assert_int_equal(source_open(&root, getpid(), NULL), ERR_OK);
-    assert_int_equal(source_read(&root, __FILE__, strlen(__FILE__), &world->text, &changed_ns,
-                                 NULL),
-                     ERR_OK);
+    assert_int_equal(
+        source_read(&root, __FILE__, strlen(__FILE__), &world->text, &changed_ns, NULL),
+        ERR_OK);
     assert_non_null(strstr(buffer_string(&world->text), "the_root_of_a_process_is_found"));
     source_close(&root);
     source_close(&root);
@@ -175,7 +176,8 @@ static void the_root_of_a_process_is_found(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read), WITH_WORLD(links_and_dots_do_not_lead_out),
+TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read),
+          WITH_WORLD(links_and_dots_do_not_lead_out),
           WITH_WORLD(what_is_no_ordinary_file_is_refused),
           WITH_WORLD(the_kernels_files_are_refused), WITH_WORLD(large_files_are_refused),
           WITH_WORLD(the_owners_rights_count), WITH_WORLD(the_root_of_a_process_is_found))
