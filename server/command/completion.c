@@ -13,12 +13,9 @@ static const struct value {
     const char *words; /* NULL: the name of a file */
 } values[] = {
 #define X(name, text, help) text " "
-    { "MODE", SAMPLER_MODES(X) },
-    { "KEY", REPORT_SORTS(X) },
+    { "MODE", SAMPLER_MODES(X) }, { "KEY", REPORT_SORTS(X) },
 #undef X
-    { "SHELL", "bash zsh fish" },
-    { "FILE", NULL },
-    { "PATH", NULL },
+    { "SHELL", "bash zsh fish" }, { "FILE", NULL },           { "PATH", NULL },
     { "BASELINE", NULL },
 };
 

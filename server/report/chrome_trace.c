@@ -9,7 +9,7 @@
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
-#include "server/report/timeline.h"
+#include "server/report/slices.h"
 #include "server/wire/session.h"
 
 /* Viewers hold a trace in memory: once a thread has had its part of so many events in a slice,
@@ -21,7 +21,7 @@ struct trace {
     const struct report_source *source;
     const struct profile_snapshot *snapshot;
     struct json json;
-    struct timeline timeline;
+    struct slices slices;
     struct preorder order;
     struct open_frame {
         node_id node;
@@ -138,11 +138,11 @@ static void step(struct trace *trace, const struct view_cell *cell, uint64_t end
     trace->now_ns = end_ns;
 }
 
-static void step_over(struct trace *trace, const struct timeline_part *part)
+static void step_over(struct trace *trace, const struct slice_part *part)
 {
     uint64_t before = 0;
     trace->part_events = 0;
-    if (part->start_ns > trace->now_ns + 2 * trace->timeline.period_ns)
+    if (part->start_ns > trace->now_ns + 2 * trace->slices.period_ns)
         close_below(trace, 0); /* nothing was seen in between */
     if (part->start_ns > trace->now_ns || trace->depth == 0)
         trace->now_ns = part->start_ns;
@@ -167,12 +167,12 @@ static enum err_code put_thread(struct trace *trace, thread_id id, struct err *e
     put_label(trace, "thread_name", "name",
               (struct strtab_string){ name.data, (uint32_t)name.length });
     buffer_deinit(&name);
-    for (size_t i = 0; i < trace->timeline.slice_count && rc == ERR_OK; i++) {
-        struct timeline_part part;
-        rc = timeline_part(&trace->timeline, i, id, &part, err);
+    for (size_t i = 0; i < trace->slices.count && rc == ERR_OK; i++) {
+        struct slice_part part;
+        rc = slices_part(&trace->slices, i, id, &part, err);
         if (rc != ERR_OK)
             break;
-        timeline_part_by_tree(&part, &trace->order);
+        slice_part_by_tree(&part, &trace->order);
         if (part.cells.count > 0)
             step_over(trace, &part);
         view_cells_deinit(&part.cells);
@@ -190,8 +190,8 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
     session_write(&trace->json, trace->source->session);
     json_key(&trace->json, "traceEvents");
     json_array(&trace->json);
-    for (size_t i = 0; i < trace->timeline.thread_count && rc == ERR_OK; i++)
-        rc = put_thread(trace, trace->timeline.threads[i], err);
+    for (size_t i = 0; i < trace->slices.thread_count && rc == ERR_OK; i++)
+        rc = put_thread(trace, trace->slices.threads[i], err);
     json_end(&trace->json);
     put_int(trace, "samplesCut", (int64_t)trace->cut_samples);
     json_end(&trace->json);
@@ -200,13 +200,13 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
 
 static enum err_code start(struct trace *trace, struct err *err)
 {
-    enum err_code rc = timeline_init(&trace->timeline, trace->source, err);
+    enum err_code rc = slices_init(&trace->slices, trace->source, err);
     if (rc == ERR_OK)
         rc = preorder_init(&trace->order, trace->snapshot, err);
     if (rc != ERR_OK)
         return rc;
     const size_t room = (size_t)trace->order.max_depth + 1;
-    const size_t parts = trace->timeline.slice_count * trace->timeline.thread_count + 1;
+    const size_t parts = trace->slices.count * trace->slices.thread_count + 1;
     trace->max_part_events =
         MAX_EVENTS / parts > MIN_PART_EVENTS ? MAX_EVENTS / parts : MIN_PART_EVENTS;
     trace->open = malloc(room * sizeof *trace->open);
@@ -224,7 +224,7 @@ enum err_code report_write_chrome_trace(const struct report_source *source, stru
     enum err_code rc = start(&trace, err);
     if (rc == ERR_OK)
         rc = put_trace(&trace, err);
-    timeline_deinit(&trace.timeline);
+    slices_deinit(&trace.slices);
     preorder_deinit(&trace.order);
     free(trace.open);
     free(trace.path);

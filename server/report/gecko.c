@@ -10,7 +10,7 @@
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
-#include "server/report/timeline.h"
+#include "server/report/slices.h"
 #include "server/wire/session.h"
 
 /* The processed profile format of that version; newer Firefox Profilers upgrade it. */
@@ -54,7 +54,7 @@ struct gecko {
     const struct report_source *source;
     const struct profile_snapshot *snapshot;
     struct json json;
-    struct timeline timeline;
+    struct slices slices;
     struct preorder order;
     uint32_t *source_of; /* by string: its row in the table of sources, + 1 */
     uint32_t source_count;
@@ -220,7 +220,7 @@ static void put_meta(struct gecko *gecko)
     json_object(&gecko->json);
     put_key_uint(gecko, "version", GECKO_VERSION);
     put_key_uint(gecko, "preprocessedProfileVersion", PROCESSED_VERSION);
-    put_key_ms(gecko, "interval", gecko->timeline.period_ns);
+    put_key_ms(gecko, "interval", gecko->slices.period_ns);
     put_key_ms(gecko, "startTime", session->status.started_at_ns);
     put_key_uint(gecko, "profilingStartTime", 0);
     put_key_ms(gecko, "profilingEndTime", gecko->snapshot->end_ns);
@@ -623,8 +623,7 @@ static void put_identity(struct gecko *gecko, thread_id id)
 static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct err *err)
 {
     struct gecko_rows rows;
-    const enum err_code rc =
-        gecko_rows_init(&rows, &gecko->timeline, &gecko->order, thread, err);
+    const enum err_code rc = gecko_rows_init(&rows, &gecko->slices, &gecko->order, thread, err);
     if (rc != ERR_OK)
         return rc;
     json_object(&gecko->json);
@@ -645,8 +644,8 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
     json_end(&gecko->json);
     put_shared(gecko);
     begin_column(gecko, "threads");
-    for (size_t i = 0; i < gecko->timeline.thread_count && rc == ERR_OK; i++)
-        rc = put_thread(gecko, gecko->timeline.threads[i], err);
+    for (size_t i = 0; i < gecko->slices.thread_count && rc == ERR_OK; i++)
+        rc = put_thread(gecko, gecko->slices.threads[i], err);
     json_end(&gecko->json);
     json_end(&gecko->json);
     return rc == ERR_OK ? json_finish(&gecko->json, err) : rc;
@@ -657,7 +656,7 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
 {
     struct gecko gecko = { .source = source, .snapshot = source->snapshot };
     json_init(&gecko.json, out);
-    enum err_code rc = timeline_init(&gecko.timeline, source, err);
+    enum err_code rc = slices_init(&gecko.slices, source, err);
     if (rc == ERR_OK)
         rc = preorder_init(&gecko.order, source->snapshot, err);
     if (rc == ERR_OK)
@@ -665,7 +664,7 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
     if (rc == ERR_OK)
         rc = put_profile(&gecko, err);
     preorder_deinit(&gecko.order);
-    timeline_deinit(&gecko.timeline);
+    slices_deinit(&gecko.slices);
     free(gecko.source_of);
     return rc;
 }

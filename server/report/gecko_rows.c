@@ -7,14 +7,14 @@
 #include "sampler/profile/view.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
-#include "server/report/timeline.h"
+#include "server/report/slices.h"
 
 enum { FIRST_ROOM = 256, NO_MARKER = GECKO_MARKER_COUNT };
 
 /* What is being made of one thread. */
 struct making {
     struct gecko_rows *rows;
-    const struct timeline *timeline;
+    const struct slices *slices;
     const struct preorder *order;
     thread_id thread;
 };
@@ -60,7 +60,7 @@ static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_mark
     return ERR_OK;
 }
 
-static enum err_code add_part(struct making *making, const struct timeline_part *part,
+static enum err_code add_part(struct making *making, const struct slice_part *part,
                               struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -108,7 +108,7 @@ static size_t find_spot(const struct view_spots *spots, node_id node)
 static enum err_code add_opcodes(struct making *making, const struct gecko_row *row,
                                  const struct view_spots *spots, struct err *err)
 {
-    const node_id node = python_node(making->timeline->source->snapshot, row->node);
+    const node_id node = python_node(making->slices->source->snapshot, row->node);
     const size_t first = find_spot(spots, node);
     const double room = (double)(row->end_ns - row->start_ns);
     uint64_t all = 0, before = 0;
@@ -131,21 +131,21 @@ static enum err_code add_opcodes(struct making *making, const struct gecko_row *
 
 static bool has_spots(const struct making *making)
 {
-    const struct view_query *const query = making->timeline->source->query;
-    return making->timeline->source->snapshot->sizes.spots > 0 && !query->threads &&
+    const struct view_query *const query = making->slices->source->query;
+    return making->slices->source->snapshot->sizes.spots > 0 && !query->threads &&
            !query->processes && !query->require && !query->exclude;
 }
 
 static enum err_code add_slice_opcodes(struct making *making, size_t slice, size_t first_row,
                                        struct err *err)
 {
-    struct view_query query = *making->timeline->source->query;
+    struct view_query query = *making->slices->source->query;
     struct view_spots spots;
     if (!has_spots(making))
         return ERR_OK;
-    query.from_ns = making->timeline->slices[slice].from_ns;
-    query.to_ns = making->timeline->slices[slice].to_ns;
-    enum err_code rc = view_spots_init(&spots, making->timeline->source->snapshot, &query, err);
+    query.from_ns = making->slices->items[slice].from_ns;
+    query.to_ns = making->slices->items[slice].to_ns;
+    enum err_code rc = view_spots_init(&spots, making->slices->source->snapshot, &query, err);
     if (rc != ERR_OK)
         return rc;
     for (size_t i = first_row; i < making->rows->count && rc == ERR_OK; i++) {
@@ -158,12 +158,12 @@ static enum err_code add_slice_opcodes(struct making *making, size_t slice, size
 
 static enum err_code add_slice(struct making *making, size_t slice, struct err *err)
 {
-    struct timeline_part part;
+    struct slice_part part;
     const size_t first_row = making->rows->count;
-    enum err_code rc = timeline_part(making->timeline, slice, making->thread, &part, err);
+    enum err_code rc = slices_part(making->slices, slice, making->thread, &part, err);
     if (rc != ERR_OK)
         return rc;
-    timeline_part_by_state(&part, making->order);
+    slice_part_by_state(&part, making->order);
     rc = add_part(making, &part, err);
     view_cells_deinit(&part.cells);
     return rc == ERR_OK ? add_slice_opcodes(making, slice, first_row, err) : rc;
@@ -242,17 +242,17 @@ static enum err_code add_tracks(struct making *making, struct err *err)
         state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < sizeof questions / sizeof *questions && rc == ERR_OK; i++)
-        rc = add_track(making->rows, questions[i], 2 * making->timeline->period_ns, err);
+        rc = add_track(making->rows, questions[i], 2 * making->slices->period_ns, err);
     return rc;
 }
 
-enum err_code gecko_rows_init(struct gecko_rows *rows, const struct timeline *timeline,
+enum err_code gecko_rows_init(struct gecko_rows *rows, const struct slices *slices,
                               const struct preorder *order, thread_id thread, struct err *err)
 {
-    struct making making = { rows, timeline, order, thread };
+    struct making making = { rows, slices, order, thread };
     enum err_code rc = ERR_OK;
     memset(rows, 0, sizeof *rows);
-    for (size_t i = 0; i < timeline->slice_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < slices->count && rc == ERR_OK; i++)
         rc = add_slice(&making, i, err);
     if (rc == ERR_OK)
         rc = add_tracks(&making, err);

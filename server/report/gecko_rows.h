@@ -7,7 +7,7 @@
  * Ownership: the struct owns its arrays; gecko_rows_deinit accepts a zeroed one.
  * Units: nanoseconds since the session began.
  * Limits: GECKO_MAX_MARKERS of a thread, then no more are made and `cut` counts them.
- * Depends on: profile, view, timeline, preorder.
+ * Depends on: profile, view, slices, preorder.
  */
 #ifndef SERVER_REPORT_GECKO_ROWS_H
 #define SERVER_REPORT_GECKO_ROWS_H
@@ -20,7 +20,7 @@
 #include "sampler/profile/profile.h"
 
 struct preorder;
-struct timeline;
+struct slices;
 
 enum { GECKO_MAX_MARKERS = 1 << 22 };
 
@@ -65,8 +65,7 @@ struct gecko_rows {
 };
 
 /* Instructions are among the markers unless the query leaves them out. */
-MUST_CHECK enum err_code gecko_rows_init(struct gecko_rows *rows,
-                                         const struct timeline *timeline,
+MUST_CHECK enum err_code gecko_rows_init(struct gecko_rows *rows, const struct slices *slices,
                                          const struct preorder *order, thread_id thread,
                                          struct err *err);
 void gecko_rows_deinit(struct gecko_rows *rows);

@@ -179,7 +179,7 @@ static enum err_code put_sample(struct pprof *pprof, const struct view_cell *cel
                                 struct err *err)
 {
     const bool on_cpu = (cell->state & STATE_ON_CPU) && !(cell->state & STATE_UNKNOWN_ON_CPU);
-    const uint64_t wall_ns = cell->count * pprof->period_ns;
+    const uint64_t wall_ns = report_cell_ns(cell, pprof->period_ns);
     uint32_t state = 0;
     enum err_code rc = chain_up(&pprof->chain, pprof->source->snapshot, cell->node, err);
     if (rc == ERR_OK)

@@ -6,6 +6,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
 #include "sampler/profile/window.h"
 #include "server/wire/session.h"
 
@@ -100,6 +101,11 @@ uint64_t report_period_ns(const struct report_source *source)
     }
     const double period_ns = samples > 0 ? ns / samples : looked_at_ns(source);
     return period_ns >= 1 ? (uint64_t)period_ns : 1;
+}
+
+uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns)
+{
+    return cell->ns > 0 ? cell->ns : cell->count * period_ns;
 }
 
 void report_file_name(const struct report_source *source, const struct report_format *format,

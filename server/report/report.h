@@ -81,6 +81,11 @@ const struct report_format *report_of_file(const char *name);
  * time over the looks it had. */
 uint64_t report_period_ns(const struct report_source *source);
 
+struct view_cell;
+
+/* What a cell's samples stand for; by the period where the windows do not know. */
+uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns);
+
 enum { REPORT_NAME_BYTES = 96 };
 
 /* "pyrometer-4711-20260131-100000.html": the pid and the start of the session. */

@@ -6,7 +6,7 @@
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
-#include "server/report/timeline.h"
+#include "server/report/slices.h"
 #include "server/wire/session.h"
 
 /* One pass writes the stacks of a thread, the next their weights. */
@@ -15,7 +15,7 @@ enum pass { STACKS, WEIGHTS };
 struct speedscope {
     const struct report_source *source;
     struct json json;
-    struct timeline timeline;
+    struct slices slices;
     struct preorder order;
     struct chain chain;
 };
@@ -87,7 +87,7 @@ static enum err_code put_part(struct speedscope *scope, const struct view_cells 
 {
     for (size_t i = 0; i < cells->count; i++) {
         if (pass == WEIGHTS) {
-            json_uint(&scope->json, cells->cells[i].count * scope->timeline.period_ns);
+            json_uint(&scope->json, report_cell_ns(&cells->cells[i], scope->slices.period_ns));
             continue;
         }
         const enum err_code rc = put_stack(scope, cells->cells[i].node, err);
@@ -103,12 +103,12 @@ static enum err_code put_pass(struct speedscope *scope, thread_id thread, const 
     enum err_code rc = ERR_OK;
     json_key(&scope->json, key);
     json_array(&scope->json);
-    for (size_t i = 0; i < scope->timeline.slice_count && rc == ERR_OK; i++) {
-        struct timeline_part part;
-        rc = timeline_part(&scope->timeline, i, thread, &part, err);
+    for (size_t i = 0; i < scope->slices.count && rc == ERR_OK; i++) {
+        struct slice_part part;
+        rc = slices_part(&scope->slices, i, thread, &part, err);
         if (rc != ERR_OK)
             break;
-        timeline_part_by_tree(&part, &scope->order);
+        slice_part_by_tree(&part, &scope->order);
         rc = put_part(scope, &part.cells, pass, err);
         view_cells_deinit(&part.cells);
     }
@@ -128,7 +128,7 @@ static void put_name(struct speedscope *scope, thread_id thread)
 static enum err_code put_thread(struct speedscope *scope, size_t index, struct err *err)
 {
     struct json *const json = &scope->json;
-    const thread_id thread = scope->timeline.threads[index];
+    const thread_id thread = scope->slices.threads[index];
     json_object(json);
     json_key(json, "type");
     json_text(json, "sampled");
@@ -136,7 +136,7 @@ static enum err_code put_thread(struct speedscope *scope, size_t index, struct e
     json_key(json, "unit");
     json_text(json, "nanoseconds");
     put_uint(json, "startValue", 0);
-    put_uint(json, "endValue", scope->timeline.samples[index] * scope->timeline.period_ns);
+    put_uint(json, "endValue", scope->slices.ns[index]);
     enum err_code rc = put_pass(scope, thread, "samples", STACKS, err);
     if (rc == ERR_OK)
         rc = put_pass(scope, thread, "weights", WEIGHTS, err);
@@ -149,7 +149,7 @@ static enum err_code put_profiles(struct speedscope *scope, struct err *err)
     enum err_code rc = ERR_OK;
     json_key(&scope->json, "profiles");
     json_array(&scope->json);
-    for (size_t i = 0; i < scope->timeline.thread_count && rc == ERR_OK; i++)
+    for (size_t i = 0; i < scope->slices.thread_count && rc == ERR_OK; i++)
         rc = put_thread(scope, i, err);
     json_end(&scope->json);
     return rc;
@@ -183,13 +183,13 @@ enum err_code report_write_speedscope(const struct report_source *source, struct
 {
     struct speedscope scope = { .source = source };
     json_init(&scope.json, out);
-    enum err_code rc = timeline_init(&scope.timeline, source, err);
+    enum err_code rc = slices_init(&scope.slices, source, err);
     if (rc == ERR_OK)
         rc = preorder_init(&scope.order, source->snapshot, err);
     if (rc == ERR_OK)
         rc = put_file(&scope, err);
     preorder_deinit(&scope.order);
-    timeline_deinit(&scope.timeline);
+    slices_deinit(&scope.slices);
     chain_deinit(&scope.chain);
     return rc;
 }

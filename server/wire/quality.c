@@ -115,7 +115,8 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
     }
 #undef X
     if (with_costs) {
-        put_meaning(json, "kept_bytes", "bytes of memory that what is kept of the session takes");
+        put_meaning(json, "kept_bytes",
+                    "bytes of memory that what is kept of the session takes");
         put_meaning(json, "memory_bytes", "bytes it may take (--memory); 0: no bound");
     }
     json_end(json);

@@ -1,4 +1,4 @@
-#include "server/report/timeline.h"
+#include "server/report/slices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,26 +14,26 @@ static bool is_asked_for(const struct view_query *query, const struct window *wi
 }
 
 /* Windows with cells, joined so that there are not too many. */
-static enum err_code cut(struct timeline *timeline, struct err *err)
+static enum err_code cut(struct slices *slices, struct err *err)
 {
-    const struct profile_snapshot *const snapshot = timeline->source->snapshot;
-    const struct view_query *const query = timeline->source->query;
+    const struct profile_snapshot *const snapshot = slices->source->snapshot;
+    const struct view_query *const query = slices->source->query;
     size_t wanted = 0, seen = 0;
     for (size_t i = 0; i < snapshot->window_count; i++)
         wanted += is_asked_for(query, snapshot->windows[i]);
-    const size_t joined = wanted / TIMELINE_MAX_SLICES + 1;
-    timeline->slices = calloc(wanted / joined + 2, sizeof *timeline->slices);
-    if (!timeline->slices)
+    const size_t joined = wanted / SLICES_MAX + 1;
+    slices->items = calloc(wanted / joined + 2, sizeof *slices->items);
+    if (!slices->items)
         return err_set(err, ERR_NOMEM, "no memory for %zu windows", wanted);
     for (size_t i = 0; i < snapshot->window_count; i++) {
         const struct window *const window = snapshot->windows[i];
         if (!is_asked_for(query, window))
             continue;
-        struct timeline_slice *slice = &timeline->slices[timeline->slice_count];
+        struct slice *slice = &slices->items[slices->count];
         if (seen++ % joined == 0) {
-            if (timeline->slice_count > 0)
+            if (slices->count > 0)
                 slice[-1].to_ns = window->start_ns;
-            timeline->slice_count++;
+            slices->count++;
             slice->from_ns = slice->start_ns = window->start_ns;
             slice->to_ns = query->to_ns;
         } else {
@@ -44,71 +44,77 @@ static enum err_code cut(struct timeline *timeline, struct err *err)
     return ERR_OK;
 }
 
-static enum err_code find_threads(struct timeline *timeline, struct err *err)
+static enum err_code find_threads(struct slices *slices, struct err *err)
 {
     struct view_cells cells;
-    const size_t rows = timeline->source->snapshot->sizes.threads;
+    const size_t rows = slices->source->snapshot->sizes.threads;
     const enum err_code rc =
-        view_cells_init(&cells, timeline->source->snapshot, timeline->source->query, err);
+        view_cells_init(&cells, slices->source->snapshot, slices->source->query, err);
     if (rc != ERR_OK)
         return rc;
-    timeline->threads = malloc((rows + 1) * sizeof *timeline->threads);
-    timeline->samples = calloc(rows + 1, sizeof *timeline->samples);
-    if (timeline->threads && timeline->samples)
+    slices->threads = malloc((rows + 1) * sizeof *slices->threads);
+    slices->samples = calloc(rows + 1, sizeof *slices->samples);
+    slices->ns = calloc(rows + 1, sizeof *slices->ns);
+    if (slices->threads && slices->samples && slices->ns)
         for (size_t i = 0; i < cells.count; i++) {
             if (i == 0 || cells.cells[i].thread != cells.cells[i - 1].thread)
-                timeline->threads[timeline->thread_count++] = cells.cells[i].thread;
-            timeline->samples[timeline->thread_count - 1] += cells.cells[i].count;
+                slices->threads[slices->thread_count++] = cells.cells[i].thread;
+            slices->samples[slices->thread_count - 1] += cells.cells[i].count;
+            slices->ns[slices->thread_count - 1] +=
+                report_cell_ns(&cells.cells[i], slices->period_ns);
         }
     view_cells_deinit(&cells);
-    return timeline->threads && timeline->samples
+    return slices->threads && slices->samples && slices->ns
                ? ERR_OK
                : err_set(err, ERR_NOMEM, "no memory for %zu threads", rows);
 }
 
-enum err_code timeline_init(struct timeline *timeline, const struct report_source *source,
-                            struct err *err)
+enum err_code slices_init(struct slices *slices, const struct report_source *source,
+                          struct err *err)
 {
-    memset(timeline, 0, sizeof *timeline);
-    timeline->source = source;
-    timeline->period_ns = report_period_ns(source);
-    enum err_code rc = cut(timeline, err);
+    memset(slices, 0, sizeof *slices);
+    slices->source = source;
+    slices->period_ns = report_period_ns(source);
+    enum err_code rc = cut(slices, err);
     if (rc == ERR_OK)
-        rc = find_threads(timeline, err);
+        rc = find_threads(slices, err);
     if (rc != ERR_OK)
-        timeline_deinit(timeline);
+        slices_deinit(slices);
     return rc;
 }
 
-void timeline_deinit(struct timeline *timeline)
+void slices_deinit(struct slices *slices)
 {
-    free(timeline->slices);
-    free(timeline->threads);
-    free(timeline->samples);
-    memset(timeline, 0, sizeof *timeline);
+    free(slices->items);
+    free(slices->threads);
+    free(slices->samples);
+    free(slices->ns);
+    memset(slices, 0, sizeof *slices);
 }
 
-enum err_code timeline_part(const struct timeline *timeline, size_t index, thread_id thread,
-                            struct timeline_part *out, struct err *err)
+enum err_code slices_part(const struct slices *slices, size_t index, thread_id thread,
+                          struct slice_part *out, struct err *err)
 {
-    const struct timeline_slice *const slice = &timeline->slices[index];
-    struct view_query query = *timeline->source->query;
+    const struct slice *const slice = &slices->items[index];
+    struct view_query query = *slices->source->query;
     uint64_t samples = 0;
+    double wanted = 0;
     query.from_ns = slice->from_ns;
     query.to_ns = slice->to_ns;
     query.threads = &thread;
     query.thread_count = 1;
     const enum err_code rc =
-        view_cells_init(&out->cells, timeline->source->snapshot, &query, err);
+        view_cells_init(&out->cells, slices->source->snapshot, &query, err);
     if (rc != ERR_OK)
         return rc;
-    for (size_t i = 0; i < out->cells.count; i++)
+    for (size_t i = 0; i < out->cells.count; i++) {
         samples += out->cells.cells[i].count;
+        wanted += (double)report_cell_ns(&out->cells.cells[i], slices->period_ns);
+    }
     const double room = (double)(slice->end_ns - slice->start_ns);
-    const double wanted = (double)samples * (double)timeline->period_ns;
+    const double taken = wanted > room ? room : wanted;
     out->start_ns = slice->start_ns;
-    out->sample_ns =
-        wanted > room && samples > 0 ? room / (double)samples : (double)timeline->period_ns;
+    out->sample_ns = samples > 0 ? taken / (double)samples : 0;
     return ERR_OK;
 }
 
@@ -131,22 +137,24 @@ static int by_state(const void *left, const void *right, void *order)
                                 : compare(a, b, order);
 }
 
-void timeline_part_by_tree(struct timeline_part *part, const struct preorder *order)
+void slice_part_by_tree(struct slice_part *part, const struct preorder *order)
 {
     struct view_cells *const cells = &part->cells;
     size_t kept = 0;
     qsort_r(cells->cells, cells->count, sizeof *cells->cells, by_tree,
             (void *)(uintptr_t)order);
     for (size_t i = 0; i < cells->count; i++) {
-        if (kept > 0 && cells->cells[kept - 1].node == cells->cells[i].node)
+        if (kept > 0 && cells->cells[kept - 1].node == cells->cells[i].node) {
             cells->cells[kept - 1].count += cells->cells[i].count;
-        else
+            cells->cells[kept - 1].ns += cells->cells[i].ns;
+        } else {
             cells->cells[kept++] = cells->cells[i];
+        }
     }
     cells->count = kept;
 }
 
-void timeline_part_by_state(struct timeline_part *part, const struct preorder *order)
+void slice_part_by_state(struct slice_part *part, const struct preorder *order)
 {
     qsort_r(part->cells.cells, part->cells.count, sizeof *part->cells.cells, by_state,
             (void *)(uintptr_t)order);
