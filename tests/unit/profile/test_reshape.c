@@ -1,0 +1,377 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/pattern.h"
+#include "sampler/profile/reshape.h"
+#include "sampler/profile/select.h"
+#include "tests/support/failing_alloc.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
+
+/* Where each stack of the profile stands, by its text: "main;run;work". */
+static void text_of(const struct profile_snapshot *snapshot, node_id node, char *out)
+{
+    char rest[512];
+    *out = '\0';
+    for (; node; node = profile_node_at(snapshot, node).parent) {
+        const frame_id frame = profile_node_at(snapshot, node).frame;
+        const function_id function = profile_frame_at(snapshot, frame).function;
+        const str_id name = profile_function_at(snapshot, function).name;
+        snprintf(rest, sizeof rest, "%s", out);
+        sprintf(out, "%s%s%s", profile_string(snapshot, name).text, *rest ? ";" : "", rest);
+    }
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Lines "stack count", in order. */
+static void folded(struct profile *profile, const struct view_query *query, char *out)
+{
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    struct view view = made_view(&snapshot, query);
+    char *lines[64];
+    for (size_t i = 0; i < view.count; i++) {
+        char stack[512];
+        lines[i] = malloc(600);
+        text_of(&snapshot, view.node[i], stack);
+        snprintf(lines[i], 600, "%s %llu\n", stack, (unsigned long long)view.self[i]);
+    }
+    qsort(lines, view.count, sizeof *lines, compare_lines);
+    *out = '\0';
+    for (size_t i = 0; i < view.count; i++) {
+        strcat(out, lines[i]);
+        free(lines[i]);
+    }
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
+}
+
+static frame_id frame_in(struct profile *profile, const char *file, const char *name)
+{
+    function_id function;
+    frame_id frame;
+    struct err err = { 0 };
+    assert_ok(profile_function(profile, made_string(profile, name), made_string(profile, file),
+                               1, &function, &err),
+              &err);
+    assert_ok(profile_frame(profile, function, 1, &frame, &err), &err);
+    return frame;
+}
+
+/* "app.py:main;lib/pool.py:run" */
+static node_id stack_of(struct profile *profile, const char *stack)
+{
+    node_id node = 0;
+    struct err err = { 0 };
+    while (*stack) {
+        char file[64], name[64];
+        int used = 0;
+        assert_int_equal(sscanf(stack, "%63[^:]:%63[^;]%n", file, name, &used), 2);
+        assert_ok(profile_node(profile, node, frame_in(profile, file, name), &node, &err),
+                  &err);
+        stack += used + (stack[used] == ';');
+    }
+    return node;
+}
+
+static const struct {
+    const char *stack;
+    uint32_t count;
+} rows[] = {
+    { "/a/app.py:main;/lib/pool.py:run;/a/app.py:Job.work", 1 },
+    { "/a/app.py:main;/lib/pool.py:run;/a/app.py:Job.work;/lib/json.py:dumps", 2 },
+    { "/a/app.py:main;/lib/pool.py:run;/lib/pool.py:run;/a/app.py:Job.work", 4 },
+    { "/a/app.py:main;/lib/pool.py:wait;~:<native> acquire", 8 },
+    { "/a/app.py:main", 16 },
+};
+
+static struct profile *made_session(void)
+{
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 7, 7);
+    struct err err = { 0 };
+    profile_set_period(profile, NS_PER_MS);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        assert_ok(profile_add(profile, thread, STATE_ON_CPU, stack_of(profile, rows[i].stack),
+                              rows[i].count, &err),
+                  &err);
+    made_seal(profile, 1);
+    return profile;
+}
+
+static struct reshape_counts add(struct profile *into, struct profile *from,
+                                 const struct view_query *query,
+                                 const struct reshape_rules *rules)
+{
+    struct reshape_counts counts = { 0 };
+    struct profile_snapshot snapshot = made_snapshot(from);
+    struct err err = { 0 };
+    assert_ok(reshape_add(into, &snapshot, query, rules, &counts, &err), &err);
+    profile_snapshot_release(&snapshot);
+    return counts;
+}
+
+static const struct view_query everything;
+
+static void expect(const struct reshape_rules *rules, uint64_t omitted, const char *expected)
+{
+    struct profile *const from = made_session();
+    struct profile *const into = made_profile();
+    char text[4096];
+    const struct reshape_counts counts = add(into, from, &everything, rules);
+    made_seal(into, 1);
+    folded(into, &everything, text);
+    assert_string_equal(text, expected);
+    assert_int_equal(counts.omitted, omitted);
+    assert_int_equal(counts.samples, 31 - omitted);
+    profile_destroy(into);
+    profile_destroy(from);
+}
+
+static void without_rules_it_is_a_copy(void **state)
+{
+    (void)state;
+    expect(NULL, 0,
+           "main 16\nmain;run;Job.work 1\nmain;run;Job.work;dumps 2\nmain;run;run;Job.work 4\n"
+           "main;wait;<native> acquire 8\n");
+}
+
+#define PATTERNS(...)                                                 \
+    {                                                                 \
+        (const struct reshape_pattern[]){ __VA_ARGS__ },              \
+            sizeof((const struct reshape_pattern[]){ __VA_ARGS__ }) / \
+                sizeof(struct reshape_pattern)                        \
+    }
+
+/* The mark of the C function is no frame of a file: pool.py is the innermost there. */
+static void samples_whose_innermost_file_matches_are_omitted(void **state)
+{
+    (void)state;
+    const struct reshape_rules rules = { .omit = PATTERNS({ .file = "json.py" },
+                                                          { .file = "pool.py" }) };
+    expect(&rules, 10, "main 16\nmain;run;Job.work 1\nmain;run;run;Job.work 4\n");
+}
+
+static void stacks_are_cut_below_the_innermost_caller_that_matches(void **state)
+{
+    (void)state;
+    const struct reshape_rules rules = { .below = PATTERNS({ .file = "/lib/pool.py" }) };
+    expect(&rules, 0, "<native> acquire 8\nJob.work 5\nJob.work;dumps 2\nmain 16\n");
+}
+
+static void stacks_begin_at_the_outermost_frame_that_matches(void **state)
+{
+    (void)state;
+    const struct reshape_rules rules = { .at = PATTERNS({ .name = "run" }) };
+    expect(&rules, 24, "run;Job.work 1\nrun;Job.work;dumps 2\nrun;run;Job.work 4\n");
+}
+
+static void hidden_frames_leave_their_samples_to_their_callers(void **state)
+{
+    (void)state;
+    const struct reshape_rules rules = { .hide = PATTERNS({ .file = "*/lib/*" }) };
+    expect(&rules, 0, "main 16\nmain;<native> acquire 8\nmain;Job.work 7\n");
+}
+
+static void rules_go_together(void **state)
+{
+    (void)state;
+    const struct reshape_rules rules = { .omit = PATTERNS({ .file = "app.py", .name = "main" }),
+                                         .below = PATTERNS({ .name = "main" }),
+                                         .at = PATTERNS({ .name = "work" }),
+                                         .hide = PATTERNS({ .name = "dumps" }) };
+    expect(&rules, 24, "Job.work 7\n");
+}
+
+static void a_stack_of_hidden_frames_only_is_the_root(void **state)
+{
+    (void)state;
+    const struct reshape_rules rules = { .hide = PATTERNS({ .name = "*" }) };
+    expect(&rules, 0, " 23\n<native> acquire 8\n");
+}
+
+/* Another order of tables, other ids: the texts decide. */
+static void sessions_become_one_tree(void **state)
+{
+    struct profile *const one = made_session();
+    struct profile *const two = made_profile();
+    struct profile *const into = made_profile();
+    struct err err = { 0 };
+    char text[4096];
+    (void)state;
+    const thread_id thread = made_thread(two, 7, 8);
+    const node_id other = stack_of(two, "/a/other.py:main");
+    const node_id same = stack_of(two, "/a/app.py:main");
+    profile_set_period(two, 10 * NS_PER_MS);
+    assert_ok(profile_add(two, thread, 0, other, 100, &err), &err);
+    assert_ok(profile_add(two, thread, 0, same, 200, &err), &err);
+    made_seal(two, 1);
+    (void)add(into, one, &everything, NULL);
+    (void)add(into, two, &everything, NULL);
+    made_seal(into, 2);
+    folded(into, &everything, text);
+    assert_string_equal(text, "main 100\nmain 216\nmain;run;Job.work 1\n"
+                              "main;run;Job.work;dumps 2\nmain;run;run;Job.work 4\n"
+                              "main;wait;<native> acquire 8\n");
+    struct profile_snapshot snapshot = made_snapshot(into);
+    struct view view = made_view(&snapshot, &everything);
+    assert_int_equal(snapshot.sizes.processes, 1);
+    assert_int_equal(snapshot.sizes.threads, 2);
+    assert_int_equal(view.total_ns, (31 + 300 * 10) * NS_PER_MS);
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(one);
+    profile_destroy(two);
+    profile_destroy(into);
+}
+
+static void ranges_stay_apart_where_they_are_sealed_apart(void **state)
+{
+    struct profile *const from = made_session();
+    struct profile *const into = made_profile();
+    char text[4096];
+    (void)state;
+    made_add(from, 0, 0, "later", 5);
+    made_seal(from, 2);
+    (void)add(into, from, &(struct view_query){ .to_ns = NS_PER_S }, NULL);
+    made_seal(into, 1);
+    (void)add(into, from, &(struct view_query){ .from_ns = NS_PER_S }, NULL);
+    made_seal(into, 2);
+    folded(into, &(struct view_query){ .from_ns = NS_PER_S }, text);
+    assert_string_equal(text, "later 5\n");
+    profile_destroy(from);
+    profile_destroy(into);
+}
+
+static void spots_go_with_their_functions(void **state)
+{
+    struct profile *const from = made_session();
+    struct profile *const into = made_profile();
+    const node_id node = stack_of(from, rows[0].stack);
+    struct view_spots spots;
+    struct err err = { 0 };
+    spot_id id;
+    (void)state;
+    const struct profile_spot spot = { .function = 1,
+                                       .line = 3,
+                                       .opcode = made_string(from, "CALL"),
+                                       .base = made_string(from, "CALL") };
+    assert_ok(profile_spot(from, &spot, &id, &err), &err);
+    assert_ok(profile_add_spot(from, node, id, 9, &err), &err);
+    made_add(from, 0, 0, "later", 5);
+    made_seal(from, 2);
+    (void)add(into, from, &(struct view_query){ .require = STATE_ON_CPU }, NULL);
+    (void)add(into, from, &everything, NULL);
+    made_seal(into, 1);
+    struct profile_snapshot snapshot = made_snapshot(into);
+    assert_ok(view_spots_init(&spots, &snapshot, &everything, &err), &err);
+    assert_int_equal(spots.count, 1);
+    assert_int_equal(spots.spots[0].count, 9);
+    const struct profile_spot copy = profile_spot_at(&snapshot, spots.spots[0].spot);
+    assert_string_equal(profile_string(&snapshot, copy.opcode).text, "CALL");
+    view_spots_deinit(&spots);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(from);
+    profile_destroy(into);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    struct profile *const from = made_session();
+    struct profile_snapshot snapshot = made_snapshot(from);
+    enum err_code rc = ERR_NOMEM;
+    (void)state;
+    for (unsigned nth = 0; rc; nth++) {
+        struct profile *const into = made_profile();
+        failing_alloc_at(nth);
+        rc = reshape_add(into, &snapshot, &everything, NULL, NULL, NULL);
+        failing_alloc_never();
+        assert_true(rc == ERR_OK || rc == ERR_NOMEM);
+        profile_destroy(into);
+    }
+    profile_snapshot_release(&snapshot);
+    profile_destroy(from);
+}
+
+static void patterns_are_ends_or_shell_patterns(void **state)
+{
+    (void)state;
+    assert_true(pattern_matches_file("app.py", "/a/app.py"));
+    assert_true(pattern_matches_file("app.py", "/a/myapp.py"));
+    assert_false(pattern_matches_file("app.py", "/a/app.pyc"));
+    assert_false(pattern_matches_file("", "/a/app.py"));
+    assert_true(pattern_matches_file("*/site-packages/*", "/v/site-packages/x/y.py"));
+    assert_false(pattern_matches_file("*.pyc", "/a/app.py"));
+    assert_true(pattern_matches_name("run", "run"));
+    assert_true(pattern_matches_name("run", "Thread.run"));
+    assert_true(pattern_matches_name("Thread.run", "m.Thread.run"));
+    assert_false(pattern_matches_name("run", "rerun"));
+    assert_false(pattern_matches_name("Thread.run", "run"));
+    assert_true(pattern_matches_name("*re?un*", "prerun"));
+    assert_false(pattern_matches_name("", ""));
+}
+
+static void threads_are_selected_by_what_they_are_called(void **state)
+{
+    struct profile *const profile = made_profile();
+    struct selection selection;
+    struct err err = { 0 };
+    (void)state;
+    (void)made_thread(profile, 1, 11);
+    (void)made_thread(profile, 1, 12);
+    (void)made_thread(profile, 2, 21);
+    const struct profile_thread renamed = { .tid = 12, .name = made_string(profile, "pool-1") };
+    thread_id id;
+    assert_ok(profile_thread(profile, &renamed, &id, &err), &err);
+    made_seal(profile, 5);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    static const struct {
+        struct select_key key;
+        size_t count;
+        thread_id first;
+    } cases[] = {
+        { { 0 }, 4, 0 },
+        { { .tid = 12 }, 2, 1 },
+        { { .pid = 2 }, 1, 2 },
+        { { .pid = 1, .thread = "pool-*" }, 1, 3 },
+        { { .process = "made", .tid = 21 }, 1, 2 },
+        { { .process = "other" }, 0, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_ok(select_threads(&selection, &snapshot, &cases[i].key, &err), &err);
+        assert_int_equal(selection.count, cases[i].count);
+        assert_non_null(selection.threads);
+        if (selection.count)
+            assert_int_equal(selection.threads[0], cases[i].first);
+        selection_deinit(&selection);
+    }
+    failing_alloc_at(0);
+    assert_int_equal(select_threads(&selection, &snapshot, &cases[0].key, &err), ERR_NOMEM);
+    failing_alloc_never();
+    struct view_query query = { .to_ns = 3 };
+    select_recent(&query, &snapshot, 2 * NS_PER_S);
+    assert_int_equal(query.from_ns, 3 * NS_PER_S);
+    assert_int_equal(query.to_ns, 0);
+    select_recent(&query, &snapshot, 9 * NS_PER_S);
+    assert_int_equal(query.from_ns, 0);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+TEST_MAIN(cmocka_unit_test(without_rules_it_is_a_copy),
+          cmocka_unit_test(samples_whose_innermost_file_matches_are_omitted),
+          cmocka_unit_test(stacks_are_cut_below_the_innermost_caller_that_matches),
+          cmocka_unit_test(stacks_begin_at_the_outermost_frame_that_matches),
+          cmocka_unit_test(hidden_frames_leave_their_samples_to_their_callers),
+          cmocka_unit_test(rules_go_together),
+          cmocka_unit_test(a_stack_of_hidden_frames_only_is_the_root),
+          cmocka_unit_test(sessions_become_one_tree),
+          cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
+          cmocka_unit_test(spots_go_with_their_functions),
+          cmocka_unit_test(every_allocation_may_fail),
+          cmocka_unit_test(patterns_are_ends_or_shell_patterns),
+          cmocka_unit_test(threads_are_selected_by_what_they_are_called))
