@@ -1,0 +1,385 @@
+"""What other samplers get wrong, each thing with a program that shows it: here it must be right.
+
+| weakness | test |
+| --- | --- |
+| samples dropped where code is busy, so that short calls are under-reported | `Bias.test_short_calls_have_their_share` |
+| one thread that cannot be read spoils the sample of all | `Threads.test_a_thread_that_cannot_be_read_spoils_only_itself` |
+| a native thread that idles spoils every sample | `Threads.test_an_idle_native_thread_is_no_error` |
+| more threads than a table holds | `Threads.test_more_threads_than_a_small_cache`, `.test_five_hundred_threads` |
+| a thread whose name has parentheses and spaces never runs | `Threads.test_a_name_with_parentheses_and_spaces` |
+| a sub-interpreter's states are counted twice | `Threads.test_each_state_of_a_sub_interpreter_is_seen_once` |
+| errors while the target ends | `End.test_a_short_program_has_no_tail_of_errors`, `.test_a_program_of_milliseconds` |
+| late looks are made up for in a burst, elsewhere | `Schedule.test_a_gap_is_a_gap` |
+| stacks deeper than a limit vanish | `Depth.test_deep_stacks_are_whole` |
+| line 0 for functions with a large line table | `Names.test_a_function_of_twenty_thousand_lines` |
+| names cut at 1024 characters | `Names.test_long_names` |
+| nothing written on SIGTERM | `test_lifecycle.UserEnds.test_terminate_loses_nothing` |
+| an output found unwritable after the capture | `Output.test_what_cannot_be_written_is_refused_before_sampling` |
+| the target's exit status lost | `test_lifecycle.Run.test_a_script_with_arguments_and_status`, `.test_a_child_that_dies_of_a_signal` |
+| a target found by the name of its file | `Reach.test_a_renamed_executable`, `.test_a_deleted_executable` |
+| impossible stacks shown as fact | `test_stacks` |
+
+Shares and counts have wide margins: what they would catch is wrong by a factor.
+"""
+
+import collections
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import (PROGRAM, WAIT_SECONDS, Process, Test, file_in, main, newest_python, program, pythons, read_folded,
+                     run_program, victim)
+
+LONG = "120"
+NATIVE_THREAD = os.environ.get("PYROMETER_NATIVE_THREAD", os.path.join(os.path.dirname(PROGRAM), "tests", "system",
+                                                                       "libnative_thread.so"))
+
+
+def script(name, text):
+    path = file_in(name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+class Recording:
+    """A recording that has ended well: its stacks and its quality."""
+
+    def __init__(self, pid, *options, seconds="1.5", rate="500"):
+        path, quality = file_in("weakness.folded"), file_in("weakness.json")
+        self.process, code = run_program("record", str(pid), "-o", path, "--collapsed", "--quality", quality, "-r", rate, "-d",
+                                         seconds, *options, seconds=float(seconds) + WAIT_SECONDS)
+        assert code == 0, self.process.told()
+        self.stacks = read_folded(path)
+        with open(quality, encoding="utf-8") as file:
+            self.quality = json.load(file)
+
+    def failed(self):
+        return sum(self.quality["failed"].values())
+
+    def share(self, wanted):
+        """Of all samples, those whose stack `wanted` says yes to."""
+        total = sum(stack.count for stack in self.stacks)
+        return sum(stack.count for stack in self.stacks if wanted(stack)) / total
+
+    def by_thread(self):
+        counts = collections.Counter()
+        for stack in self.stacks:
+            counts[stack.tid] += stack.count
+        return counts
+
+
+class NewestPython(Test):
+    """Tests with the newest interpreter of this machine that is supported."""
+
+    def need_minor(self, minor):
+        if [python.minor for python in pythons() if python.is_supported][-1] < minor:
+            self.skipTest("no Python 3.%d or later is on this machine" % minor)
+
+
+class Bias(NewestPython):
+    CALLS = """
+def short():
+    for _ in range(5):
+        pass
+def middle():
+    short()
+    for _ in range(10):
+        pass
+def long():
+    for _ in range(40):
+        pass
+def use():
+    while True:
+        middle()
+        long()
+print("READY", flush=True)
+use()
+"""
+
+    def test_short_calls_have_their_share(self):
+        """As many samples end in each function as when the program is stopped for each of them.
+
+        Before 3.14 nothing marks a frame that was left; `scripts/bench` measures what comes of that, and of generators.
+        """
+        self.need_minor(14)
+        with victim(script("short_calls.py", self.CALLS)) as target:
+            free = Recording(target.pid, seconds="3", rate="1000")
+            stopped = Recording(target.pid, "--blocking", seconds="3", rate="500")
+        self.assertLess(free.failed(), 0.02 * free.quality["samples"])
+        for name in ("short", "middle", "long"):
+            truth, seen = (recording.share(lambda stack, name=name: stack.names[-1:] == [name]) for recording in (stopped, free))
+            shares = "%s has %.3f of the stopped program, and %.3f" % (name, truth, seen)
+            self.assertGreater(truth, 0.08, shares)
+            self.assertGreater(seen, truth / 3, shares)
+            self.assertLess(seen, truth * 3, shares)
+        self.assertGreater(free.share(lambda stack: "use" in stack.names), 0.95)
+
+
+class Threads(NewestPython):
+    # The page of a worker's frames is taken away while it waits in C; it will never need it again.
+    UNREADABLE = """
+import ctypes, mmap, sys, threading, time
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+places = []
+def lost(lock):
+    places.append(ctypes.c_uint64.from_address(id(sys._getframe()) + 24).value)
+    lock.acquire()
+def fine(end):
+    while time.monotonic() < end:
+        time.sleep(0.01)
+def start(target, argument):
+    thread = threading.Thread(target=target, args=(argument,), daemon=True)
+    thread.start()
+lock = threading.Lock()
+lock.acquire()
+start(fine, 1e9)
+start(lost, lock)
+start(fine, 1e9)
+time.sleep(0.3)
+page = mmap.PAGESIZE
+assert libc.mprotect(places[0] // page * page, page, 0) == 0
+print("READY", flush=True)
+fine(1e9)
+"""
+
+    def test_a_thread_that_cannot_be_read_spoils_only_itself(self):
+        with victim(script("unreadable.py", self.UNREADABLE)) as target:
+            seen = Recording(target.pid, "-a")
+            self.assertTrue(target.is_running())
+        ticks = seen.quality["ticks"]
+        whole = [count for count in seen.by_thread().values() if count > 0.95 * ticks]
+        self.assertEqual(len(whole), 3, (ticks, seen.by_thread(), seen.quality))
+        self.assertEqual(seen.share(lambda stack: "lost" in stack.names), 0)
+        self.assertGreater(seen.failed(), 0.95 * ticks)
+        self.assertLess(seen.failed(), 1.05 * ticks)
+
+    NATIVE = """
+import ctypes, sys, time
+assert ctypes.PyDLL(sys.argv[1]).native_thread_start() == 0
+def work():
+    while True:
+        pass
+time.sleep(0.2)
+print("READY", flush=True)
+work()
+"""
+
+    def test_an_idle_native_thread_is_no_error(self):
+        with victim(script("idle_native.py", self.NATIVE), NATIVE_THREAD) as target:
+            seen = Recording(target.pid, "-a")
+        ticks = seen.quality["ticks"]
+        self.assertEqual(seen.failed(), 0, seen.quality)
+        self.assertGreater(seen.by_thread()[target.pid], 0.95 * ticks)
+        native = [stack for stack in seen.stacks if stack.tid != target.pid]
+        self.assertTrue(native, "the native thread is not seen")
+        self.assertEqual([stack.frames for stack in native if stack.frames], [])
+
+    RESTING = """
+import sys, threading, time
+count = int(sys.argv[1])
+started = threading.Barrier(count + 1)
+def rest():
+    started.wait()
+    time.sleep(1e6)
+threading.stack_size(256 * 1024)
+for _ in range(count):
+    threading.Thread(target=rest, daemon=True).start()
+started.wait()
+print("READY", flush=True)
+rest.__globals__["time"].sleep(1e6)
+"""
+
+    def check_resting(self, count, least):
+        with victim(script("resting.py", self.RESTING), str(count)) as target:
+            time.sleep(0.3)
+            seen = Recording(target.pid, "-a", seconds="3", rate="100")
+        by_thread = seen.by_thread()
+        self.assertEqual(len(by_thread), count + 1)
+        self.assertLess(seen.failed(), 0.02 * seen.quality["samples"])
+        self.assertGreater(seen.share(lambda stack: "rest" in stack.names or stack.tid == target.pid), 0.98)
+        mean = sum(by_thread.values()) / len(by_thread)
+        self.assertGreater(min(by_thread.values()), least * mean, sorted(by_thread.values())[:5])
+
+    def test_more_threads_than_a_small_cache(self):
+        self.check_resting(40, 0.9)
+
+    def test_five_hundred_threads(self):
+        """Where not all are looked at each time, each is looked at as often as another."""
+        self.check_resting(500, 0.5)
+
+    NAMED = """
+import ctypes, threading, time
+libc = ctypes.CDLL(None)
+def spin():
+    libc.prctl(15, b"job (x) S1", 0, 0, 0)
+    while True:
+        pass
+threading.Thread(target=spin, name="job (x) S1", daemon=True).start()
+time.sleep(0.2)
+print("READY", flush=True)
+time.sleep(1e6)
+"""
+
+    def test_a_name_with_parentheses_and_spaces(self):
+        with victim(script("named.py", self.NAMED)) as target:
+            seen = Recording(target.pid, "-a", "--mode", "cpu")
+        self.assertGreater(seen.quality["samples"], 0.5 * seen.quality["ticks"], seen.quality)
+        self.assertGreater(seen.share(lambda stack: "spin" in stack.names), 0.9)
+
+    def test_each_state_of_a_sub_interpreter_is_seen_once(self):
+        """Before 3.12 a sub-interpreter does not give the lock back while it computes, and READY is never said."""
+        self.need_minor(12)
+        with victim("subinterp.py", LONG) as target:
+            seen = Recording(target.pid, "-a")
+        for function in ("main", "host", "inner"):
+            count = sum(stack.count for stack in seen.stacks if function in stack.names)
+            self.assertGreater(count, 0.5 * seen.quality["ticks"], function)
+            self.assertLessEqual(count, seen.quality["ticks"], function)
+
+
+class End(Test):
+    def test_a_short_program_has_no_tail_of_errors(self):
+        """Looks while it ends are neither failures nor samples."""
+        path, quality = file_in("short.folded"), file_in("short.json")
+        with victim("exits.py", "0.5") as target:
+            process, code = run_program("record", str(target.pid), "--collapsed", "-o", path, "--quality", quality, "-r", "1khz")
+        self.assertEqual(code, 0, process.told())
+        with open(quality, encoding="utf-8") as file:
+            told = json.load(file)
+        self.assertGreater(told["samples"], 0)
+        self.assertLessEqual(sum(told["failed"].values()), 2, told)
+
+    def test_a_program_of_milliseconds(self):
+        """It is seen, without failures, and its exit code is ours; or it has ended before, and that is said."""
+        path = script("milliseconds.py", "import sys\nsum(range(100000))\nsys.exit(5)\n")
+        for _ in range(3):
+            with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), path) as process:
+                said = process.wait_line("the page stays|before a Python interpreter was seen", process.err).group(0)
+                process.signal(signal.SIGINT)
+                self.assertEqual(process.wait(), 5 if said == "the page stays" else 4, process.told())
+                self.assertFalse([line for line in process.err if "no samples" in line.lower()], process.told())
+
+
+class Schedule(Test):
+    PHASES = """
+import signal
+phase = "a"
+def to_b(*_):
+    global phase
+    phase = "b"
+signal.signal(signal.SIGUSR1, to_b)
+def phase_a():
+    while phase == "a":
+        pass
+def phase_b():
+    while True:
+        pass
+print("READY", flush=True)
+phase_a()
+phase_b()
+"""
+
+    def test_a_gap_is_a_gap(self):
+        """The profiler stands still in phase a: what it missed is counted, and not taken from phase b instead."""
+        rate, gap = 500, 1.6
+        path, quality = file_in("phases.folded"), file_in("phases.json")
+        with victim(script("phases.py", self.PHASES)) as target, \
+                program("record", str(target.pid), "-r", str(rate), "--collapsed", "-o", path, "--quality", quality) as process:
+            time.sleep(1)
+            process.signal(signal.SIGSTOP)
+            time.sleep(gap)
+            process.signal(signal.SIGCONT)
+            time.sleep(0.2)
+            target.signal(signal.SIGUSR1)
+            began = time.monotonic()
+            time.sleep(1)
+            process.signal(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.told())
+            in_b = time.monotonic() - began
+        with open(quality, encoding="utf-8") as file:
+            told = json.load(file)
+        counts = {name: sum(stack.count for stack in read_folded(path) if name in stack.names) for name in ("phase_a", "phase_b")}
+        self.assertGreater(counts["phase_b"], 0)
+        self.assertLess(counts["phase_b"], rate * in_b * 1.1 + 5, counts)
+        self.assertGreater(told["missed"], 0.9 * gap * rate, told)
+
+
+class Depth(Test):
+    def test_deep_stacks_are_whole(self):
+        for depth in (3000, 10000):
+            with victim("recursion.py", str(depth), LONG) as target:
+                seen = Recording(target.pid, seconds="2", rate="100")
+            self.assertLess(seen.failed(), 0.02 * seen.quality["samples"], seen.quality)
+            whole = seen.share(lambda stack, depth=depth: stack.names.count("dive") == depth and "leaf" in stack.names)
+            self.assertGreater(whole, 0.95, "of depth %d" % depth)
+
+
+class Names(Test):
+    def test_a_function_of_twenty_thousand_lines(self):
+        lines = ["def big(a, b):"]
+        lines += ["    c = a * b + a * b - (a + b) * (a - b)"] * 20000
+        lines += ["    while True:", "        a = b + 1"]
+        text = "\n".join(lines) + "\nprint('READY', flush=True)\nbig(1, 2)\n"
+        with victim(script("big.py", text)) as target:
+            seen = Recording(target.pid, seconds="1")
+        where = {stack.frames[-1][2] for stack in seen.stacks if stack.names[-1:] == ["big"]}
+        self.assertTrue(where)
+        self.assertLessEqual(where, {20002, 20003})
+
+    def test_long_names(self):
+        name = "a_rather_long_name_" * 300
+        text = "def %s():\n    while True:\n        pass\nprint('READY', flush=True)\n%s()\n" % (name, name)
+        with victim(script("long_name.py", text)) as target:
+            seen = Recording(target.pid, seconds="1")
+        self.assertEqual({stack.names[-1] for stack in seen.stacks if len(stack.names) > 1}, {name})
+
+
+class Output(Test):
+    def test_what_cannot_be_written_is_refused_before_sampling(self):
+        """No sample is taken for a file that cannot be there: it would go on for a minute."""
+        with victim("chain.py", LONG) as target:
+            for options in (["-o", "/no/such/folder/x.folded"], ["-o", file_in("fine.folded"), "--quality", "/no/such/folder/q"]):
+                process, code = run_program("record", str(target.pid), "--collapsed", "-d", "60", *options)
+                self.assertEqual(code, 1, process.told())
+                self.assertRegex(process.err[-1], "cannot write '/no/such/folder/")
+                self.assertFalse([line for line in process.err if "captured" in line], process.told())
+
+
+class Reach(Test):
+    def start_copy(self):
+        """A copy of the newest interpreter, under a name that says nothing, which finds its library all the same."""
+        path = file_in("accounting")
+        real = os.path.realpath(newest_python())
+        shutil.copy(real, path)
+        os.chmod(path, 0o755)
+        prefix = subprocess.run([newest_python(), "-c", "import sys; print(sys.base_prefix)"], stdout=subprocess.PIPE, check=True,
+                                timeout=WAIT_SECONDS).stdout.decode().strip()
+        environment = dict(os.environ, PYTHONHOME=prefix)
+        chain = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims", "chain.py")
+        process = Process([path, chain, LONG], env=environment)
+        process.wait_line("^READY$")
+        return path, process
+
+    def check_seen(self, target):
+        seen = Recording(target.pid, seconds="1")
+        self.assertGreater(seen.share(lambda stack: "<module>" in stack.names), 0.95)
+
+    def test_a_renamed_executable(self):
+        _, process = self.start_copy()
+        with process as target:
+            self.check_seen(target)
+
+    def test_a_deleted_executable(self):
+        path, process = self.start_copy()
+        with process as target:
+            os.unlink(path)
+            self.check_seen(target)
+
+
+if __name__ == "__main__":
+    main()
