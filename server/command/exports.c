@@ -8,9 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
 #include "server/buffer.h"
 #include "server/command/exit.h"
 #include "server/report/report.h"
+
+enum { PROGRESS_MS = 500 };
 
 static bool is_folder(const char *path)
 {
@@ -18,6 +21,15 @@ static bool is_folder(const char *path)
     const size_t length = strlen(path);
     return (length > 0 && path[length - 1] == '/') ||
            (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+/* A name that ends in a slash means a folder, there or not; if it cannot be made, no file in it
+ * can, and that will be said. */
+static void make_folder(const char *path)
+{
+    const size_t length = path ? strlen(path) : 0;
+    if (length > 1 && path[length - 1] == '/')
+        mkdir(path, S_IRWXU | S_IRWXG | S_IRWXO);
 }
 
 /* Where nothing was said and a table is what people want to see, it goes to the screen. */
@@ -65,6 +77,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
                            const struct session_facts *facts, struct err *err)
 {
     exports->count = 0;
+    make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
         struct export *const item = &exports->items[i];
         const enum err_code rc = open_one(item, options, &options->formats[i], facts, err);
@@ -88,9 +101,35 @@ void exports_close(struct exports *exports)
     exports->count = 0;
 }
 
+/* What takes more than a moment says how far it is, to who looks on. */
+struct progress {
+    struct output *output;
+    const char *format;
+    uint64_t next_ns; /* when to say so again */
+    bool is_shown;
+};
+
+static void show(struct progress *progress)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (now_ns < progress->next_ns || !isatty(STDERR_FILENO))
+        return;
+    fprintf(stderr, "\rwriting %s: %zu MiB", progress->format, progress->output->written >> 20);
+    progress->next_ns = now_ns + PROGRESS_MS * NS_PER_MS;
+    progress->is_shown = true;
+}
+
+static void end_progress(const struct progress *progress)
+{
+    if (progress->is_shown)
+        fputs("\r\x1b[K", stderr);
+}
+
 static bool drain(void *to, const char *data, size_t bytes)
 {
-    return output_write(to, data, bytes);
+    struct progress *const progress = to;
+    show(progress);
+    return output_write(progress->output, data, bytes);
 }
 
 /* Escape sequences are for a terminal whose user did not say no (https://no-color.org). */
@@ -106,11 +145,15 @@ static enum err_code write_one(struct export *item, const struct report_source *
 {
     struct report_source own = *source;
     struct buffer file;
-    buffer_init_draining(&file, drain, &item->output);
+    struct progress progress = { .output = &item->output,
+                                 .format = item->format->name,
+                                 .next_ns = clock_now_ns() + PROGRESS_MS * NS_PER_MS };
+    buffer_init_draining(&file, drain, &progress);
     own.settings.colours = wants_colours(&item->output);
     enum err_code rc = item->format->write(&own, &file, err);
     buffer_flush(&file);
     buffer_deinit(&file);
+    end_progress(&progress);
     /* What a writer says of a disk that is full is not what happened. */
     if (rc == ERR_OK || item->output.sys != 0)
         rc = output_finish(&item->output, NULL, 0, err);

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/clock.h"
@@ -7,6 +6,7 @@
 #include "server/buffer.h"
 #include "server/json.h"
 #include "server/report/gecko_rows.h"
+#include "server/report/gecko_tables.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
@@ -16,37 +16,11 @@
 /* The processed profile format of that version; newer Firefox Profilers upgrade it. */
 enum { PROCESSED_VERSION = 61, GECKO_VERSION = 31, INTERVAL_MARKER = 1 };
 
-#define CATEGORIES(X)                \
-    X(OTHER, "Other", "grey")        \
-    X(PYTHON, "Python", "yellow")    \
-    X(NATIVE, "Native", "blue")      \
-    X(GC, "GC", "orange")            \
-    X(GIL, "GIL", "green")           \
-    X(CPU, "CPU", "purple")          \
-    X(CODE, "Code Type", "red")      \
-    X(OPCODES, "Opcodes", "magenta") \
-    X(EXCEPTIONS, "Exceptions", "lightblue")
-
-enum category {
-#define X(name, text, colour) CATEGORY_##name,
-    CATEGORIES(X)
-#undef X
-        CATEGORY_COUNT
-};
-
 static const struct category_row {
     const char *name, *colour;
 } categories[] = {
 #define X(name, text, colour) { text, colour },
-    CATEGORIES(X)
-#undef X
-};
-
-static const struct marker_row {
-    const char *category, *name;
-} marker_rows[] = {
-#define X(name, category, text) { category, text },
-    GECKO_MARKERS(X)
+    GECKO_CATEGORIES(X)
 #undef X
 };
 
@@ -56,8 +30,6 @@ struct gecko {
     struct json json;
     struct slices slices;
     struct preorder order;
-    uint32_t *source_of; /* by string: its row in the table of sources, + 1 */
-    uint32_t source_count;
 };
 
 static void put_key_text(struct gecko *gecko, const char *key, const char *text)
@@ -102,18 +74,10 @@ static void put_key_ms(struct gecko *gecko, const char *key, uint64_t ns)
     put_ms(gecko, ns);
 }
 
-static void put_line(struct gecko *gecko, int32_t line)
-{
-    if (line > 0)
-        json_int(&gecko->json, line);
-    else
-        json_null(&gecko->json);
-}
-
 static void put_categories(struct gecko *gecko)
 {
     begin_column(gecko, "categories");
-    for (size_t i = 0; i < CATEGORY_COUNT; i++) {
+    for (size_t i = 0; i < GECKO_CATEGORY_COUNT; i++) {
         json_object(&gecko->json);
         put_key_text(gecko, "name", categories[i].name);
         put_key_text(gecko, "color", categories[i].colour);
@@ -245,239 +209,6 @@ static void put_meta(struct gecko *gecko)
     json_end(&gecko->json);
 }
 
-/* A column of a table: a value for each row from `first` on. */
-static void put_column(struct gecko *gecko, const char *key, uint32_t first, uint32_t end,
-                       void (*put)(struct gecko *gecko, uint32_t row))
-{
-    begin_column(gecko, key);
-    for (uint32_t row = first; row < end; row++)
-        put(gecko, row);
-    json_end(&gecko->json);
-}
-
-static void put_null(struct gecko *gecko, uint32_t row)
-{
-    (void)row;
-    json_null(&gecko->json);
-}
-
-static void put_zero(struct gecko *gecko, uint32_t row)
-{
-    (void)row;
-    json_uint(&gecko->json, 0);
-}
-
-static void put_one(struct gecko *gecko, uint32_t row)
-{
-    (void)row;
-    json_uint(&gecko->json, 1);
-}
-
-static void put_none(struct gecko *gecko, uint32_t row)
-{
-    (void)row;
-    json_int(&gecko->json, -1);
-}
-
-static void put_false(struct gecko *gecko, uint32_t row)
-{
-    (void)row;
-    json_bool(&gecko->json, false);
-}
-
-/* Rows of our tables count from the root's, which is in none of theirs: ours are one more. */
-static void put_node_frame(struct gecko *gecko, uint32_t node)
-{
-    json_uint(&gecko->json, profile_node_at(gecko->snapshot, node).frame - 1);
-}
-
-static void put_node_prefix(struct gecko *gecko, uint32_t node)
-{
-    const node_id parent = profile_node_at(gecko->snapshot, node).parent;
-    if (parent == 0)
-        json_null(&gecko->json);
-    else
-        json_uint(&gecko->json, parent - 1);
-}
-
-static bool begins_with(struct strtab_string text, const char *with)
-{
-    const size_t length = strlen(with);
-    return text.length >= length && memcmp(text.text, with, length) == 0;
-}
-
-static enum category category_of(struct gecko *gecko, uint32_t id)
-{
-    const struct named_frame frame = names_frame(gecko->snapshot, id);
-    if (!frame.is_synthetic)
-        return CATEGORY_PYTHON;
-    if (begins_with(frame.name, "<native>"))
-        return CATEGORY_NATIVE;
-    return begins_with(frame.name, "<GC>") ? CATEGORY_GC : CATEGORY_OTHER;
-}
-
-static void put_frame_category(struct gecko *gecko, uint32_t frame)
-{
-    json_uint(&gecko->json, category_of(gecko, frame));
-}
-
-static void put_frame_func(struct gecko *gecko, uint32_t frame)
-{
-    json_uint(&gecko->json, profile_frame_at(gecko->snapshot, frame).function - 1);
-}
-
-static void put_frame_line(struct gecko *gecko, uint32_t frame)
-{
-    put_line(gecko, profile_frame_at(gecko->snapshot, frame).line);
-}
-
-static void put_func_name(struct gecko *gecko, uint32_t function)
-{
-    json_uint(&gecko->json, profile_function_at(gecko->snapshot, function).name);
-}
-
-static void put_func_line(struct gecko *gecko, uint32_t function)
-{
-    put_line(gecko, profile_function_at(gecko->snapshot, function).first_line);
-}
-
-static void put_func_source(struct gecko *gecko, uint32_t function)
-{
-    const uint32_t row = gecko->source_of[profile_function_at(gecko->snapshot, function).file];
-    if (row == 0)
-        json_null(&gecko->json);
-    else
-        json_uint(&gecko->json, row - 1);
-}
-
-static void put_source_name(struct gecko *gecko, uint32_t string)
-{
-    if (gecko->source_of[string] > 0)
-        json_uint(&gecko->json, string);
-}
-
-/* Files get rows in the order of their strings. */
-static enum err_code number_sources(struct gecko *gecko, struct err *err)
-{
-    const struct profile_sizes *const sizes = &gecko->snapshot->sizes;
-    gecko->source_of = calloc((size_t)sizes->strings + 1, sizeof *gecko->source_of);
-    if (!gecko->source_of)
-        return err_set(err, ERR_NOMEM, "no memory for %u strings", sizes->strings);
-    for (function_id id = 1; id < sizes->functions; id++)
-        if (!names_function(gecko->snapshot, id).is_synthetic)
-            gecko->source_of[profile_function_at(gecko->snapshot, id).file] = 1;
-    for (str_id id = 0; id < sizes->strings; id++)
-        if (gecko->source_of[id])
-            gecko->source_of[id] = ++gecko->source_count;
-    return ERR_OK;
-}
-
-static uint32_t less_one(uint32_t count)
-{
-    return count > 0 ? count - 1 : 0;
-}
-
-static void put_stack_table(struct gecko *gecko)
-{
-    const uint32_t nodes = gecko->snapshot->sizes.nodes;
-    json_key(&gecko->json, "stackTable");
-    json_object(&gecko->json);
-    put_column(gecko, "frame", 1, nodes, put_node_frame);
-    put_column(gecko, "prefix", 1, nodes, put_node_prefix);
-    put_key_uint(gecko, "length", less_one(nodes));
-    json_end(&gecko->json);
-}
-
-static void put_frame_table(struct gecko *gecko)
-{
-    const uint32_t frames = gecko->snapshot->sizes.frames;
-    json_key(&gecko->json, "frameTable");
-    json_object(&gecko->json);
-    put_column(gecko, "address", 1, frames, put_none);
-    put_column(gecko, "inlineDepth", 1, frames, put_zero);
-    put_column(gecko, "category", 1, frames, put_frame_category);
-    put_column(gecko, "subcategory", 1, frames, put_zero);
-    put_column(gecko, "func", 1, frames, put_frame_func);
-    put_column(gecko, "nativeSymbol", 1, frames, put_null);
-    put_column(gecko, "innerWindowID", 1, frames, put_null);
-    put_column(gecko, "line", 1, frames, put_frame_line);
-    put_column(gecko, "column", 1, frames, put_null);
-    put_key_uint(gecko, "length", less_one(frames));
-    json_end(&gecko->json);
-}
-
-static void put_func_table(struct gecko *gecko)
-{
-    const uint32_t functions = gecko->snapshot->sizes.functions;
-    json_key(&gecko->json, "funcTable");
-    json_object(&gecko->json);
-    put_column(gecko, "name", 1, functions, put_func_name);
-    put_column(gecko, "isJS", 1, functions, put_false);
-    put_column(gecko, "relevantForJS", 1, functions, put_false);
-    put_column(gecko, "resource", 1, functions, put_none);
-    put_column(gecko, "source", 1, functions, put_func_source);
-    put_column(gecko, "lineNumber", 1, functions, put_func_line);
-    put_column(gecko, "columnNumber", 1, functions, put_null);
-    put_key_uint(gecko, "length", less_one(functions));
-    json_end(&gecko->json);
-}
-
-/* A table without rows. */
-static void put_empty_table(struct gecko *gecko, const char *key, const char *const *columns)
-{
-    json_key(&gecko->json, key);
-    json_object(&gecko->json);
-    for (size_t i = 0; columns[i]; i++) {
-        begin_column(gecko, columns[i]);
-        json_end(&gecko->json);
-    }
-    put_key_uint(gecko, "length", 0);
-    json_end(&gecko->json);
-}
-
-static void put_sources(struct gecko *gecko)
-{
-    json_key(&gecko->json, "sources");
-    json_object(&gecko->json);
-    put_column(gecko, "id", 0, gecko->source_count, put_null);
-    put_column(gecko, "filename", 0, gecko->snapshot->sizes.strings, put_source_name);
-    put_column(gecko, "startLine", 0, gecko->source_count, put_one);
-    put_column(gecko, "startColumn", 0, gecko->source_count, put_one);
-    put_column(gecko, "sourceMapURL", 0, gecko->source_count, put_null);
-    put_key_uint(gecko, "length", gecko->source_count);
-    json_end(&gecko->json);
-}
-
-/* The profile's strings, then the names of markers. */
-static void put_strings(struct gecko *gecko)
-{
-    begin_column(gecko, "stringArray");
-    for (str_id id = 0; id < gecko->snapshot->sizes.strings; id++) {
-        const struct strtab_string string = profile_string(gecko->snapshot, id);
-        json_string(&gecko->json, string.text, string.length);
-    }
-    for (size_t i = 0; i < GECKO_MARKER_COUNT; i++)
-        json_text(&gecko->json, marker_rows[i].name);
-    json_end(&gecko->json);
-}
-
-static void put_shared(struct gecko *gecko)
-{
-    static const char *const resources[] = { "lib", "name", "host", "type", NULL };
-    static const char *const symbols[] = { "libIndex", "address", "name", "functionSize",
-                                           NULL };
-    json_key(&gecko->json, "shared");
-    json_object(&gecko->json);
-    put_stack_table(gecko);
-    put_frame_table(gecko);
-    put_func_table(gecko);
-    put_empty_table(gecko, "resourceTable", resources);
-    put_empty_table(gecko, "nativeSymbols", symbols);
-    put_sources(gecko);
-    put_strings(gecko);
-    json_end(&gecko->json);
-}
-
 static void put_cpu_delta(struct gecko *gecko, const struct gecko_row *row)
 {
     if (row->state & STATE_UNKNOWN_ON_CPU)
@@ -551,7 +282,7 @@ static void put_marker_data(struct gecko *gecko, const struct gecko_marker *mark
 static uint32_t marker_category(enum gecko_marker_name name)
 {
     uint32_t i = 0;
-    while (strcmp(categories[i].name, marker_rows[name].category) != 0)
+    while (strcmp(categories[i].name, gecko_marker_category(name)) != 0)
         i++;
     return i;
 }
@@ -642,7 +373,8 @@ static enum err_code put_profile(struct gecko *gecko, struct err *err)
     put_meta(gecko);
     begin_column(gecko, "libs");
     json_end(&gecko->json);
-    put_shared(gecko);
+    json_key(&gecko->json, "shared");
+    rc = gecko_put_shared(&gecko->json, gecko->snapshot, err);
     begin_column(gecko, "threads");
     for (size_t i = 0; i < gecko->slices.thread_count && rc == ERR_OK; i++)
         rc = put_thread(gecko, gecko->slices.threads[i], err);
@@ -660,11 +392,8 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
     if (rc == ERR_OK)
         rc = preorder_init(&gecko.order, source->snapshot, err);
     if (rc == ERR_OK)
-        rc = number_sources(&gecko, err);
-    if (rc == ERR_OK)
         rc = put_profile(&gecko, err);
     preorder_deinit(&gecko.order);
     slices_deinit(&gecko.slices);
-    free(gecko.source_of);
     return rc;
 }

@@ -11,6 +11,24 @@
 
 enum { FIRST_ROOM = 256, NO_MARKER = GECKO_MARKER_COUNT };
 
+static const struct {
+    const char *category, *text;
+} marker_names[] = {
+#define X(name, category, text) { category, text },
+    GECKO_MARKERS(X)
+#undef X
+};
+
+const char *gecko_marker_text(enum gecko_marker_name name)
+{
+    return marker_names[name].text;
+}
+
+const char *gecko_marker_category(enum gecko_marker_name name)
+{
+    return marker_names[name].category;
+}
+
 /* What is being made of one thread. */
 struct making {
     struct gecko_rows *rows;

@@ -24,7 +24,7 @@ struct slices;
 
 enum { GECKO_MAX_MARKERS = 1 << 22 };
 
-/* category, schema, then what is shown */
+/* category, then what is shown */
 #define GECKO_MARKERS(X)                          \
     X(HAS_GIL, "GIL", "Has GIL")                  \
     X(NO_GIL, "GIL", "No GIL")                    \
@@ -44,6 +44,10 @@ enum gecko_marker_name {
 #undef X
         GECKO_MARKER_COUNT
 };
+
+const char *gecko_marker_text(enum gecko_marker_name name);
+/* The name of a category of gecko_tables.h. */
+const char *gecko_marker_category(enum gecko_marker_name name);
 
 struct gecko_rows {
     size_t count;

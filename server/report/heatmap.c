@@ -1,13 +1,12 @@
+#include "server/report/heatmap.h"
+
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "server/assets.h"
 #include "server/buffer.h"
-#include "server/report/hotlines.h"
 #include "server/report/markup.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
@@ -16,267 +15,7 @@
 
 /* Of one file, of all files; what is more is shown by its lines with samples alone. */
 enum { MAX_FILE_LINES = 20000, MAX_TEXT_BYTES = 32 << 20 };
-enum { LEVELS = 8, MAX_LINKS = 12, TOP_LINES = 20, CONTEXT_LINES = 2 };
-
-struct heatmap {
-    const struct report_source *source;
-    const struct profile_snapshot *snapshot;
-    struct buffer *out;
-    struct hotlines hot;
-    struct buffer text; /* of the file at hand */
-    size_t text_bytes;  /* embedded so far */
-};
-
-static struct strtab_string string(const struct heatmap *map, str_id id)
-{
-    return profile_string(map->snapshot, id);
-}
-
-static double percent(const struct heatmap *map, uint64_t samples)
-{
-    return map->hot.samples > 0 ? 100.0 * (double)samples / (double)map->hot.samples : 0;
-}
-
-/* From cold to hot as many steps as there are colours; each is many times the one before. */
-static int level(uint64_t samples, uint64_t most)
-{
-    if (samples == 0 || most == 0)
-        return 0;
-    const double share = log1p((double)samples) / log1p((double)most);
-    const int step = (int)ceil(share * (LEVELS - 1));
-    return step < 1 ? 1 : step < LEVELS ? step : LEVELS - 1;
-}
-
-static bool is_marks(const struct heatmap *map, str_id file)
-{
-    const struct strtab_string name = string(map, file);
-    return name.length == 1 && name.text[0] == '~';
-}
-
-static void put_file_name(const struct heatmap *map, str_id file)
-{
-    if (is_marks(map, file))
-        buffer_text(map->out, "C code, garbage collector and other marks");
-    else if (string(map, file).length == 0)
-        buffer_text(map->out, "(no file)");
-    else
-        markup_put_string(map->out, string(map, file));
-}
-
-/* Where the line stands in this document. */
-static void put_anchor(const struct heatmap *map, uint32_t file_number, int32_t line,
-                       function_id mark)
-{
-    if (mark)
-        buffer_printf(map->out, "f%u-m%u", file_number, mark);
-    else
-        buffer_printf(map->out, "f%u-%d", file_number, (int)line);
-}
-
-static void put_numbers(const struct heatmap *map, uint64_t self, uint64_t total)
-{
-    buffer_printf(map->out,
-                  "<td class=\"n s%d\">%" PRIu64 "</td><td class=\"n\">%.2f %%</td>"
-                  "<td class=\"n t%d\">%" PRIu64 "</td><td class=\"n\">%.2f %%</td>",
-                  level(self, map->hot.samples), self, percent(map, self),
-                  level(total, map->hot.samples), total, percent(map, total));
-}
-
-static bool contains(struct strtab_string text, const char *part)
-{
-    return memmem(text.text, text.length, part, strlen(part)) != NULL;
-}
-
-#define KINDS(X)                    \
-    X(PROJECT, "Project")           \
-    X(STANDARD, "Standard library") \
-    X(PACKAGES, "Site packages")    \
-    X(MARKS, "Not Python")
-
-enum kind {
-#define X(name, text) KIND_##name,
-    KINDS(X)
-#undef X
-        KIND_COUNT
-};
-
-static enum kind kind_of(const struct heatmap *map, str_id file)
-{
-    const struct strtab_string name = string(map, file);
-    if (is_marks(map, file))
-        return KIND_MARKS;
-    if (contains(name, "/site-packages/") || contains(name, "/dist-packages/"))
-        return KIND_PACKAGES;
-    if (contains(name, "/lib/python3") ||
-        (name.length > 8 && !memcmp(name.text, "<frozen ", 8)))
-        return KIND_STANDARD;
-    return KIND_PROJECT;
-}
-
-static const char table_head[] =
-    "<thead><tr><th>%s</th><th class=\"n\" colspan=\"2\">Self</th>"
-    "<th class=\"n\" colspan=\"2\">Total</th></tr></thead><tbody>\n";
-
-static void put_table_head(const struct heatmap *map, const char *title)
-{
-    const char *const gap = strstr(table_head, "%s");
-    buffer_append(map->out, table_head, (size_t)(gap - table_head));
-    buffer_text(map->out, title);
-    buffer_text(map->out, gap + 2);
-}
-
-static void put_kind(const struct heatmap *map, enum kind kind)
-{
-    static const char *const titles[] = {
-#define X(name, text) text,
-        KINDS(X)
-#undef X
-    };
-    bool is_first = true;
-    for (size_t i = 0; i < map->hot.file_count; i++) {
-        const struct hotfile *const file = &map->hot.files[i];
-        if (kind_of(map, file->file) != kind)
-            continue;
-        if (is_first) {
-            buffer_printf(map->out, "<h2>%s</h2>\n<table class=\"files\">", titles[kind]);
-            put_table_head(map, "File");
-        }
-        is_first = false;
-        buffer_printf(map->out, "<tr><td><a href=\"#f%zu\">", i);
-        put_file_name(map, file->file);
-        buffer_text(map->out, "</a></td>");
-        put_numbers(map, file->self, file->total);
-        buffer_text(map->out, "</tr>\n");
-    }
-    if (!is_first)
-        buffer_text(map->out, "</tbody></table>\n");
-}
-
-static void put_place(const struct heatmap *map, const struct hotline *line)
-{
-    if (line->mark) {
-        markup_put_string(map->out, names_function(map->snapshot, line->mark).name);
-        return;
-    }
-    markup_put_string(map->out, names_base(string(map, line->file)));
-    buffer_printf(map->out, ":%d", (int)line->line);
-}
-
-static void put_link(const struct heatmap *map, const struct hotline *line)
-{
-    buffer_text(map->out, "<a href=\"#");
-    put_anchor(map, map->hot.file_number[line->file], line->line, line->mark);
-    buffer_text(map->out, "\">");
-    put_place(map, line);
-    buffer_text(map->out, "</a>");
-}
-
-/* The lines with most samples of their own, by repeated choice: there are few. */
-static void put_top_lines(const struct heatmap *map)
-{
-    const struct hotlines *const hot = &map->hot;
-    uint64_t last = UINT64_MAX;
-    size_t last_at = 0;
-    buffer_text(map->out, "<h2>Hottest lines</h2>\n<table class=\"files\">");
-    put_table_head(map, "Line");
-    for (size_t shown = 0; shown < TOP_LINES; shown++) {
-        size_t best = 0;
-        for (size_t i = 1; i < hot->line_count; i++) {
-            const uint64_t self = hot->lines[i].self;
-            if (self > 0 && (self < last || (self == last && i > last_at)) &&
-                (best == 0 || self > hot->lines[best].self))
-                best = i;
-        }
-        if (best == 0)
-            break;
-        last = hot->lines[best].self;
-        last_at = best;
-        buffer_text(map->out, "<tr><td>");
-        put_link(map, &hot->lines[best]);
-        buffer_text(map->out, "</td>");
-        put_numbers(map, hot->lines[best].self, hot->lines[best].total);
-        buffer_text(map->out, "</tr>\n");
-    }
-    buffer_text(map->out, "</tbody></table>\n");
-}
-
-static void put_fact(const struct heatmap *map, const char *name, int decimals, double value,
-                     const char *unit)
-{
-    buffer_printf(map->out, "<div><dt>%s</dt><dd>%.*f%s</dd></div>", name, decimals, value,
-                  unit);
-}
-
-static double share(uint64_t part, uint64_t whole)
-{
-    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
-}
-
-static void put_facts(const struct heatmap *map)
-{
-    const struct quality *const quality = &map->snapshot->quality;
-    buffer_text(map->out, "<dl class=\"facts\">");
-    put_fact(map, "Samples", 0, (double)map->hot.samples, "");
-    put_fact(map, "Duration", 2, (double)map->snapshot->end_ns / (double)NS_PER_S, " s");
-    put_fact(map, "Looks a second", 1, session_rate_hz(map->snapshot), "");
-    put_fact(map, "Files", 0, (double)map->hot.file_count, "");
-    put_fact(map, "Exact", 2, share(quality->exact, quality->samples), " %");
-    put_fact(map, "Truncated", 2, share(quality->truncated, quality->samples), " %");
-    put_fact(map, "Missed looks", 2, share(quality->missed, quality->missed + quality->ticks),
-             " %");
-    buffer_text(map->out, "</dl>\n");
-}
-
-static void put_command(const struct heatmap *map)
-{
-    const struct sampler_target *const target = map->source->session->target;
-    for (size_t i = 0; i < target->argc; i++) {
-        buffer_text(map->out, i > 0 ? " " : "");
-        markup_put_text(map->out, target->argv[i]);
-    }
-}
-
-static void put_choice(const struct heatmap *map, const char *type, const char *name,
-                       const char *id, const char *label, bool checked)
-{
-    buffer_printf(map->out,
-                  "<label><input type=\"%s\" name=\"%s\" id=\"%s\"%s> <span>%s</span></label>",
-                  type, name, id, checked ? " checked" : "", label);
-}
-
-static void put_bar(const struct heatmap *map)
-{
-    buffer_text(map->out, "<header><a class=\"home\" href=\"#files\">All files</a>"
-                          "<fieldset><legend>Colour by</legend>");
-    put_choice(map, "radio", "by", "by-self", "self", true);
-    put_choice(map, "radio", "by", "by-total", "total", false);
-    buffer_text(map->out, "</fieldset><fieldset><legend>Show</legend>");
-    put_choice(map, "checkbox", "hot", "hot-only", "only lines with samples", false);
-    buffer_text(map->out, "</fieldset><fieldset><legend>Theme</legend>");
-    put_choice(map, "radio", "theme", "theme-system", "system", true);
-    put_choice(map, "radio", "theme", "theme-light", "light", false);
-    put_choice(map, "radio", "theme", "theme-dark", "dark", false);
-    buffer_text(map->out, "</fieldset></header>\n");
-}
-
-static void put_index(const struct heatmap *map)
-{
-    buffer_text(map->out, "<section id=\"files\"><h1>Where the time goes, line by line</h1>"
-                          "<p class=\"command\"><bdi>");
-    put_command(map);
-    buffer_printf(map->out, "</bdi> (process %d)</p>\n",
-                  (int)map->source->session->target->pid);
-    put_facts(map);
-    if (map->hot.samples == 0)
-        buffer_text(map->out, "<p>There are no samples in this view.</p>\n");
-    else
-        put_top_lines(map);
-    for (enum kind kind = 0; kind < KIND_COUNT; kind++)
-        put_kind(map, kind);
-    buffer_text(map->out, "<p class=\"note\">Self: samples in the line itself. Total: with all "
-                          "it called; a stack counts once, however often a line is in "
-                          "it.</p></section>\n");
-}
+enum { MAX_LINKS = 12, CONTEXT_LINES = 2 };
 
 /* Lines that call a function, or functions that a line calls. */
 static void put_callers(const struct heatmap *map, function_id function)
@@ -289,7 +28,7 @@ static void put_callers(const struct heatmap *map, function_id function)
     for (size_t i = first; i < end && i < first + MAX_LINKS; i++) {
         const struct flat_edge *const edge = &map->hot.by_line.edges[i];
         buffer_text(map->out, "<li>");
-        put_link(map, &map->hot.lines[edge->caller]);
+        heatmap_put_link(map, &map->hot.lines[edge->caller]);
         buffer_printf(map->out, " <b>%" PRIu64 "</b></li>", edge->count);
     }
     if (end - first > MAX_LINKS)
@@ -302,8 +41,8 @@ static void put_function_link(const struct heatmap *map, function_id id)
     const struct named_frame function = names_function(map->snapshot, id);
     const str_id file = profile_function_at(map->snapshot, id).file;
     buffer_text(map->out, "<a href=\"#");
-    put_anchor(map, map->hot.file_number[file], function.first_line,
-               function.is_synthetic ? id : 0);
+    heatmap_put_anchor(map, map->hot.file_number[file], function.first_line,
+                       function.is_synthetic ? id : 0);
     buffer_text(map->out, "\"><bdi>");
     markup_put_string(map->out, function.name);
     buffer_text(map->out, "</bdi></a>");
@@ -335,11 +74,11 @@ static void put_spots(const struct heatmap *map, const struct hotspot *spots, si
     for (size_t i = 0; i < count; i++) {
         const struct profile_spot spot = profile_spot_at(map->snapshot, spots[i].spot);
         buffer_text(map->out, "<li><span><code>");
-        markup_put_string(map->out, string(map, spot.opcode));
+        markup_put_string(map->out, heatmap_string(map, spot.opcode));
         buffer_text(map->out, "</code>");
         if (spot.base != spot.opcode) {
             buffer_text(map->out, " <i>a form of ");
-            markup_put_string(map->out, string(map, spot.base));
+            markup_put_string(map->out, heatmap_string(map, spot.base));
             buffer_text(map->out, "</i>");
         }
         if (spot.column >= 0 && spot.end_column > spot.column)
@@ -404,15 +143,16 @@ static void put_row(const struct heatmap *map, uint32_t file_number, const struc
     const uint64_t self = row->line ? row->line->self : 0;
     const uint64_t total = row->line ? row->line->total : 0;
     buffer_text(map->out, "<tr id=\"");
-    put_anchor(map, file_number, row->number, mark);
+    heatmap_put_anchor(map, file_number, row->number, mark);
     if (total > 0)
         buffer_printf(map->out, "\" class=\"s%d t%d\"><td class=\"n\">",
-                      level(self, map->hot.max_self), level(total, map->hot.max_total));
+                      heatmap_level(self, map->hot.max_self),
+                      heatmap_level(total, map->hot.max_total));
     else
         buffer_text(map->out, "\" class=\"cold\"><td class=\"n\">");
     if (!mark) {
         buffer_text(map->out, "<a href=\"#");
-        put_anchor(map, file_number, row->number, 0);
+        heatmap_put_anchor(map, file_number, row->number, 0);
         buffer_printf(map->out, "\">%d</a>", (int)row->number);
     }
     buffer_text(map->out, "</td>");
@@ -566,19 +306,19 @@ static void put_marks(const struct heatmap *map, uint32_t file_number)
 
 static void put_outline(const struct heatmap *map, const struct hotfile *file)
 {
-    if (file->function_count == 0 || is_marks(map, file->file))
+    if (file->function_count == 0 || heatmap_is_marks(map, file->file))
         return;
     buffer_printf(map->out,
                   "<details class=\"outline\"><summary>%zu functions</summary>"
                   "<table class=\"files\">",
                   file->function_count);
-    put_table_head(map, "Function");
+    heatmap_put_table_head(map, "Function");
     for (size_t i = 0; i < file->function_count; i++) {
         const function_id id = map->hot.functions[file->first_function + i];
         buffer_text(map->out, "<tr><td>");
         put_function_link(map, id);
         buffer_text(map->out, "</td>");
-        put_numbers(map, map->hot.by_function.self[id], map->hot.by_function.total[id]);
+        heatmap_put_numbers(map, map->hot.by_function.self[id], map->hot.by_function.total[id]);
         buffer_text(map->out, "</tr>\n");
     }
     buffer_text(map->out, "</tbody></table></details>\n");
@@ -600,7 +340,7 @@ static void put_note(const struct heatmap *map, const char *text)
 /* Reads the file's text and says what there is to say about it.  false: there is none. */
 static bool read_text(struct heatmap *map, str_id file)
 {
-    const struct strtab_string path = string(map, file);
+    const struct strtab_string path = heatmap_string(map, file);
     const uint64_t began_ns = map->source->session->status.started_at_ns;
     struct err why = { 0 };
     uint64_t changed_ns = 0;
@@ -626,7 +366,7 @@ static bool read_text(struct heatmap *map, str_id file)
 static void put_lines(struct heatmap *map, uint32_t file_number)
 {
     const struct hotfile *const file = &map->hot.files[file_number];
-    const bool has_text = !is_marks(map, file->file) && read_text(map, file->file);
+    const bool has_text = !heatmap_is_marks(map, file->file) && read_text(map, file->file);
     const bool whole = has_text && count_lines(&map->text) <= MAX_FILE_LINES &&
                        map->text_bytes + map->text.length <= MAX_TEXT_BYTES;
     if (has_text && !whole)
@@ -638,7 +378,7 @@ static void put_lines(struct heatmap *map, uint32_t file_number)
                           "<th class=\"n\">Self</th><th class=\"n\">Total</th><th>Code</th>"
                           "<th><span class=\"quiet\">Calls</span></th></tr></thead><tbody>\n");
     put_unknown_line(map, file_number);
-    if (is_marks(map, file->file))
+    if (heatmap_is_marks(map, file->file))
         put_marks(map, file_number);
     else if (has_text)
         put_text_lines(map, file_number, whole);
@@ -651,12 +391,12 @@ static void put_file(struct heatmap *map, uint32_t file_number)
 {
     const struct hotfile *const file = &map->hot.files[file_number];
     buffer_printf(map->out, "<section class=\"file\" id=\"f%u\"><h1><bdi>", file_number);
-    put_file_name(map, file->file);
+    heatmap_put_file_name(map, file->file);
     buffer_printf(map->out,
                   "</bdi></h1><p>Self %" PRIu64 " (%.2f %%), total %" PRIu64
                   " (%.2f %%) of %" PRIu64 " samples</p>\n",
-                  file->self, percent(map, file->self), file->total, percent(map, file->total),
-                  map->hot.samples);
+                  file->self, heatmap_percent(map, file->self), file->total,
+                  heatmap_percent(map, file->total), map->hot.samples);
     put_outline(map, file);
     put_lines(map, file_number);
     buffer_text(map->out, "</section>\n");
@@ -668,11 +408,11 @@ static enum err_code put_document(struct heatmap *map, struct err *err)
     buffer_text(map->out, "<!doctype html>\n<html lang=\"en\"><head>");
     buffer_append(map->out, head.data, head.bytes);
     buffer_text(map->out, "<title>Heat map: ");
-    put_command(map);
+    heatmap_put_command(map);
     buffer_text(map->out, "</title></head>\n<body>");
-    put_bar(map);
+    heatmap_put_bar(map);
     buffer_text(map->out, "<main>\n");
-    put_index(map);
+    heatmap_put_index(map);
     for (size_t i = 0; i < map->hot.file_count; i++) {
         put_file(map, (uint32_t)i);
         if (buffer_check(map->out, err) != ERR_OK)

@@ -6,6 +6,7 @@ Usage: test_commands.py PROGRAM [unittest arguments]
 import http.client
 import json
 import os
+import pstats
 import pty
 import re
 import select
@@ -506,6 +507,22 @@ class Record(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout), (0, ""))
         names = sorted(os.listdir(self.folder.name))
         self.assertRegex(" ".join(names), r"^pyrometer-%d-\S+\.folded pyrometer-%d-\S+\.html$" % (LIVE, LIVE))
+
+    def test_a_folder_is_made(self):
+        folder = os.path.join(self.folder.name, "new", "")
+        self.assertEqual(self.record("--collapsed", "--pprof", "-o", folder).returncode, 0)
+        self.assertEqual(len(os.listdir(folder)), 2)
+
+    def test_the_table_goes_to_the_screen_and_the_file_to_python(self):
+        result = self.record("--pstats", "-l", "2", "--no-summary")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"(?m)^ +\d+/\d+ .*app\.py:20\(work\)$")
+        self.assertRegex(result.stdout, r"\.\.\. +\d+ more")
+        self.assertNotIn("\x1b", result.stdout)
+        self.assertEqual(os.listdir(self.folder.name), [])
+        path = os.path.join(self.folder.name, "out.pstats")
+        self.assertEqual(self.record("-o", path).returncode, 0)
+        self.assertIn(("/srv/app.py", 20, "work"), pstats.Stats(path).stats)
 
     def test_each_format_may_have_a_name_of_its_own(self):
         other = os.path.join(self.folder.name, "other")
