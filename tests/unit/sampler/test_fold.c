@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/fold.h"
+#include "sampler/profile/series.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/callables.h"
@@ -103,6 +104,57 @@ static void the_collector_is_marked_above_the_leaf(void **state)
     expect_stack(&world, "main;f;<GC>");
     sample(&world, quiet);
     expect_stack(&world, "main;f");
+    end(&world);
+}
+
+/* The sample is of the nearest caller, not of a function of the same name somewhere else. */
+static void full_tables_leave_the_sample_to_the_caller_they_know(void **state)
+{
+    struct world world;
+    struct err err = { 0 };
+    (void)state;
+    begin(&world, 14, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    call(&world, "f", FAKE_CALL);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    profile_set_memory(world.profile, 1);
+    assert_ok(profile_seal(world.profile, 3, &err), &err);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    assert_int_equal(profile_quality(world.profile)->folded, 0);
+    call(&world, "new", FAKE_CALL);
+    call(&world, "f", FAKE_CALL);
+    sample(&world, quiet);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    assert_int_equal(profile_quality(world.profile)->folded, 2);
+    end(&world);
+}
+
+static uint64_t ticks_of(struct profile *profile, enum state_doing doing)
+{
+    struct series series;
+    struct err err = { 0 };
+    uint64_t total = 0;
+    assert_ok(profile_copy_series(profile, 0, 1, &series, &err), &err);
+    for (size_t bin = 0; bin < SERIES_BINS_PER_SECOND; bin++)
+        total += series_second_at(&series, 0)->bins[bin].doing[doing];
+    series_deinit(&series);
+    return total;
+}
+
+static void every_sample_is_in_the_series(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 14, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    for (int i = 0; i < 40; i++)
+        sample(&world, quiet);
+    expect_stack(&world, "main");
+    assert_int_equal(ticks_of(world.profile, STATE_DOING_HOLDS_GIL), 40);
+    assert_int_equal(profile_quality(world.profile)->samples, 40);
     end(&world);
 }
 
@@ -278,7 +330,9 @@ static void a_call_of_c_is_a_state_too(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(the_collector_is_marked_above_the_leaf),
+TEST_MAIN(cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
+          cmocka_unit_test(every_sample_is_in_the_series),
+          cmocka_unit_test(the_collector_is_marked_above_the_leaf),
           cmocka_unit_test(the_collector_is_marked_where_it_was_started),
           cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
           cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
