@@ -99,6 +99,39 @@ static void say_what_was_special(const struct session_facts *facts)
             facts->options->max_cpu_percent, facts->status.rate_hz);
 }
 
+/* "43.20 %", or "43.20 % (and 2.00 % unknown)". */
+static void format_share(const struct state_sums *sums, enum state_fact fact,
+                         char out[TEXT_BYTES])
+{
+    const double yes = summary_percent(sums->yes[fact], sums->samples);
+    const double unknown = summary_percent(sums->unknown[fact], sums->samples);
+    if (sums->unknown[fact] > 0)
+        snprintf(out, TEXT_BYTES, "%.2f %% (and %.2f %% unknown)", yes, unknown);
+    else
+        snprintf(out, TEXT_BYTES, "%.2f %%", yes);
+}
+
+static void say_states(const struct state_sums *sums)
+{
+    char held[TEXT_BYTES], wanted[TEXT_BYTES], collecting[TEXT_BYTES], handling[TEXT_BYTES];
+    if (sums->samples == 0)
+        return;
+    const uint64_t *const unknown = sums->unknown;
+    const uint64_t untold = unknown[STATE_FACT_HAS_GIL] > unknown[STATE_FACT_WAITS_GIL]
+                                ? unknown[STATE_FACT_HAS_GIL]
+                                : unknown[STATE_FACT_WAITS_GIL];
+    const uint64_t told =
+        sums->yes[STATE_FACT_HAS_GIL] + sums->yes[STATE_FACT_WAITS_GIL] + untold;
+    const uint64_t released = told < sums->samples ? sums->samples - told : 0;
+    format_share(sums, STATE_FACT_HAS_GIL, held);
+    format_share(sums, STATE_FACT_WAITS_GIL, wanted);
+    format_share(sums, STATE_FACT_IN_GC, collecting);
+    format_share(sums, STATE_FACT_HAS_EXCEPTION, handling);
+    say("of the samples: GIL held %s, wanted %s, released %.2f %%; collecting garbage %s; "
+        "an exception in hand %s",
+        held, wanted, summary_percent(released, sums->samples), collecting, handling);
+}
+
 void summary_say(const struct session_facts *facts, const struct state_sums *sums)
 {
     const struct quality *const quality = &facts->snapshot->quality;
@@ -107,6 +140,7 @@ void summary_say(const struct session_facts *facts, const struct state_sums *sum
         session_rate_hz(facts->snapshot), facts->options->rate_hz);
     if (quality->ticks > 0)
         say_certainty(quality);
+    say_states(sums);
     say_mode(facts, sums);
     say_what_was_special(facts);
 }
