@@ -1,0 +1,209 @@
+#define _GNU_SOURCE
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/lanes.h"
+#include "sampler/profile/states.h"
+#include "sampler/target/cpu.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
+
+/* The kernel accounts for this thread; the time that has passed is what a test says. */
+struct world {
+    struct profile *profile;
+    struct lanes lanes;
+    thread_id thread;
+    node_id node;
+    uint64_t now_ns;
+};
+
+static void begin(struct world *world, enum sampler_mode mode)
+{
+    memset(world, 0, sizeof *world);
+    world->profile = made_profile();
+    lanes_init(&world->lanes, world->profile, getpid());
+    world->lanes.mode = mode;
+    world->thread = made_thread(world->profile, getpid(), gettid());
+    world->node = made_node(world->profile, "main;work");
+    world->now_ns = 1;
+}
+
+static void end(struct world *world)
+{
+    lanes_deinit(&world->lanes);
+    profile_destroy(world->profile);
+}
+
+static const struct quality *quality_of(const struct world *world)
+{
+    return profile_quality(world->profile);
+}
+
+static void sight(struct world *world, int32_t tid, state_bits state, bool is_still)
+{
+    const struct sighting sighting = { .thread = world->thread,
+                                       .tid = tid,
+                                       .node = world->node,
+                                       .spot = PROFILE_NO_SPOT,
+                                       .state = state,
+                                       .certainty = &profile_quality(world->profile)->exact,
+                                       .is_still = is_still,
+                                       .now_ns = world->now_ns };
+    assert_int_equal(lanes_add(&world->lanes, &sighting), ERR_OK);
+}
+
+/* Until the kernel has accounted for more of our time. */
+static void burn(void)
+{
+    struct cpu_meter meter;
+    uint64_t ran_ns = 0;
+    assert_true(cpu_meter_open(&meter, getpid(), gettid()));
+    while (!ran_ns)
+        assert_true(cpu_meter_read(&meter, &ran_ns));
+    cpu_meter_close(&meter);
+}
+
+enum cpu { CPU_ON, CPU_OFF, CPU_UNKNOWN };
+
+/* One sample of a thread that moves, of which this is known.  The first opens the lane. */
+static void sight_moving(struct world *world, enum cpu cpu, state_bits state)
+{
+    const int32_t tid = cpu == CPU_UNKNOWN ? 0 : gettid();
+    if (cpu == CPU_ON)
+        burn();
+    world->now_ns += cpu == CPU_ON ? 1 : 1ull << 60;
+    sight(world, tid, state, false);
+}
+
+static struct state_sums sums_of(struct world *world)
+{
+    struct states states;
+    struct err err = { 0 };
+    made_seal(world->profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(world->profile);
+    assert_ok(states_init(&states, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    const struct state_sums sums = states.all;
+    states_deinit(&states);
+    profile_snapshot_release(&snapshot);
+    return sums;
+}
+
+/* What each mode keeps: what it asks for, and what is not known to be otherwise. */
+static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
+{
+    static const struct {
+        enum cpu cpu;
+        state_bits state;
+        bool kept[4]; /* wall, cpu, gil, exception */
+    } rows[] = {
+        { CPU_OFF, 0, { true, false, false, false } },
+        { CPU_UNKNOWN, 0, { true, true, false, false } },
+        { CPU_OFF, STATE_HAS_GIL, { true, false, true, false } },
+        { CPU_OFF, STATE_UNKNOWN_HAS_GIL, { true, false, true, false } },
+        { CPU_OFF, STATE_WAITS_GIL, { true, false, false, false } },
+        { CPU_OFF, STATE_HAS_EXCEPTION, { true, false, false, true } },
+        { CPU_OFF, STATE_UNKNOWN_HAS_EXCEPTION, { true, false, false, true } },
+        { CPU_OFF, STATE_IN_GC | STATE_IN_NATIVE, { true, false, false, false } },
+        { CPU_UNKNOWN, STATE_HAS_GIL | STATE_HAS_EXCEPTION, { true, true, true, true } },
+    };
+    static const enum sampler_mode modes[] = { SAMPLER_MODE_WALL, SAMPLER_MODE_CPU,
+                                               SAMPLER_MODE_GIL, SAMPLER_MODE_EXCEPTION };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+            struct world world;
+            begin(&world, modes[m]);
+            sight(&world, rows[i].cpu == CPU_UNKNOWN ? 0 : gettid(), STATE_ALL_UNKNOWN, false);
+            const struct quality before = *quality_of(&world);
+            sight_moving(&world, rows[i].cpu, rows[i].state);
+            const struct quality *const now = quality_of(&world);
+            assert_int_equal(now->samples - before.samples, rows[i].kept[m]);
+            assert_int_equal(now->exact - before.exact, rows[i].kept[m]);
+            assert_int_equal(now->filtered - before.filtered, !rows[i].kept[m]);
+            end(&world);
+        }
+}
+
+static void a_thread_that_ran_all_the_time_is_kept_by_cpu(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_CPU);
+    sight(&world, gettid(), 0, false);
+    const uint64_t before = quality_of(&world)->samples;
+    for (int i = 0; i < 5; i++)
+        sight_moving(&world, CPU_ON, 0);
+    assert_int_equal(quality_of(&world)->samples, before + 5);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.yes[STATE_FACT_ON_CPU], sums.samples);
+    end(&world);
+}
+
+/* Samples that wait are judged when it is known how long the thread ran meanwhile. */
+static void samples_that_waited_are_filtered_too(void **state)
+{
+    enum { STILL = 10 };
+    (void)state;
+    for (int runs = 0; runs < 2; runs++) {
+        struct world world;
+        begin(&world, SAMPLER_MODE_CPU);
+        sight(&world, gettid(), 0, false);
+        const struct quality before = *quality_of(&world);
+        for (int i = 0; i < STILL; i++) {
+            world.now_ns++;
+            sight(&world, gettid(), 0, true);
+        }
+        assert_int_equal(quality_of(&world)->samples, before.samples);
+        if (runs)
+            burn();
+        world.now_ns += runs ? 1 : 1ull << 60;
+        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        assert_int_equal(quality_of(&world)->samples - before.samples, runs ? STILL : 0);
+        assert_int_equal(quality_of(&world)->filtered - before.filtered, runs ? 0 : STILL);
+        end(&world);
+    }
+}
+
+/* Two threads, one of which is wanted: nothing of the other is in the profile. */
+static void what_is_filtered_is_nowhere(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_GIL);
+    for (int i = 0; i < 10; i++) {
+        world.now_ns++;
+        sight(&world, 0, i % 2 ? STATE_HAS_GIL : STATE_WAITS_GIL, false);
+    }
+    assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.samples, 5);
+    assert_int_equal(sums.yes[STATE_FACT_HAS_GIL], 5);
+    assert_int_equal(sums.yes[STATE_FACT_WAITS_GIL], 0);
+    assert_int_equal(quality_of(&world)->filtered, 5);
+    end(&world);
+}
+
+/* Before the CPU is asked about, only what can no longer be kept is given up. */
+static void what_may_be_kept_is_known_before_the_cpu_is(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_CPU);
+    assert_true(lanes_may_keep(&world.lanes, 0));
+    world.lanes.mode = SAMPLER_MODE_GIL;
+    assert_false(lanes_may_keep(&world.lanes, 0));
+    assert_true(lanes_may_keep(&world.lanes, STATE_HAS_GIL));
+    assert_true(lanes_may_keep(&world.lanes, STATE_UNKNOWN_HAS_GIL));
+    world.lanes.mode = SAMPLER_MODE_EXCEPTION;
+    assert_false(lanes_may_keep(&world.lanes, STATE_HAS_GIL));
+    assert_true(lanes_may_keep(&world.lanes, STATE_HAS_EXCEPTION));
+    world.lanes.mode = SAMPLER_MODE_WALL;
+    assert_true(lanes_may_keep(&world.lanes, 0));
+    end(&world);
+}
+
+TEST_MAIN(cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
+          cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),
+          cmocka_unit_test(samples_that_waited_are_filtered_too),
+          cmocka_unit_test(what_is_filtered_is_nowhere),
+          cmocka_unit_test(what_may_be_kept_is_known_before_the_cpu_is))
