@@ -143,8 +143,9 @@ static void count_reads(struct loop *loop)
 
 static enum err_code seal(struct turn *turn, uint64_t now_ns)
 {
-    turn->sealed_ns = now_ns;
     struct loop *const loop = turn->loop;
+    /* Windows keep to whole multiples, so that slots of time have the same number of them. */
+    turn->sealed_ns = now_ns - (now_ns - loop->created_ns) % WINDOW_NS;
     const struct sink *const sink = loop->options.sink;
     const uint64_t end_ns = now_ns - loop->created_ns;
     count_reads(loop);

@@ -9,10 +9,12 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-enum { SEALS = 400, STACKS_PER_SEAL = 60, DEPTH = 6 };
+enum { SEALS = 400, LONG_SEALS = 1100, STACKS_PER_SEAL = 60, DEPTH = 6 };
 
 struct session {
     struct profile *profile;
+    uint32_t seals;
+    uint64_t step_ns; /* between them */
     atomic_bool ended;
     enum err_code rc; /* of the writer; read after it was joined */
 };
@@ -52,17 +54,18 @@ static enum err_code add_thread(struct profile *profile, uint32_t number, thread
     return rc ? rc : profile_thread(profile, &row, out, NULL);
 }
 
-static enum err_code write_windows(struct profile *profile)
+static enum err_code write_windows(const struct session *session)
 {
+    struct profile *const profile = session->profile;
     uint32_t random = 1;
     enum err_code rc = ERR_OK;
-    for (uint32_t i = 1; i <= SEALS && !rc; i++) {
+    for (uint32_t i = 1; i <= session->seals && !rc; i++) {
         thread_id thread;
         rc = add_thread(profile, i / 4, &thread);
         for (unsigned j = 0; j < STACKS_PER_SEAL && !rc; j++)
             rc = add_stack(profile, &random, thread);
         if (!rc)
-            rc = profile_seal(profile, i, NULL);
+            rc = profile_seal(profile, i * session->step_ns, NULL);
     }
     return rc;
 }
@@ -70,7 +73,7 @@ static enum err_code write_windows(struct profile *profile)
 static void *writer(void *argument)
 {
     struct session *const session = argument;
-    session->rc = write_windows(session->profile);
+    session->rc = write_windows(session);
     atomic_store(&session->ended, true);
     return NULL;
 }
@@ -110,37 +113,59 @@ static void expect_whole_view(const struct profile_snapshot *s)
 static void expect_progress(const struct profile_snapshot *s, uint32_t *generation,
                             uint64_t *samples)
 {
-    struct view news = made_view(s, &(struct view_query){ .since = *generation });
+    /* A reader that was left far behind begins anew. */
+    const uint32_t since = profile_snapshot_since(s, *generation);
+    struct view news = made_view(s, &(struct view_query){ .since = since });
     assert_true(s->generation >= *generation);
-    assert_int_equal(s->window_count, s->generation);
-    assert_int_equal(s->end_ns, s->generation);
-    assert_int_equal(*samples + news.total, s->quality.samples);
+    assert_int_equal((since ? *samples : 0) + news.total, s->quality.samples);
     *generation = s->generation;
     *samples = s->quality.samples;
     view_deinit(&news);
 }
 
-static void a_reader_sees_whole_generations_while_the_writer_goes_on(void **state)
+static void read_while_written(struct session *session)
 {
-    struct session session = { .profile = made_profile() };
     pthread_t thread;
     uint32_t generation = 0;
     uint64_t samples = 0;
     bool last;
-    (void)state;
-    assert_int_equal(pthread_create(&thread, NULL, writer, &session), 0);
+    assert_int_equal(pthread_create(&thread, NULL, writer, session), 0);
     do {
-        last = atomic_load(&session.ended);
-        struct profile_snapshot snapshot = made_snapshot(session.profile);
+        last = atomic_load(&session->ended);
+        struct profile_snapshot snapshot = made_snapshot(session->profile);
         expect_whole_rows(&snapshot);
         expect_whole_view(&snapshot);
         expect_progress(&snapshot, &generation, &samples);
         profile_snapshot_release(&snapshot);
     } while (!last);
     pthread_join(thread, NULL);
-    assert_int_equal(session.rc, ERR_OK);
-    assert_int_equal(generation, SEALS);
-    assert_int_equal(samples, SEALS * STACKS_PER_SEAL);
+    assert_int_equal(session->rc, ERR_OK);
+    assert_int_equal(generation, session->seals);
+    assert_int_equal(samples, session->seals * STACKS_PER_SEAL);
+}
+
+static void a_reader_sees_whole_generations_while_the_writer_goes_on(void **state)
+{
+    struct session session = { .profile = made_profile(), .seals = SEALS, .step_ns = 1 };
+    (void)state;
+    read_while_written(&session);
+    struct profile_snapshot snapshot = made_snapshot(session.profile);
+    assert_int_equal(snapshot.window_count, SEALS);
+    assert_int_equal(snapshot.end_ns, SEALS);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(session.profile);
+}
+
+static void windows_are_merged_while_they_are_read(void **state)
+{
+    struct session session = { .profile = made_profile(),
+                               .seals = LONG_SEALS,
+                               .step_ns = 5 * NS_PER_S };
+    (void)state;
+    read_while_written(&session);
+    struct profile_snapshot snapshot = made_snapshot(session.profile);
+    assert_in_range(snapshot.window_count, 700, LONG_SEALS - 150);
+    profile_snapshot_release(&snapshot);
     profile_destroy(session.profile);
 }
 
@@ -160,7 +185,7 @@ static void *keep_looking(void *argument)
 static void many_readers_share_the_windows(void **state)
 {
     enum { READERS = 4 };
-    struct session session = { .profile = made_profile() };
+    struct session session = { .profile = made_profile(), .seals = SEALS, .step_ns = 1 };
     pthread_t readers[READERS], thread;
     (void)state;
     for (size_t i = 0; i < READERS; i++)
@@ -178,4 +203,5 @@ static void many_readers_share_the_windows(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(a_reader_sees_whole_generations_while_the_writer_goes_on),
+          cmocka_unit_test(windows_are_merged_while_they_are_read),
           cmocka_unit_test(many_readers_share_the_windows))
