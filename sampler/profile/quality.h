@@ -10,6 +10,7 @@
 #ifndef SAMPLER_PROFILE_QUALITY_H
 #define SAMPLER_PROFILE_QUALITY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define QUALITY_COUNTERS(X)                                                                   \
@@ -40,6 +41,30 @@ struct quality {
 #define X(name, text) uint64_t name;
     QUALITY_COUNTERS(X)
 #undef X
+    /* From one look to the next. */
+    uint64_t interval_count, interval_sum_ns, interval_least_ns, interval_most_ns;
+    uint64_t looked_ns; /* the last look; 0: none, or there was a pause since */
 };
+
+/* Counts the interval that ends with a look at now_ns (any clock, not 0). */
+static inline void quality_note_look(struct quality *quality, uint64_t now_ns)
+{
+    const uint64_t interval_ns = now_ns - quality->looked_ns;
+    const bool is_first = !quality->looked_ns;
+    quality->looked_ns = now_ns;
+    if (is_first)
+        return;
+    if (!quality->interval_count++ || interval_ns < quality->interval_least_ns)
+        quality->interval_least_ns = interval_ns;
+    if (interval_ns > quality->interval_most_ns)
+        quality->interval_most_ns = interval_ns;
+    quality->interval_sum_ns += interval_ns;
+}
+
+/* The time until the next look is none that was waited between two. */
+static inline void quality_note_pause(struct quality *quality)
+{
+    quality->looked_ns = 0;
+}
 
 #endif /* SAMPLER_PROFILE_QUALITY_H */

@@ -15,6 +15,8 @@
 /* The sampling thread publishes four times a second; before that there is nothing to say. */
 static const uint64_t PERIOD_NS = NS_PER_S;
 
+enum { INTERVAL_BYTES = 80 };
+
 static double own_cpu_s(void)
 {
     struct usage usage;
@@ -38,6 +40,18 @@ int stats_wait_ms(const struct stats *stats, uint64_t now_ns)
     return (int)((stats->due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
+/* ", every 0.98 ms (0.02 to 3.10)": from look to look. */
+static void format_intervals(const struct quality *quality, char out[INTERVAL_BYTES])
+{
+    const double ms = (double)NS_PER_MS;
+    out[0] = '\0';
+    if (quality->interval_count > 0)
+        snprintf(out, INTERVAL_BYTES, ", every %.2f ms (%.2f to %.2f)",
+                 (double)quality->interval_sum_ns / (double)quality->interval_count / ms,
+                 (double)quality->interval_least_ns / ms,
+                 (double)quality->interval_most_ns / ms);
+}
+
 void stats_format(struct stats *stats, const struct session_facts *facts, double cpu_s,
                   uint64_t now_ns, char out[STATS_LINE_BYTES])
 {
@@ -46,16 +60,18 @@ void stats_format(struct stats *stats, const struct session_facts *facts, double
     const double hz = seconds > 0 ? (double)(quality->ticks - stats->said_ticks) / seconds : 0;
     const double cpu = seconds > 0 ? 100 * (cpu_s - stats->said_cpu_s) / seconds : 0;
     const uint64_t failed = summary_failed(quality);
+    char intervals[INTERVAL_BYTES];
+    format_intervals(quality, intervals);
     if (stats->most_hz <= 0 || hz < stats->least_hz)
         stats->least_hz = hz;
     if (hz > stats->most_hz)
         stats->most_hz = hz;
     snprintf(out, STATS_LINE_BYTES,
-             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f), %" PRIu64
+             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
              " samples, exact %.2f %%, repaired %.2f %%, failed %.2f %%, missed %" PRIu64
              ", own CPU %.1f %%",
              hz, facts->options->rate_hz, session_rate_hz(facts->snapshot), stats->least_hz,
-             stats->most_hz, quality->samples,
+             stats->most_hz, intervals, quality->samples,
              summary_percent(quality->exact, quality->samples),
              summary_percent(quality->repaired, quality->samples),
              summary_percent(failed, quality->samples + failed), quality->missed, cpu);

@@ -15,7 +15,7 @@
 
 struct session_facts;
 
-enum { STATS_LINE_BYTES = 256 };
+enum { STATS_LINE_BYTES = 320 };
 
 struct stats {
     bool is_terminal;

@@ -26,6 +26,28 @@
     X(rss_bytes, "bytes of memory this program has now")                               \
     X(rss_peak_bytes, "bytes of memory this program had at most")
 
+/* null where no two looks have been counted. */
+#define INTERVALS(X)                                                    \
+    X(interval_least_s, "seconds from one look to the next, at least")  \
+    X(interval_mean_s, "seconds from one look to the next, on average") \
+    X(interval_most_s, "seconds from one look to the next, at most")
+
+struct intervals {
+#define X(name, meaning) double name;
+    INTERVALS(X)
+#undef X
+};
+
+static struct intervals intervals_of(const struct quality *quality)
+{
+    const double count = (double)quality->interval_count, s = (double)NS_PER_S;
+    if (quality->interval_count == 0)
+        return (struct intervals){ -1, -1, -1 };
+    return (struct intervals){ .interval_least_s = (double)quality->interval_least_ns / s,
+                               .interval_mean_s = (double)quality->interval_sum_ns / count / s,
+                               .interval_most_s = (double)quality->interval_most_ns / s };
+}
+
 struct measures {
 #define X(name, meaning) double name;
     MEASURES(X)
@@ -110,6 +132,7 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
             put_meaning(json, counters[i].name, counters[i].meaning);
 #define X(name, meaning) put_meaning(json, #name, meaning);
     MEASURES(X)
+    INTERVALS(X)
     if (with_costs) {
         COSTS(X)
     }
@@ -123,13 +146,13 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
 }
 
 /* Negative: not known. */
-static void put_share(struct json *json, const char *key, double share)
+static void put_known(struct json *json, const char *key, double value)
 {
     json_key(json, key);
-    if (share < 0)
+    if (value < 0)
         json_null(json);
     else
-        json_number(json, share);
+        json_number(json, value);
 }
 
 static void write_shares(struct json *json, const struct state_sums *sums)
@@ -141,8 +164,8 @@ static void write_shares(struct json *json, const struct state_sums *sums)
         json_object(json);
         put_uint(json, "yes", sums->yes[i]);
         put_uint(json, "unknown", sums->unknown[i]);
-        put_share(json, "at_least", state_sums_at_least(sums, (enum state_fact)i));
-        put_share(json, "at_most", state_sums_at_most(sums, (enum state_fact)i));
+        put_known(json, "at_least", state_sums_at_least(sums, (enum state_fact)i));
+        put_known(json, "at_most", state_sums_at_most(sums, (enum state_fact)i));
         json_end(json);
     }
     json_end(json);
@@ -162,6 +185,10 @@ void quality_write(struct json *json, const struct session_facts *facts,
     write_counters(json, counters);
 #define X(name, meaning) put_number(json, #name, measures.name);
     MEASURES(X)
+#undef X
+    const struct intervals intervals = intervals_of(quality);
+#define X(name, meaning) put_known(json, #name, intervals.name);
+    INTERVALS(X)
 #undef X
 #define X(name, meaning) put_number(json, #name, (double)usage->name);
     if (usage) {

@@ -1,0 +1,41 @@
+#include "sampler/profile/quality.h"
+#include "tests/support/test.h"
+
+static void intervals_are_counted_from_look_to_look(void **state)
+{
+    static const uint64_t looks_ns[] = { 1000, 1100, 1350, 1360 };
+    struct quality quality = { 0 };
+    (void)state;
+    for (size_t i = 0; i < sizeof looks_ns / sizeof *looks_ns; i++)
+        quality_note_look(&quality, looks_ns[i]);
+    assert_int_equal(quality.interval_count, 3);
+    assert_int_equal(quality.interval_sum_ns, 360);
+    assert_int_equal(quality.interval_least_ns, 10);
+    assert_int_equal(quality.interval_most_ns, 250);
+}
+
+static void one_look_makes_no_interval(void **state)
+{
+    struct quality quality = { 0 };
+    (void)state;
+    quality_note_look(&quality, 5);
+    assert_int_equal(quality.interval_count, 0);
+}
+
+static void a_pause_is_no_interval(void **state)
+{
+    struct quality quality = { 0 };
+    (void)state;
+    quality_note_look(&quality, 100);
+    quality_note_look(&quality, 107);
+    quality_note_pause(&quality);
+    quality_note_look(&quality, 1000000);
+    quality_note_look(&quality, 1000005);
+    assert_int_equal(quality.interval_count, 2);
+    assert_int_equal(quality.interval_least_ns, 5);
+    assert_int_equal(quality.interval_most_ns, 7);
+}
+
+TEST_MAIN(cmocka_unit_test(intervals_are_counted_from_look_to_look),
+          cmocka_unit_test(one_look_makes_no_interval),
+          cmocka_unit_test(a_pause_is_no_interval))
