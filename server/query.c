@@ -91,6 +91,42 @@ static bool set_buckets(struct query *query, const char *value, struct err *why)
     return false;
 }
 
+static bool add_pattern(struct query *query, struct reshape_patterns *rule, size_t row,
+                        const char *value, struct err *why)
+{
+    static const char function[] = "function:";
+    const bool is_name = strncmp(value, function, sizeof function - 1) == 0;
+    const char *const text = is_name ? value + sizeof function - 1 : value;
+    if (rule->count == QUERY_MAX_PATTERNS) {
+        err_set(why, ERR_INVALID, "at most %d patterns", QUERY_MAX_PATTERNS);
+        return false;
+    }
+    query->patterns[row][rule->count++] = is_name ? (struct reshape_pattern){ .name = text }
+                                                  : (struct reshape_pattern){ .file = text };
+    rule->items = query->patterns[row];
+    return *text != '\0';
+}
+
+static bool add_omit(struct query *query, const char *value, struct err *why)
+{
+    return add_pattern(query, &query->rules.omit, 0, value, why);
+}
+
+static bool add_below(struct query *query, const char *value, struct err *why)
+{
+    return add_pattern(query, &query->rules.below, 1, value, why);
+}
+
+static bool add_at(struct query *query, const char *value, struct err *why)
+{
+    return add_pattern(query, &query->rules.at, 2, value, why);
+}
+
+static bool add_hide(struct query *query, const char *value, struct err *why)
+{
+    return add_pattern(query, &query->rules.hide, 3, value, why);
+}
+
 static bool set_state(struct query *query, const char *value, struct err *why)
 {
     return state_words_read(value, &query->view.require, &query->view.exclude, why) == ERR_OK;
@@ -104,6 +140,10 @@ static const struct parameter parameters[] = {
     { "process", QUERY_PROCESS, true, set_process },
     { "state", QUERY_STATE, false, set_state },
     { "buckets", QUERY_BUCKETS, false, set_buckets },
+    { "omit", QUERY_OMIT, true, add_omit },
+    { "below", QUERY_BELOW, true, add_below },
+    { "at", QUERY_AT, true, add_at },
+    { "hide", QUERY_HIDE, true, add_hide },
     { "format", QUERY_FORMAT, false, set_format },
 };
 

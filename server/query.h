@@ -11,9 +11,12 @@
  *     state=WORDS        what the thread was doing (state_words.h)
  *     buckets=N          slots of a timeline
  *     format=NAME        an output format
+ *     omit=, below=, at=, hide=PATTERN ...
+ *                        what to make of stacks (reshape.h); may be repeated.  PATTERN is a file,
+ *                        or function:NAME
  *
  * Ownership: plain data; the view points into the struct, which must not move.
- * Depends on: err, request, profile/view, state_words.
+ * Depends on: err, request, profile/view, profile/reshape, state_words.
  */
 #ifndef SERVER_QUERY_H
 #define SERVER_QUERY_H
@@ -21,6 +24,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/reshape.h"
 #include "sampler/profile/view.h"
 #include "server/request.h"
 
@@ -33,13 +37,22 @@ enum query_parameter {
     QUERY_FORMAT = 1 << 5,
     QUERY_STATE = 1 << 6,
     QUERY_BUCKETS = 1 << 7,
+    QUERY_OMIT = 1 << 8,
+    QUERY_BELOW = 1 << 9,
+    QUERY_AT = 1 << 10,
+    QUERY_HIDE = 1 << 11,
+    QUERY_RULES = QUERY_OMIT | QUERY_BELOW | QUERY_AT | QUERY_HIDE,
     QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
+
+enum { QUERY_MAX_PATTERNS = 16 };
 
 struct query {
     struct view_query view;
     const char *format; /* NULL: not given */
     uint32_t buckets;   /* 0: not given */
+    struct reshape_rules rules;                             /* zeroed: none given */
+    struct reshape_pattern patterns[4][QUERY_MAX_PATTERNS]; /* of the rules */
     thread_id threads[REQUEST_MAX_QUERY];
     process_id processes[REQUEST_MAX_QUERY];
 };

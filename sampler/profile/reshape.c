@@ -7,6 +7,7 @@
 #include "sampler/profile/pattern.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
+#include "sampler/profile/window.h"
 
 static const uint32_t NONE = UINT32_MAX;
 
@@ -165,12 +166,12 @@ static enum err_code copy_node(struct reshape *reshape, node_id node, struct err
     return rc ? rc : profile_node(reshape->into, base, frame, &reshape->nodes[node], err);
 }
 
-static enum err_code copy_nodes(struct reshape *reshape, const struct view_cells *cells,
+static enum err_code copy_nodes(struct reshape *reshape, const struct view *view,
                                 struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < cells->count; i++)
-        reshape->is_asked[cells->cells[i].node] = 1;
+    for (size_t i = 0; i < view->count; i++)
+        reshape->is_asked[view->node[i]] = 1;
     /* Parents come before children. */
     for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
         if (reshape->is_asked[id])
@@ -285,32 +286,108 @@ static enum err_code copy_spots(struct reshape *reshape, const struct view_query
     return rc;
 }
 
-static enum err_code copy_all(struct reshape *reshape, const struct view_query *query,
-                              struct reshape_counts *counts, struct err *err)
+static enum err_code copy_cells(struct reshape *reshape, const struct view_query *query,
+                                struct reshape_counts *counts, struct err *err)
 {
     struct view_cells cells;
     enum err_code rc = view_cells_init(&cells, reshape->from, query, err);
     if (rc)
         return rc;
-    mark_functions(reshape);
-    rc = copy_nodes(reshape, &cells, err);
     for (size_t i = 0; i < cells.count && !rc; i++)
         rc = copy_cell(reshape, &cells.cells[i], counts, err);
     view_cells_deinit(&cells);
     return rc ? rc : copy_spots(reshape, query, err);
 }
 
+/* Everything but the samples of the query. */
+static enum err_code copy_tables(struct reshape *reshape, const struct view_query *query,
+                                 struct err *err)
+{
+    struct view view;
+    enum err_code rc = view_init(&view, reshape->from, query, err);
+    if (rc)
+        return rc;
+    mark_functions(reshape);
+    rc = copy_nodes(reshape, &view, err);
+    view_deinit(&view);
+    return rc;
+}
+
+/* What is to be done once the tables are there. */
+typedef enum err_code copy_samples(struct reshape *reshape, const struct view_query *query,
+                                   struct reshape_counts *counts, struct err *err);
+
+static enum err_code reshape_with(struct reshape *reshape, const struct view_query *query,
+                                  struct reshape_counts *counts, copy_samples *copy,
+                                  struct err *err)
+{
+    struct reshape_counts ignored = { 0 };
+    enum err_code rc = reshape_init(reshape, err);
+    if (!rc)
+        rc = copy_tables(reshape, query, err);
+    if (!rc)
+        rc = copy(reshape, query, counts ? counts : &ignored, err);
+    reshape_deinit(reshape);
+    return rc;
+}
+
 enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,
                           const struct view_query *query, const struct reshape_rules *rules,
                           struct reshape_counts *counts, struct err *err)
 {
-    struct reshape_counts ignored = { 0 };
     struct reshape reshape = { .into = into, .from = from };
     if (rules)
         reshape.rules = *rules;
-    enum err_code rc = reshape_init(&reshape, err);
-    if (!rc)
-        rc = copy_all(&reshape, query, counts ? counts : &ignored, err);
-    reshape_deinit(&reshape);
+    return reshape_with(&reshape, query, counts, copy_cells, err);
+}
+
+static bool is_asked_for(const struct window *window, const struct view_query *query)
+{
+    return window->generation > query->since && window->start_ns >= query->from_ns &&
+           (query->to_ns == 0 || window->start_ns < query->to_ns);
+}
+
+/* The first seal lets the time before the window pass. */
+static enum err_code copy_window(struct reshape *reshape, const struct window *window,
+                                 const struct view_query *query, struct reshape_counts *counts,
+                                 struct err *err)
+{
+    struct view_query one = *query;
+    one.since = window->first_generation - 1;
+    one.from_ns = window->start_ns;
+    one.to_ns = window->start_ns + 1;
+    enum err_code rc = profile_seal(reshape->into, window->start_ns, err);
+    if (rc)
+        return rc;
+    profile_set_period(reshape->into, window->period_ns);
+    rc = copy_cells(reshape, &one, counts, err);
+    return rc ? rc : profile_seal(reshape->into, window->end_ns, err);
+}
+
+static enum err_code copy_windows(struct reshape *reshape, const struct view_query *query,
+                                  struct reshape_counts *counts, struct err *err)
+{
+    const struct window *before = NULL;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < reshape->from->window_count && !rc; i++) {
+        const struct window *const window = reshape->from->windows[i];
+        /* One without length goes with the other that starts then. */
+        if (!is_asked_for(window, query) || (before && before->start_ns == window->start_ns))
+            continue;
+        rc = copy_window(reshape, window, query, counts, err);
+        before = window;
+    }
     return rc;
+}
+
+enum err_code reshape_windows(struct profile *into, const struct profile_snapshot *from,
+                              const struct view_query *query, const struct reshape_rules *rules,
+                              struct reshape_counts *counts, struct err *err)
+{
+    struct reshape reshape = { .into = into, .from = from };
+    if (rules)
+        reshape.rules = *rules;
+    const enum err_code rc = reshape_with(&reshape, query, counts, copy_windows, err);
+    *profile_quality(into) = from->quality;
+    return rc ? rc : profile_seal(into, from->end_ns, err);
 }

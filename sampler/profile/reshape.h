@@ -60,4 +60,12 @@ MUST_CHECK enum err_code reshape_add(struct profile *into, const struct profile_
                                      const struct reshape_rules *rules,
                                      struct reshape_counts *counts, struct err *err);
 
+/* The same window by window, each sealed when it ended: `into`, which must be new, has the times
+ * and the counters of `from`. */
+MUST_CHECK enum err_code reshape_windows(struct profile *into,
+                                         const struct profile_snapshot *from,
+                                         const struct view_query *query,
+                                         const struct reshape_rules *rules,
+                                         struct reshape_counts *counts, struct err *err);
+
 #endif /* SAMPLER_PROFILE_RESHAPE_H */

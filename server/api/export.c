@@ -1,3 +1,5 @@
+#include "sampler/profile/profile.h"
+#include "sampler/profile/reshape.h"
 #include "server/api/api.h"
 #include "server/api/look.h"
 #include "server/buffer.h"
@@ -23,16 +25,50 @@ static enum err_code send(const struct report_source *source,
     return rc;
 }
 
+static enum err_code write(const struct look *look, const struct profile_snapshot *snapshot,
+                           const struct view_query *query, const struct report_format *format,
+                           struct response *response, struct err *err)
+{
+    struct session_facts facts;
+    session_describe(look->session, snapshot, &facts);
+    const struct report_source source = {
+        .snapshot = snapshot, .query = query, .session = &facts, .files = &look->session->files
+    };
+    return send(&source, format, response, err);
+}
+
+/* The samples of the query in a profile of their own, where they have other stacks. */
+static enum err_code write_reshaped(const struct look *look, const struct report_format *format,
+                                    struct response *response, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct profile_snapshot snapshot;
+    struct profile *made = NULL;
+    enum err_code rc = profile_create(&made, err);
+    if (rc == ERR_OK)
+        rc = reshape_windows(made, &look->snapshot, &look->query.view, &look->query.rules, NULL,
+                             err);
+    if (rc == ERR_OK)
+        rc = profile_snapshot(made, &snapshot, err);
+    if (rc == ERR_OK) {
+        rc = write(look, &snapshot, &everything, format, response, err);
+        profile_snapshot_release(&snapshot);
+    }
+    profile_destroy(made);
+    return rc;
+}
+
+static bool has_rules(const struct reshape_rules *rules)
+{
+    return rules->omit.count + rules->below.count + rules->at.count + rules->hide.count > 0;
+}
+
 static enum err_code answer(const struct look *look, const struct report_format *format,
                             struct response *response, struct err *err)
 {
-    struct session_facts facts;
-    session_describe(look->session, &look->snapshot, &facts);
-    const struct report_source source = { .snapshot = &look->snapshot,
-                                          .query = &look->query.view,
-                                          .session = &facts,
-                                          .files = &look->session->files };
-    return send(&source, format, response, err);
+    if (has_rules(&look->query.rules))
+        return write_reshaped(look, format, response, err);
+    return write(look, &look->snapshot, &look->query.view, format, response, err);
 }
 
 static enum err_code unknown_format(struct err *err)
@@ -53,7 +89,7 @@ enum err_code api_get_export(const struct call *call, struct response *response,
                              struct err *err)
 {
     struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_VIEW | QUERY_FORMAT, err);
+    enum err_code rc = look_begin(&look, call, QUERY_VIEW | QUERY_RULES | QUERY_FORMAT, err);
     if (rc != ERR_OK)
         return rc;
     const struct report_format *const format =
@@ -67,7 +103,7 @@ enum err_code api_get_report(const struct call *call, struct response *response,
                              struct err *err)
 {
     struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_VIEW, err);
+    enum err_code rc = look_begin(&look, call, QUERY_VIEW | QUERY_RULES, err);
     if (rc != ERR_OK)
         return rc;
     rc = answer(&look, report_find("flamegraph"), response, err);

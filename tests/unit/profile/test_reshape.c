@@ -5,6 +5,7 @@
 #include "sampler/profile/pattern.h"
 #include "sampler/profile/reshape.h"
 #include "sampler/profile/select.h"
+#include "sampler/profile/window.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -247,6 +248,40 @@ static void ranges_stay_apart_where_they_are_sealed_apart(void **state)
     profile_destroy(into);
 }
 
+static void window_by_window_times_stay_as_they_were(void **state)
+{
+    struct profile *const from = made_session();
+    struct profile *const into = made_profile();
+    const struct reshape_rules rules = { .omit = PATTERNS({ .name = "main" }) };
+    struct reshape_counts counts = { 0 };
+    struct err err = { 0 };
+    char text[4096];
+    (void)state;
+    made_seal(from, 3);
+    profile_set_period(from, 5 * NS_PER_MS);
+    made_add(from, 0, 0, "later", 5);
+    profile_quality(from)->samples = 36;
+    made_seal(from, 4);
+    struct profile_snapshot snapshot = made_snapshot(from);
+    assert_ok(reshape_windows(into, &snapshot, &everything, &rules, &counts, &err), &err);
+    profile_snapshot_release(&snapshot);
+    assert_int_equal(counts.samples, 20);
+    assert_int_equal(counts.omitted, 16);
+    folded(into, &(struct view_query){ .from_ns = NS_PER_S }, text);
+    assert_string_equal(text, "later 5\n");
+    snapshot = made_snapshot(into);
+    assert_int_equal(snapshot.end_ns, 4 * NS_PER_S);
+    assert_int_equal(snapshot.quality.samples, 36);
+    struct view view = made_view(&snapshot, &everything);
+    assert_int_equal(view.total_ns, (15 + 5 * 5) * NS_PER_MS);
+    for (size_t i = 0; i < snapshot.window_count; i++)
+        assert_null(snapshot.windows[i]->cell_ns);
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(from);
+    profile_destroy(into);
+}
+
 static void spots_go_with_their_functions(void **state)
 {
     struct profile *const from = made_session();
@@ -371,6 +406,7 @@ TEST_MAIN(cmocka_unit_test(without_rules_it_is_a_copy),
           cmocka_unit_test(a_stack_of_hidden_frames_only_is_the_root),
           cmocka_unit_test(sessions_become_one_tree),
           cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
+          cmocka_unit_test(window_by_window_times_stay_as_they_were),
           cmocka_unit_test(spots_go_with_their_functions),
           cmocka_unit_test(every_allocation_may_fail),
           cmocka_unit_test(patterns_are_ends_or_shell_patterns),

@@ -201,6 +201,34 @@ static void a_view_says_what_a_sample_stands_for(void **state)
     cJSON_Delete(view);
 }
 
+static void expect_export(const struct server *server, const char *query, const char *expected)
+{
+    struct reply reply;
+    char target[256];
+    snprintf(target, sizeof target, SESSION "/export?format=collapsed%s", query);
+    server_get(server, target, BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(reply.body, expected);
+    reply_deinit(&reply);
+}
+
+static void an_export_may_have_other_stacks(void **state)
+{
+    static const char lambda[] = "Tree.walk.<locals>.<lambda>";
+    char text[512];
+    snprintf(
+        text, sizeof text,
+        "tid:4711 MainThread;app.py:work:22 50\ntid:4711 MainThread;app.py:work:23;<native> 30\n"
+        "tid:4711 MainThread;deep.py:%s:6 15\n",
+        lambda);
+    expect_export(*state, "&below=function:main&omit=function:*script*", text);
+    expect_export(
+        *state, "&at=function:work",
+        "tid:4711 MainThread;app.py:work:22 50\ntid:4711 MainThread;app.py:work:23;<native> 30\n");
+    expect_export(*state, "&hide=app.py&omit=threading.py&state=has_gil",
+                  "tid:4711 MainThread 50\n");
+}
+
 static void bad_parameters_are_named(void **state)
 {
     static const char *const rows[][2] = {
@@ -209,6 +237,9 @@ static void bad_parameters_are_named(void **state)
         { SESSION "/timeline?buckets=x", "parameter \\\"buckets\\\"" },
         { SESSION "/timeline?from=3&to=3", "\\\"to\\\" must be later" },
         { SESSION "/heatmap?thread=1", "unknown parameter \\\"thread\\\"" },
+        { SESSION "/export?format=collapsed&omit=", "parameter \\\"omit\\\"" },
+        { SESSION "/export?format=collapsed&at=function:", "parameter \\\"at\\\"" },
+        { SESSION "/view?omit=x", "unknown parameter \\\"omit\\\"" },
         { SESSION "/heatmap?from=x", "parameter \\\"from\\\"" },
         { SESSION "/view?buckets=3", "unknown parameter \\\"buckets\\\"" },
     };
@@ -224,6 +255,19 @@ static void bad_parameters_are_named(void **state)
     assert_int_equal(server_status(*state, "GET", "/api/v1/sessions/7/heatmap", BEARER, NULL),
                      404);
     assert_int_equal(server_status(*state, "GET", SESSION "/heatmap", "", NULL), 401);
+}
+
+static void too_many_patterns_are_refused(void **state)
+{
+    char target[1024] = SESSION "/report.html?";
+    for (int i = 0; i < 17; i++)
+        strcat(target, "hide=a.py&");
+    struct reply reply;
+    target[strlen(target) - 1] = '\0';
+    server_get(*state, target, BEARER, &reply);
+    assert_int_equal(reply.status, 400);
+    assert_non_null(strstr(reply.body, "at most 16 patterns"));
+    reply_deinit(&reply);
 }
 
 static void what_a_client_has_is_not_sent_again(void **state)
@@ -269,6 +313,8 @@ int main(void)
         WITH_SERVER(a_heatmap_is_bounded_and_old_seconds_come_as_steps),
         WITH_SERVER(what_was_merged_is_said_and_its_clients_begin_anew),
         WITH_SERVER(a_view_says_what_a_sample_stands_for),
+        WITH_SERVER(an_export_may_have_other_stacks),
+        WITH_SERVER(too_many_patterns_are_refused),
         WITH_SERVER(bad_parameters_are_named),
         WITH_SERVER(what_a_client_has_is_not_sent_again),
         cmocka_unit_test(an_empty_session_has_empty_answers),
