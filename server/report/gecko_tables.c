@@ -134,7 +134,8 @@ static void put_func_line(struct tables *tables, uint32_t function)
 
 static void put_func_source(struct tables *tables, uint32_t function)
 {
-    const uint32_t row = tables->source_of[profile_function_at(tables->snapshot, function).file];
+    const uint32_t row =
+        tables->source_of[profile_function_at(tables->snapshot, function).file];
     if (row == 0)
         json_null(tables->json);
     else
@@ -267,7 +268,6 @@ static void put_shared(struct tables *tables)
     put_strings(tables);
     json_end(tables->json);
 }
-
 
 enum err_code gecko_put_shared(struct json *json, const struct profile_snapshot *snapshot,
                                struct err *err)

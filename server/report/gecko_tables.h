@@ -16,7 +16,7 @@ struct json;
 struct profile_snapshot;
 
 /* name, text, colour */
-#define GECKO_CATEGORIES(X)                \
+#define GECKO_CATEGORIES(X)          \
     X(OTHER, "Other", "grey")        \
     X(PYTHON, "Python", "yellow")    \
     X(NATIVE, "Native", "blue")      \

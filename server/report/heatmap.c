@@ -26,7 +26,7 @@ static void put_callers(const struct heatmap *map, function_id function)
         return;
     buffer_text(map->out, "<h4>Called from</h4><ul>");
     for (size_t i = first; i < end && i < first + MAX_LINKS; i++) {
-        const struct flat_edge *const edge = &map->hot.by_line.edges[i];
+        const struct flat_edge *const edge = &map->hot.by_line.edges[map->hot.callers[i]];
         buffer_text(map->out, "<li>");
         heatmap_put_link(map, &map->hot.lines[edge->caller]);
         buffer_printf(map->out, " <b>%" PRIu64 "</b></li>", edge->count);

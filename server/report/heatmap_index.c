@@ -165,4 +165,3 @@ void heatmap_put_index(const struct heatmap *map)
                           "it called; a stack counts once, however often a line is in "
                           "it.</p></section>\n");
 }
-

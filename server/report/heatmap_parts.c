@@ -50,7 +50,7 @@ void heatmap_put_file_name(const struct heatmap *map, str_id file)
 
 /* Where the line stands in this document. */
 void heatmap_put_anchor(const struct heatmap *map, uint32_t file_number, int32_t line,
-                       function_id mark)
+                        function_id mark)
 {
     if (mark)
         buffer_printf(map->out, "f%u-m%u", file_number, mark);
@@ -106,4 +106,3 @@ void heatmap_put_command(const struct heatmap *map)
         markup_put_text(map->out, target->argv[i]);
     }
 }
-

@@ -103,15 +103,27 @@ static int by_caller(const void *left, const void *right, void *context)
     return a->count != b->count ? order(b->count, a->count) : order(a->callee, b->callee);
 }
 
+static int by_callee(const void *left, const void *right, void *context)
+{
+    const struct flat_edge *const edges = context;
+    const struct flat_edge *const a = &edges[*(const uint32_t *)left];
+    const struct flat_edge *const b = &edges[*(const uint32_t *)right];
+    if (a->callee != b->callee)
+        return order(a->callee, b->callee);
+    return a->count != b->count ? order(b->count, a->count) : order(a->caller, b->caller);
+}
+
 static enum err_code sort_calls(struct hotlines *hot, struct err *err)
 {
     const size_t count = hot->by_line.edge_count;
     hot->calls = malloc((count + 1) * sizeof *hot->calls);
-    if (!hot->calls)
+    hot->callers = malloc((count + 1) * sizeof *hot->callers);
+    if (!hot->calls || !hot->callers)
         return err_set(err, ERR_NOMEM, "no memory for %zu calls", count);
     for (size_t i = 0; i < count; i++)
-        hot->calls[i] = (uint32_t)i;
+        hot->calls[i] = hot->callers[i] = (uint32_t)i;
     qsort_r(hot->calls, count, sizeof *hot->calls, by_caller, hot->by_line.edges);
+    qsort_r(hot->callers, count, sizeof *hot->callers, by_callee, hot->by_line.edges);
     for (size_t i = 0; i < count; i++) {
         struct hotline *const line = &hot->lines[hot->by_line.edges[hot->calls[i]].caller];
         if (line->call_count++ == 0)
@@ -301,6 +313,7 @@ void hotlines_deinit(struct hotlines *hot)
     free(hot->file_number);
     free(hot->functions);
     free(hot->calls);
+    free(hot->callers);
     free(hot->spots);
     flat_deinit(&hot->by_function);
     flat_deinit(&hot->by_line);
@@ -313,13 +326,13 @@ size_t hotlines_callers(const struct hotlines *hot, function_id function, size_t
     size_t low = 0, high = flat->edge_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (flat->edges[middle].callee < function)
+        if (flat->edges[hot->callers[middle]].callee < function)
             low = middle + 1;
         else
             high = middle;
     }
     *first_out = low;
-    while (low < flat->edge_count && flat->edges[low].callee == function)
+    while (low < flat->edge_count && flat->edges[hot->callers[low]].callee == function)
         low++;
     return low;
 }

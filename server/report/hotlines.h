@@ -44,6 +44,7 @@ struct hotlines {
     struct flat by_function; /* row: function */
     struct flat by_line;     /* row: line; its edges are caller line -> callee function */
     uint32_t *calls;         /* edges of by_line, by caller, most frequent first */
+    uint32_t *callers;       /* the same, by callee */
     size_t spot_count;
     struct hotspot {
         spot_id spot;
@@ -55,7 +56,7 @@ MUST_CHECK enum err_code hotlines_init(struct hotlines *hot, const struct report
                                        struct err *err);
 void hotlines_deinit(struct hotlines *hot);
 
-/* The edges that lead to a function: [*first_out, result). */
+/* Where in `callers` the edges that lead to a function stand: [*first_out, result). */
 size_t hotlines_callers(const struct hotlines *hot, function_id function, size_t *first_out);
 
 #endif /* SERVER_REPORT_HOTLINES_H */

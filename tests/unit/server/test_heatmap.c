@@ -1,0 +1,171 @@
+/* The heat map with the text of source files; without it, it is among the golden files. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/buffer.h"
+#include "server/report/report.h"
+#include "server/source.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/sample_session.h"
+#include "tests/support/test.h"
+
+struct world {
+    char *folder;
+    struct source_root root;
+    struct sample_session *session;
+    struct report_source source;
+};
+
+static int setup(void **state)
+{
+    struct world *const world = calloc(1, sizeof *world);
+    char path[512];
+    world->folder = temp_dir();
+    snprintf(path, sizeof path, "%s/srv", world->folder);
+    mkdir(path, 0755);
+    world->root = (struct source_root){ .fd = open(world->folder, O_PATH | O_CLOEXEC),
+                                        .uid = geteuid(),
+                                        .gid = getegid() };
+    world->session = sample_session_small();
+    world->source = world->session->source;
+    world->source.files = &world->root;
+    *state = world;
+    return world->root.fd < 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *const world = *state;
+    source_close(&world->root);
+    sample_session_destroy(world->session);
+    temp_dir_remove(world->folder);
+    free(world);
+    return 0;
+}
+
+/* /srv/app.py of that many lines, line 22 of which is `text`. */
+static void put_app(const struct world *world, int lines, const char *text)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/srv/app.py", world->folder);
+    FILE *const file = fopen(path, "w");
+    assert_non_null(file);
+    for (int line = 1; line <= lines; line++)
+        if (line == 22)
+            fprintf(file, "%s\n", text);
+        else
+            fprintf(file, "source line %d\n", line);
+    fclose(file);
+}
+
+/* The caller deinits. */
+static struct buffer page_of(const struct world *world)
+{
+    struct buffer out = { 0 };
+    struct err err = { 0 };
+    assert_ok(report_write_heatmap(&world->source, &out, &err), &err);
+    assert_non_null(buffer_string(&out));
+    return out;
+}
+
+static size_t count(const struct buffer *page, const char *text)
+{
+    size_t found = 0;
+    for (const char *at = strstr(page->data, text); at; at = strstr(at + 1, text))
+        found++;
+    return found;
+}
+
+static void source_lines_stand_beside_their_samples(void **state)
+{
+    struct world *const world = *state;
+    put_app(world, 40, "    return a < b & c > \"</td><script>alert(1)</script>\"\t# \x1b[31m\xff");
+    struct buffer page = page_of(world);
+    assert_int_equal(count(&page, "source line "), 39);
+    assert_non_null(strstr(page.data,
+                           "<td class=\"n\">300</td><td class=\"n\">300</td><td class=\"code\">"
+                           "    return a &lt; b &amp; c &gt; &quot;&lt;/td&gt;&lt;script&gt;"
+                           "alert(1)&lt;/script&gt;&quot;\t# \\x1b[31m\xef\xbf\xbd</td>"));
+    assert_null(strstr(page.data, "<script>"));
+    assert_non_null(strstr(page.data, "The file was changed after recording began"));
+    buffer_deinit(&page);
+}
+
+static void source_can_be_left_out(void **state)
+{
+    struct world *const world = *state;
+    put_app(world, 40, "secret");
+    world->source.settings.no_source = true;
+    struct buffer page = page_of(world);
+    assert_null(strstr(page.data, "secret"));
+    assert_null(strstr(page.data, "source line"));
+    assert_non_null(strstr(page.data, "The source was left out."));
+    buffer_deinit(&page);
+}
+
+static void of_a_long_file_only_surroundings_are_shown(void **state)
+{
+    struct world *const world = *state;
+    put_app(world, 20000, "hot");
+    struct buffer page = page_of(world);
+    assert_int_equal(count(&page, "source line "), 19999);
+    buffer_deinit(&page);
+    put_app(world, 20001, "hot");
+    page = page_of(world);
+    /* Lines 10, 14 to 17, 20, 22 and 23 are known of; two lines around each are shown. */
+    assert_int_equal(count(&page, "source line "), 25 - 8);
+    assert_non_null(strstr(page.data, "Of this long file only the surroundings"));
+    buffer_deinit(&page);
+}
+
+static void a_file_that_got_shorter_keeps_its_samples(void **state)
+{
+    struct world *const world = *state;
+    put_app(world, 12, "");
+    struct buffer page = page_of(world);
+    assert_int_equal(count(&page, "source line "), 12);
+    assert_non_null(strstr(page.data, "-22\" class=\"s"));
+    buffer_deinit(&page);
+}
+
+static void of_many_callers_some_are_shown(void **state)
+{
+    struct world *const world = *state;
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 1, 1);
+    char stack[64];
+    for (int i = 0; i < 30; i++) {
+        struct err err = { 0 };
+        node_id node = 0;
+        snprintf(stack, sizeof stack, "caller%d", i);
+        assert_ok(profile_node(profile, 0, made_frame(profile, stack, 10 + i), &node, &err),
+                  &err);
+        assert_ok(profile_node(profile, node, made_frame(profile, "callee", 5), &node, &err),
+                  &err);
+        assert_ok(profile_add(profile, thread, 0, node, (uint32_t)i + 1, &err), &err);
+    }
+    made_seal(profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    world->source.snapshot = &snapshot;
+    struct buffer page = page_of(world);
+    assert_non_null(strstr(page.data, "<li>and 18 more</li>"));
+    /* The most frequent ones, in that order. */
+    const char *const first = strstr(page.data, "made.py:39</a> <b>30</b>");
+    const char *const second = strstr(page.data, "made.py:38</a> <b>29</b>");
+    assert_non_null(first);
+    assert_true(second > first);
+    buffer_deinit(&page);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+#define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+TEST_MAIN(WITH_WORLD(source_lines_stand_beside_their_samples), WITH_WORLD(source_can_be_left_out),
+          WITH_WORLD(of_a_long_file_only_surroundings_are_shown),
+          WITH_WORLD(a_file_that_got_shorter_keeps_its_samples),
+          WITH_WORLD(of_many_callers_some_are_shown))
