@@ -49,8 +49,8 @@ enum { QUERY_MAX_PATTERNS = 16 };
 
 struct query {
     struct view_query view;
-    const char *format; /* NULL: not given */
-    uint32_t buckets;   /* 0: not given */
+    const char *format;                                     /* NULL: not given */
+    uint32_t buckets;                                       /* 0: not given */
     struct reshape_rules rules;                             /* zeroed: none given */
     struct reshape_pattern patterns[4][QUERY_MAX_PATTERNS]; /* of the rules */
     thread_id threads[REQUEST_MAX_QUERY];

@@ -83,7 +83,8 @@ static size_t count(const struct buffer *page, const char *text)
 static void source_lines_stand_beside_their_samples(void **state)
 {
     struct world *const world = *state;
-    put_app(world, 40, "    return a < b & c > \"</td><script>alert(1)</script>\"\t# \x1b[31m\xff");
+    put_app(world, 40,
+            "    return a < b & c > \"</td><script>alert(1)</script>\"\t# \x1b[31m\xff");
     struct buffer page = page_of(world);
     assert_int_equal(count(&page, "source line "), 39);
     assert_non_null(strstr(page.data,
@@ -165,7 +166,8 @@ static void of_many_callers_some_are_shown(void **state)
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(source_lines_stand_beside_their_samples), WITH_WORLD(source_can_be_left_out),
+TEST_MAIN(WITH_WORLD(source_lines_stand_beside_their_samples),
+          WITH_WORLD(source_can_be_left_out),
           WITH_WORLD(of_a_long_file_only_surroundings_are_shown),
           WITH_WORLD(a_file_that_got_shorter_keeps_its_samples),
           WITH_WORLD(of_many_callers_some_are_shown))
