@@ -128,3 +128,19 @@ enum err_code compress_zstd(const void *data, size_t bytes, int level, unsigned 
     *bytes_out = written;
     return ERR_OK;
 }
+
+enum err_code compress_unzstd(const void *data, size_t bytes, void *out, size_t out_bytes,
+                              struct err *err)
+{
+    const size_t made = ZSTD_decompress(out, out_bytes, data, bytes);
+    if (ZSTD_isError(made))
+        return err_set(err, ERR_CORRUPT, "zstd: %s", ZSTD_getErrorName(made));
+    if (made != out_bytes)
+        return err_set(err, ERR_CORRUPT, "zstd: %zu bytes instead of %zu", made, out_bytes);
+    return ERR_OK;
+}
+
+uint32_t compress_crc32(const void *data, size_t bytes)
+{
+    return (uint32_t)crc32_z(0, data, bytes);
+}

@@ -1,5 +1,6 @@
 /*
- * compress - gzip and zstd, one shot, and gzip as a stream.  The only place that sees zlib and zstd.
+ * compress - gzip and zstd, one shot, gzip as a stream, and a checksum.  The only place that sees
+ * zlib and zstd.
  *
  * Ownership: the returned buffer is the caller's (free).
  * Threads: any.
@@ -11,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sampler/base/err.h"
 
@@ -18,6 +20,12 @@ MUST_CHECK enum err_code compress_gzip(const void *data, size_t bytes, int level
                                        unsigned char **out, size_t *bytes_out, struct err *err);
 MUST_CHECK enum err_code compress_zstd(const void *data, size_t bytes, int level,
                                        unsigned char **out, size_t *bytes_out, struct err *err);
+
+/* Fills out exactly; ERR_CORRUPT: these are not so many bytes compressed. */
+MUST_CHECK enum err_code compress_unzstd(const void *data, size_t bytes, void *out,
+                                         size_t out_bytes, struct err *err);
+/* CRC-32 as in gzip. */
+uint32_t compress_crc32(const void *data, size_t bytes);
 
 struct gzip_stream;
 

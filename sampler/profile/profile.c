@@ -527,6 +527,11 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     return ERR_OK;
 }
 
+size_t profile_table_bytes(const struct profile *profile)
+{
+    return bytes_of_tables(profile);
+}
+
 void profile_set_memory(struct profile *profile, size_t bytes)
 {
     profile->memory_bytes = bytes;

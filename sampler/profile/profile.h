@@ -143,6 +143,8 @@ MUST_CHECK enum err_code profile_add_spot(struct profile *profile, node_id node,
 /* Tells that samples of this state were seen, from the first to the last instant. */
 void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, state_bits state,
                   uint32_t count);
+/* Bytes held by the tables, now. */
+size_t profile_table_bytes(const struct profile *profile);
 /* What the tables and windows may take together; 0, as at first: no bound. */
 void profile_set_memory(struct profile *profile, size_t bytes);
 /* What a sample of the open window and those after it stands for; to be changed right after a

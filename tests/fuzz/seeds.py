@@ -33,6 +33,57 @@ def locations():
     yield "overflow", struct.pack("=iI", 0x7fffffff, 0) + bytes([0x80 | 14 << 3, 0x7e, 0x7f, 0x7f, 0x7f, 0x7f, 3, 0, 0, 0])
 
 
+def number(value):
+    """LEB128."""
+    out = bytearray()
+    while value > 0x7f:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    return bytes(out) + bytes([value])
+
+
+def column(values):
+    """Differences, zigzag."""
+    steps = [b - a for a, b in zip([0, *values], values)]
+    return b"".join(number(step * 2 if step >= 0 else -step * 2 - 1) for step in steps)
+
+
+def piece(kind, raw):
+    return kind + struct.pack("<H", len(raw)) + raw
+
+
+def rows_of_a_capture():
+    names = [b"main", b"app.py", b"work"]
+    yield bytes([0, 1, 3]) + b"".join(number(len(name)) for name in names) + b"".join(names)
+    yield bytes([1, 1, 2]) + column([1, 3]) + column([2, 2]) + column([1, 9])
+    yield bytes([2, 1, 2]) + column([1, 2]) + column([4, 10])
+    yield bytes([3, 1, 2]) + column([0, 1]) + column([1, 2])
+    yield bytes([4, 0, 1]) + column([4711]) + column([1])
+    yield bytes([5, 0, 1]) + column([0]) + column([4711]) + column([0]) + column([1]) + number(1 << 40)
+    yield bytes([6, 0, 1]) + b"".join(column([n]) for n in (2, 10, 10, 4, 9, 3, 3))
+
+
+def samples_of_a_capture(spots):
+    counters = number(3) + b"".join(map(number, (250, 0, 250)))
+    places = number(2) + number(3) + number(0x3f00) + column([2, 1])
+    places += (b"\1" + b"\1\2" + b"\0\0") if spots else b"\0"
+    windows = number(1) + number(0) + number(10 ** 9) + column([10 ** 6]) + b"\0" + number(1)
+    lanes = column([0]) + number(2)
+    runs = number(2) + bytes([0, 1]) + number(199) + number(49) + column([0])[:1] + b"\0" + b"\0\0"
+    return counters + number(0) + places + windows + lanes + runs
+
+
+def captures():
+    rows = piece(b"R", b"".join(rows_of_a_capture()))
+    yield "rows", rows
+    yield "samples", rows + piece(b"W", samples_of_a_capture(False))
+    yield "spots", rows + piece(b"W", samples_of_a_capture(True)) * 2
+    yield "kinds", piece(b"x", b"skipped") + rows + piece(b"Q", b"not known")
+    yield "end", rows + piece(b"E", number(1) + number(6) + b"reason\0t" + number(4) + b"done\0" + b"\0\0")
+    yield "empty", b"\x89PYRO\r\n\n" + bytes([1, 0, 0, 0, 0, 0, 0, 0])
+    yield "later", b"\x89PYRO\r\n\n" + bytes([9, 0, 0, 0, 0, 0, 0, 0])
+
+
 def maps():
     yield "python", (b"00400000-00452000 r-xp 00001000 08:1f 173521      /usr/bin/python3\n"
                      b"7f0000000000-7f0000021000 rw-p 00000000 00:00 0 \n"
@@ -84,8 +135,8 @@ def stacks():
 
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("location", locations), ("maps", maps), ("layout", layouts), ("object", objects),
-                          ("stack", stacks)):
+    for target, seeds in (("capture", captures), ("location", locations), ("maps", maps), ("layout", layouts),
+                          ("object", objects), ("stack", stacks)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():
             with open(os.path.join(folder, target, name), "wb") as out:

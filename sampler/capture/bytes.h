@@ -1,0 +1,71 @@
+/*
+ * bytes - numbers and texts as bytes: a buffer that grows, and a cursor that cannot be fooled.
+ *
+ * Numbers are LEB128 (seven bits a byte, low ones first), signed ones zigzag before that; fixed
+ * ones are little-endian.  Texts are a length, the bytes and a NUL.
+ *
+ * Both are sticky: what comes after a failure does nothing and gives 0, so that a row of calls
+ * is checked once, at its end.
+ *
+ * Ownership: the caller's storage; bytes_deinit accepts a zeroed one.  A cursor borrows.
+ * Depends on: err.
+ */
+#ifndef SAMPLER_CAPTURE_BYTES_H
+#define SAMPLER_CAPTURE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct bytes {
+    unsigned char *data;
+    size_t count, room;
+    bool is_short; /* of memory */
+};
+
+void bytes_deinit(struct bytes *bytes);
+/* Forgets what is in it and keeps the room. */
+void bytes_clear(struct bytes *bytes);
+void bytes_put(struct bytes *bytes, const void *data, size_t count);
+void bytes_u8(struct bytes *bytes, unsigned value);
+void bytes_u32(struct bytes *bytes, uint32_t value);
+void bytes_u64(struct bytes *bytes, uint64_t value);
+void bytes_number(struct bytes *bytes, uint64_t value);
+void bytes_signed(struct bytes *bytes, int64_t value);
+/* NULL is the empty text. */
+void bytes_text(struct bytes *bytes, const char *text);
+MUST_CHECK enum err_code bytes_check(const struct bytes *bytes, struct err *err);
+
+struct cursor {
+    const unsigned char *at, *end;
+    bool is_bad;
+};
+
+static inline struct cursor cursor_of(const void *data, size_t count)
+{
+    const unsigned char *const at = data;
+    return (struct cursor){ .at = at, .end = at + count };
+}
+
+static inline size_t cursor_left(const struct cursor *cursor)
+{
+    return (size_t)(cursor->end - cursor->at);
+}
+
+/* NULL: there are not so many. */
+const unsigned char *cursor_take(struct cursor *cursor, size_t count);
+unsigned cursor_u8(struct cursor *cursor);
+uint32_t cursor_u32(struct cursor *cursor);
+uint64_t cursor_u64(struct cursor *cursor);
+uint64_t cursor_number(struct cursor *cursor);
+int64_t cursor_signed(struct cursor *cursor);
+/* A number of at most max. */
+uint64_t cursor_below(struct cursor *cursor, uint64_t max);
+/* How many things follow: no more than `max`, nor than there are bytes for, `each` bytes each. */
+size_t cursor_count(struct cursor *cursor, size_t each, size_t max);
+/* Never NULL; without NULs inside. */
+const char *cursor_text(struct cursor *cursor);
+
+#endif /* SAMPLER_CAPTURE_BYTES_H */

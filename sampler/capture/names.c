@@ -1,0 +1,115 @@
+#include "sampler/capture/names.h"
+
+#include <string.h>
+
+#include "sampler/capture/bytes.h"
+#include "sampler/capture/facts.h"
+
+/* Facts of a state are the bits from 0 on, and those that say unknown from here. */
+enum { UNKNOWN_SHIFT = 8 };
+
+static const char *counter_names[] = {
+#define X(name, text) #name,
+    QUALITY_COUNTERS(X)
+#undef X
+        NULL
+};
+
+static const size_t counter_offsets[] = {
+#define X(name, text) offsetof(struct quality, name),
+    QUALITY_COUNTERS(X)
+#undef X
+};
+
+static const char *state_names[] = {
+#define X(name, bit, text) text,
+    STATE_FACTS(X)
+#undef X
+        NULL
+};
+
+static const unsigned state_shifts[] = {
+#define X(name, bit, text) bit,
+    STATE_FACTS(X)
+#undef X
+};
+
+#define COUNTERS (sizeof counter_offsets / sizeof *counter_offsets)
+#define STATES   (sizeof state_shifts / sizeof *state_shifts)
+
+_Static_assert(COUNTERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
+_Static_assert(STATES <= (size_t)NAMES_MAX_STATES, "too many facts for a capture");
+
+void names_tell(struct capture_facts *facts)
+{
+    facts->counters = (struct capture_texts){ COUNTERS, counter_names };
+    facts->states = (struct capture_texts){ STATES, state_names };
+}
+
+/* SIZE_MAX: not among them. */
+static size_t find(const char *const *names, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static void learn_states(struct names *names, const struct capture_texts *list)
+{
+    names->state_count = list->count < NAMES_MAX_STATES ? list->count : NAMES_MAX_STATES;
+    names->missing = STATE_ALL_UNKNOWN;
+    for (size_t i = 0; i < names->state_count; i++) {
+        const size_t at = find(state_names, STATES, list->items[i]);
+        if (at == SIZE_MAX)
+            continue;
+        names->yes[i] = (state_bits)(1u << state_shifts[at]);
+        names->unknown[i] = (state_bits)(1u << (state_shifts[at] + UNKNOWN_SHIFT));
+        names->missing = (state_bits)(names->missing & ~names->unknown[i]);
+    }
+}
+
+void names_learn(struct names *names, const struct capture_facts *facts)
+{
+    const struct capture_texts *const list = &facts->counters;
+    memset(names, 0, sizeof *names);
+    names->counter_count = list->count < NAMES_MAX_COUNTERS ? list->count : NAMES_MAX_COUNTERS;
+    for (size_t i = 0; i < names->counter_count; i++) {
+        const size_t at = find(counter_names, COUNTERS, list->items[i]);
+        names->counters[i] = at == SIZE_MAX ? SIZE_MAX : counter_offsets[at];
+    }
+    learn_states(names, &facts->states);
+}
+
+void names_put_quality(const struct quality *quality, struct bytes *out)
+{
+    bytes_number(out, COUNTERS);
+    for (size_t i = 0; i < COUNTERS; i++) {
+        uint64_t value;
+        memcpy(&value, (const char *)quality + counter_offsets[i], sizeof value);
+        bytes_number(out, value);
+    }
+}
+
+void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out)
+{
+    const size_t count = cursor_count(cursor, 1, NAMES_MAX_COUNTERS);
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t value = cursor_number(cursor);
+        if (i < names->counter_count && names->counters[i] != SIZE_MAX)
+            memcpy((char *)out + names->counters[i], &value, sizeof value);
+    }
+}
+
+state_bits names_state(const struct names *names, uint64_t bits)
+{
+    state_bits state = names->missing;
+    for (size_t i = 0; i < names->state_count; i++) {
+        if (bits >> i & 1)
+            state |= names->yes[i];
+        if (bits >> (i + UNKNOWN_SHIFT) & 1)
+            state |= names->unknown[i];
+    }
+    return state;
+}

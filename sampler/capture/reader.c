@@ -1,0 +1,398 @@
+#include "sampler/capture/reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/capture/format.h"
+#include "sampler/capture/names.h"
+#include "sampler/capture/rows.h"
+#include "sampler/capture/source.h"
+#include "sampler/capture/windows.h"
+
+/* A block of samples, as the index names it. */
+struct indexed {
+    uint64_t at, start_ns;
+};
+
+struct reader {
+    struct capture_source source;
+    uint64_t first_at;                   /* the first block behind the facts */
+    struct bytes raw;                    /* the present block */
+    struct bytes start_bytes, end_bytes; /* what the facts point into */
+    struct capture_facts facts;
+    struct names names;
+    struct indexed *index;
+    size_t index_count;
+    bool has_end; /* the facts of the end are known */
+    bool at_end;  /* the block of the end was passed */
+    uint64_t indexed_samples;
+
+    struct profile *profile;
+    struct profile_sizes sizes; /* rows of the profile */
+    size_t table_bytes;         /* they may take; 0: no bound */
+
+    struct windows_block block;
+    size_t window;      /* the next of the block */
+    struct run *sorted; /* of the present window, for reader_next_run */
+    size_t sorted_count, sorted_at;
+    uint64_t sorted_period_ns;
+    uint64_t samples, read_samples; /* seen at most, seen since the last rewind */
+    char missing[256];
+};
+
+static enum err_code take_facts(struct reader *reader, struct err *err)
+{
+    struct block_head head;
+    enum err_code rc = source_next(&reader->source, &head, &reader->start_bytes, err);
+    if (rc == ERR_NOT_FOUND)
+        return err_set(err, ERR_CORRUPT,
+                       "it was cut after %" PRIu64 " bytes, before anything was in it",
+                       reader->source.size);
+    if (rc)
+        return rc;
+    if (head.kind != CAPTURE_FACTS)
+        return err_set(err, ERR_CORRUPT, "it does not begin with facts");
+    struct cursor cursor = cursor_of(reader->start_bytes.data, reader->start_bytes.count);
+    rc = facts_decode(&reader->facts, &cursor, err);
+    if (rc)
+        return rc;
+    if (reader->facts.unit_ns < 1 || reader->facts.unit_ns > WINDOWS_MAX_UNIT_NS)
+        return err_set(err, ERR_CORRUPT, "its unit of time makes no sense");
+    names_learn(&reader->names, &reader->facts);
+    reader->first_at = reader->source.at;
+    return ERR_OK;
+}
+
+static enum err_code take_index(struct reader *reader, struct cursor *cursor, struct err *err)
+{
+    const size_t count = cursor_count(cursor, 4, CAPTURE_MAX_INDEX);
+    reader->index = calloc(count + 1, sizeof *reader->index);
+    if (!reader->index)
+        return err_set(err, ERR_NOMEM, "no memory for an index of %zu blocks", count);
+    for (size_t i = 0; i < count; i++) {
+        const unsigned kind = cursor_u8(cursor);
+        struct indexed block;
+        block.at = cursor_number(cursor);
+        block.start_ns = cursor_number(cursor);
+        (void)cursor_number(cursor);
+        if (kind == CAPTURE_WINDOWS && !cursor->is_bad)
+            reader->index[reader->index_count++] = block;
+    }
+    return ERR_OK;
+}
+
+/* What stands in the block of the end; once. */
+static enum err_code take_end(struct reader *reader, struct err *err)
+{
+    struct cursor cursor = cursor_of(reader->end_bytes.data, reader->end_bytes.count);
+    enum err_code rc = facts_decode(&reader->facts, &cursor, err);
+    if (rc)
+        return rc;
+    reader->has_end = true;
+    reader->indexed_samples = cursor_number(&cursor);
+    rc = take_index(reader, &cursor, err);
+    if (!rc && cursor.is_bad)
+        rc = err_set(err, ERR_CORRUPT, "its index makes no sense");
+    return rc;
+}
+
+/* A file without a whole end is read all the same; what is wrong shows when it is read. */
+static enum err_code look_at_end(struct reader *reader, struct err *err)
+{
+    struct block_head head;
+    const uint64_t at = source_end_at(&reader->source);
+    if (!at)
+        return ERR_OK;
+    reader->source.at = at;
+    const enum err_code rc = source_next(&reader->source, &head, &reader->end_bytes, NULL);
+    reader->source.at = reader->first_at;
+    if (rc == ERR_NOMEM)
+        return err_set(err, rc, "no memory for the index");
+    return rc || head.kind != CAPTURE_END ? ERR_OK : take_end(reader, err);
+}
+
+static enum err_code open_reader(struct reader *reader, const char *path, struct err *err)
+{
+    enum err_code rc = source_open_capture(&reader->source, path, err);
+    if (!rc)
+        rc = take_facts(reader, err);
+    if (!rc)
+        rc = look_at_end(reader, err);
+    if (!rc)
+        rc = profile_create(&reader->profile, err);
+    reader->sizes = rows_at_start();
+    return rc;
+}
+
+enum err_code reader_open(const char *path, struct reader **out, struct err *err)
+{
+    struct reader *const reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return err_set(err, ERR_NOMEM, "no memory to read a capture");
+    const enum err_code rc = open_reader(reader, path, err);
+    if (rc) {
+        reader_close(reader);
+        return err_wrap(err, rc, "cannot read '%.200s'", path);
+    }
+    *out = reader;
+    return ERR_OK;
+}
+
+void reader_close(struct reader *reader)
+{
+    if (!reader)
+        return;
+    source_close_capture(&reader->source);
+    facts_deinit(&reader->facts);
+    windows_block_deinit(&reader->block);
+    profile_destroy(reader->profile);
+    bytes_deinit(&reader->raw);
+    bytes_deinit(&reader->start_bytes);
+    bytes_deinit(&reader->end_bytes);
+    free(reader->index);
+    free(reader->sorted);
+    free(reader);
+}
+
+const struct capture_facts *reader_facts(const struct reader *reader)
+{
+    return &reader->facts;
+}
+
+const char *reader_missing(const struct reader *reader)
+{
+    return *reader->missing ? reader->missing : NULL;
+}
+
+uint64_t reader_samples(const struct reader *reader)
+{
+    return reader->has_end && reader->indexed_samples > reader->samples
+               ? reader->indexed_samples
+               : reader->samples;
+}
+
+struct profile *reader_profile(struct reader *reader)
+{
+    return reader->profile;
+}
+
+static void note_cut(struct reader *reader)
+{
+    const struct capture_source *const source = &reader->source;
+    const uint64_t rest = source->size - source->at;
+    if (rest > 0)
+        snprintf(reader->missing, sizeof reader->missing,
+                 "the capture was cut: its last %" PRIu64 " bytes, from byte %" PRIu64
+                 " on, are no whole block, and what came after them is missing",
+                 rest, source->at);
+    else
+        snprintf(
+            reader->missing, sizeof reader->missing,
+            "the capture was not finished: what came after its last block, at byte %" PRIu64
+            ", is missing",
+            source->at);
+}
+
+static enum err_code no_more(struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "the capture has no more samples");
+}
+
+/* Tables are as large as the file makes them; compressed, a small one may name many rows. */
+static enum err_code take_rows(struct reader *reader, struct err *err)
+{
+    struct cursor cursor = cursor_of(reader->raw.data, reader->raw.count);
+    const enum err_code rc = rows_decode(reader->profile, &cursor, &reader->sizes, err);
+    if (!rc && reader->table_bytes &&
+        profile_table_bytes(reader->profile) > reader->table_bytes)
+        return err_set(err, ERR_LIMIT,
+                       "its functions and stacks need more than %zu MiB: use a larger --memory",
+                       reader->table_bytes >> 20);
+    return rc;
+}
+
+static enum err_code take_windows(struct reader *reader, struct err *err)
+{
+    struct cursor cursor = cursor_of(reader->raw.data, reader->raw.count);
+    windows_block_deinit(&reader->block);
+    reader->window = 0;
+    const enum err_code rc = windows_decode(&cursor, &reader->names, reader->facts.unit_ns,
+                                            &reader->sizes, &reader->block, err);
+    for (size_t i = 0; i < reader->block.run_count; i++)
+        reader->read_samples += reader->block.runs[i].count;
+    if (reader->read_samples > reader->samples)
+        reader->samples = reader->read_samples;
+    return rc;
+}
+
+static enum err_code pass_end(struct reader *reader, struct err *err)
+{
+    reader->at_end = true;
+    if (reader->has_end)
+        return ERR_OK;
+    const struct bytes raw = reader->raw;
+    reader->raw = reader->end_bytes;
+    reader->end_bytes = raw;
+    return take_end(reader, err);
+}
+
+static enum err_code take_block(struct reader *reader, unsigned kind, uint64_t at,
+                                struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    if (kind == CAPTURE_ROWS)
+        rc = take_rows(reader, err);
+    else if (kind == CAPTURE_WINDOWS)
+        rc = take_windows(reader, err);
+    else if (kind == CAPTURE_END)
+        rc = pass_end(reader, err);
+    else
+        rc = err_set(err, ERR_CORRUPT, "facts stand where they do not belong");
+    return rc == ERR_CORRUPT ? err_wrap(err, rc, "damaged at byte %" PRIu64, at) : rc;
+}
+
+static enum err_code next_block(struct reader *reader, struct err *err)
+{
+    struct block_head head;
+    const uint64_t at = reader->source.at;
+    if (reader->at_end)
+        return no_more(err);
+    const enum err_code rc = source_next(&reader->source, &head, &reader->raw, err);
+    if (rc == ERR_NOT_FOUND)
+        note_cut(reader);
+    return rc ? rc : take_block(reader, head.kind, at, err);
+}
+
+enum err_code reader_next_window(struct reader *reader, struct reader_window *out,
+                                 struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    while (!rc && reader->window >= reader->block.window_count)
+        rc = next_block(reader, err);
+    if (rc)
+        return rc;
+    const struct captured_window *const window = &reader->block.windows[reader->window++];
+    *out = (struct reader_window){ .start_ns = window->start_ns,
+                                   .end_ns = window->end_ns,
+                                   .period_ns = window->period_ns,
+                                   .is_open = window->is_open,
+                                   .quality = reader->block.quality,
+                                   .runs = reader->block.runs + window->runs_at,
+                                   .run_count = window->run_count };
+    if (reader->block.lost > reader->facts.lost)
+        reader->facts.lost = reader->block.lost;
+    return ERR_OK;
+}
+
+static int compare_starts(const void *left, const void *right)
+{
+    const struct run *const a = left;
+    const struct run *const b = right;
+    if (a->first_ns != b->first_ns)
+        return a->first_ns < b->first_ns ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+static enum err_code sort_next(struct reader *reader, struct err *err)
+{
+    struct reader_window window;
+    const enum err_code rc = reader_next_window(reader, &window, err);
+    if (rc)
+        return rc;
+    struct run *const sorted = realloc(reader->sorted, (window.run_count + 1) * sizeof *sorted);
+    if (!sorted)
+        return err_set(err, ERR_NOMEM, "no memory for %zu runs", window.run_count);
+    if (window.run_count)
+        memcpy(sorted, window.runs, window.run_count * sizeof *sorted);
+    qsort(sorted, window.run_count, sizeof *sorted, compare_starts);
+    reader->sorted = sorted;
+    reader->sorted_count = window.run_count;
+    reader->sorted_at = 0;
+    reader->sorted_period_ns = window.period_ns;
+    return ERR_OK;
+}
+
+enum err_code reader_next_run(struct reader *reader, struct run *out, uint64_t *period_ns_out,
+                              struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    while (!rc && reader->sorted_at >= reader->sorted_count)
+        rc = sort_next(reader, err);
+    if (rc)
+        return rc;
+    *out = reader->sorted[reader->sorted_at++];
+    if (period_ns_out)
+        *period_ns_out = reader->sorted_period_ns;
+    return ERR_OK;
+}
+
+static void go_to(struct reader *reader, uint64_t at)
+{
+    windows_block_deinit(&reader->block);
+    reader->window = reader->sorted_at = reader->sorted_count = 0;
+    reader->read_samples = 0;
+    reader->at_end = false;
+    reader->source.at = at;
+}
+
+void reader_rewind(struct reader *reader)
+{
+    go_to(reader, reader->first_at);
+}
+
+void reader_seek(struct reader *reader, uint64_t from_ns)
+{
+    uint64_t at = reader->first_at;
+    for (size_t i = 0; i < reader->index_count && reader->index[i].start_ns <= from_ns; i++)
+        at = reader->index[i].at;
+    go_to(reader, at);
+}
+
+static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)
+{
+    enum err_code rc =
+        profile_add(profile, run->thread, run->state, run->node, run->count, err);
+    if (!rc && run->spot != PROFILE_NO_SPOT)
+        rc = profile_add_spot(profile, run->spot_node, run->spot, run->count, err);
+    if (!rc)
+        profile_tick(profile, run->first_ns, run->first_ns + run->step_ns * (run->count - 1),
+                     run->state, run->count);
+    return rc;
+}
+
+static enum err_code load_window(struct profile *profile, const struct reader_window *window,
+                                 uint64_t *last_ns, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    /* A time without samples is in no window. */
+    if (window->start_ns > *last_ns)
+        rc = profile_seal(profile, window->start_ns, err);
+    *last_ns = window->start_ns;
+    for (size_t i = 0; i < window->run_count && !rc; i++)
+        rc = load_run(profile, &window->runs[i], err);
+    if (rc || window->is_open)
+        return rc;
+    *profile_quality(profile) = window->quality;
+    profile_set_period(profile, window->period_ns);
+    *last_ns = window->end_ns;
+    return profile_seal(profile, window->end_ns, err);
+}
+
+enum err_code reader_load(struct reader *reader, size_t memory_bytes, struct err *err)
+{
+    struct reader_window window;
+    uint64_t last_ns = 0;
+    enum err_code rc = ERR_OK;
+    /* A live session closes its tables at three eighths and they end below three quarters. */
+    profile_set_memory(reader->profile, memory_bytes * 2);
+    reader->table_bytes = memory_bytes / 4 * 3;
+    reader_rewind(reader);
+    while (!(rc = reader_next_window(reader, &window, err)) &&
+           !(rc = load_window(reader->profile, &window, &last_ns, err))) {
+    }
+    if (rc == ERR_NOT_FOUND)
+        rc = profile_seal(reader->profile, last_ns, err);
+    return rc;
+}

@@ -1,0 +1,352 @@
+#include "sampler/capture/rows.h"
+
+#include "sampler/capture/bytes.h"
+
+typedef const struct profile_snapshot *snapshot_ref;
+
+/* A slice of one table, being written or read. */
+struct slice {
+    uint32_t first, count;
+};
+
+/* One of the tables: how many rows, and how they are written and read. */
+struct part {
+    size_t size_offset; /* in struct profile_sizes */
+    size_t row_bytes;   /* that a row takes at least */
+    void (*encode)(snapshot_ref snapshot, struct slice slice, struct bytes *out);
+    enum err_code (*decode)(struct profile *profile, struct slice slice, bool is_known,
+                            struct cursor *cursor, struct err *err);
+};
+
+struct profile_sizes rows_at_start(void)
+{
+    return (struct profile_sizes){ .strings = 1, .functions = 1, .frames = 1, .nodes = 1 };
+}
+
+static enum err_code misplaced(struct err *err, const char *what, uint32_t id)
+{
+    return err_set(err, ERR_CORRUPT, "%s %u of the capture is there twice", what, id);
+}
+
+/* The id must be the next: else it is a row that was there before. */
+static enum err_code placed(enum err_code rc, uint32_t id, uint32_t expected, const char *what,
+                            struct err *err)
+{
+    if (rc == ERR_INVALID)
+        return err_set(err, ERR_CORRUPT, "%s %u of the capture refers to nothing", what,
+                       expected);
+    return !rc && id != expected ? misplaced(err, what, expected) : rc;
+}
+
+static void encode_strings(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    for (uint32_t i = 0; i < slice.count; i++)
+        bytes_number(out, profile_string(snapshot, slice.first + i).length);
+    for (uint32_t i = 0; i < slice.count; i++) {
+        const struct strtab_string string = profile_string(snapshot, slice.first + i);
+        bytes_put(out, string.text, string.length);
+    }
+}
+
+static enum err_code decode_strings(struct profile *profile, struct slice slice, bool is_known,
+                                    struct cursor *cursor, struct err *err)
+{
+    uint32_t lengths[ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    for (uint32_t i = 0; i < slice.count; i++)
+        lengths[i] = (uint32_t)cursor_below(cursor, STRTAB_MAX_LENGTH);
+    for (uint32_t i = 0; i < slice.count && !rc; i++) {
+        const unsigned char *const text = cursor_take(cursor, lengths[i]);
+        str_id id = 0;
+        if (!text)
+            break;
+        if (is_known)
+            continue;
+        rc = strtab_intern(profile_strings(profile), (const char *)text, lengths[i], &id, err);
+        rc = placed(rc, id, slice.first + i, "string", err);
+    }
+    return rc;
+}
+
+/* Numbers of neighbours are alike: a column is told as differences. */
+#define ENCODE_COLUMN(row_at, member)                                       \
+    do {                                                                    \
+        int64_t last = 0;                                                   \
+        for (uint32_t i = 0; i < slice.count; i++) {                        \
+            const int64_t value = row_at(snapshot, slice.first + i).member; \
+            bytes_signed(out, value - last);                                \
+            last = value;                                                   \
+        }                                                                   \
+    } while (0)
+
+static void take_column(struct cursor *cursor, uint32_t count, int64_t *column)
+{
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        last += (uint64_t)cursor_signed(cursor);
+        column[i] = (int64_t)last;
+    }
+}
+
+/* What is no id becomes one that is in no table. */
+static uint32_t id_of(int64_t value)
+{
+    return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX - 1;
+}
+
+static int32_t int_of(int64_t value)
+{
+    return value >= INT32_MIN && value <= INT32_MAX ? (int32_t)value : 0;
+}
+
+static void encode_functions(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    ENCODE_COLUMN(profile_function_at, name);
+    ENCODE_COLUMN(profile_function_at, file);
+    ENCODE_COLUMN(profile_function_at, first_line);
+}
+
+static enum err_code decode_functions(struct profile *profile, struct slice slice,
+                                      bool is_known, struct cursor *cursor, struct err *err)
+{
+    int64_t name[ROWS_MAX_SLICE], file[ROWS_MAX_SLICE], line[ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    take_column(cursor, slice.count, name);
+    take_column(cursor, slice.count, file);
+    take_column(cursor, slice.count, line);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        function_id id = 0;
+        rc = profile_function(profile, id_of(name[i]), id_of(file[i]), int_of(line[i]), &id,
+                              err);
+        rc = placed(rc, id, slice.first + i, "function", err);
+    }
+    return rc;
+}
+
+static void encode_frames(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    ENCODE_COLUMN(profile_frame_at, function);
+    ENCODE_COLUMN(profile_frame_at, line);
+}
+
+static enum err_code decode_frames(struct profile *profile, struct slice slice, bool is_known,
+                                   struct cursor *cursor, struct err *err)
+{
+    int64_t function[ROWS_MAX_SLICE], line[ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    take_column(cursor, slice.count, function);
+    take_column(cursor, slice.count, line);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        frame_id id = 0;
+        rc = profile_frame(profile, id_of(function[i]), int_of(line[i]), &id, err);
+        rc = placed(rc, id, slice.first + i, "frame", err);
+    }
+    return rc;
+}
+
+static void encode_nodes(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    ENCODE_COLUMN(profile_node_at, parent);
+    ENCODE_COLUMN(profile_node_at, frame);
+}
+
+static enum err_code decode_nodes(struct profile *profile, struct slice slice, bool is_known,
+                                  struct cursor *cursor, struct err *err)
+{
+    int64_t parent[ROWS_MAX_SLICE], frame[ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    take_column(cursor, slice.count, parent);
+    take_column(cursor, slice.count, frame);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        node_id id = 0;
+        rc = profile_node(profile, id_of(parent[i]), id_of(frame[i]), &id, err);
+        rc = placed(rc, id, slice.first + i, "node", err);
+    }
+    return rc;
+}
+
+static void encode_processes(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    ENCODE_COLUMN(profile_process_at, pid);
+    ENCODE_COLUMN(profile_process_at, name);
+}
+
+static enum err_code decode_processes(struct profile *profile, struct slice slice,
+                                      bool is_known, struct cursor *cursor, struct err *err)
+{
+    int64_t pid[ROWS_MAX_SLICE], name[ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    take_column(cursor, slice.count, pid);
+    take_column(cursor, slice.count, name);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        process_id id = 0;
+        rc = profile_process(profile, int_of(pid[i]), id_of(name[i]), &id, err);
+        rc = placed(rc, id, slice.first + i, "process", err);
+    }
+    return rc;
+}
+
+static void encode_threads(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    ENCODE_COLUMN(profile_thread_at, process);
+    ENCODE_COLUMN(profile_thread_at, tid);
+    ENCODE_COLUMN(profile_thread_at, name);
+    ENCODE_COLUMN(profile_thread_at, is_main);
+    for (uint32_t i = 0; i < slice.count; i++)
+        bytes_number(out, profile_thread_at(snapshot, slice.first + i).ident);
+}
+
+static enum err_code decode_threads(struct profile *profile, struct slice slice, bool is_known,
+                                    struct cursor *cursor, struct err *err)
+{
+    int64_t process[ROWS_MAX_SLICE], tid[ROWS_MAX_SLICE], name[ROWS_MAX_SLICE];
+    int64_t is_main[ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    take_column(cursor, slice.count, process);
+    take_column(cursor, slice.count, tid);
+    take_column(cursor, slice.count, name);
+    take_column(cursor, slice.count, is_main);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad; i++) {
+        const struct profile_thread row = { .process = id_of(process[i]),
+                                            .tid = int_of(tid[i]),
+                                            .ident = cursor_number(cursor),
+                                            .name = id_of(name[i]),
+                                            .is_main = is_main[i] != 0 };
+        thread_id id = 0;
+        if (is_known || cursor->is_bad)
+            continue;
+        rc = profile_thread(profile, &row, &id, err);
+        rc = placed(rc, id, slice.first + i, "thread", err);
+    }
+    return rc;
+}
+
+static void encode_spots(snapshot_ref snapshot, struct slice slice, struct bytes *out)
+{
+    ENCODE_COLUMN(profile_spot_at, function);
+    ENCODE_COLUMN(profile_spot_at, line);
+    ENCODE_COLUMN(profile_spot_at, end_line);
+    ENCODE_COLUMN(profile_spot_at, column);
+    ENCODE_COLUMN(profile_spot_at, end_column);
+    ENCODE_COLUMN(profile_spot_at, opcode);
+    ENCODE_COLUMN(profile_spot_at, base);
+}
+
+static enum err_code decode_spots(struct profile *profile, struct slice slice, bool is_known,
+                                  struct cursor *cursor, struct err *err)
+{
+    enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, COLUMNS };
+    int64_t column[COLUMNS][ROWS_MAX_SLICE];
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < COLUMNS; i++)
+        take_column(cursor, slice.count, column[i]);
+    for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
+        const struct profile_spot row = { .function = id_of(column[FUNCTION][i]),
+                                          .line = int_of(column[LINE][i]),
+                                          .end_line = int_of(column[END_LINE][i]),
+                                          .column = int_of(column[COLUMN][i]),
+                                          .end_column = int_of(column[END_COLUMN][i]),
+                                          .opcode = id_of(column[OPCODE][i]),
+                                          .base = id_of(column[BASE][i]) };
+        spot_id id = 0;
+        rc = profile_spot(profile, &row, &id, err);
+        rc = placed(rc, id, slice.first + i, "spot", err);
+    }
+    return rc;
+}
+
+/* The index is the number of a table in the file.  Rows refer to tables before their own. */
+static const struct part parts[] = {
+    { offsetof(struct profile_sizes, strings), 1, encode_strings, decode_strings },
+    { offsetof(struct profile_sizes, functions), 3, encode_functions, decode_functions },
+    { offsetof(struct profile_sizes, frames), 2, encode_frames, decode_frames },
+    { offsetof(struct profile_sizes, nodes), 2, encode_nodes, decode_nodes },
+    { offsetof(struct profile_sizes, processes), 2, encode_processes, decode_processes },
+    { offsetof(struct profile_sizes, threads), 5, encode_threads, decode_threads },
+    { offsetof(struct profile_sizes, spots), 7, encode_spots, decode_spots },
+};
+
+enum { PARTS = sizeof parts / sizeof *parts };
+
+static uint32_t *size_at(struct profile_sizes *sizes, const struct part *part)
+{
+    return (uint32_t *)(void *)((char *)sizes + part->size_offset);
+}
+
+static uint32_t size_of(const struct profile_sizes *sizes, const struct part *part)
+{
+    return *(const uint32_t *)(const void *)((const char *)sizes + part->size_offset);
+}
+
+/* Long texts fill a block with few rows. */
+static uint32_t fitting_strings(snapshot_ref snapshot, struct slice slice)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < slice.count; i++) {
+        bytes += profile_string(snapshot, slice.first + i).length;
+        if (bytes > ROWS_BLOCK_BYTES)
+            return i + 1;
+    }
+    return slice.count;
+}
+
+static struct slice next_slice(snapshot_ref snapshot, const struct part *part, uint32_t done)
+{
+    const uint32_t left = size_of(&snapshot->sizes, part) - done;
+    struct slice slice = { done, left < ROWS_MAX_SLICE ? left : ROWS_MAX_SLICE };
+    if (part->encode == encode_strings)
+        slice.count = fitting_strings(snapshot, slice);
+    return slice;
+}
+
+bool rows_encode(const struct profile_snapshot *snapshot, struct profile_sizes *done,
+                 struct bytes *out)
+{
+    const size_t before = out->count;
+    for (size_t i = 0; i < PARTS; i++)
+        while (size_of(done, &parts[i]) < size_of(&snapshot->sizes, &parts[i])) {
+            if (out->count - before > ROWS_BLOCK_BYTES || out->is_short)
+                return true;
+            uint32_t *const at = size_at(done, &parts[i]);
+            const struct slice slice = next_slice(snapshot, &parts[i], *at);
+            bytes_u8(out, (unsigned)i);
+            bytes_number(out, slice.first);
+            bytes_number(out, slice.count);
+            parts[i].encode(snapshot, slice, out);
+            *at += slice.count;
+        }
+    return out->count > before;
+}
+
+static enum err_code decode_slice(struct profile *profile, struct cursor *cursor,
+                                  struct profile_sizes *done, struct err *err)
+{
+    const unsigned table = cursor_u8(cursor);
+    if (table >= PARTS)
+        return err_set(err, ERR_CORRUPT, "the capture has a table of an unknown kind");
+    uint32_t *const at = size_at(done, &parts[table]);
+    const uint32_t first = (uint32_t)cursor_below(cursor, *at);
+    const struct slice slice = { first, (uint32_t)cursor_count(cursor, parts[table].row_bytes,
+                                                               ROWS_MAX_SLICE) };
+    const bool is_known = first < *at;
+    /* All of it is known, or nothing. */
+    if (is_known && slice.count > *at - first)
+        cursor->is_bad = true;
+    if (cursor->is_bad)
+        return ERR_OK;
+    const enum err_code rc = parts[table].decode(profile, slice, is_known, cursor, err);
+    if (!rc && !is_known)
+        *at += slice.count;
+    return rc;
+}
+
+enum err_code rows_decode(struct profile *profile, struct cursor *cursor,
+                          struct profile_sizes *done, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    while (!rc && !cursor->is_bad && cursor_left(cursor) > 0)
+        rc = decode_slice(profile, cursor, done, err);
+    if (!rc && cursor->is_bad)
+        rc = err_set(err, ERR_CORRUPT, "a block of rows makes no sense");
+    return rc;
+}

@@ -1,0 +1,243 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/capture/bytes.h"
+#include "sampler/capture/format.h"
+#include "sampler/capture/names.h"
+#include "sampler/capture/windows.h"
+
+enum { PLACE_BYTES = 2, WINDOW_BYTES = 5, LANE_BYTES = 2, RUN_BYTES = 4 };
+
+/* What all of a block's columns are read with. */
+struct decoder {
+    struct cursor *cursor;
+    const struct names *names;
+    const struct profile_sizes *sizes;
+    uint64_t unit_ns;
+    struct run *places; /* what runs of each have in common */
+    size_t place_count;
+    size_t *lanes;  /* of each window */
+    uint64_t *next; /* by thread: when its next run is expected, in units */
+};
+
+static enum err_code no_memory(struct err *err)
+{
+    return err_set(err, ERR_NOMEM, "no memory for a block of a capture");
+}
+
+/* Takes a row's id; what is not below `rows` is bad. */
+static uint32_t take_id(struct cursor *cursor, int64_t id, uint32_t rows)
+{
+    if (id >= 0 && id < rows)
+        return (uint32_t)id;
+    cursor->is_bad = true;
+    return 0;
+}
+
+static void take_spots(struct decoder *decoder)
+{
+    for (size_t i = 0; i < decoder->place_count; i++) {
+        struct run *const place = &decoder->places[i];
+        const uint64_t spot = cursor_number(decoder->cursor);
+        const uint64_t away = (uint64_t)cursor_signed(decoder->cursor);
+        if (spot == 0)
+            continue;
+        place->spot =
+            take_id(decoder->cursor, (int64_t)((spot - 1) & INT64_MAX), decoder->sizes->spots);
+        place->spot_node =
+            take_id(decoder->cursor, (int64_t)(place->node - away), decoder->sizes->nodes);
+    }
+}
+
+static enum err_code take_places(struct decoder *decoder, struct err *err)
+{
+    struct cursor *const cursor = decoder->cursor;
+    uint64_t node = 0;
+    decoder->place_count = cursor_count(cursor, PLACE_BYTES, CAPTURE_MAX_RUNS);
+    decoder->places = calloc(decoder->place_count + 1, sizeof *decoder->places);
+    if (!decoder->places)
+        return no_memory(err);
+    for (size_t i = 0; i < decoder->place_count; i++) {
+        decoder->places[i].state = names_state(decoder->names, cursor_number(cursor));
+        decoder->places[i].spot = PROFILE_NO_SPOT;
+    }
+    for (size_t i = 0; i < decoder->place_count; i++) {
+        node += (uint64_t)cursor_signed(cursor);
+        decoder->places[i].node = take_id(cursor, (int64_t)node, decoder->sizes->nodes);
+    }
+    if (cursor_u8(cursor))
+        take_spots(decoder);
+    return ERR_OK;
+}
+
+static void take_window(struct cursor *cursor, const struct captured_window *last,
+                        struct captured_window *out)
+{
+    out->start_ns = last->end_ns + cursor_below(cursor, WINDOWS_MAX_NS);
+    out->end_ns = out->start_ns + cursor_below(cursor, WINDOWS_MAX_NS);
+    out->period_ns = last->period_ns + (uint64_t)cursor_signed(cursor);
+    out->is_open = cursor_u8(cursor) != 0;
+    if (out->end_ns > WINDOWS_MAX_NS || out->period_ns > WINDOWS_MAX_NS) {
+        cursor->is_bad = true;
+        *out = (struct captured_window){ 0 };
+    }
+}
+
+static enum err_code take_windows(struct decoder *decoder, struct windows_block *out,
+                                  struct err *err)
+{
+    struct cursor *const cursor = decoder->cursor;
+    struct captured_window last = { 0 };
+    out->window_count = cursor_count(cursor, WINDOW_BYTES, CAPTURE_MAX_WINDOWS);
+    out->windows = calloc(out->window_count + 1, sizeof *out->windows);
+    decoder->lanes = calloc(out->window_count + 1, sizeof *decoder->lanes);
+    if (!out->windows || !decoder->lanes)
+        return no_memory(err);
+    for (size_t i = 0; i < out->window_count; i++) {
+        take_window(cursor, &last, &out->windows[i]);
+        decoder->lanes[i] = cursor_count(cursor, LANE_BYTES, CAPTURE_MAX_RUNS);
+        last = out->windows[i];
+    }
+    return ERR_OK;
+}
+
+/* Threads are put into the runs as the lanes say; runs grow by what the lanes promise, which is
+ * no more than there are bytes for. */
+static enum err_code take_lane(struct decoder *decoder, struct windows_block *out,
+                               thread_id thread, size_t *room, struct err *err)
+{
+    const size_t count = cursor_count(decoder->cursor, 1, CAPTURE_MAX_RUNS - out->run_count);
+    while (*room < out->run_count + count) {
+        const size_t more = *room ? *room * 2 : 1024;
+        struct run *const runs = realloc(out->runs, more * sizeof *runs);
+        if (!runs)
+            return no_memory(err);
+        out->runs = runs;
+        *room = more;
+    }
+    for (size_t i = 0; i < count; i++)
+        out->runs[out->run_count++].thread = thread;
+    return ERR_OK;
+}
+
+static enum err_code take_lanes(struct decoder *decoder, struct windows_block *out,
+                                struct err *err)
+{
+    size_t room = 0;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < out->window_count; i++) {
+        struct captured_window *const window = &out->windows[i];
+        uint64_t thread = 0;
+        window->runs_at = out->run_count;
+        for (size_t j = 0; j < decoder->lanes[i] && !rc && !decoder->cursor->is_bad; j++) {
+            thread += (uint64_t)cursor_signed(decoder->cursor);
+            rc = take_lane(decoder, out,
+                           take_id(decoder->cursor, (int64_t)thread, decoder->sizes->threads),
+                           &room, err);
+        }
+        window->run_count = out->run_count - window->runs_at;
+    }
+    if (cursor_count(decoder->cursor, RUN_BYTES, CAPTURE_MAX_RUNS) != out->run_count)
+        decoder->cursor->is_bad = true;
+    return rc;
+}
+
+static void take_place_of_runs(struct decoder *decoder, struct windows_block *out)
+{
+    for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++) {
+        const uint64_t place = cursor_number(decoder->cursor);
+        const thread_id thread = out->runs[i].thread;
+        if (place >= decoder->place_count) {
+            decoder->cursor->is_bad = true;
+            return;
+        }
+        out->runs[i] = decoder->places[place];
+        out->runs[i].thread = thread;
+    }
+    for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++)
+        out->runs[i].count = (uint32_t)cursor_below(decoder->cursor, UINT32_MAX - 1) + 1;
+}
+
+/* The spans of runs stand in a column behind the one of their starts, and are needed to know
+ * when the next run of the thread is expected: two cursors walk in step. */
+static struct cursor behind_starts(const struct cursor *cursor, size_t runs)
+{
+    struct cursor spans = *cursor;
+    for (size_t i = 0; i < runs && !spans.is_bad; i++)
+        (void)cursor_number(&spans);
+    return spans;
+}
+
+static void take_time(struct decoder *decoder, struct cursor *spans, uint64_t start,
+                      struct run *run)
+{
+    const uint64_t most = WINDOWS_MAX_NS / decoder->unit_ns;
+    uint64_t *const next = &decoder->next[run->thread];
+    const uint64_t first = start + *next + (uint64_t)cursor_signed(decoder->cursor);
+    const uint64_t span = (uint64_t)cursor_signed(spans) + (run->count - 1);
+    if (first > most || span > most || first + span > most) {
+        decoder->cursor->is_bad = true;
+        return;
+    }
+    run->first_ns = first * decoder->unit_ns;
+    run->step_ns = run->count > 1 ? span * decoder->unit_ns / (run->count - 1) : 0;
+    /* As the encoder counts. */
+    *next = (uint32_t)(first + span + 1 - start);
+}
+
+static enum err_code take_times(struct decoder *decoder, struct windows_block *out,
+                                struct err *err)
+{
+    struct cursor spans = behind_starts(decoder->cursor, out->run_count);
+    const uint64_t start = out->window_count ? out->windows[0].start_ns / decoder->unit_ns : 0;
+    decoder->next = calloc((size_t)decoder->sizes->threads + 1, sizeof *decoder->next);
+    if (!decoder->next)
+        return no_memory(err);
+    for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++)
+        take_time(decoder, &spans, start, &out->runs[i]);
+    decoder->cursor->is_bad |= spans.is_bad;
+    return ERR_OK;
+}
+
+static enum err_code decode(struct decoder *decoder, struct windows_block *out, struct err *err)
+{
+    struct cursor *const cursor = decoder->cursor;
+    names_take_quality(decoder->names, cursor, &out->quality);
+    out->lost = cursor_number(cursor);
+    enum err_code rc = take_places(decoder, err);
+    if (!rc)
+        rc = take_windows(decoder, out, err);
+    if (!rc)
+        rc = take_lanes(decoder, out, err);
+    if (!rc)
+        take_place_of_runs(decoder, out);
+    if (!rc && !cursor->is_bad)
+        rc = take_times(decoder, out, err);
+    if (!rc && cursor->is_bad)
+        rc = err_set(err, ERR_CORRUPT, "a block of samples makes no sense");
+    return rc;
+}
+
+enum err_code windows_decode(struct cursor *cursor, const struct names *names, uint64_t unit_ns,
+                             const struct profile_sizes *sizes, struct windows_block *out,
+                             struct err *err)
+{
+    struct decoder decoder = {
+        .cursor = cursor, .names = names, .sizes = sizes, .unit_ns = unit_ns
+    };
+    memset(out, 0, sizeof *out);
+    const enum err_code rc = decode(&decoder, out, err);
+    free(decoder.places);
+    free(decoder.lanes);
+    free(decoder.next);
+    if (rc)
+        windows_block_deinit(out);
+    return rc;
+}
+
+void windows_block_deinit(struct windows_block *block)
+{
+    free(block->windows);
+    free(block->runs);
+    memset(block, 0, sizeof *block);
+}

@@ -1,0 +1,339 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/capture/bytes.h"
+#include "sampler/capture/names.h"
+#include "sampler/capture/windows.h"
+
+struct place {
+    state_bits state;
+    node_id node, spot_node;
+    spot_id spot;
+    uint32_t uses; /* runs */
+    uint32_t rank;
+};
+
+/* A run in units of time. */
+struct told_run {
+    thread_id thread;
+    uint32_t place;
+    uint32_t count;
+    uint64_t first, last;
+};
+
+void windows_encoder_init(struct windows_encoder *encoder, uint64_t unit_ns)
+{
+    memset(encoder, 0, sizeof *encoder);
+    encoder->unit_ns = unit_ns;
+    idmap_init(&encoder->index);
+}
+
+void windows_encoder_deinit(struct windows_encoder *encoder)
+{
+    idmap_deinit(&encoder->index);
+    free(encoder->places);
+    free(encoder->runs);
+    free(encoder->last_of);
+    free(encoder->windows);
+    memset(encoder, 0, sizeof *encoder);
+}
+
+/* Makes room for item number `count`. */
+static enum err_code grow(void **items, size_t item_bytes, size_t count, size_t *room,
+                          struct err *err)
+{
+    if (count < *room)
+        return ERR_OK;
+    const size_t more = count < 32 ? 64 : count * 2;
+    void *const moved = realloc(*items, more * item_bytes);
+    if (!moved)
+        return err_set(err, ERR_NOMEM, "no memory for a block of a capture");
+    memset((char *)moved + *room * item_bytes, 0, (more - *room) * item_bytes);
+    *items = moved;
+    *room = more;
+    return ERR_OK;
+}
+
+static bool is_at(const struct place *place, const struct run *run)
+{
+    return place->state == run->state && place->node == run->node && place->spot == run->spot &&
+           (place->spot == PROFILE_NO_SPOT || place->spot_node == run->spot_node);
+}
+
+static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
+                               const struct run *run, struct err *err)
+{
+    void *places = encoder->places;
+    enum err_code rc =
+        grow(&places, sizeof *encoder->places, encoder->place_count, &encoder->place_room, err);
+    encoder->places = places;
+    if (!rc)
+        rc = idmap_add(&encoder->index, hash, (uint32_t)encoder->place_count, err);
+    if (!rc)
+        encoder->places[encoder->place_count++] =
+            (struct place){ .state = run->state,
+                            .node = run->node,
+                            .spot_node = run->spot == PROFILE_NO_SPOT ? 0 : run->spot_node,
+                            .spot = run->spot };
+    return rc;
+}
+
+static enum err_code find_place(struct windows_encoder *encoder, const struct run *run,
+                                uint32_t *out, struct err *err)
+{
+    const uint32_t hash = idmap_mix(
+        (uint64_t)run->node << 16 | run->state,
+        run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
+    const struct idmap *const index = &encoder->index;
+    uint32_t id;
+    for (uint32_t slot = idmap_first(index, hash); (id = idmap_id(index, slot)) != IDMAP_NONE;
+         slot = idmap_next(index, slot))
+        if (idmap_hash(index, slot) == hash && is_at(&encoder->places[id], run)) {
+            *out = id;
+            return ERR_OK;
+        }
+    *out = (uint32_t)encoder->place_count;
+    return add_place(encoder, hash, run, err);
+}
+
+/* Does the run go on where the last one of its thread ended?  A hole of a sample or two does not
+ * make another run; the run's samples are then taken as evenly spaced. */
+static bool follows(const struct told_run *last, const struct told_run *next)
+{
+    const uint64_t step = last->count > 1 ? (last->last - last->first) / (last->count - 1) : 1;
+    return last->place == next->place && next->first >= last->last &&
+           next->first - last->last <= 2 * step + 1 && next->count <= UINT32_MAX - last->count;
+}
+
+static enum err_code append_run(struct windows_encoder *encoder, const struct told_run *run,
+                                struct err *err)
+{
+    void *runs = encoder->runs;
+    const enum err_code rc =
+        grow(&runs, sizeof *encoder->runs, encoder->run_count, &encoder->run_room, err);
+    encoder->runs = runs;
+    if (rc)
+        return rc;
+    encoder->runs[encoder->run_count++] = *run;
+    encoder->last_of[run->thread] = (uint32_t)encoder->run_count;
+    return ERR_OK;
+}
+
+enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct run *run,
+                                  struct err *err)
+{
+    const uint64_t last_ns = run->first_ns + (run->count - 1) * run->step_ns;
+    struct told_run told = { .thread = run->thread,
+                             .count = run->count,
+                             .first = run->first_ns / encoder->unit_ns,
+                             .last = last_ns / encoder->unit_ns };
+    void *last_of = encoder->last_of;
+    enum err_code rc = find_place(encoder, run, &told.place, err);
+    if (!rc)
+        rc = grow(&last_of, sizeof *encoder->last_of, run->thread, &encoder->last_room, err);
+    encoder->last_of = last_of;
+    if (rc)
+        return rc;
+    const uint32_t at = encoder->last_of[run->thread];
+    if (!at || !follows(&encoder->runs[at - 1], &told))
+        return append_run(encoder, &told, err);
+    encoder->runs[at - 1].last = told.last;
+    encoder->runs[at - 1].count += told.count;
+    return ERR_OK;
+}
+
+/* The next run of a thread starts anew. */
+static void forget_open(struct windows_encoder *encoder)
+{
+    for (size_t i = encoder->open_at; i < encoder->run_count; i++)
+        encoder->last_of[encoder->runs[i].thread] = 0;
+    encoder->open_at = encoder->run_count;
+}
+
+static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns,
+                                uint64_t period_ns, bool is_open, struct err *err)
+{
+    void *windows = encoder->windows;
+    const enum err_code rc = grow(&windows, sizeof *encoder->windows, encoder->window_count,
+                                  &encoder->window_room, err);
+    encoder->windows = windows;
+    if (rc)
+        return rc;
+    encoder->windows[encoder->window_count++] =
+        (struct captured_window){ .start_ns = encoder->start_ns,
+                                  .end_ns = end_ns,
+                                  .period_ns = period_ns,
+                                  .is_open = is_open,
+                                  .runs_at = encoder->open_at,
+                                  .run_count = encoder->run_count - encoder->open_at };
+    forget_open(encoder);
+    return ERR_OK;
+}
+
+enum err_code windows_encoder_seal(struct windows_encoder *encoder, uint64_t end_ns,
+                                   uint64_t period_ns, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    if (end_ns < encoder->start_ns)
+        end_ns = encoder->start_ns;
+    if (encoder->run_count > encoder->open_at)
+        rc = close_open(encoder, end_ns, period_ns, false, err);
+    if (!rc)
+        encoder->start_ns = end_ns;
+    return rc;
+}
+
+uint64_t windows_encoder_start_ns(const struct windows_encoder *encoder)
+{
+    return encoder->window_count ? encoder->windows[0].start_ns : encoder->start_ns;
+}
+
+uint64_t windows_encoder_samples(const struct windows_encoder *encoder)
+{
+    uint64_t samples = 0;
+    for (size_t i = 0; i < encoder->run_count; i++)
+        samples += encoder->runs[i].count;
+    return samples;
+}
+
+static int compare_runs(const void *left, const void *right)
+{
+    const struct told_run *const a = left;
+    const struct told_run *const b = right;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static int compare_uses(const void *left, const void *right)
+{
+    const struct place *const *const a = left;
+    const struct place *const *const b = right;
+    if ((*a)->uses != (*b)->uses)
+        return (*a)->uses > (*b)->uses ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
+static void rank_places(struct windows_encoder *encoder, struct place **ranked)
+{
+    for (size_t i = 0; i < encoder->run_count; i++)
+        encoder->places[encoder->runs[i].place].uses++;
+    for (size_t i = 0; i < encoder->place_count; i++)
+        ranked[i] = &encoder->places[i];
+    qsort(ranked, encoder->place_count, sizeof(struct place *), compare_uses);
+    for (size_t i = 0; i < encoder->place_count; i++)
+        ranked[i]->rank = (uint32_t)i;
+}
+
+static void put_places(struct place *const *places, size_t count, struct bytes *out)
+{
+    node_id node = 0;
+    bool has_spots = false;
+    bytes_number(out, count);
+    for (size_t i = 0; i < count; i++) {
+        bytes_number(out, places[i]->state);
+        has_spots |= places[i]->spot != PROFILE_NO_SPOT;
+    }
+    for (size_t i = 0; i < count; node = places[i++]->node)
+        bytes_signed(out, (int64_t)places[i]->node - node);
+    bytes_u8(out, has_spots);
+    for (size_t i = 0; i < count && has_spots; i++) {
+        bytes_number(out, places[i]->spot + 1u);
+        bytes_signed(out, (int64_t)places[i]->node - places[i]->spot_node);
+    }
+}
+
+static size_t lanes_of(const struct told_run *runs, size_t count)
+{
+    size_t lanes = 0;
+    for (size_t i = 0; i < count; i++)
+        lanes += i == 0 || runs[i].thread != runs[i - 1].thread;
+    return lanes;
+}
+
+static void put_windows(const struct windows_encoder *encoder, struct bytes *out)
+{
+    uint64_t end_ns = 0, period_ns = 0;
+    bytes_number(out, encoder->window_count);
+    for (size_t i = 0; i < encoder->window_count; i++) {
+        const struct captured_window *const window = &encoder->windows[i];
+        bytes_number(out, window->start_ns - end_ns);
+        bytes_number(out, window->end_ns - window->start_ns);
+        bytes_signed(out, (int64_t)(window->period_ns - period_ns));
+        bytes_u8(out, window->is_open);
+        bytes_number(out, lanes_of(encoder->runs + window->runs_at, window->run_count));
+        end_ns = window->end_ns;
+        period_ns = window->period_ns;
+    }
+}
+
+/* A lane is what a thread has in a window. */
+static void put_lanes(const struct windows_encoder *encoder, struct bytes *out)
+{
+    for (size_t i = 0; i < encoder->window_count; i++) {
+        const struct captured_window *const window = &encoder->windows[i];
+        const size_t end = window->runs_at + window->run_count;
+        thread_id thread = 0;
+        for (size_t j = window->runs_at, next; j < end; j = next) {
+            for (next = j; next < end && encoder->runs[next].thread == encoder->runs[j].thread;)
+                next++;
+            bytes_signed(out, (int64_t)encoder->runs[j].thread - thread);
+            bytes_number(out, next - j);
+            thread = encoder->runs[j].thread;
+        }
+    }
+}
+
+/* last_of is free now: every window is closed.  It becomes each thread's next time, less the
+ * block's start; what does not fit costs bytes and nothing else. */
+static void put_runs(struct windows_encoder *encoder, uint64_t start, struct bytes *out)
+{
+    const struct told_run *const runs = encoder->runs;
+    for (size_t i = 0; i < encoder->run_count; i++)
+        bytes_number(out, encoder->places[runs[i].place].rank);
+    for (size_t i = 0; i < encoder->run_count; i++)
+        bytes_number(out, runs[i].count - 1);
+    for (size_t i = 0; i < encoder->run_count; i++) {
+        uint32_t *const next = &encoder->last_of[runs[i].thread];
+        bytes_signed(out, (int64_t)(runs[i].first - start - *next));
+        *next = (uint32_t)(runs[i].last + 1 - start);
+    }
+    for (size_t i = 0; i < encoder->run_count; i++)
+        bytes_signed(out, (int64_t)(runs[i].last - runs[i].first) - (runs[i].count - 1));
+    for (size_t i = 0; i < encoder->run_count; i++)
+        encoder->last_of[runs[i].thread] = 0;
+}
+
+static void start_anew(struct windows_encoder *encoder)
+{
+    idmap_clear(&encoder->index);
+    encoder->place_count = encoder->run_count = encoder->window_count = encoder->open_at = 0;
+}
+
+enum err_code windows_encode(struct windows_encoder *encoder, const struct quality *quality,
+                             uint64_t lost, struct bytes *out, struct err *err)
+{
+    const uint64_t start = windows_encoder_start_ns(encoder) / encoder->unit_ns;
+    enum err_code rc = ERR_OK;
+    if (encoder->run_count > encoder->open_at)
+        rc = close_open(encoder, encoder->start_ns, 0, true, err);
+    struct place **const ranked = malloc((encoder->place_count + 1) * sizeof(struct place *));
+    if (!rc && !ranked)
+        rc = err_set(err, ERR_NOMEM, "no memory for a block of a capture");
+    if (!rc) {
+        rank_places(encoder, ranked);
+        for (size_t i = 0; i < encoder->window_count; i++)
+            qsort(encoder->runs + encoder->windows[i].runs_at, encoder->windows[i].run_count,
+                  sizeof *encoder->runs, compare_runs);
+        names_put_quality(quality, out);
+        bytes_number(out, lost);
+        put_places(ranked, encoder->place_count, out);
+        put_windows(encoder, out);
+        put_lanes(encoder, out);
+        bytes_number(out, encoder->run_count);
+        put_runs(encoder, start, out);
+        start_anew(encoder);
+    }
+    free(ranked);
+    return rc;
+}

@@ -1,0 +1,164 @@
+#include "sampler/capture/writer.h"
+
+#include <string.h>
+
+#include "sampler/capture/block.h"
+#include "sampler/capture/facts.h"
+#include "sampler/capture/format.h"
+#include "sampler/capture/names.h"
+#include "sampler/capture/rows.h"
+
+uint64_t writer_unit_ns(double rate_hz)
+{
+    const double period_ns = rate_hz > 0 ? 1e9 / rate_hz : 1e6;
+    return period_ns > 1e6 ? 1000000 : period_ns < 1000 ? 1000 : (uint64_t)period_ns;
+}
+
+static enum err_code send(struct writer *writer, struct err *err)
+{
+    enum err_code rc = bytes_check(&writer->out, err);
+    if (!rc)
+        rc = writer->take(writer->to, writer->out.data, writer->out.count, err);
+    if (!rc)
+        writer->at += writer->out.count;
+    bytes_clear(&writer->out);
+    return rc;
+}
+
+/* Makes what is in raw a block of this kind. */
+static enum err_code send_block(struct writer *writer, enum capture_kind kind, struct err *err)
+{
+    enum err_code rc = block_encode(kind, &writer->raw, &writer->out, err);
+    bytes_clear(&writer->raw);
+    if (!rc)
+        rc = send(writer, err);
+    return rc;
+}
+
+static void put_preamble(struct bytes *out)
+{
+    bytes_put(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
+    bytes_u8(out, CAPTURE_MAJOR);
+    bytes_u8(out, 0);
+    bytes_u8(out, CAPTURE_MINOR);
+    bytes_u8(out, 0);
+    bytes_u32(out, 0);
+}
+
+enum err_code writer_init(struct writer *writer, const struct capture_facts *facts,
+                          writer_take take, void *to, struct err *err)
+{
+    struct capture_facts named = *facts;
+    memset(writer, 0, sizeof *writer);
+    writer->take = take;
+    writer->to = to;
+    writer->done = rows_at_start();
+    windows_encoder_init(&writer->windows, facts->unit_ns);
+    names_tell(&named);
+    put_preamble(&writer->out);
+    facts_encode(&named, &writer->raw);
+    return send_block(writer, CAPTURE_FACTS, err);
+}
+
+void writer_deinit(struct writer *writer)
+{
+    windows_encoder_deinit(&writer->windows);
+    bytes_deinit(&writer->raw);
+    bytes_deinit(&writer->out);
+    bytes_deinit(&writer->index);
+    memset(writer, 0, sizeof *writer);
+}
+
+enum err_code writer_run(struct writer *writer, const struct run *run, struct err *err)
+{
+    return run->count ? windows_encoder_add(&writer->windows, run, err) : ERR_OK;
+}
+
+enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
+                          struct err *err)
+{
+    writer->now_ns = end_ns;
+    return windows_encoder_seal(&writer->windows, end_ns, period_ns, err);
+}
+
+bool writer_is_due(const struct writer *writer)
+{
+    const struct windows_encoder *const windows = &writer->windows;
+    if (windows_encoder_is_full(windows))
+        return true;
+    return !windows_encoder_is_empty(windows) &&
+           writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS;
+}
+
+/* Names a block that was written in the index. */
+static void note(struct writer *writer, enum capture_kind kind, uint64_t at, uint64_t start_ns,
+                 uint64_t samples)
+{
+    writer->index_count++;
+    if (writer->index_count > CAPTURE_MAX_INDEX)
+        return;
+    bytes_u8(&writer->index, kind);
+    bytes_number(&writer->index, at);
+    bytes_number(&writer->index, start_ns);
+    bytes_number(&writer->index, samples);
+}
+
+static enum err_code flush_rows(struct writer *writer, const struct profile_snapshot *snapshot,
+                                struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    while (!rc && rows_encode(snapshot, &writer->done, &writer->raw)) {
+        const uint64_t at = writer->at;
+        rc = send_block(writer, CAPTURE_ROWS, err);
+        if (!rc)
+            note(writer, CAPTURE_ROWS, at, 0, 0);
+    }
+    return rc;
+}
+
+static enum err_code flush_windows(struct writer *writer, const struct quality *quality,
+                                   uint64_t lost, struct err *err)
+{
+    const uint64_t samples = windows_encoder_samples(&writer->windows);
+    const uint64_t start_ns = windows_encoder_start_ns(&writer->windows);
+    const uint64_t at = writer->at;
+    enum err_code rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
+    if (!rc)
+        rc = send_block(writer, CAPTURE_WINDOWS, err);
+    if (rc)
+        return rc;
+    note(writer, CAPTURE_WINDOWS, at, start_ns, samples);
+    writer->samples += samples;
+    return ERR_OK;
+}
+
+enum err_code writer_flush(struct writer *writer, const struct profile_snapshot *snapshot,
+                           const struct quality *quality, uint64_t lost, struct err *err)
+{
+    const enum err_code rc = flush_rows(writer, snapshot, err);
+    return rc ? rc : flush_windows(writer, quality, lost, err);
+}
+
+static void put_trailer(struct bytes *out, uint64_t end_at)
+{
+    bytes_u64(out, end_at);
+    bytes_put(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
+}
+
+enum err_code writer_finish(struct writer *writer, const struct capture_facts *end,
+                            struct err *err)
+{
+    const uint64_t end_at = writer->at;
+    const bool has_index = writer->index_count <= CAPTURE_MAX_INDEX;
+    facts_encode(end, &writer->raw);
+    bytes_number(&writer->raw, writer->samples);
+    bytes_number(&writer->raw, has_index ? writer->index_count : 0);
+    if (has_index)
+        bytes_put(&writer->raw, writer->index.data, writer->index.count);
+    writer->raw.is_short |= writer->index.is_short;
+    enum err_code rc = send_block(writer, CAPTURE_END, err);
+    if (rc)
+        return rc;
+    put_trailer(&writer->out, end_at);
+    return send(writer, err);
+}

@@ -1,0 +1,74 @@
+/*
+ * writer - a capture being written: the facts, then blocks of rows and samples, then the end.
+ *
+ *     writer_init      the first bytes and the facts
+ *     writer_run ...   samples of the open window
+ *     writer_seal      closes the window
+ *     writer_flush     when writer_is_due, and before the end: makes blocks of what has come
+ *     writer_finish    the last block
+ *
+ * Bytes go to `take` block by block, in order, and are never changed afterwards: a pipe will do.
+ *
+ * Ownership: the caller's storage; writer_deinit accepts a zeroed one.
+ * Threads: one at a time.  writer_flush reads rows below the snapshot's sizes, which must cover
+ * what the runs so far name.
+ * Limits: an index names CAPTURE_MAX_INDEX blocks; with more, there is none.
+ * Errors: ERR_SYS when `take` fails, with what it said; nothing more is written then.
+ * Depends on: profile, facts, windows, rows, block.
+ */
+#ifndef SAMPLER_CAPTURE_WRITER_H
+#define SAMPLER_CAPTURE_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/capture/bytes.h"
+#include "sampler/capture/windows.h"
+#include "sampler/profile/profile.h"
+
+struct capture_facts;
+
+/* How old the oldest sample of a block gets before it is written. */
+#define WRITER_PATIENCE_NS 4000000000ull
+
+typedef enum err_code (*writer_take)(void *to, const void *data, size_t bytes, struct err *err);
+
+struct writer {
+    writer_take take;
+    void *to;
+    struct windows_encoder windows;
+    struct profile_sizes done; /* rows written */
+    struct bytes raw, out;     /* a block before and after it is packed */
+    struct bytes index;
+    size_t index_count;
+    uint64_t at;      /* bytes written */
+    uint64_t samples; /* written */
+    uint64_t now_ns;  /* of the last seal */
+};
+
+/* The unit of time for a sampling rate: about its period, so that evenly taken samples cost
+ * nothing, but never coarser than a millisecond. */
+uint64_t writer_unit_ns(double rate_hz);
+
+/* facts->unit_ns must be set; names are added. */
+MUST_CHECK enum err_code writer_init(struct writer *writer, const struct capture_facts *facts,
+                                     writer_take take, void *to, struct err *err);
+void writer_deinit(struct writer *writer);
+
+MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run,
+                                    struct err *err);
+MUST_CHECK enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
+                                     struct err *err);
+/* A block is full, or old enough to be written. */
+bool writer_is_due(const struct writer *writer);
+MUST_CHECK enum err_code writer_flush(struct writer *writer,
+                                      const struct profile_snapshot *snapshot,
+                                      const struct quality *quality, uint64_t lost,
+                                      struct err *err);
+/* end: the facts known only now. */
+MUST_CHECK enum err_code writer_finish(struct writer *writer, const struct capture_facts *end,
+                                       struct err *err);
+
+#endif /* SAMPLER_CAPTURE_WRITER_H */

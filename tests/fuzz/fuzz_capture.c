@@ -1,0 +1,90 @@
+/* Input: a capture as it is, when it begins like one; else blocks, each kind u8, bytes u16 and
+ * these, which get the heads and checksums that let them in, behind facts of a capture. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sampler/capture/block.h"
+#include "sampler/capture/bytes.h"
+#include "sampler/capture/facts.h"
+#include "sampler/capture/reader.h"
+#include "sampler/capture/writer.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { MEMORY_BYTES = 16 << 20 };
+
+static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
+{
+    bytes_put(to, data, bytes);
+    return bytes_check(to, err);
+}
+
+static void put_start(struct bytes *file)
+{
+    const struct capture_facts facts = { .unit_ns = 1000000, .rate_uhz = 1000000000 };
+    struct writer writer;
+    fuzz_check(writer_init(&writer, &facts, take, file, NULL) == ERR_OK);
+    writer_deinit(&writer);
+}
+
+static void put_blocks(struct bytes *file, struct cursor input)
+{
+    while (cursor_left(&input) >= 3) {
+        struct bytes raw = { 0 };
+        const unsigned kind = cursor_u8(&input);
+        const unsigned low = cursor_u8(&input);
+        const size_t wanted = low | cursor_u8(&input) << 8;
+        const size_t left = cursor_left(&input);
+        const size_t bytes = wanted < left ? wanted : left;
+        bytes_put(&raw, cursor_take(&input, bytes), bytes);
+        fuzz_check(block_encode((enum capture_kind)kind, &raw, file, NULL) == ERR_OK);
+        bytes_deinit(&raw);
+    }
+}
+
+static void read_runs(struct reader *reader)
+{
+    struct run run;
+    uint64_t samples = 0;
+    reader_rewind(reader);
+    while (reader_next_run(reader, &run, NULL, NULL) == ERR_OK) {
+        fuzz_check(run.count > 0);
+        samples += run.count;
+    }
+    fuzz_check(samples <= reader_samples(reader));
+}
+
+static void read_file(const char *path)
+{
+    struct reader *reader = NULL;
+    struct profile_snapshot snapshot;
+    if (reader_open(path, &reader, NULL) != ERR_OK)
+        return;
+    if (reader_load(reader, MEMORY_BYTES, NULL) == ERR_OK)
+        read_runs(reader);
+    if (profile_snapshot(reader_profile(reader), &snapshot, NULL) == ERR_OK) {
+        fuzz_check(snapshot.bytes < (size_t)MEMORY_BYTES * 16);
+        profile_snapshot_release(&snapshot);
+    }
+    reader_close(reader);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct bytes file = { 0 };
+    char path[64];
+    if (size > 0 && data[0] == 0x89) {
+        bytes_put(&file, data, size);
+    } else {
+        put_start(&file);
+        put_blocks(&file, cursor_of(data, size));
+    }
+    const int fd = memfd_create("capture", MFD_CLOEXEC);
+    fuzz_check(fd >= 0 && write(fd, file.data, file.count) == (ssize_t)file.count);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    read_file(path);
+    close(fd);
+    bytes_deinit(&file);
+    return 0;
+}

@@ -1,0 +1,50 @@
+/*
+ * made_capture - captures written in a few lines, and files with any bytes.
+ *
+ *     struct made_capture capture;
+ *     made_capture_begin(&capture);
+ *     made_run(&capture, thread, state, "main;work", 10, at_ms);   counted in the profile, too
+ *     made_capture_seal(&capture, 1);
+ *     made_capture_end(&capture);       the file is at capture.path
+ *     made_capture_free(&capture);
+ *
+ * Time is in units of a millisecond.  A failing call fails the test.
+ *
+ * Depends on: test, made_profile, capture.
+ */
+#ifndef TESTS_UNIT_CAPTURE_MADE_CAPTURE_H
+#define TESTS_UNIT_CAPTURE_MADE_CAPTURE_H
+
+#include "sampler/capture/facts.h"
+#include "sampler/capture/reader.h"
+#include "sampler/capture/writer.h"
+#include "tests/support/made_profile.h"
+
+struct made_capture {
+    struct profile *profile;
+    struct writer writer;
+    struct capture_facts facts;
+    struct bytes file;
+    char *folder;
+    char path[256];
+};
+
+void made_capture_begin(struct made_capture *capture);
+void made_run(struct made_capture *capture, thread_id thread, state_bits state,
+              const char *stack, uint32_t count, uint64_t at_ms);
+/* The same with a spot. */
+void made_spot_run(struct made_capture *capture, thread_id thread, const char *stack,
+                   spot_id spot, uint32_t count, uint64_t at_ms);
+/* Closes the window, of which each sample stands for a millisecond. */
+void made_capture_seal(struct made_capture *capture, uint64_t seconds);
+/* Makes a block of what came since the last. */
+void made_capture_flush(struct made_capture *capture);
+void made_capture_end(struct made_capture *capture);
+void made_capture_free(struct made_capture *capture);
+
+/* Puts the bytes where capture.path is. */
+void made_file(const struct made_capture *capture, const void *data, size_t bytes);
+/* All samples of the profile, thread, state and node, are in both. */
+void assert_same_samples(struct profile *profile, struct profile *other);
+
+#endif /* TESTS_UNIT_CAPTURE_MADE_CAPTURE_H */

@@ -1,0 +1,392 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/failing_alloc.h"
+#include "tests/support/test.h"
+#include "tests/unit/capture/made_capture.h"
+
+static struct reader *open_capture(const struct made_capture *capture)
+{
+    struct reader *reader = NULL;
+    struct err err = { 0 };
+    assert_ok(reader_open(capture->path, &reader, &err), &err);
+    return reader;
+}
+
+static struct reader *load(const struct made_capture *capture)
+{
+    struct reader *const reader = open_capture(capture);
+    struct err err = { 0 };
+    assert_ok(reader_load(reader, 0, &err), &err);
+    assert_null(reader_missing(reader));
+    return reader;
+}
+
+/* Two windows of two threads, one block. */
+static void make_small(struct made_capture *capture)
+{
+    made_capture_begin(capture);
+    const thread_id one = made_thread(capture->profile, 4711, 4711);
+    const thread_id two = made_thread(capture->profile, 4711, 4712);
+    made_run(capture, one, STATE_ON_CPU | STATE_HAS_GIL, "main;work", 10, 0);
+    made_run(capture, two, STATE_UNKNOWN_ON_CPU, "wait", 10, 0);
+    made_run(capture, one, STATE_ON_CPU | STATE_HAS_GIL, "main;work;leaf", 1, 10);
+    made_capture_seal(capture, 1);
+    made_run(capture, one, STATE_WAITS_GIL, "main", 5, 1000);
+    made_capture_seal(capture, 2);
+    made_capture_end(capture);
+}
+
+static void a_loaded_capture_has_the_same_samples(void **state)
+{
+    struct made_capture capture;
+    (void)state;
+    make_small(&capture);
+    struct reader *const reader = load(&capture);
+    assert_same_samples(capture.profile, reader_profile(reader));
+    assert_int_equal(reader_samples(reader), 26);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void windows_keep_their_times_and_periods(void **state)
+{
+    struct made_capture capture;
+    (void)state;
+    make_small(&capture);
+    struct reader *const reader = load(&capture);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(reader));
+    assert_int_equal(snapshot.window_count, 2);
+    assert_int_equal(snapshot.windows[0]->end_ns, NS_PER_S);
+    assert_int_equal(snapshot.windows[1]->start_ns, NS_PER_S);
+    assert_int_equal(snapshot.windows[1]->end_ns, 2 * NS_PER_S);
+    assert_int_equal(snapshot.windows[1]->period_ns, NS_PER_MS);
+    assert_int_equal(snapshot.quality.samples, 26);
+    profile_snapshot_release(&snapshot);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void facts_of_start_and_end_are_known_at_once(void **state)
+{
+    struct made_capture capture;
+    (void)state;
+    make_small(&capture);
+    struct reader *const reader = open_capture(&capture);
+    const struct capture_facts *const facts = reader_facts(reader);
+    assert_int_equal(facts->pid, 4711);
+    assert_int_equal(facts->rate_uhz, 1000000000);
+    assert_string_equal(facts->host, "build7");
+    assert_string_equal(facts->executable, "/usr/bin/python3");
+    assert_int_equal(facts->argv.count, 2);
+    assert_string_equal(facts->argv.items[1], "app.py");
+    assert_null(facts->argv.items[2]);
+    assert_string_equal(facts->reason, "the target exited");
+    assert_int_equal(facts->elapsed_ns, 9 * NS_PER_S);
+    assert_int_equal(reader_samples(reader), 26);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void runs_come_in_the_order_of_time(void **state)
+{
+    struct made_capture capture;
+    struct run run;
+    uint64_t period_ns, last_ns = 0, samples = 0;
+    (void)state;
+    make_small(&capture);
+    struct reader *const reader = load(&capture);
+    for (unsigned again = 0; again < 2; again++) {
+        reader_rewind(reader);
+        last_ns = samples = 0;
+        while (reader_next_run(reader, &run, &period_ns, NULL) == ERR_OK) {
+            assert_true(run.first_ns >= last_ns);
+            assert_int_equal(period_ns, NS_PER_MS);
+            assert_int_equal(run.step_ns, run.count > 1 ? NS_PER_MS : 0);
+            last_ns = run.first_ns;
+            samples += run.count;
+        }
+        assert_int_equal(samples, 26);
+        assert_int_equal(last_ns, NS_PER_S);
+    }
+    assert_int_equal(reader_samples(reader), 26);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void the_index_leads_to_a_time(void **state)
+{
+    struct made_capture capture;
+    struct run run;
+    (void)state;
+    made_capture_begin(&capture);
+    const thread_id thread = made_thread(capture.profile, 1, 1);
+    for (uint64_t second = 0; second < 10; second++) {
+        made_run(&capture, thread, 0, "main", 100, second * 1000);
+        made_capture_seal(&capture, second + 1);
+        made_capture_flush(&capture);
+    }
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    reader_seek(reader, 7 * NS_PER_S + 5);
+    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
+    assert_int_equal(run.first_ns, 7 * NS_PER_S);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void what_goes_on_is_one_run(void **state)
+{
+    struct made_capture capture;
+    struct run run;
+    (void)state;
+    made_capture_begin(&capture);
+    const thread_id thread = made_thread(capture.profile, 1, 1);
+    for (uint64_t i = 0; i < 500; i++)
+        made_run(&capture, thread, STATE_ON_CPU, "main", 1, i);
+    made_capture_seal(&capture, 1);
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    reader_rewind(reader);
+    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
+    assert_int_equal(run.count, 500);
+    assert_int_equal(run.first_ns, 0);
+    assert_int_equal(run.step_ns, NS_PER_MS);
+    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_NOT_FOUND);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void a_hole_in_time_ends_a_run(void **state)
+{
+    struct made_capture capture;
+    struct run run;
+    (void)state;
+    made_capture_begin(&capture);
+    const thread_id thread = made_thread(capture.profile, 1, 1);
+    made_run(&capture, thread, 0, "main", 10, 100);
+    made_run(&capture, thread, 0, "main", 10, 500);
+    made_capture_seal(&capture, 1);
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    reader_rewind(reader);
+    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
+    assert_int_equal(run.first_ns, 100 * NS_PER_MS);
+    assert_int_equal(run.count, 10);
+    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
+    assert_int_equal(run.first_ns, 500 * NS_PER_MS);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void a_time_without_samples_is_in_no_window(void **state)
+{
+    struct made_capture capture;
+    struct err err = { 0 };
+    (void)state;
+    made_capture_begin(&capture);
+    const thread_id thread = made_thread(capture.profile, 1, 1);
+    made_run(&capture, thread, 0, "main", 10, 100);
+    made_capture_seal(&capture, 1);
+    assert_ok(writer_seal(&capture.writer, 7 * NS_PER_S, NS_PER_MS, &err), &err);
+    made_run(&capture, thread, 0, "main", 10, 7100);
+    made_capture_seal(&capture, 8);
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(reader));
+    assert_int_equal(snapshot.window_count, 2);
+    assert_int_equal(snapshot.windows[1]->start_ns, 7 * NS_PER_S);
+    profile_snapshot_release(&snapshot);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+/* Every column of every table, with numbers at their ends. */
+static void rows_of_every_table_come_back(void **state)
+{
+    struct made_capture capture;
+    struct err err = { 0 };
+    (void)state;
+    made_capture_begin(&capture);
+    struct profile *const profile = capture.profile;
+    const str_id name = made_string(profile, "f\xc3\xa9 \"quoted\"\n"),
+                 op = made_string(profile, "LOAD_FAST"), base = made_string(profile, "LOAD");
+    function_id function;
+    frame_id frame;
+    node_id node;
+    process_id process;
+    thread_id thread;
+    spot_id spot;
+    assert_ok(profile_function(profile, name, base, INT32_MIN, &function, &err), &err);
+    assert_ok(profile_frame(profile, function, INT32_MAX, &frame, &err), &err);
+    assert_ok(profile_node(profile, 0, frame, &node, &err), &err);
+    assert_ok(profile_process(profile, INT32_MAX, name, &process, &err), &err);
+    const struct profile_thread row = { process, INT32_MAX, UINT64_MAX, name, true };
+    assert_ok(profile_thread(profile, &row, &thread, &err), &err);
+    const struct profile_spot place = { function, 7, INT32_MAX, -1, INT32_MAX, op, base };
+    assert_ok(profile_spot(profile, &place, &spot, &err), &err);
+    made_spot_run(&capture, thread, "main;leaf", spot, 3, 0);
+    made_run(&capture, thread, 0, "main", 1, 3);
+    made_capture_seal(&capture, 1);
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(reader));
+    struct profile_snapshot original = made_snapshot(profile);
+    assert_memory_equal(&snapshot.sizes, &original.sizes, sizeof snapshot.sizes);
+    assert_int_equal(profile_function_at(&snapshot, function).first_line, INT32_MIN);
+    assert_int_equal(profile_frame_at(&snapshot, frame).line, INT32_MAX);
+    assert_int_equal(profile_node_at(&snapshot, node).frame, frame);
+    assert_int_equal(profile_process_at(&snapshot, process).pid, INT32_MAX);
+    assert_string_equal(profile_string(&snapshot, name).text, "f\xc3\xa9 \"quoted\"\n");
+    assert_true(profile_thread_at(&snapshot, thread).ident == UINT64_MAX);
+    assert_true(profile_thread_at(&snapshot, thread).is_main);
+    assert_int_equal(profile_spot_at(&snapshot, spot).column, -1);
+    assert_int_equal(profile_spot_at(&snapshot, spot).end_column, INT32_MAX);
+    assert_int_equal(profile_spot_at(&snapshot, spot).base, base);
+    assert_int_equal(snapshot.windows[0]->spot_count, 1);
+    assert_int_equal(snapshot.windows[0]->spots[0].count, 3);
+    profile_snapshot_release(&snapshot);
+    profile_snapshot_release(&original);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+/* More rows than fit one slice, ids of several bytes, long texts, many blocks. */
+static void large_tables_come_back(void **state)
+{
+    enum { STACKS = 20000 };
+    struct made_capture capture;
+    static char text[70000];
+    (void)state;
+    made_capture_begin(&capture);
+    memset(text, 'x', sizeof text - 1);
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(text, 8, "%07u", i);
+        text[7] = 'x';
+        (void)made_string(capture.profile, text);
+    }
+    const thread_id thread = made_thread(capture.profile, 1, 1);
+    for (unsigned i = 0; i < STACKS; i++) {
+        char stack[64];
+        snprintf(stack, sizeof stack, "main;f%u;g%u", i % 3000, i);
+        made_run(&capture, thread, (state_bits)(i & 3), stack, 1 + i % 7, 2ull * i);
+        if (i % 1000 == 999)
+            made_capture_seal(&capture, i / 1000 + 1);
+        if (i % 5000 == 4999)
+            made_capture_flush(&capture);
+    }
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    assert_same_samples(capture.profile, reader_profile(reader));
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void a_window_may_go_on_in_the_next_block(void **state)
+{
+    struct made_capture capture;
+    (void)state;
+    made_capture_begin(&capture);
+    const thread_id thread = made_thread(capture.profile, 1, 1);
+    made_run(&capture, thread, 0, "main;a", 10, 0);
+    made_capture_seal(&capture, 1);
+    made_run(&capture, thread, 0, "main;a", 10, 1000);
+    made_capture_flush(&capture);
+    made_run(&capture, thread, 0, "main", 4, 1010);
+    made_capture_seal(&capture, 2);
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(reader));
+    assert_int_equal(snapshot.window_count, 2);
+    assert_int_equal(snapshot.windows[1]->samples, 14);
+    profile_snapshot_release(&snapshot);
+    assert_same_samples(capture.profile, reader_profile(reader));
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void an_empty_capture_is_one(void **state)
+{
+    struct made_capture capture;
+    struct run run;
+    (void)state;
+    made_capture_begin(&capture);
+    made_capture_end(&capture);
+    struct reader *const reader = load(&capture);
+    assert_int_equal(reader_samples(reader), 0);
+    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_NOT_FOUND);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void want_of_memory_is_an_error_while_writing(void **state)
+{
+    (void)state;
+    for (unsigned nth = 0, done = 0; !done; nth++) {
+        struct made_capture capture;
+        struct err err = { 0 };
+        made_capture_begin(&capture);
+        const thread_id thread = made_thread(capture.profile, 1, 1);
+        const node_id node = made_node(capture.profile, "main;work");
+        made_seal(capture.profile, 1);
+        struct profile_snapshot snapshot = made_snapshot(capture.profile);
+        const struct run run = { thread, node, 0, PROFILE_NO_SPOT, 3, 0, 0, NS_PER_MS };
+        const struct capture_facts end = { 0 };
+        failing_alloc_at(nth);
+        enum err_code rc = writer_run(&capture.writer, &run, &err);
+        if (!rc)
+            rc = writer_seal(&capture.writer, NS_PER_S, NS_PER_MS, &err);
+        if (!rc)
+            rc = writer_flush(&capture.writer, &snapshot, &snapshot.quality, 0, &err);
+        if (!rc)
+            rc = writer_finish(&capture.writer, &end, &err);
+        done = !failing_alloc_happened();
+        failing_alloc_never();
+        assert_int_equal(rc, done ? ERR_OK : ERR_NOMEM);
+        profile_snapshot_release(&snapshot);
+        made_capture_free(&capture);
+    }
+}
+
+static void want_of_memory_is_an_error_while_reading(void **state)
+{
+    struct made_capture capture;
+    (void)state;
+    make_small(&capture);
+    for (unsigned nth = 0, done = 0; !done; nth++) {
+        struct reader *reader = NULL;
+        struct err err = { 0 };
+        struct run run;
+        failing_alloc_at(nth);
+        enum err_code rc = reader_open(capture.path, &reader, &err);
+        if (!rc)
+            rc = reader_load(reader, 0, &err);
+        if (!rc) {
+            reader_rewind(reader);
+            rc = reader_next_run(reader, &run, NULL, &err);
+        }
+        done = !failing_alloc_happened();
+        failing_alloc_never();
+        if (done)
+            assert_ok(rc, &err);
+        else if (rc != ERR_OK)
+            assert_int_equal(rc, ERR_NOMEM);
+        reader_close(reader);
+    }
+    made_capture_free(&capture);
+}
+
+TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
+          cmocka_unit_test(windows_keep_their_times_and_periods),
+          cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
+          cmocka_unit_test(runs_come_in_the_order_of_time),
+          cmocka_unit_test(the_index_leads_to_a_time),
+          cmocka_unit_test(what_goes_on_is_one_run),
+          cmocka_unit_test(a_hole_in_time_ends_a_run),
+          cmocka_unit_test(a_time_without_samples_is_in_no_window),
+          cmocka_unit_test(rows_of_every_table_come_back),
+          cmocka_unit_test(large_tables_come_back),
+          cmocka_unit_test(a_window_may_go_on_in_the_next_block),
+          cmocka_unit_test(an_empty_capture_is_one),
+          cmocka_unit_test(want_of_memory_is_an_error_while_writing),
+          cmocka_unit_test(want_of_memory_is_an_error_while_reading))
