@@ -197,6 +197,19 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
     return ERR_OK;
 }
 
+static uint64_t hash_text(const char *text, uint64_t hash)
+{
+    return etag_hash(text ? text : "", text ? strlen(text) + 1 : 1, hash);
+}
+
+static uint64_t hash_patterns(const struct reshape_patterns *patterns, uint64_t hash)
+{
+    hash = etag_hash(&patterns->count, sizeof patterns->count, hash);
+    for (size_t i = 0; i < patterns->count; i++)
+        hash = hash_text(patterns->items[i].name, hash_text(patterns->items[i].file, hash));
+    return hash;
+}
+
 uint64_t query_hash(const struct query *query)
 {
     const struct view_query *const view = &query->view;
@@ -210,5 +223,9 @@ uint64_t query_hash(const struct query *query)
     hash = etag_hash(&query->buckets, sizeof query->buckets, hash);
     hash = etag_hash(&view->require, sizeof view->require, hash);
     hash = etag_hash(&view->exclude, sizeof view->exclude, hash);
+    hash = hash_patterns(&query->rules.omit, hash);
+    hash = hash_patterns(&query->rules.below, hash);
+    hash = hash_patterns(&query->rules.at, hash);
+    hash = hash_patterns(&query->rules.hide, hash);
     return query->format ? etag_hash(query->format, strlen(query->format), hash) : hash;
 }
