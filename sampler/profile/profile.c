@@ -8,7 +8,7 @@
 #include "sampler/profile/history.h"
 #include "sampler/profile/series.h"
 #include "sampler/profile/states.h"
-#include "sampler/profile/table.h"
+#include "sampler/profile/tables.h"
 #include "sampler/profile/tally.h"
 #include "sampler/profile/window.h"
 
@@ -28,8 +28,7 @@ struct published {
 
 struct profile {
     /* Only the writer touches these, except rows below published.sizes. */
-    struct strtab strings;
-    struct table functions, frames, nodes, threads, processes, spots;
+    struct tables tables;
     struct tally open;
     struct tally open_spots; /* by spot_key */
     struct series_pending pending;
@@ -45,77 +44,6 @@ struct profile {
     struct published published;
 };
 
-static bool same_function(const void *row, const void *other)
-{
-    const struct profile_function *const a = row;
-    const struct profile_function *const b = other;
-    return a->name == b->name && a->file == b->file && a->first_line == b->first_line;
-}
-
-static bool same_frame(const void *row, const void *other)
-{
-    const struct profile_frame *const a = row;
-    const struct profile_frame *const b = other;
-    return a->function == b->function && a->line == b->line;
-}
-
-static bool same_node(const void *row, const void *other)
-{
-    const struct profile_node *const a = row;
-    const struct profile_node *const b = other;
-    return a->parent == b->parent && a->frame == b->frame;
-}
-
-static bool same_thread(const void *row, const void *other)
-{
-    const struct profile_thread *const a = row;
-    const struct profile_thread *const b = other;
-    return a->process == b->process && a->tid == b->tid && a->ident == b->ident &&
-           a->name == b->name && a->is_main == b->is_main;
-}
-
-static bool same_process(const void *row, const void *other)
-{
-    const struct profile_process *const a = row;
-    const struct profile_process *const b = other;
-    return a->pid == b->pid && a->name == b->name;
-}
-
-static bool same_spot(const void *row, const void *other)
-{
-    const struct profile_spot *const a = row;
-    const struct profile_spot *const b = other;
-    return a->function == b->function && a->line == b->line && a->end_line == b->end_line &&
-           a->column == b->column && a->end_column == b->end_column && a->opcode == b->opcode &&
-           a->base == b->base;
-}
-
-static void init_tables(struct profile *profile)
-{
-    table_init(&profile->functions, sizeof(struct profile_function), PROFILE_MAX_FUNCTIONS,
-               same_function);
-    table_init(&profile->frames, sizeof(struct profile_frame), PROFILE_MAX_FRAMES, same_frame);
-    table_init(&profile->nodes, sizeof(struct profile_node), PROFILE_MAX_NODES, same_node);
-    table_init(&profile->threads, sizeof(struct profile_thread), PROFILE_MAX_THREADS,
-               same_thread);
-    table_init(&profile->processes, sizeof(struct profile_process), PROFILE_MAX_PROCESSES,
-               same_process);
-    table_init(&profile->spots, sizeof(struct profile_spot), PROFILE_MAX_SPOTS, same_spot);
-}
-
-static struct profile_sizes sizes_now(const struct profile *profile)
-{
-    return (struct profile_sizes){
-        .strings = profile->strings.strings.count,
-        .functions = table_count(&profile->functions),
-        .frames = table_count(&profile->frames),
-        .nodes = table_count(&profile->nodes),
-        .threads = table_count(&profile->threads),
-        .processes = table_count(&profile->processes),
-        .spots = table_count(&profile->spots),
-    };
-}
-
 /* The root's function, frame and node are rows 0 of their tables.  The node is not in the index:
  * asking for the root's frame beneath the root must not give the root back. */
 static enum err_code add_root(struct profile *profile, struct err *err)
@@ -125,7 +53,7 @@ static enum err_code add_root(struct profile *profile, struct err *err)
     if (!rc)
         rc = profile_frame(profile, id, 0, &id, err);
     if (!rc)
-        rc = pool_push(&profile->nodes.rows, &(struct profile_node){ 0, 0 }, &id, err);
+        rc = pool_push(&profile->tables.nodes.rows, &(struct profile_node){ 0, 0 }, &id, err);
     return rc;
 }
 
@@ -135,17 +63,16 @@ enum err_code profile_create(struct profile **out, struct err *err)
     if (!profile)
         return err_set(err, ERR_NOMEM, "no memory for a profile");
     pthread_mutex_init(&profile->lock, NULL);
-    init_tables(profile);
     tally_init(&profile->open, PROFILE_MAX_CELLS);
     tally_init(&profile->open_spots, PROFILE_MAX_CELLS);
-    enum err_code rc = strtab_init(&profile->strings, err);
+    enum err_code rc = tables_init(&profile->tables, err);
     if (!rc)
         rc = add_root(profile, err);
     if (rc) {
         profile_destroy(profile);
         return rc;
     }
-    profile->sealed = sizes_now(profile);
+    profile->sealed = tables_sizes(&profile->tables);
     history_init(&profile->published.history);
     series_init(&profile->published.series);
     *out = profile;
@@ -160,20 +87,14 @@ void profile_destroy(struct profile *profile)
     series_deinit(&profile->published.series);
     tally_deinit(&profile->open);
     tally_deinit(&profile->open_spots);
-    table_deinit(&profile->spots);
-    table_deinit(&profile->processes);
-    table_deinit(&profile->threads);
-    table_deinit(&profile->nodes);
-    table_deinit(&profile->frames);
-    table_deinit(&profile->functions);
-    strtab_deinit(&profile->strings);
+    tables_deinit(&profile->tables);
     pthread_mutex_destroy(&profile->lock);
     free(profile);
 }
 
 struct strtab *profile_strings(struct profile *profile)
 {
-    return &profile->strings;
+    return &profile->tables.strings;
 }
 
 struct quality *profile_quality(struct profile *profile)
@@ -188,7 +109,7 @@ static enum err_code check(uint32_t id, uint32_t count, const char *what, struct
 
 static enum err_code check_string(const struct profile *profile, str_id id, struct err *err)
 {
-    return check(id, profile->strings.strings.count, "string", err);
+    return check(id, profile->tables.strings.strings.count, "string", err);
 }
 
 enum err_code profile_function(struct profile *profile, str_id name, str_id file,
@@ -199,7 +120,7 @@ enum err_code profile_function(struct profile *profile, str_id name, str_id file
     enum err_code rc = check_string(profile, name, err);
     if (!rc)
         rc = check_string(profile, file, err);
-    return rc ? rc : table_intern(&profile->functions, hash, &row, id_out, err);
+    return rc ? rc : table_intern(&profile->tables.functions, hash, &row, id_out, err);
 }
 
 enum err_code profile_frame(struct profile *profile, function_id function, int32_t line,
@@ -207,8 +128,9 @@ enum err_code profile_frame(struct profile *profile, function_id function, int32
 {
     const struct profile_frame row = { function, line };
     const uint32_t hash = idmap_mix(function, (uint32_t)line);
-    const enum err_code rc = check(function, table_count(&profile->functions), "function", err);
-    return rc ? rc : table_intern(&profile->frames, hash, &row, id_out, err);
+    const enum err_code rc =
+        check(function, table_count(&profile->tables.functions), "function", err);
+    return rc ? rc : table_intern(&profile->tables.frames, hash, &row, id_out, err);
 }
 
 enum err_code profile_node(struct profile *profile, node_id parent, frame_id frame,
@@ -216,10 +138,10 @@ enum err_code profile_node(struct profile *profile, node_id parent, frame_id fra
 {
     const struct profile_node row = { parent, frame };
     const uint32_t hash = idmap_mix(parent, frame);
-    enum err_code rc = check(parent, table_count(&profile->nodes), "node", err);
+    enum err_code rc = check(parent, table_count(&profile->tables.nodes), "node", err);
     if (!rc)
-        rc = check(frame, table_count(&profile->frames), "frame", err);
-    return rc ? rc : table_intern(&profile->nodes, hash, &row, id_out, err);
+        rc = check(frame, table_count(&profile->tables.frames), "frame", err);
+    return rc ? rc : table_intern(&profile->tables.nodes, hash, &row, id_out, err);
 }
 
 enum err_code profile_process(struct profile *profile, int32_t pid, str_id name,
@@ -228,7 +150,7 @@ enum err_code profile_process(struct profile *profile, int32_t pid, str_id name,
     const struct profile_process row = { pid, name };
     const uint32_t hash = idmap_mix((uint32_t)pid, name);
     const enum err_code rc = check_string(profile, name, err);
-    return rc ? rc : table_intern(&profile->processes, hash, &row, id_out, err);
+    return rc ? rc : table_intern(&profile->tables.processes, hash, &row, id_out, err);
 }
 
 enum err_code profile_thread(struct profile *profile, const struct profile_thread *thread,
@@ -236,18 +158,19 @@ enum err_code profile_thread(struct profile *profile, const struct profile_threa
 {
     const uint32_t hash = idmap_mix((uint64_t)thread->process << 32 | (uint32_t)thread->tid,
                                     thread->ident ^ (uint64_t)thread->name << 32);
-    enum err_code rc = check(thread->process, table_count(&profile->processes), "process", err);
+    enum err_code rc =
+        check(thread->process, table_count(&profile->tables.processes), "process", err);
     if (!rc)
         rc = check_string(profile, thread->name, err);
-    return rc ? rc : table_intern(&profile->threads, hash, thread, id_out, err);
+    return rc ? rc : table_intern(&profile->tables.threads, hash, thread, id_out, err);
 }
 
 static enum err_code add(struct profile *profile, thread_id thread, state_bits state,
                          node_id node, uint32_t count, uint64_t ns, struct err *err)
 {
-    enum err_code rc = check(thread, table_count(&profile->threads), "thread", err);
+    enum err_code rc = check(thread, table_count(&profile->tables.threads), "thread", err);
     if (!rc)
-        rc = check(node, table_count(&profile->nodes), "node", err);
+        rc = check(node, table_count(&profile->tables.nodes), "node", err);
     if (rc || !count)
         return rc;
     return tally_add(&profile->open, cell_key(thread, state, node), count, ns, err);
@@ -272,31 +195,24 @@ enum err_code profile_spot(struct profile *profile, const struct profile_spot *s
     const uint32_t hash = idmap_mix((uint64_t)spot->function << 32 | (uint32_t)spot->line,
                                     (uint64_t)(uint32_t)spot->column << 32 |
                                         (spot->opcode ^ (uint32_t)spot->end_column << 16));
-    enum err_code rc = check(spot->function, table_count(&profile->functions), "function", err);
+    enum err_code rc =
+        check(spot->function, table_count(&profile->tables.functions), "function", err);
     if (!rc)
         rc = check_string(profile, spot->opcode, err);
     if (!rc)
         rc = check_string(profile, spot->base, err);
-    return rc ? rc : table_intern(&profile->spots, hash, spot, id_out, err);
+    return rc ? rc : table_intern(&profile->tables.spots, hash, spot, id_out, err);
 }
 
 enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id spot,
                                uint32_t count, struct err *err)
 {
-    enum err_code rc = check(node, table_count(&profile->nodes), "node", err);
+    enum err_code rc = check(node, table_count(&profile->tables.nodes), "node", err);
     if (!rc)
-        rc = check(spot, table_count(&profile->spots), "spot", err);
+        rc = check(spot, table_count(&profile->tables.spots), "spot", err);
     if (rc || !count)
         return rc;
     return tally_add(&profile->open_spots, spot_key(node, spot), count, 0, err);
-}
-
-static size_t bytes_of_tables(const struct profile *profile)
-{
-    return strtab_bytes(&profile->strings) + table_bytes(&profile->functions) +
-           table_bytes(&profile->frames) + table_bytes(&profile->nodes) +
-           table_bytes(&profile->threads) + table_bytes(&profile->processes) +
-           table_bytes(&profile->spots);
 }
 
 static struct cell cell_of(const struct tally_cell *from)
@@ -392,7 +308,7 @@ static enum err_code close_window(struct profile *profile, uint64_t now_ns, stru
     }
     window->start_ns = profile->open_start_ns;
     window->end_ns = now_ns;
-    window->sizes = sizes_now(profile);
+    window->sizes = tables_sizes(&profile->tables);
     *out = window;
     return ERR_OK;
 }
@@ -400,7 +316,7 @@ static enum err_code close_window(struct profile *profile, uint64_t now_ns, stru
 /* Takes the window over; with NULL only the counters are new. */
 static enum err_code publish(struct profile *profile, struct window *window, struct err *err)
 {
-    const size_t bytes = bytes_of_tables(profile);
+    const size_t bytes = tables_bytes(&profile->tables);
     struct published *const published = &profile->published;
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&profile->lock);
@@ -428,15 +344,11 @@ static size_t bytes_of_history(const struct profile *profile)
 /* The tables grow by doubling: closed here, they end below three quarters of the memory. */
 static void close_tables(struct profile *profile)
 {
-    struct table *const tables[] = { &profile->functions, &profile->frames, &profile->nodes,
-                                     &profile->spots };
     if (profile->is_closed || !profile->memory_bytes ||
-        bytes_of_tables(profile) < profile->memory_bytes / 8 * 3)
+        tables_bytes(&profile->tables) < profile->memory_bytes / 8 * 3)
         return;
-    /* Without memory even for that, text goes on to be kept. */
-    profile->is_closed = strtab_close(&profile->strings, "<name not kept>", NULL) == ERR_OK;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        table_close(tables[i]);
+    tables_close(&profile->tables);
+    profile->is_closed = true;
 }
 
 /* Only the writer changes the list, so it may be read here without the lock. */
@@ -487,7 +399,7 @@ static bool merge_old(struct profile *profile, uint64_t now_ns)
 static bool is_over_memory(const struct profile *profile)
 {
     return profile->memory_bytes &&
-           bytes_of_history(profile) + bytes_of_tables(profile) > profile->memory_bytes;
+           bytes_of_history(profile) + tables_bytes(&profile->tables) > profile->memory_bytes;
 }
 
 static void keep_within_memory(struct profile *profile, uint64_t now_ns)
@@ -500,7 +412,7 @@ static void keep_within_memory(struct profile *profile, uint64_t now_ns)
 
 static bool has_news(const struct profile *profile)
 {
-    const struct profile_sizes now = sizes_now(profile);
+    const struct profile_sizes now = tables_sizes(&profile->tables);
     return profile->open.count || memcmp(&now, &profile->sealed, sizeof now) != 0;
 }
 
@@ -518,7 +430,7 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
         window_unref(window);
         return rc;
     }
-    profile->sealed = sizes_now(profile);
+    profile->sealed = tables_sizes(&profile->tables);
     profile->open_start_ns = now_ns;
     profile->is_timed = false;
     tally_clear(&profile->open);
@@ -655,39 +567,39 @@ uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_
 
 struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id)
 {
-    return strtab_get(&snapshot->profile->strings, id);
+    return strtab_get(&snapshot->profile->tables.strings, id);
 }
 
 struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
                                             function_id id)
 {
-    return *(const struct profile_function *)table_at(&snapshot->profile->functions, id);
+    return *(const struct profile_function *)table_at(&snapshot->profile->tables.functions, id);
 }
 
 struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id)
 {
-    return *(const struct profile_frame *)table_at(&snapshot->profile->frames, id);
+    return *(const struct profile_frame *)table_at(&snapshot->profile->tables.frames, id);
 }
 
 struct profile_node profile_node_at(const struct profile_snapshot *snapshot, node_id id)
 {
-    return *(const struct profile_node *)table_at(&snapshot->profile->nodes, id);
+    return *(const struct profile_node *)table_at(&snapshot->profile->tables.nodes, id);
 }
 
 struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id)
 {
-    return *(const struct profile_thread *)table_at(&snapshot->profile->threads, id);
+    return *(const struct profile_thread *)table_at(&snapshot->profile->tables.threads, id);
 }
 
 struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
                                           process_id id)
 {
-    return *(const struct profile_process *)table_at(&snapshot->profile->processes, id);
+    return *(const struct profile_process *)table_at(&snapshot->profile->tables.processes, id);
 }
 
 struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id)
 {
-    return *(const struct profile_spot *)table_at(&snapshot->profile->spots, id);
+    return *(const struct profile_spot *)table_at(&snapshot->profile->tables.spots, id);
 }
 
 size_t profile_bytes(struct profile *profile)

@@ -1,0 +1,37 @@
+/*
+ * tables - all tables of a profile, and how equal their rows must be to be one.
+ *
+ * Private to profile.
+ *
+ * Ownership: the caller's storage holds the struct; tables_deinit accepts a zeroed one, and one
+ * whose init failed.
+ * Threads: one writer; readers may read rows below a count published to them (see pool.h).
+ * Depends on: profile (rows and their limits), table, strtab.
+ */
+#ifndef SAMPLER_PROFILE_TABLES_H
+#define SAMPLER_PROFILE_TABLES_H
+
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/base/strtab.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/table.h"
+
+struct tables {
+    struct strtab strings;
+    struct table functions, frames, nodes, threads, processes, spots;
+};
+
+MUST_CHECK enum err_code tables_init(struct tables *tables, struct err *err);
+void tables_deinit(struct tables *tables);
+
+/* From now on new functions, frames, nodes and spots are ERR_LIMIT, new text is
+ * "<name not kept>"; threads and processes go on. */
+void tables_close(struct tables *tables);
+
+struct profile_sizes tables_sizes(const struct tables *tables);
+/* Bytes held. */
+size_t tables_bytes(const struct tables *tables);
+
+#endif /* SAMPLER_PROFILE_TABLES_H */
