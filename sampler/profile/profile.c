@@ -441,7 +441,7 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
 
 size_t profile_table_bytes(const struct profile *profile)
 {
-    return bytes_of_tables(profile);
+    return tables_bytes(&profile->tables);
 }
 
 void profile_set_memory(struct profile *profile, size_t bytes)
