@@ -17,7 +17,7 @@
 #include "sampler/target/elf.h"
 #include "sampler/target/maps.h"
 
-enum { SCAN_BLOCK_BYTES = 1 << 20 };
+enum { SCAN_BLOCK_BYTES = 1 << 20, COOKIE_ALIGNMENT = 8 };
 /* Of all writable memory, and of one mapping of a file's data: more is a file that the program
  * writes to. */
 static const uint64_t SCAN_MAX_BYTES = 4ull << 30, DATA_MAX_BYTES = 64ull << 20;
@@ -194,14 +194,19 @@ static bool search_files(struct search *search)
 static bool scan_block(struct search *search, remote_addr addr, unsigned char *block,
                        size_t bytes)
 {
-    static const char cookie[] = "xdebugpy";
-    const uint64_t wanted = field_u64(cookie, 0);
+    static const char cookie[] = { 'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y' };
     size_t arrived;
     const struct memory_span span = { addr, block, bytes };
     (void)!memory_readv(&search->process->memory.memory, &span, 1, &arrived);
-    for (size_t at = 0; at + sizeof wanted <= arrived; at += sizeof wanted)
-        if (field_u64(block + at, 0) == wanted && try_place(search, addr + at, 0))
+    const unsigned char *const end = block + arrived;
+    for (const unsigned char *at = block; at < end; at++) {
+        at = memmem(at, (size_t)(end - at), cookie, sizeof cookie);
+        if (!at)
+            return false;
+        const size_t offset = (size_t)(at - block);
+        if (offset % COOKIE_ALIGNMENT == 0 && try_place(search, addr + offset, 0))
             return true;
+    }
     return false;
 }
 
