@@ -145,7 +145,7 @@ class Files(Test):
         """Said before anything is sampled: without --duration this would go on for ever."""
         os.makedirs(FOLDER, exist_ok=True)
         with victim("chain.py", "60") as target:
-            for path in (os.path.join(FOLDER, "no", "such", "folder", "x.folded"), FOLDER, "/proc/x.folded"):
+            for path in (os.path.join(FOLDER, "no", "such", "folder", "x.folded"), "/proc/x.folded"):
                 process, code = run_program("record", "--collapsed", "-o", path, str(target.pid))
                 self.assert_refused(process, code, FAILED, "cannot write '%s'" % path)
 
