@@ -94,7 +94,11 @@ enum err_code api_get_export(const struct call *call, struct response *response,
         return rc;
     const struct report_format *const format =
         report_find(look.query.format ? look.query.format : "");
-    rc = format ? answer(&look, format, response, err) : unknown_format(err);
+    if (format && format->needs_baseline)
+        rc = err_set(err, ERR_INVALID, "format \"%s\" compares two captures: pyrometer diff",
+                     format->name);
+    else
+        rc = format ? answer(&look, format, response, err) : unknown_format(err);
     look_end(&look);
     return rc;
 }

@@ -22,6 +22,12 @@ static const struct command commands[] = {
       "Ends with the process, with --duration, or with Ctrl-C, and then writes what it\n"
       "has.  The end of the file's name may stand for the format: .folded, .html.\n",
       command_record },
+    { "diff", COMMAND_DIFF, "BEFORE NOW", "tell what changed between two captures",
+      "Compares shares of samples, or seconds with --by-time, and lists what changed by\n"
+      "more than chance: functions in themselves and with what they call, and paths\n"
+      "that are new or gone.  The end of the file's name may stand for the form: .json,\n"
+      ".html.\n",
+      command_diff },
 };
 
 const struct command *command_at(size_t index)

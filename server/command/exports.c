@@ -76,7 +76,13 @@ static bool is_taken(const struct exports *exports, const struct output *output)
 enum err_code exports_open(struct exports *exports, const struct options *options,
                            const struct session_facts *facts, struct err *err)
 {
-    exports->count = 0;
+    memset(exports, 0, sizeof *exports);
+    if (options->baseline) {
+        const enum err_code rc = captured_open(&exports->baseline, options->baseline,
+                                               options->sampling.memory_bytes, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
     make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
         struct export *const item = &exports->items[i];
@@ -99,6 +105,7 @@ void exports_close(struct exports *exports)
     for (size_t i = 0; i < exports->count; i++)
         output_deinit(&exports->items[i].output);
     exports->count = 0;
+    captured_close(&exports->baseline);
 }
 
 /* What takes more than a moment says how far it is, to who looks on. */
@@ -132,16 +139,8 @@ static bool drain(void *to, const char *data, size_t bytes)
     return output_write(progress->output, data, bytes);
 }
 
-/* Escape sequences are for a terminal whose user did not say no (https://no-color.org). */
-static bool wants_colours(const struct output *output)
-{
-    const char *const no_color = getenv("NO_COLOR");
-    const char *const term = getenv("TERM");
-    return isatty(output->fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
-}
-
-static enum err_code write_one(struct export *item, const struct report_source *source,
-                               struct err *err)
+static enum err_code write_one(const struct exports *exports, struct export *item,
+                               const struct report_source *source, struct err *err)
 {
     struct report_source own = *source;
     struct buffer file;
@@ -149,7 +148,8 @@ static enum err_code write_one(struct export *item, const struct report_source *
                                  .format = item->format->name,
                                  .next_ns = clock_now_ns() + PROGRESS_MS * NS_PER_MS };
     buffer_init_draining(&file, drain, &progress);
-    own.settings.colours = wants_colours(&item->output);
+    own.baseline = exports->baseline.reader ? &exports->baseline.source : NULL;
+    own.settings.colours = output_wants_colours(&item->output);
     enum err_code rc = item->format->write(&own, &file, err);
     buffer_flush(&file);
     buffer_deinit(&file);
@@ -168,7 +168,7 @@ enum err_code exports_write(struct exports *exports, const struct report_source 
     enum err_code first = ERR_OK;
     for (size_t i = 0; i < exports->count; i++) {
         const enum err_code rc =
-            write_one(&exports->items[i], source, first == ERR_OK ? err : NULL);
+            write_one(exports, &exports->items[i], source, first == ERR_OK ? err : NULL);
         if (first == ERR_OK)
             first = rc;
     }

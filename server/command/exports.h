@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "server/command/captured.h"
 #include "server/command/options.h"
 #include "server/command/output.h"
 
@@ -22,6 +23,7 @@ struct session_facts;
 
 struct exports {
     size_t count;
+    struct captured baseline; /* read before the work starts too */
     struct export
     {
         const struct report_format *format;

@@ -195,6 +195,17 @@ static enum err_code add_format(struct options *options, const struct report_for
     return ERR_OK;
 }
 
+/* Its value is not its own file but what it compares with. */
+static enum err_code add_comparing_format(struct options *options,
+                                          const struct report_format *format,
+                                          const char *baseline, struct err *err)
+{
+    if (*baseline == '\0')
+        return err_set(err, ERR_INVALID, "--%s needs a capture", format->name);
+    options->baseline = baseline;
+    return add_format(options, format, NULL, err);
+}
+
 static const char *const sort_names[] = {
 #define X(name, text, help) text,
     REPORT_SORTS(X)
@@ -276,6 +287,30 @@ static enum err_code set_version(struct options *options, const char *value, str
     return ERR_OK;
 }
 
+static enum err_code set_json(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->diff_form = DIFF_JSON;
+    return ERR_OK;
+}
+
+static enum err_code set_html(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->diff_form = DIFF_HTML;
+    return ERR_OK;
+}
+
+static enum err_code set_by_time(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->diff_basis = COMPARISON_BY_TIME;
+    return ERR_OK;
+}
+
 static enum err_code set_completion(struct options *options, const char *value, struct err *err)
 {
     options->completion = value;
@@ -285,32 +320,47 @@ static enum err_code set_completion(struct options *options, const char *value, 
                          value);
 }
 
-enum { SERVING = COMMAND_ATTACH | COMMAND_RUN, WRITING = COMMAND_RECORD };
+enum {
+    SERVING = COMMAND_ATTACH | COMMAND_RUN,
+    SAMPLING = SERVING | COMMAND_RECORD,
+    WRITING = COMMAND_RECORD,
+    READING = COMMAND_DIFF,
+};
 
 static const struct option table[] = {
-    { 'r', "sampling-rate", "RATE", "samples a second: 100, 10khz, 1.5k (default 1khz)", 0,
-      set_rate, NULL },
-    { 'd', "duration", "TIME", "stop sampling after TIME: 10, 0.5, 2m, 1h", 0, set_duration,
+    { 'r', "sampling-rate", "RATE", "samples a second: 100, 10khz, 1.5k (default 1khz)",
+      SAMPLING, set_rate, NULL },
+    { 'd', "duration", "TIME", "stop sampling after TIME: 10, 0.5, 2m, 1h", SAMPLING,
+      set_duration, NULL },
+    { 'a', "all-threads", NULL, "sample all threads, not only the main one", SAMPLING,
+      set_all_threads, NULL },
+    { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", SAMPLING,
+      set_mode, NULL },
+    { '\0', "native", NULL, "mark where C code runs or calls back", SAMPLING, set_native,
       NULL },
-    { 'a', "all-threads", NULL, "sample all threads, not only the main one", 0, set_all_threads,
+    { '\0', "no-gc", NULL, "leave out the mark of the garbage collector", SAMPLING, set_no_gc,
       NULL },
-    { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", 0, set_mode,
+    { '\0', "opcodes", NULL, "record the instruction beside the line", SAMPLING, set_opcodes,
       NULL },
-    { '\0', "native", NULL, "mark where C code runs or calls back", 0, set_native, NULL },
-    { '\0', "no-gc", NULL, "leave out the mark of the garbage collector", 0, set_no_gc, NULL },
-    { '\0', "opcodes", NULL, "record the instruction beside the line", 0, set_opcodes, NULL },
-    { '\0', "blocking", NULL, "stop the program for each look; slows it down", 0, set_blocking,
+    { '\0', "blocking", NULL, "stop the program for each look; slows it down", SAMPLING,
+      set_blocking, NULL },
+    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", SAMPLING, set_max_cpu,
       NULL },
-    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", 0, set_max_cpu, NULL },
     { '\0', "memory", "SIZE", "memory for what is kept (default 256m)", 0, set_memory, NULL },
-    { '\0', "realtime-stats", NULL, "print rate and errors every second", 0, set_stats, NULL },
-    { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", 0, set_quality,
+    { '\0', "realtime-stats", NULL, "print rate and errors every second", SAMPLING, set_stats,
       NULL },
-    { 'o', "output", "FILE", "file or folder to write; - for standard output", WRITING,
-      set_output, NULL },
+    { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", SAMPLING, set_quality,
+      NULL },
+    { 'o', "output", "FILE", "file or folder to write; - for standard output",
+      WRITING | COMMAND_DIFF, set_output, NULL },
+    { '\0', "json", NULL, "write JSON", COMMAND_DIFF, set_json, NULL },
+    { '\0', "html", NULL, "write a differential flame graph", COMMAND_DIFF, set_html, NULL },
+    { '\0', "by-time", NULL, "compare seconds of each second, not shares", COMMAND_DIFF,
+      set_by_time, NULL },
     { '\0', "sort", "KEY", "sort the table: nsamples, tottime, cumtime, ...", WRITING, set_sort,
       NULL },
-    { 'l', "limit", "ROWS", "rows of the table (default 15)", WRITING, set_limit, NULL },
+    { 'l', "limit", "ROWS", "rows of the table (default 15)", WRITING | COMMAND_DIFF, set_limit,
+      NULL },
     { '\0', "no-summary", NULL, "leave out the interesting functions below it", WRITING,
       set_no_summary, NULL },
     { '\0', "by-line", NULL, "tell lines apart, not only functions", WRITING, set_by_line,
@@ -343,7 +393,11 @@ static const struct option *format_option(size_t index)
     if (!format || index >= OPTIONS_MAX_FORMATS)
         return NULL;
     rows[index] = (struct option){
-        .name = format->name, .help = format->description, .commands = WRITING, .format = format
+        .name = format->name,
+        .value = format->needs_baseline ? "BASELINE" : NULL,
+        .help = format->description,
+        .commands = WRITING,
+        .format = format,
     };
     return &rows[index];
 }
@@ -354,10 +408,14 @@ const struct option *option_at(size_t index)
     return index < ROWS ? &table[index] : format_option(index - ROWS);
 }
 
+/* Before the command is known, options that every command which samples has are taken too. */
 static bool belongs(const struct option *option, const struct command *command)
 {
-    return option->commands == 0 ||
-           (option->commands & (command ? command->bit : COMMAND_NONE));
+    if (option->commands == 0)
+        return true;
+    if (!command)
+        return (option->commands & COMMAND_NONE) || (option->commands & SAMPLING) == SAMPLING;
+    return (option->commands & command->bit) != 0;
 }
 
 static const struct option *find_letter(char letter, const struct command *command)
@@ -409,7 +467,7 @@ static enum err_code parse_long(struct options *options, char ***at, struct err 
     const struct option *const option = find_name(name, options->command);
     if (!option)
         return unknown_option(name, options->command, err);
-    if (option->format)
+    if (option->format && !option->value)
         return add_format(options, option->format, value, err);
     if (!option->value && value)
         return err_set(err, ERR_INVALID, "--%s takes no value", name);
@@ -417,6 +475,8 @@ static enum err_code parse_long(struct options *options, char ***at, struct err 
         (*at)--;
         return err_set(err, ERR_INVALID, "--%s needs a value (%s)", name, option->value);
     }
+    if (option->format)
+        return add_comparing_format(options, option->format, value, err);
     return option->set(options, value, err);
 }
 
@@ -467,6 +527,15 @@ static enum err_code take_pid(struct options *options, const char *text, struct 
     return ERR_OK;
 }
 
+static enum err_code take_file(struct options *options, const char *path, struct err *err)
+{
+    if (options->file_count == OPTIONS_MAX_FILES)
+        return err_set(err, ERR_INVALID, "%s takes no more than %d captures",
+                       options->command->name, OPTIONS_MAX_FILES);
+    options->files[options->file_count++] = path;
+    return ERR_OK;
+}
+
 /* The first word names the command; then a process id, or what to run and all that follows. */
 static enum err_code take_word(struct options *options, char ***at, struct err *err)
 {
@@ -475,6 +544,8 @@ static enum err_code take_word(struct options *options, char ***at, struct err *
         options->command = command_find(*word);
         return options->command ? ERR_OK : unknown_command(*word, err);
     }
+    if (options->command->bit & READING)
+        return take_file(options, *word, err);
     if (options->command->bit != COMMAND_RUN)
         return take_pid(options, *word, err);
     options->target = word;
@@ -548,7 +619,9 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "no command (see --help)");
     if (options->command->bit == COMMAND_RUN && (!options->target || !*options->target))
         return err_set(err, ERR_INVALID, "run needs a TARGET");
-    if (options->command->bit != COMMAND_RUN && options->sampling.pid == 0)
+    if (options->command->bit == COMMAND_DIFF && options->file_count != 2)
+        return err_set(err, ERR_INVALID, "diff needs two captures: before, and now");
+    if (!(options->command->bit & (COMMAND_RUN | READING)) && options->sampling.pid == 0)
         return err_set(err, ERR_INVALID, "%s needs a PID", options->command->name);
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");

@@ -14,13 +14,21 @@
 #include "sampler/sampler.h"
 #include "server/hosts.h"
 #include "server/listen.h"
+#include "server/report/comparison.h"
 #include "server/report/report.h"
 
 struct options;
 
-enum { COMMAND_ATTACH = 1 << 0, COMMAND_RUN = 1 << 1, COMMAND_RECORD = 1 << 2 };
+enum {
+    COMMAND_ATTACH = 1 << 0,
+    COMMAND_RUN = 1 << 1,
+    COMMAND_RECORD = 1 << 2,
+    COMMAND_DIFF = 1 << 3,
+};
 
-enum { OPTIONS_MAX_FORMATS = 16 };
+enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 2 };
+
+enum diff_form { DIFF_AS_NAMED, DIFF_TEXT, DIFF_JSON, DIFF_HTML };
 
 #define COMMAND_NONE (1u << 31)
 
@@ -57,6 +65,11 @@ struct options {
     } formats[OPTIONS_MAX_FORMATS]; /* each once, in the order they were given */
     size_t format_count;
     struct report_settings report;
+    const char *baseline;                 /* a capture to compare with; NULL: none */
+    const char *files[OPTIONS_MAX_FILES]; /* captures to read */
+    size_t file_count;
+    enum diff_form diff_form;
+    enum comparison_basis diff_basis;
     bool wants_stats;         /* a line every second */
     const char *quality_file; /* NULL: none; "-": standard output */
 };
@@ -65,7 +78,7 @@ struct options {
 MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct err *err);
 
 /* One row of the table; help walks it.  The formats of report.h are rows too, behind all others:
- * --NAME or --NAME=FILE. */
+ * --NAME or --NAME=FILE; --NAME BASELINE where a format compares. */
 struct option {
     char letter;       /* '\0': none */
     const char *name;  /* without -- */

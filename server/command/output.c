@@ -78,6 +78,13 @@ void output_deinit(struct output *output)
     output->temporary[0] = '\0';
 }
 
+bool output_wants_colours(const struct output *output)
+{
+    const char *const no_color = getenv("NO_COLOR");
+    const char *const term = getenv("TERM");
+    return isatty(output->fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
 bool output_write(struct output *output, const void *data, size_t bytes)
 {
     const char *at = data;

@@ -27,6 +27,8 @@ struct output {
 
 MUST_CHECK enum err_code output_init(struct output *output, const char *path, struct err *err);
 void output_deinit(struct output *output);
+/* Escape sequences are for a terminal whose user did not say no (NO_COLOR, TERM=dumb). */
+bool output_wants_colours(const struct output *output);
 /* false: it cannot be written; output_finish says why. */
 bool output_write(struct output *output, const void *data, size_t bytes);
 /* Writes these last bytes, if any, and lets the file appear. */

@@ -57,7 +57,8 @@ struct report_source {
     const struct view_query *query;
     const struct session_facts *session;
     struct report_settings settings;
-    const struct source_root *files; /* where source files lie; NULL: nowhere */
+    const struct source_root *files;      /* where source files lie; NULL: nowhere */
+    const struct report_source *baseline; /* to compare with; NULL: none */
 };
 
 struct report_format {
@@ -68,6 +69,7 @@ struct report_format {
     enum err_code (*write)(const struct report_source *source, struct buffer *out,
                            struct err *err);
     const char *on_screen; /* the format to write where no file was asked for; NULL: this one */
+    bool needs_baseline;
 };
 
 /* NULL: no such format. */
@@ -141,6 +143,10 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
  * the order of the tree; samples are in each event's arguments. */
 enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
                                         struct err *err);
+
+/* What differs from the baseline, in one page: see diff.h.  ERR_INVALID without one. */
+enum err_code report_write_diff_flamegraph(const struct report_source *source,
+                                           struct buffer *out, struct err *err);
 
 /* A sampled profile for each thread, along time, weights in nanoseconds. */
 enum err_code report_write_speedscope(const struct report_source *source, struct buffer *out,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads what write_formats wrote, with the programs each format is for.
 
-Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages|big
+Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages|diff|big
 
 Exit code: 0 passed, 1 failed, 77 skipped: the last line says what is missing.
 """
@@ -402,6 +402,38 @@ def test_pages(files):
     node = program("node", "nodejs")
     run_page(node, "heatmap", files.path("heatmap.html"))
     run_page(node, "diff", os.path.join(files.folder, "diff.html"))
+
+
+def test_diff(files):
+    """pyrometer diff tells of two captures what the same sessions in memory tell."""
+    pyrometer = os.environ.get("PYROMETER", os.path.join(ROOT, "build/debug/pyrometer"))
+    before, now = (os.path.join(files.folder, name) for name in ("before.pyro", "now.pyro"))
+    with open(os.path.join(files.folder, "diff.txt"), encoding="utf-8") as file:
+        wanted = file.read()
+    check(run(pyrometer, "diff", before, now), wanted, "text")
+    with open(os.path.join(files.folder, "diff.json"), encoding="utf-8") as file:
+        wanted = json.load(file)
+    given = json.loads(run(pyrometer, "diff", "--json", before, now))
+    for key in ("functions", "paths", "by", "max_q"):
+        check(given[key], wanted[key], key)
+    html = os.path.join(files.folder, "x.html")
+    check(run(pyrometer, "diff", before, now, "-o", html), "", "standard output")
+    with open(html, encoding="utf-8") as file:
+        page = embedded(files, "diff-data", file.read())
+    check((sum(page["nodes"]["baseSelf"]), sum(page["nodes"]["nowSelf"])), (1000, 1502), "samples of the page")
+    by_time = json.loads(run(pyrometer, "diff", "--json", "--by-time", before, now))
+    check(by_time["by"], "time", "basis")
+    same = json.loads(run(pyrometer, "diff", "--json", now, now))
+    check({row["self"]["verdict"] for row in same["functions"]} - {"same", "few"}, set(), "verdicts on the same")
+    for words, code, said in (((before, "/nowhere.pyro"), 1, "/nowhere.pyro"), ((before, html), 1, "no capture"), ((before,), 2, "two captures")):
+        result = subprocess.run([pyrometer, "diff", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
+        check((result.returncode, result.stdout), (code, ""), "exit of %r" % (words,))
+        if said not in result.stderr:
+            raise AssertionError("%r is not in %r" % (said, result.stderr))
+    # A baseline that cannot be read is known before anything is sampled.
+    result = subprocess.run([pyrometer, "record", str(os.getpid()), "--diff-flamegraph", html], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
+    check(result.returncode, 1, "exit without a baseline")
+    check("captured" in result.stderr, False, "sampling without a baseline")
 
 
 BIG_NODES, BIG_SAMPLES, BIG_PEAK_MIB = 100_000, 1_000_000, 100

@@ -1,6 +1,7 @@
 /* Writes every format of a made session into a folder, for the programs that read them.
  *
- *     write_formats FOLDER                    the small session, and what changed in the other one
+ *     write_formats FOLDER                    the small session, and what changed in the other one;
+ *                                             both as captures too, before.pyro and now.pyro
  *     write_formats FOLDER NODES SAMPLES      a big one; prints seconds, bytes and peak memory
  *
  * Exit code: 0 all were written, 1 one failed, 2 wrong usage. */
@@ -10,29 +11,33 @@
 #include <sys/resource.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/capture/facts.h"
+#include "sampler/capture/writer.h"
+#include "sampler/profile/sink.h"
+#include "sampler/profile/window.h"
 #include "server/buffer.h"
 #include "server/report/comparison.h"
 #include "server/report/diff.h"
 #include "server/report/report.h"
 #include "tests/support/sample_session.h"
 
-struct sink {
+struct file_out {
     FILE *file;
     size_t bytes;
 };
 
 static bool drain(void *to, const char *data, size_t bytes)
 {
-    struct sink *const sink = to;
+    struct file_out *const sink = to;
     sink->bytes += bytes;
     return fwrite(data, 1, bytes, sink->file) == bytes;
 }
 
-static struct sink sink_open(const char *folder, const char *name)
+static struct file_out file_open(const char *folder, const char *name)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    struct sink sink = { fopen(path, "w"), 0 };
+    struct file_out sink = { fopen(path, "w"), 0 };
     if (!sink.file) {
         perror(path);
         exit(1);
@@ -47,8 +52,8 @@ static long peak_mib(void)
     return usage.ru_maxrss / 1024;
 }
 
-static int close_sink(struct sink *sink, struct buffer *out, enum err_code rc, const char *name,
-                      uint64_t began_ns, const struct err *err)
+static int close_file(struct file_out *sink, struct buffer *out, enum err_code rc,
+                      const char *name, uint64_t began_ns, const struct err *err)
 {
     buffer_flush(out);
     const bool failed = rc != ERR_OK || out->failed || fclose(sink->file) != 0;
@@ -67,11 +72,13 @@ static int write_format(const char *folder, const struct report_source *source,
     struct err err = { 0 };
     struct buffer out;
     snprintf(name, sizeof name, "report.%s", format->extension);
-    struct sink sink = sink_open(folder, name);
+    struct file_out sink = file_open(folder, name);
     const uint64_t began_ns = clock_now_ns();
     buffer_init_draining(&out, drain, &sink);
-    const enum err_code rc = format->write(source, &out, &err);
-    return close_sink(&sink, &out, rc, name, began_ns, &err);
+    struct report_source own = *source;
+    own.baseline = source;
+    const enum err_code rc = format->write(&own, &out, &err);
+    return close_file(&sink, &out, rc, name, began_ns, &err);
 }
 
 static int write_diff(const char *folder, const struct diff *diff, const char *name,
@@ -80,11 +87,78 @@ static int write_diff(const char *folder, const struct diff *diff, const char *n
 {
     struct err err = { 0 };
     struct buffer out;
-    struct sink sink = sink_open(folder, name);
+    struct file_out sink = file_open(folder, name);
     const uint64_t began_ns = clock_now_ns();
     buffer_init_draining(&out, drain, &sink);
     const enum err_code rc = write(diff, &out, &err);
-    return close_sink(&sink, &out, rc, name, began_ns, &err);
+    return close_file(&sink, &out, rc, name, began_ns, &err);
+}
+
+static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
+{
+    return fwrite(data, 1, bytes, to) == bytes
+               ? ERR_OK
+               : err_set(err, ERR_SYS, "cannot write a capture");
+}
+
+static enum err_code write_windows(struct writer *writer,
+                                   const struct profile_snapshot *snapshot, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < snapshot->window_count && rc == ERR_OK; i++) {
+        const struct window *const window = snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count && rc == ERR_OK; j++) {
+            const struct cell *const cell = &window->cells[j];
+            const struct run run = { .thread = cell->thread,
+                                     .node = cell->node,
+                                     .spot = PROFILE_NO_SPOT,
+                                     .count = cell->count,
+                                     .state = cell->state,
+                                     .first_ns = window->start_ns,
+                                     .step_ns = NS_PER_MS };
+            rc = writer_run(writer, &run, err);
+        }
+        if (rc == ERR_OK)
+            rc = writer_seal(writer, window->end_ns, window->period_ns, err);
+    }
+    return rc;
+}
+
+static int write_capture(const char *folder, const char *name,
+                         const struct sample_session *session)
+{
+    struct err err = { 0 };
+    struct writer writer = { 0 };
+    struct file_out sink = file_open(folder, name);
+    const char *words[8] = { 0 };
+    for (size_t i = 0; i < session->target.argc; i++)
+        words[i] = session->target.argv[i];
+    const struct capture_facts facts = {
+        .pid = (uint64_t)session->target.pid,
+        .started_at_ns = session->facts.status.started_at_ns,
+        .rate_uhz = (uint64_t)(session->options.rate_hz * 1e6),
+        .unit_ns = NS_PER_MS,
+        .all_threads = 1,
+        .executable = session->target.executable,
+        .python = session->target.python,
+        .mode = "wall",
+        .argv = { session->target.argc, words },
+    };
+    const struct capture_facts end = { .ended_at_ns = session->facts.status.ended_at_ns,
+                                       .elapsed_ns = session->snapshot.end_ns,
+                                       .reason = "the duration is over" };
+    enum err_code rc = writer_init(&writer, &facts, take, sink.file, &err);
+    if (rc == ERR_OK)
+        rc = write_windows(&writer, &session->snapshot, &err);
+    if (rc == ERR_OK)
+        rc = writer_flush(&writer, &session->snapshot, &session->snapshot.quality, 0, &err);
+    if (rc == ERR_OK)
+        rc = writer_finish(&writer, &end, &err);
+    writer_deinit(&writer);
+    const bool failed = fclose(sink.file) != 0 || rc != ERR_OK;
+    if (failed)
+        fprintf(stderr, "%s: %s\n", name, err.message);
+    return failed;
 }
 
 static int write_diffs(const char *folder, const struct report_source *base,
@@ -124,6 +198,9 @@ int main(int argc, char **argv)
         failed |= write_format(argv[1], &session->source, format);
     failed |=
         write_diffs(argv[1], &session->source, argc == 4 ? &session->source : &changed->source);
+    if (argc == 2)
+        failed |= write_capture(argv[1], "before.pyro", session) |
+                  write_capture(argv[1], "now.pyro", changed);
     sample_session_destroy(changed);
     sample_session_destroy(session);
     return failed;

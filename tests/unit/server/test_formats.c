@@ -12,6 +12,14 @@
 #include "tests/support/sample_session.h"
 #include "tests/support/test.h"
 
+/* Formats that need a baseline get the session itself. */
+static struct report_source with_baseline(const struct report_source *source)
+{
+    struct report_source own = *source;
+    own.baseline = source;
+    return own;
+}
+
 /* What depends on the machine, the version or the style stands as a word in golden files. */
 static void replace(struct buffer *text, const char *what, size_t length, const char *with)
 {
@@ -83,7 +91,8 @@ static struct buffer written(const struct report_source *source, const char *for
 {
     struct buffer out = { 0 };
     struct err err = { 0 };
-    assert_ok(report_find(format)->write(source, &out, &err), &err);
+    const struct report_source own = with_baseline(source);
+    assert_ok(report_find(format)->write(&own, &out, &err), &err);
     return out;
 }
 
@@ -256,7 +265,8 @@ static void a_drain_that_fails_ends_every_writer(void **state)
         struct buffer out;
         struct err err = { 0 };
         buffer_init_draining(&out, fail_drain, &room);
-        const enum err_code rc = format->write(&session->source, &out, &err);
+        const struct report_source own = with_baseline(&session->source);
+        const enum err_code rc = format->write(&own, &out, &err);
         buffer_flush(&out);
         assert_true(rc != ERR_OK || out.failed);
         buffer_deinit(&out);
@@ -284,10 +294,22 @@ static void writers_stream(void **state)
         struct buffer out;
         struct err err = { 0 };
         buffer_init_draining(&out, count_drain, &most);
-        assert_ok(format->write(&session->source, &out, &err), &err);
+        const struct report_source own = with_baseline(&session->source);
+        assert_ok(format->write(&own, &out, &err), &err);
         assert_true(out.capacity <= 8 * BUFFER_DRAIN_BYTES);
         buffer_deinit(&out);
     }
+    sample_session_destroy(session);
+}
+
+static void a_comparison_without_a_baseline_is_refused(void **state)
+{
+    struct sample_session *const session = sample_session_small();
+    struct buffer out = { 0 };
+    (void)state;
+    assert_int_equal(report_find("diff-flamegraph")->write(&session->source, &out, NULL),
+                     ERR_INVALID);
+    buffer_deinit(&out);
     sample_session_destroy(session);
 }
 
@@ -299,4 +321,5 @@ TEST_MAIN(cmocka_unit_test(text_formats_are_as_they_were),
           cmocka_unit_test(the_table_is_sorted_by_any_key),
           cmocka_unit_test(colours_are_only_for_those_who_ask),
           cmocka_unit_test(a_drain_that_fails_ends_every_writer),
+          cmocka_unit_test(a_comparison_without_a_baseline_is_refused),
           cmocka_unit_test(writers_stream))

@@ -113,6 +113,13 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
           "bad CPU budget '5s': use a percentage of one core up to 100, as in 5" },
         { "attach 1 --quality=", "--quality needs a file name" },
         { "attach 1 --native=yes", "--native takes no value" },
+        { "diff", "diff needs two captures: before, and now" },
+        { "diff a.pyro", "diff needs two captures: before, and now" },
+        { "diff a b c", "diff takes no more than 2 captures" },
+        { "diff a b --sampling-rate 5",
+          "diff has no option '--sampling-rate' (see diff --help)" },
+        { "record 1 --diff-flamegraph", "--diff-flamegraph needs a value (BASELINE)" },
+        { "record 1 --diff-flamegraph=", "--diff-flamegraph needs a capture" },
         { "--completion tcsh", "no completion for 'tcsh': use bash, zsh or fish" },
         { "attach 1 --completion bash",
           "attach has no option '--completion' (see attach --help)" },
@@ -290,6 +297,23 @@ static void several_formats_may_be_given_each_with_a_name(void **state)
     assert_null(options.formats[1].output);
 }
 
+static void two_captures_are_compared(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("diff a.pyro b.pyro --by-time --json -l 3", &options, NULL),
+                     ERR_OK);
+    assert_string_equal(options.files[0], "a.pyro");
+    assert_string_equal(options.files[1], "b.pyro");
+    assert_int_equal(options.diff_basis, COMPARISON_BY_TIME);
+    assert_int_equal(options.diff_form, DIFF_JSON);
+    assert_int_equal(options.report.limit, 3);
+    assert_int_equal(parse_text("record 1 --diff-flamegraph a.pyro -o x.html", &options, NULL),
+                     ERR_OK);
+    assert_string_equal(options.baseline, "a.pyro");
+    assert_string_equal(options.formats[0].format->name, "diff-flamegraph");
+}
+
 static void every_format_is_an_option_and_its_ending_names_it(void **state)
 {
     const struct report_format *format = NULL;
@@ -298,7 +322,8 @@ static void every_format_is_an_option_and_its_ending_names_it(void **state)
         struct options options;
         char line[256];
         assert_true(i < OPTIONS_MAX_FORMATS);
-        snprintf(line, sizeof line, "record 1 --%s", format->name);
+        snprintf(line, sizeof line, "record 1 --%s%s", format->name,
+                 format->needs_baseline ? " base.pyro" : "");
         assert_int_equal(parse_text(line, &options, NULL), ERR_OK);
         assert_ptr_equal(options.formats[0].format, format);
         snprintf(line, sizeof line, "record 1 -o x.%s", format->extension);
@@ -419,7 +444,7 @@ static void help_shows_every_option_of_a_command_and_no_other(void **state)
         char *const text = help_of(command);
         for (size_t j = 0; (option = option_at(j)); j++) {
             char name[64];
-            snprintf(name, sizeof name, "--%s", option->name);
+            snprintf(name, sizeof name, "--%s ", option->name);
             const bool belongs = !option->commands || (option->commands & command->bit);
             assert_int_equal(strstr(text, name) != NULL, belongs);
         }
@@ -457,6 +482,7 @@ int main(void)
         cmocka_unit_test(serving_options_are_kept),
         cmocka_unit_test(listen_addresses_have_defaults),
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
+        cmocka_unit_test(two_captures_are_compared),
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
         cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),
         cmocka_unit_test(rates_are_read),

@@ -1,0 +1,39 @@
+/*
+ * captured - a capture on disk as what reports are made of.
+ *
+ * Ownership: the caller's storage, which must not move; captured_close accepts CAPTURED_NONE.
+ * Depends on: capture/reader, report, wire/session.
+ */
+#ifndef SERVER_COMMAND_CAPTURED_H
+#define SERVER_COMMAND_CAPTURED_H
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "sampler/sampler.h"
+#include "server/report/report.h"
+#include "server/wire/session.h"
+
+struct reader;
+
+struct captured {
+    struct reader *reader; /* NULL: none */
+    struct profile_snapshot snapshot;
+    struct sampler_target target;
+    struct sampler_options options;
+    struct session_facts facts;
+    struct view_query everything;
+    struct report_source source; /* of all of it */
+};
+
+#define CAPTURED_NONE  \
+    {                  \
+        .reader = NULL \
+    }
+
+/* Reads all of it; says what is missing of a capture that was cut.  memory_bytes: as --memory. */
+MUST_CHECK enum err_code captured_open(struct captured *captured, const char *path,
+                                       size_t memory_bytes, struct err *err);
+void captured_close(struct captured *captured);
+
+#endif /* SERVER_COMMAND_CAPTURED_H */

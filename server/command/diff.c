@@ -1,0 +1,91 @@
+#include "server/report/diff.h"
+
+#include <string.h>
+
+#include "server/buffer.h"
+#include "server/command/captured.h"
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/options.h"
+#include "server/command/output.h"
+#include "server/report/comparison.h"
+
+struct comparing {
+    const struct options *options;
+    struct output output;
+    struct captured base, now;
+    struct comparison comparison;
+};
+
+/* Where the user does not say, the end of the file's name does. */
+static enum diff_form form_of(const struct options *options)
+{
+    const char *const dot = options->output ? strrchr(options->output, '.') : NULL;
+    if (options->diff_form != DIFF_AS_NAMED)
+        return options->diff_form;
+    if (dot && strcmp(dot, ".html") == 0)
+        return DIFF_HTML;
+    return dot && strcmp(dot, ".json") == 0 ? DIFF_JSON : DIFF_TEXT;
+}
+
+static bool drain(void *to, const char *data, size_t bytes)
+{
+    return output_write(to, data, bytes);
+}
+
+static enum err_code write_form(const struct diff *diff, enum diff_form form,
+                                struct buffer *out, struct err *err)
+{
+    switch (form) {
+    case DIFF_JSON: return diff_write_json(diff, out, err);
+    case DIFF_HTML: return diff_write_html(diff, out, err);
+    case DIFF_AS_NAMED:
+    case DIFF_TEXT: break;
+    }
+    return diff_write_text(diff, out, err);
+}
+
+static enum err_code write_diff(struct comparing *comparing, struct err *err)
+{
+    struct diff diff = { .comparison = &comparing->comparison,
+                         .base = &comparing->base.source,
+                         .now = &comparing->now.source,
+                         .settings = comparing->options->report };
+    struct buffer out;
+    diff.settings.colours = output_wants_colours(&comparing->output);
+    buffer_init_draining(&out, drain, &comparing->output);
+    enum err_code rc = write_form(&diff, form_of(comparing->options), &out, err);
+    buffer_flush(&out);
+    buffer_deinit(&out);
+    if (rc == ERR_OK || comparing->output.sys != 0)
+        rc = output_finish(&comparing->output, NULL, 0, err);
+    return rc;
+}
+
+static enum err_code compare(struct comparing *comparing, struct err *err)
+{
+    const struct options *const options = comparing->options;
+    const size_t memory_bytes = options->sampling.memory_bytes;
+    enum err_code rc =
+        output_init(&comparing->output, options->output ? options->output : "-", err);
+    if (rc == ERR_OK)
+        rc = captured_open(&comparing->base, options->files[0], memory_bytes, err);
+    if (rc == ERR_OK)
+        rc = captured_open(&comparing->now, options->files[1], memory_bytes, err);
+    if (rc == ERR_OK)
+        rc = comparison_init(&comparing->comparison, &comparing->base.source,
+                             &comparing->now.source, options->diff_basis, err);
+    return rc == ERR_OK ? write_diff(comparing, err) : rc;
+}
+
+int command_diff(const struct options *options)
+{
+    struct comparing comparing = { .options = options, .output.fd = -1 };
+    struct err err = { 0 };
+    const enum err_code rc = compare(&comparing, &err);
+    comparison_deinit(&comparing.comparison);
+    captured_close(&comparing.now);
+    captured_close(&comparing.base);
+    output_deinit(&comparing.output);
+    return exit_with(rc, &err);
+}
