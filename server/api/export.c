@@ -75,10 +75,9 @@ static enum err_code unknown_format(struct err *err)
 {
     struct buffer names = { 0 };
     const struct report_format *format = NULL;
-    for (size_t i = 0; (format = report_at(i)); i++) {
-        buffer_text(&names, i > 0 ? ", " : "");
-        buffer_text(&names, format->name);
-    }
+    for (size_t i = 0; (format = report_at(i)); i++)
+        if (!format->needs_baseline)
+            buffer_printf(&names, "%s%s", i > 0 ? ", " : "", format->name);
     const char *const text = buffer_string(&names);
     err_set(err, ERR_INVALID, "parameter \"format\" is one of %s", text ? text : "the formats");
     buffer_deinit(&names);

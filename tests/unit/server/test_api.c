@@ -8,6 +8,7 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
+#include "server/report/report.h"
 #include "tests/support/fake_sampler.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"
@@ -420,6 +421,28 @@ static void hostile_names_stay_text(void **state)
     cJSON_Delete(tree);
 }
 
+static void every_format_can_be_exported(void **state)
+{
+    const struct report_format *format = NULL;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        char target[128], ending[64];
+        struct reply reply;
+        snprintf(target, sizeof target, "/api/v1/sessions/1/export?format=%s", format->name);
+        server_get(*state, target, BEARER, &reply);
+        assert_int_equal(reply.status, format->needs_baseline ? 400 : 200);
+        if (!format->needs_baseline) {
+            char value[128];
+            snprintf(ending, sizeof ending, ".%s\"", format->extension);
+            reply_header(&reply, "Content-Type", value, sizeof value);
+            assert_string_equal(value, format->mime);
+            reply_header(&reply, "Content-Disposition", value, sizeof value);
+            assert_non_null(strstr(value, ending));
+            assert_true(reply.length > 0);
+        }
+        reply_deinit(&reply);
+    }
+}
+
 static void exports_are_downloads(void **state)
 {
     struct reply reply;
@@ -538,6 +561,7 @@ int main(void)
         WITH_SERVER(threads_say_what_each_was_doing),
         WITH_SERVER(quality_explains_every_number),
         WITH_SERVER(hostile_names_stay_text),
+        WITH_SERVER(every_format_can_be_exported),
         WITH_SERVER(exports_are_downloads),
         WITH_SERVER(sessions_are_paused_resumed_and_ended),
         WITH_SERVER(changes_without_their_marks_do_nothing),

@@ -75,7 +75,9 @@ static struct buffer page_of(const struct world *world)
 static size_t count(const struct buffer *page, const char *text)
 {
     size_t found = 0;
-    for (const char *at = strstr(page->data, text); at; at = strstr(at + 1, text))
+    const char *const end = page->data + page->length;
+    for (const char *at = page->data; (at = memmem(at, (size_t)(end - at), text, strlen(text)));
+         at++)
         found++;
     return found;
 }
