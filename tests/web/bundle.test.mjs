@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+import { FORMATS } from "../../web/model/formats.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-bundle-"));
@@ -128,6 +129,13 @@ test("every source of the page is listed for the build", () => {
   for (const file of readdirSync(join(ROOT, "web"), { recursive: true })) {
     if (/\.(js|css|html)$/.test(file)) assert.ok(listed.includes("    " + file), file);
   }
+});
+
+test("the formats of the menu are the program's", () => {
+  const table = readFileSync(join(ROOT, "server/report/report.c"), "utf8");
+  const known = Array.from(table.matchAll(/^ {4}\{ "([\w-]+)", MIME_|^ {4}\{ "([\w-]+)", "application/gm), (match) => match[1] ?? match[2]);
+  const offered = ["flamegraph", "diff-flamegraph", ...FORMATS.map((format) => format.name)];
+  assert.deepEqual(offered.toSorted(), known.toSorted());
 });
 
 test("the vendored files are the published ones", () => {

@@ -236,7 +236,8 @@ test("all numbers of quality are asked for only while they are looked at", async
 test("downloads are links that keep the choice of threads and states", async () => {
   const scene = await started();
   const links = scene.source.downloads({ threads: [2, 3], states: ["on_cpu", "!has_gil"] }).map((item) => item.href);
-  assert.deepEqual(links, ["/api/v1/sessions/1/report.html?thread=2&thread=3&state=on_cpu%2C%21has_gil", "/api/v1/sessions/1/export?format=collapsed&thread=2&thread=3&state=on_cpu%2C%21has_gil"]);
+  assert.ok(links.every((link) => link.endsWith("thread=2&thread=3&state=on_cpu%2C%21has_gil")));
+  assert.deepEqual(links.slice(0, 2), ["/api/v1/sessions/1/report.html?thread=2&thread=3&state=on_cpu%2C%21has_gil", "/api/v1/sessions/1/export?format=collapsed&thread=2&thread=3&state=on_cpu%2C%21has_gil"]);
 });
 
 test("queries without anything are no query", () => {

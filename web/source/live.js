@@ -4,6 +4,7 @@
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
 //   onThreadStates(Map of thread id -> sums of what it was doing), onQuality(all there is to know, while it is watched)
 
+import { FORMATS } from "../model/formats.js";
 import { addThreads } from "../model/states.js";
 
 const API = "/api/v1";
@@ -223,7 +224,7 @@ export function createLiveSource(sessionId, handlers) {
       const base = API + "/sessions/" + session.id;
       return [
         { key: "report", label: "Report", hint: "this page with its data, one HTML file", href: base + "/report.html" + queryText({}, { ...query, to: null }) },
-        { key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", href: base + "/export" + queryText({ format: "collapsed" }, { ...query, to: null }) },
+        ...FORMATS.map(({ name, label, hint }) => ({ key: name, label, hint, href: base + "/export" + queryText({ format: name }, { ...query, to: null }) })),
       ];
     },
   };
