@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct sessions {
     pthread_mutex_t lock;
     struct session *items[SESSIONS_MAX];
     size_t count;
+    bool hides_source;
 };
 
 enum err_code sessions_create(struct sessions **out, struct err *err)
@@ -40,6 +42,11 @@ void sessions_destroy(struct sessions *sessions)
     }
     pthread_mutex_destroy(&sessions->lock);
     free(sessions);
+}
+
+void sessions_hide_source(struct sessions *sessions)
+{
+    sessions->hides_source = true;
 }
 
 static enum err_code make_epoch(struct session *session, struct err *err)
@@ -73,7 +80,8 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
         return err_set(err, ERR_NOMEM, "no memory for a session");
     session->sampler = sampler;
     /* A session goes without the text of source files where they cannot be had. */
-    if (source_open(&session->files, sampler_target(sampler)->pid, NULL) != ERR_OK)
+    if (sessions->hides_source ||
+        source_open(&session->files, sampler_target(sampler)->pid, NULL) != ERR_OK)
         session->files = (struct source_root)SOURCE_NONE;
     enum err_code rc = make_epoch(session, err);
     if (rc == ERR_OK)

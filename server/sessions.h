@@ -34,6 +34,8 @@ struct session {
 
 MUST_CHECK enum err_code sessions_create(struct sessions **out, struct err *err);
 void sessions_destroy(struct sessions *sessions);
+/* Sessions added from now on have no text of source files to show. */
+void sessions_hide_source(struct sessions *sessions);
 
 /* Takes the sampler; on failure it stays the caller's. */
 MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,

@@ -113,6 +113,8 @@ enum err_code live_start(struct live *live, const struct options *options,
 {
     struct session *session = NULL;
     char url[512];
+    if (options->report.no_source)
+        sessions_hide_source(live->sessions);
     enum err_code rc =
         http_start(live->listener.fd, site_answer, &live->site, &live->http, err);
     if (rc == ERR_OK)

@@ -1,5 +1,6 @@
 """The HTTP interface of a session that is alive: who may, what is sent, and that the numbers add up."""
 
+import html
 import os
 import re
 import time
@@ -201,6 +202,18 @@ class Answers(Test):
                 self.assertTrue(answer.headers["Content-Type"].startswith(mime), path)
                 self.assertRegex(answer.headers["Content-Disposition"],
                                  r'^attachment; filename="[\w.-]+%s"$' % re.escape(extension))
+
+
+    def test_source_lines_are_shown_unless_they_are_to_be_left_out(self):
+        path = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims", "chain.py")
+        with open(path, encoding="utf-8") as file:
+            line = next(line.strip() for line in file if line.startswith("def "))
+        for options, shown in (([], True), (["--no-source"], False)):
+            with victim("chain.py", LONG) as target, Live("attach", "-d", "1", *options, str(target.pid)) as live:
+                live.wait_ended()
+                page = live.ask("/api/v1/sessions/1/export?format=heatmap").body.decode("utf-8")
+                self.assertIn("/victims/chain.py", page)
+                self.assertEqual(html.escape(line) in page, shown, options)
 
 
 class Numbers(Test):
