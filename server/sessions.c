@@ -12,6 +12,7 @@
 
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
+#include "server/loaded.h"
 #include "server/wire/session.h"
 
 struct sessions {
@@ -37,6 +38,7 @@ void sessions_destroy(struct sessions *sessions)
         return;
     for (size_t i = 0; i < sessions->count; i++) {
         sampler_destroy(sessions->items[i]->sampler);
+        loaded_destroy(sessions->items[i]->loaded);
         source_close(&sessions->items[i]->files);
         free(sessions->items[i]);
     }
@@ -72,17 +74,14 @@ static enum err_code append(struct sessions *sessions, struct session *session, 
     return rc;
 }
 
-enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
-                           struct session **out, struct err *err)
+/* Takes over what is behind the session, on success. */
+static enum err_code add(struct sessions *sessions, const struct session *made,
+                         struct session **out, struct err *err)
 {
-    struct session *const session = calloc(1, sizeof *session);
+    struct session *const session = malloc(sizeof *session);
     if (!session)
         return err_set(err, ERR_NOMEM, "no memory for a session");
-    session->sampler = sampler;
-    /* A session goes without the text of source files where they cannot be had. */
-    if (sessions->hides_source ||
-        source_open(&session->files, sampler_target(sampler)->pid, NULL) != ERR_OK)
-        session->files = (struct source_root)SOURCE_NONE;
+    *session = *made;
     enum err_code rc = make_epoch(session, err);
     if (rc == ERR_OK)
         rc = append(sessions, session, err);
@@ -93,6 +92,30 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
         free(session);
     }
     return rc;
+}
+
+enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
+                           struct session **out, struct err *err)
+{
+    struct session made = { .sampler = sampler };
+    /* A session goes without the text of source files where they cannot be had. */
+    if (sessions->hides_source ||
+        source_open(&made.files, sampler_target(sampler)->pid, NULL) != ERR_OK)
+        made.files = (struct source_root)SOURCE_NONE;
+    return add(sessions, &made, out, err);
+}
+
+enum err_code sessions_add_loaded(struct sessions *sessions, struct loaded *loaded,
+                                  struct session **out, struct err *err)
+{
+    const struct session made = { .loaded = loaded, .files = SOURCE_NONE };
+    return add(sessions, &made, out, err);
+}
+
+struct profile *session_profile(const struct session *session)
+{
+    return session->sampler ? sampler_profile(session->sampler)
+                            : loaded_profile(session->loaded);
 }
 
 struct session *sessions_at(struct sessions *sessions, size_t index)
@@ -118,8 +141,15 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
     memset(out, 0, sizeof *out);
     out->id = session->id;
     out->epoch = session->epoch;
+    out->snapshot = snapshot;
+    if (session->loaded) {
+        out->target = &session->loaded->target;
+        out->options = &session->loaded->options;
+        out->status = session->loaded->status;
+        out->host = session->loaded->host;
+        return;
+    }
     out->target = sampler_target(session->sampler);
     out->options = sampler_options(session->sampler);
-    out->snapshot = snapshot;
     sampler_status(session->sampler, &out->status);
 }

@@ -124,8 +124,8 @@ static enum err_code answer(const struct look *look, struct response *response, 
     const struct range range = range_of(look);
     struct document document;
     struct series series;
-    const enum err_code rc = profile_copy_series(sampler_profile(look->session->sampler),
-                                                 range.first, range.end, &series, err);
+    const enum err_code rc = profile_copy_series(session_profile(look->session), range.first,
+                                                 range.end, &series, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);

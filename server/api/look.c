@@ -11,7 +11,7 @@ enum err_code look_begin(struct look *look, const struct call *call, unsigned ac
     if (rc == ERR_OK)
         rc = query_read(call->request, accepted, &look->query, err);
     if (rc == ERR_OK)
-        rc = profile_snapshot(sampler_profile(look->session->sampler), &look->snapshot, err);
+        rc = profile_snapshot(session_profile(look->session), &look->snapshot, err);
     if (rc == ERR_OK && look->query.view.since > look->snapshot.generation)
         look->query.view.since = 0;
     return rc;

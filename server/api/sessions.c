@@ -17,8 +17,7 @@ static enum err_code write_session(struct json *json, struct session *session, s
 {
     struct profile_snapshot snapshot;
     struct session_facts facts;
-    const enum err_code rc =
-        profile_snapshot(sampler_profile(session->sampler), &snapshot, err);
+    const enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
     session_describe(session, &snapshot, &facts);
@@ -89,6 +88,8 @@ enum err_code api_get_session(const struct call *call, struct response *response
 static bool is_over(struct session *session)
 {
     struct sampler_status status;
+    if (!session->sampler)
+        return true;
     sampler_status(session->sampler, &status);
     return status.state == SAMPLER_ENDED || status.state == SAMPLER_FAILED;
 }

@@ -1,4 +1,5 @@
 #include "sampler/sampler.h"
+#include "server/command/capturing.h"
 #include "server/command/commands.h"
 #include "server/command/exit.h"
 #include "server/command/live.h"
@@ -8,15 +9,19 @@
 #include "server/sessions.h"
 
 static enum err_code start(struct live *live, const struct options *options,
-                           struct recording *recording, struct signals *signals,
-                           struct err *err)
+                           struct recording *recording, struct capturing *capturing,
+                           struct signals *signals, struct err *err)
 {
+    struct sampler_options sampling = options->sampling;
     struct sampler *sampler = NULL;
     enum err_code rc = recording_open(recording, options, err);
     if (rc == ERR_OK)
+        rc = capturing_open(capturing, options, err);
+    sampling.sink = capturing_sink(capturing);
+    if (rc == ERR_OK)
         rc = live_open(live, options, err);
     if (rc == ERR_OK)
-        rc = sampler_start(&options->sampling, &sampler, err);
+        rc = sampler_start(&sampling, &sampler, err);
     if (rc != ERR_OK)
         return rc;
     rc = live_start(live, options, sampler, signals, err);
@@ -24,12 +29,13 @@ static enum err_code start(struct live *live, const struct options *options,
         recording_begin(recording, live_session(live));
     else
         sampler_destroy(sampler);
-    return rc;
+    return rc == ERR_OK ? capturing_begin(capturing, sampler, err) : rc;
 }
 
 /* Until the user has seen enough; the end of sampling is only news. */
 static enum err_code serve(struct live *live, struct recording *recording,
-                           struct signals *signals, struct err *err)
+                           struct capturing *capturing, struct signals *signals,
+                           struct err *err)
 {
     struct sampler *const sampler = recording->session->sampler;
     enum err_code rc = ERR_OK;
@@ -37,11 +43,13 @@ static enum err_code serve(struct live *live, struct recording *recording,
     enum signals_event event = SIGNALS_TIMEOUT;
     while ((event = recording_wait(recording, signals, end_fd)) != SIGNALS_STOP)
         if (event == SIGNALS_READABLE) {
-            rc = live_finish(live, recording, err);
+            rc = live_finish(live, recording, capturing, err);
             end_fd = -1;
         }
     if (!recording->is_finished && recording_stop(recording, signals))
         rc = recording_finish(recording, err);
+    if (recording->is_finished && rc == ERR_OK)
+        rc = capturing_finish(capturing, err);
     return rc;
 }
 
@@ -49,14 +57,16 @@ int command_attach(const struct options *options)
 {
     struct live live = { .listener.fd = -1 };
     struct recording recording = RECORDING_NONE;
+    struct capturing capturing = CAPTURING_NONE;
     struct signals signals;
     struct err err = { 0 };
     enum err_code rc = signals_init(&signals, &err);
     if (rc == ERR_OK)
-        rc = start(&live, options, &recording, &signals, &err);
+        rc = start(&live, options, &recording, &capturing, &signals, &err);
     if (rc == ERR_OK)
-        rc = serve(&live, &recording, &signals, &err);
+        rc = serve(&live, &recording, &capturing, &signals, &err);
     signals_deinit(&signals);
+    capturing_close(&capturing);
     live_close(&live);
     recording_close(&recording);
     return exit_with(rc, &err);

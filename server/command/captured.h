@@ -2,7 +2,7 @@
  * captured - a capture on disk as what reports are made of.
  *
  * Ownership: the caller's storage, which must not move; captured_close accepts CAPTURED_NONE.
- * Depends on: capture/reader, report, wire/session.
+ * Depends on: loaded, report, wire/session.
  */
 #ifndef SERVER_COMMAND_CAPTURED_H
 #define SERVER_COMMAND_CAPTURED_H
@@ -10,17 +10,14 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
-#include "sampler/sampler.h"
 #include "server/report/report.h"
 #include "server/wire/session.h"
 
-struct reader;
+struct loaded;
 
 struct captured {
-    struct reader *reader; /* NULL: none */
+    struct loaded *loaded; /* NULL: none */
     struct profile_snapshot snapshot;
-    struct sampler_target target;
-    struct sampler_options options;
     struct session_facts facts;
     struct view_query everything;
     struct report_source source; /* of all of it */
@@ -28,7 +25,7 @@ struct captured {
 
 #define CAPTURED_NONE  \
     {                  \
-        .reader = NULL \
+        .loaded = NULL \
     }
 
 /* Reads all of it; says what is missing of a capture that was cut.  memory_bytes: as --memory. */

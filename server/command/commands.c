@@ -20,8 +20,19 @@ static const struct command commands[] = {
       command_run },
     { "record", COMMAND_RECORD, "PID", "sample a running process into a file, without a server",
       "Ends with the process, with --duration, or with Ctrl-C, and then writes what it\n"
-      "has.  The end of the file's name may stand for the format: .folded, .html.\n",
+      "has.  The end of the file's name may stand for the format: .folded, .html.\n"
+      "Without a format it writes a capture (--binary, .pyro), which grows while\n"
+      "sampling goes on and is readable whatever happens; replay makes any format\n"
+      "of it.\n",
       command_record },
+    { "replay", COMMAND_REPLAY, "FILE", "write a capture in other formats, or show it",
+      "FILE is a capture, as record writes it.  With --browser it is shown in the page\n"
+      "instead, as serve does.\n",
+      command_replay },
+    { "serve", COMMAND_SERVE, "FILE...", "show captures in the page",
+      "Prints one line, the URL of the page, and serves it until Ctrl-C.\n", command_serve },
+    { "merge", COMMAND_MERGE, "FILE FILE... -o FILE", "make one capture of several",
+      "Samples keep their time: the first capture's start is that of all.\n", command_merge },
     { "diff", COMMAND_DIFF, "BEFORE NOW", "tell what changed between two captures",
       "Compares shares of samples, or seconds with --by-time, and lists what changed by\n"
       "more than chance: functions in themselves and with what they call, and paths\n"

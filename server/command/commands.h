@@ -20,6 +20,9 @@ const struct command *command_at(size_t index);
 int command_attach(const struct options *options);
 int command_run(const struct options *options);
 int command_record(const struct options *options);
+int command_replay(const struct options *options);
+int command_serve(const struct options *options);
+int command_merge(const struct options *options);
 int command_diff(const struct options *options);
 
 #endif /* SERVER_COMMAND_COMMANDS_H */

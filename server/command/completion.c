@@ -59,7 +59,7 @@ static void put_bash_values(FILE *out)
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++) {
         const struct value *const value = value_of(option);
-        if (!option->value)
+        if (!option->value || option->value[0] == '=')
             continue;
         fprintf(out, "    --%s", option->name);
         if (option->letter)
@@ -142,7 +142,7 @@ static void put_fish_option(FILE *out, const struct command *command,
             command->name, option->name);
     if (option->letter)
         fprintf(out, " -s %c", option->letter);
-    if (option->value)
+    if (option->value && option->value[0] != '=')
         fputs(value && !value->words ? " -r -F" : " -x", out);
     if (value && value->words)
         fprintf(out, " -a '%s'", value->words);

@@ -148,7 +148,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
                                  .format = item->format->name,
                                  .next_ns = clock_now_ns() + PROGRESS_MS * NS_PER_MS };
     buffer_init_draining(&file, drain, &progress);
-    own.baseline = exports->baseline.reader ? &exports->baseline.source : NULL;
+    own.baseline = exports->baseline.loaded ? &exports->baseline.source : NULL;
     own.settings.colours = output_wants_colours(&item->output);
     enum err_code rc = item->format->write(&own, &file, err);
     buffer_flush(&file);

@@ -8,7 +8,7 @@ enum { OPTION_COLUMN = 28 };
 static void print_option(FILE *out, const struct option *option)
 {
     char left[64];
-    const char *const space = option->value ? " " : "";
+    const char *const space = option->value && option->value[0] != '=' ? " " : "";
     const char *const value = option->value ? option->value : "";
     if (option->letter)
         snprintf(left, sizeof left, "-%c, --%s%s%s", option->letter, option->name, space,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/sampler.h"
+#include "server/command/capturing.h"
 #include "server/command/child.h"
 #include "server/command/exit.h"
 #include "server/command/options.h"
@@ -107,12 +108,34 @@ static void say_started(struct sampler *sampler)
         say("Python %s is newer than this program knows; results may be wrong", target->python);
 }
 
+static void say_url(struct live *live, const struct options *options,
+                    const struct signals *signals)
+{
+    char url[512];
+    if (options->listen.port != 0 && options->listen.port != live->listener.port)
+        say("port %u is taken, using %u", options->listen.port, live->listener.port);
+    format_url(live, live->site.auth.token, url, sizeof url);
+    puts(url);
+    fflush(stdout);
+    if (options->opens_browser)
+        open_browser(live, signals);
+}
+
+enum err_code live_show(struct live *live, const struct options *options,
+                        const struct signals *signals, struct err *err)
+{
+    const enum err_code rc =
+        http_start(live->listener.fd, site_answer, &live->site, &live->http, err);
+    if (rc == ERR_OK)
+        say_url(live, options, signals);
+    return rc;
+}
+
 enum err_code live_start(struct live *live, const struct options *options,
                          struct sampler *sampler, const struct signals *signals,
                          struct err *err)
 {
     struct session *session = NULL;
-    char url[512];
     if (options->report.no_source)
         sessions_hide_source(live->sessions);
     enum err_code rc =
@@ -122,13 +145,7 @@ enum err_code live_start(struct live *live, const struct options *options,
     if (rc != ERR_OK)
         return rc;
     say_started(sampler);
-    if (options->listen.port != 0 && options->listen.port != live->listener.port)
-        say("port %u is taken, using %u", options->listen.port, live->listener.port);
-    format_url(live, live->site.auth.token, url, sizeof url);
-    puts(url);
-    fflush(stdout);
-    if (options->opens_browser)
-        open_browser(live, signals);
+    say_url(live, options, signals);
     return ERR_OK;
 }
 
@@ -137,10 +154,13 @@ struct session *live_session(const struct live *live)
     return sessions_at(live->sessions, 0);
 }
 
-enum err_code live_finish(const struct live *live, struct recording *recording, struct err *err)
+enum err_code live_finish(const struct live *live, struct recording *recording,
+                          struct capturing *capturing, struct err *err)
 {
     struct sampler_status status;
-    const enum err_code rc = recording_finish(recording, err);
+    enum err_code rc = recording_finish(recording, err);
+    if (rc == ERR_OK)
+        rc = capturing_finish(capturing, err);
     if (rc != ERR_OK)
         say("%s", err->message);
     sampler_status(recording->session->sampler, &status);

@@ -14,6 +14,7 @@
 #include "server/listen.h"
 #include "server/site.h"
 
+struct capturing;
 struct http;
 struct options;
 struct recording;
@@ -39,12 +40,16 @@ MUST_CHECK enum err_code live_start(struct live *live, const struct options *opt
                                     struct sampler *sampler, const struct signals *signals,
                                     struct err *err);
 
+/* Serves the sessions that are there, and prints the URL. */
+MUST_CHECK enum err_code live_show(struct live *live, const struct options *options,
+                                   const struct signals *signals, struct err *err);
+
 /* The session that live_start made. */
 struct session *live_session(const struct live *live);
 
-/* Sampling has ended by itself: finishes the recording and says that the page is still there.  An
+/* Sampling has ended by itself: finishes the recording and the capture and says that the page is still there.  An
  * error is said at once, as the page is served on; it is returned too. */
 enum err_code live_finish(const struct live *live, struct recording *recording,
-                          struct err *err);
+                          struct capturing *capturing, struct err *err);
 
 #endif /* SERVER_COMMAND_LIVE_H */

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/capture/format.h"
 #include "server/command/commands.h"
 #include "server/command/completion.h"
 #include "server/command/suggest.h"
 #include "server/command/units.h"
 #include "server/report/report.h"
+#include "server/state_words.h"
 
 enum { DEFAULT_RATE_HZ = 1000, DEFAULT_MEMORY_BYTES = 256 << 20 };
 
@@ -320,11 +322,77 @@ static enum err_code set_completion(struct options *options, const char *value, 
                          value);
 }
 
+/* Without an own name it goes where -o says. */
+static enum err_code set_binary(struct options *options, const char *value, struct err *err)
+{
+    if (value && *value == '\0')
+        return err_set(err, ERR_INVALID, "--binary= needs a file name");
+    options->wants_capture = true;
+    if (value)
+        options->capture_file = value;
+    return ERR_OK;
+}
+
+static enum err_code read_instant(const char *name, const char *value, uint64_t *out,
+                                  struct err *err)
+{
+    *out = 0;
+    if (strcmp(value, "0") == 0 || units_duration(value, out))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID,
+                   "bad time '%.64s' for --%s: use 10, 0.5, 500ms, 2m or 1h since the start",
+                   value, name);
+}
+
+static enum err_code set_from(struct options *options, const char *value, struct err *err)
+{
+    return read_instant("from", value, &options->view.from_ns, err);
+}
+
+static enum err_code set_to(struct options *options, const char *value, struct err *err)
+{
+    const enum err_code rc = read_instant("to", value, &options->view.to_ns, err);
+    if (rc == ERR_OK && options->view.to_ns == 0)
+        return err_set(err, ERR_INVALID, "nothing is before --to 0");
+    return rc;
+}
+
+static enum err_code add_word(const char **words, size_t *count, const char *name,
+                              const char *value, struct err *err)
+{
+    if (*value == '\0')
+        return err_set(err, ERR_INVALID, "--%s needs a name or an id", name);
+    if (*count == OPTIONS_MAX_THREADS)
+        return err_set(err, ERR_INVALID, "--%s is given more than %d times", name,
+                       OPTIONS_MAX_THREADS);
+    words[(*count)++] = value;
+    return ERR_OK;
+}
+
+static enum err_code add_thread(struct options *options, const char *value, struct err *err)
+{
+    return add_word(options->view.threads, &options->view.thread_count, "thread", value, err);
+}
+
+static enum err_code add_process(struct options *options, const char *value, struct err *err)
+{
+    return add_word(options->view.processes, &options->view.process_count, "process", value,
+                    err);
+}
+
+static enum err_code set_state(struct options *options, const char *value, struct err *err)
+{
+    state_bits require, exclude;
+    options->view.states = value;
+    return state_words_read(value, &require, &exclude, err);
+}
+
 enum {
-    SERVING = COMMAND_ATTACH | COMMAND_RUN,
-    SAMPLING = SERVING | COMMAND_RECORD,
-    WRITING = COMMAND_RECORD,
-    READING = COMMAND_DIFF,
+    SAMPLING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
+    LOADING = COMMAND_REPLAY | COMMAND_SERVE,
+    SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
+    WRITING = COMMAND_RECORD | COMMAND_REPLAY,
+    READING = LOADING | COMMAND_MERGE | COMMAND_DIFF,
 };
 
 static const struct option table[] = {
@@ -352,7 +420,18 @@ static const struct option table[] = {
     { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", SAMPLING, set_quality,
       NULL },
     { 'o', "output", "FILE", "file or folder to write; - for standard output",
-      WRITING | COMMAND_DIFF, set_output, NULL },
+      SAMPLING | COMMAND_REPLAY | COMMAND_MERGE | COMMAND_DIFF, set_output, NULL },
+    { '\0', "binary", "=FILE", "write a capture for replay (=FILE is optional)", SAMPLING,
+      set_binary, NULL },
+    { '\0', "from", "TIME", "leave out what was before TIME since the start", COMMAND_REPLAY,
+      set_from, NULL },
+    { '\0', "to", "TIME", "leave out what was from TIME on", COMMAND_REPLAY, set_to, NULL },
+    { '\0', "thread", "THREAD", "only this thread, name or id (may be repeated)",
+      COMMAND_REPLAY, add_thread, NULL },
+    { '\0', "process", "PROCESS", "only this process (may be repeated)", COMMAND_REPLAY,
+      add_process, NULL },
+    { '\0', "state", "WORDS", "only samples in these states: on_cpu,!has_gil", COMMAND_REPLAY,
+      set_state, NULL },
     { '\0', "json", NULL, "write JSON", COMMAND_DIFF, set_json, NULL },
     { '\0', "html", NULL, "write a differential flame graph", COMMAND_DIFF, set_html, NULL },
     { '\0', "by-time", NULL, "compare seconds of each second, not shares", COMMAND_DIFF,
@@ -469,6 +548,8 @@ static enum err_code parse_long(struct options *options, char ***at, struct err 
         return unknown_option(name, options->command, err);
     if (option->format && !option->value)
         return add_format(options, option->format, value, err);
+    if (option->value && option->value[0] == '=')
+        return option->set(options, value, err);
     if (!option->value && value)
         return err_set(err, ERR_INVALID, "--%s takes no value", name);
     if (option->value && !value && !(value = *(*at)++)) {
@@ -527,12 +608,20 @@ static enum err_code take_pid(struct options *options, const char *text, struct 
     return ERR_OK;
 }
 
-static enum err_code take_file(struct options *options, const char *path, struct err *err)
+static enum err_code take_file(struct options *options, const char *name, struct err *err)
 {
-    if (options->file_count == OPTIONS_MAX_FILES)
-        return err_set(err, ERR_INVALID, "%s takes no more than %d captures",
-                       options->command->name, OPTIONS_MAX_FILES);
-    options->files[options->file_count++] = path;
+    if (*name == '\0')
+        return err_set(err, ERR_INVALID, "a file needs a name");
+    if (options->command->bit == COMMAND_REPLAY && options->file_count == 1)
+        return err_set(err, ERR_INVALID,
+                       "replay takes one FILE, and there is also '%.64s' (merge makes one of "
+                       "several)",
+                       name);
+    const size_t most = options->command->bit == COMMAND_DIFF ? 2 : OPTIONS_MAX_FILES;
+    if (options->file_count == most)
+        return err_set(err, ERR_INVALID, "%s takes no more than %zu captures",
+                       options->command->name, most);
+    options->files[options->file_count++] = name;
     return ERR_OK;
 }
 
@@ -579,19 +668,37 @@ static enum err_code parse_one(struct options *options, char ***at, struct err *
     return take_word(options, at, err);
 }
 
+static bool is_capture_name(const char *name)
+{
+    const char *const dot = strrchr(name, '.');
+    return dot && strcmp(dot + 1, CAPTURE_EXTENSION) == 0;
+}
+
+/* What the end of the file's name stands for. */
+static void guess_format(struct options *options)
+{
+    const struct report_format *const format = report_of_file(options->output);
+    options->formats[0].format = format;
+    options->format_count = format ? 1 : 0;
+}
+
 /* Each format needs a place of its own. */
 static enum err_code complete_formats(struct options *options, struct err *err)
 {
     size_t unnamed = 0, on_screen = 0;
-    if (options->format_count == 0 && options->output) {
-        const struct report_format *const format = report_of_file(options->output);
-        options->formats[options->format_count++].format = format;
-        options->format_count = format ? 1 : 0;
-    }
-    if (options->format_count == 0)
+    const bool is_record = options->command->bit == COMMAND_RECORD;
+    if (options->format_count == 0 && !options->wants_capture && options->output)
+        guess_format(options);
+    if (is_record && options->format_count == 0 && !options->output)
+        options->wants_capture = true;
+    if (options->opens_browser && options->format_count == 0)
+        return ERR_OK;
+    if (options->format_count == 0 && !options->wants_capture)
         return err_set(err, ERR_INVALID,
                        "%s needs a format, such as --flamegraph or --collapsed (see %s --help)",
                        options->command->name, options->command->name);
+    if (options->wants_capture && !options->capture_file && options->format_count > 0)
+        unnamed++;
     for (size_t i = 0; i < options->format_count; i++) {
         const char *const name = options->formats[i].output;
         unnamed += name == NULL;
@@ -621,7 +728,18 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "run needs a TARGET");
     if (options->command->bit == COMMAND_DIFF && options->file_count != 2)
         return err_set(err, ERR_INVALID, "diff needs two captures: before, and now");
-    if (!(options->command->bit & (COMMAND_RUN | READING)) && options->sampling.pid == 0)
+    if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
+        options->wants_capture = true;
+    if (options->command->bit & READING && options->file_count == 0)
+        return err_set(err, ERR_INVALID, "%s needs a FILE, as record makes them",
+                       options->command->name);
+    if (options->command->bit == COMMAND_MERGE && (options->file_count < 2 || !options->output))
+        return err_set(err, ERR_INVALID, "merge needs two FILEs or more, and -o FILE");
+    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN) && options->output &&
+        !options->wants_capture)
+        return err_set(err, ERR_INVALID, "-o is for --binary here: %s shows its page",
+                       options->command->name);
+    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RECORD) && options->sampling.pid == 0)
         return err_set(err, ERR_INVALID, "%s needs a PID", options->command->name);
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");

@@ -23,10 +23,13 @@ enum {
     COMMAND_ATTACH = 1 << 0,
     COMMAND_RUN = 1 << 1,
     COMMAND_RECORD = 1 << 2,
-    COMMAND_DIFF = 1 << 3,
+    COMMAND_REPLAY = 1 << 3,
+    COMMAND_SERVE = 1 << 4,
+    COMMAND_MERGE = 1 << 5,
+    COMMAND_DIFF = 1 << 6,
 };
 
-enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 2 };
+enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_THREADS = 64 };
 
 enum diff_form { DIFF_AS_NAMED, DIFF_TEXT, DIFF_JSON, DIFF_HTML };
 
@@ -59,15 +62,25 @@ struct options {
     bool runs_command;  /* not Python source but a command of its own */
     char **target;      /* what to run, and its arguments; ends with NULL */
     const char *output; /* a file, or a folder for several formats */
+    bool wants_capture;
+    const char *capture_file;             /* as in --binary=FILE; NULL: not given */
+    const char *files[OPTIONS_MAX_FILES]; /* captures to read */
+    size_t file_count;
+    struct options_view {
+        uint64_t from_ns, to_ns;                  /* since the session began; to_ns 0: no end */
+        const char *threads[OPTIONS_MAX_THREADS]; /* names or native ids */
+        size_t thread_count;
+        const char *processes[OPTIONS_MAX_THREADS]; /* names or ids */
+        size_t process_count;
+        const char *states; /* words; NULL: any */
+    } view;
     struct options_format {
         const struct report_format *format;
         const char *output;         /* as in --collapsed=FILE; NULL: not given */
     } formats[OPTIONS_MAX_FORMATS]; /* each once, in the order they were given */
     size_t format_count;
     struct report_settings report;
-    const char *baseline;                 /* a capture to compare with; NULL: none */
-    const char *files[OPTIONS_MAX_FILES]; /* captures to read */
-    size_t file_count;
+    const char *baseline; /* a capture to compare with; NULL: none */
     enum diff_form diff_form;
     enum comparison_basis diff_basis;
     bool wants_stats;         /* a line every second */
@@ -80,9 +93,10 @@ MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct 
 /* One row of the table; help walks it.  The formats of report.h are rows too, behind all others:
  * --NAME or --NAME=FILE; --NAME BASELINE where a format compares. */
 struct option {
-    char letter;       /* '\0': none */
-    const char *name;  /* without -- */
-    const char *value; /* what to call it in help, NULL: takes none */
+    char letter;      /* '\0': none */
+    const char *name; /* without -- */
+    /* What to call it in help; NULL: takes none; "=X": as in --name=X, or none. */
+    const char *value;
     const char *help;
     unsigned commands; /* COMMAND_* bits; 0: all; COMMAND_NONE: without a command */
     enum err_code (*set)(struct options *options, const char *value, struct err *err);

@@ -5,6 +5,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
 #include "sampler/sampler.h"
+#include "server/command/capturing.h"
 #include "server/command/commands.h"
 #include "server/command/exit.h"
 #include "server/command/exports.h"
@@ -20,6 +21,7 @@ struct record {
     struct signals signals;
     struct exports exports;
     struct recording recording;
+    struct capturing capturing;
     struct sessions *sessions;
     struct session *session;
 };
@@ -35,6 +37,7 @@ static enum err_code open_outputs(struct record *record, struct err *err)
 
 static enum err_code start(struct record *record, struct err *err)
 {
+    struct sampler_options sampling = record->options->sampling;
     struct sampler *sampler = NULL;
     enum err_code rc = signals_init(&record->signals, err);
     if (rc == ERR_OK)
@@ -42,9 +45,12 @@ static enum err_code start(struct record *record, struct err *err)
     if (rc == ERR_OK)
         rc = recording_open(&record->recording, record->options, err);
     if (rc == ERR_OK)
+        rc = capturing_open(&record->capturing, record->options, err);
+    sampling.sink = capturing_sink(&record->capturing);
+    if (rc == ERR_OK)
         rc = sessions_create(&record->sessions, err);
     if (rc == ERR_OK)
-        rc = sampler_start(&record->options->sampling, &sampler, err);
+        rc = sampler_start(&sampling, &sampler, err);
     if (rc != ERR_OK)
         return rc;
     rc = sessions_add(record->sessions, sampler, &record->session, err);
@@ -52,7 +58,7 @@ static enum err_code start(struct record *record, struct err *err)
         recording_begin(&record->recording, record->session);
     else
         sampler_destroy(sampler);
-    return rc;
+    return rc == ERR_OK ? capturing_begin(&record->capturing, sampler, err) : rc;
 }
 
 /* Until it ends; asked to stop, it still takes the moment to end cleanly. */
@@ -81,8 +87,7 @@ static enum err_code finish(struct record *record, struct err *err)
     const struct view_query everything = { 0 };
     struct profile_snapshot snapshot;
     struct session_facts facts;
-    enum err_code rc =
-        profile_snapshot(sampler_profile(record->session->sampler), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_profile(record->session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
     session_describe(record->session, &snapshot, &facts);
@@ -94,8 +99,13 @@ static enum err_code finish(struct record *record, struct err *err)
     if (*facts.status.reason)
         say("%s", facts.status.reason);
     rc = recording_finish(&record->recording, err);
+    const enum err_code captured =
+        capturing_finish(&record->capturing, rc == ERR_OK ? err : NULL);
     if (rc == ERR_OK)
-        rc = exports_write(&record->exports, &source, err);
+        rc = captured;
+    if (exports_write(&record->exports, &source, rc == ERR_OK ? err : NULL) != ERR_OK &&
+        rc == ERR_OK)
+        rc = err->code;
     if (rc == ERR_OK && snapshot.quality.samples == 0)
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
                      snapshot.quality.filtered > 0 ? ": --mode wanted none of those seen" : "");
@@ -107,7 +117,8 @@ int command_record(const struct options *options)
 {
     struct record record = { .options = options,
                              .signals.fd = -1,
-                             .recording = RECORDING_NONE };
+                             .recording = RECORDING_NONE,
+                             .capturing = CAPTURING_NONE };
     struct err err = { 0 };
     enum err_code rc = start(&record, &err);
     if (rc == ERR_OK) {
@@ -116,6 +127,7 @@ int command_record(const struct options *options)
     }
     exports_close(&record.exports);
     recording_close(&record.recording);
+    capturing_close(&record.capturing);
     sessions_destroy(record.sessions);
     return exit_with(rc, &err);
 }

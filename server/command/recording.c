@@ -38,8 +38,7 @@ static void say_stats(struct recording *recording)
 {
     struct profile_snapshot snapshot;
     struct session_facts facts;
-    if (profile_snapshot(sampler_profile(recording->session->sampler), &snapshot, NULL) !=
-        ERR_OK)
+    if (profile_snapshot(session_profile(recording->session), &snapshot, NULL) != ERR_OK)
         return;
     session_describe(recording->session, &snapshot, &facts);
     stats_say(&recording->stats, &facts, clock_now_ns());
@@ -112,8 +111,7 @@ enum err_code recording_finish(struct recording *recording, struct err *err)
     struct profile_snapshot snapshot;
     recording->is_finished = true;
     stats_end(&recording->stats);
-    enum err_code rc =
-        profile_snapshot(sampler_profile(recording->session->sampler), &snapshot, err);
+    enum err_code rc = profile_snapshot(session_profile(recording->session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
     rc = finish(recording, &snapshot, err);

@@ -3,6 +3,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/sampler.h"
+#include "server/command/capturing.h"
 #include "server/command/child.h"
 #include "server/command/commands.h"
 #include "server/command/exit.h"
@@ -18,6 +19,7 @@ struct run {
     struct signals signals;
     struct live live;
     struct recording recording;
+    struct capturing capturing;
     struct child child;
     struct sampler *sampler;
     bool ended_by_itself; /* the child, before the user stopped us */
@@ -66,6 +68,7 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     const uint64_t end_ns = clock_now_ns() + FIND_TIMEOUT_MS * NS_PER_MS;
     int pause_ms = FIND_FIRST_PAUSE_MS;
     sampling.pid = run->child.pid;
+    sampling.sink = capturing_sink(&run->capturing);
     for (;;) {
         const enum err_code rc = sampler_start(&sampling, &run->sampler, err);
         if (rc == ERR_OK)
@@ -86,6 +89,8 @@ static enum err_code start(struct run *run, struct err *err)
     if (rc == ERR_OK)
         rc = recording_open(&run->recording, run->options, err);
     if (rc == ERR_OK)
+        rc = capturing_open(&run->capturing, run->options, err);
+    if (rc == ERR_OK)
         rc = live_open(&run->live, run->options, err);
     if (rc == ERR_OK)
         rc = start_child(run, err);
@@ -98,7 +103,7 @@ static enum err_code start(struct run *run, struct err *err)
         recording_begin(&run->recording, live_session(&run->live));
     else
         sampler_destroy(run->sampler);
-    return rc;
+    return rc == ERR_OK ? capturing_begin(&run->capturing, run->sampler, err) : rc;
 }
 
 static enum err_code serve(struct run *run, struct err *err)
@@ -109,12 +114,14 @@ static enum err_code serve(struct run *run, struct err *err)
     while ((event = recording_wait(&run->recording, &run->signals, end_fd)) != SIGNALS_STOP) {
         run->ended_by_itself = child_reap(&run->child);
         if (event == SIGNALS_READABLE) {
-            rc = live_finish(&run->live, &run->recording, err);
+            rc = live_finish(&run->live, &run->recording, &run->capturing, err);
             end_fd = -1;
         }
     }
     if (!run->recording.is_finished && recording_stop(&run->recording, &run->signals))
         rc = recording_finish(&run->recording, err);
+    if (run->recording.is_finished && rc == ERR_OK)
+        rc = capturing_finish(&run->capturing, err);
     return rc;
 }
 
@@ -123,13 +130,15 @@ int command_run(const struct options *options)
     struct run run = { .options = options,
                        .live.listener.fd = -1,
                        .signals.fd = -1,
-                       .recording = RECORDING_NONE };
+                       .recording = RECORDING_NONE,
+                       .capturing = CAPTURING_NONE };
     struct err err = { 0 };
     enum err_code rc = start(&run, &err);
     if (rc == ERR_OK)
         rc = serve(&run, &err);
     child_end(&run.child, &run.signals);
     signals_deinit(&run.signals);
+    capturing_close(&run.capturing);
     live_close(&run.live);
     recording_close(&run.recording);
     if (rc == ERR_OK && run.ended_by_itself)

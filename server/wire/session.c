@@ -48,8 +48,9 @@ static void put_time(struct json *json, const char *key, uint64_t wall_ns)
         json_text(json, text);
 }
 
-static void write_target(struct json *json, const struct sampler_target *target)
+static void write_target(struct json *json, const struct session_facts *facts)
 {
+    const struct sampler_target *const target = facts->target;
     char host[HOST_NAME_BYTES] = "";
     gethostname(host, sizeof host - 1);
     json_object(json);
@@ -64,7 +65,7 @@ static void write_target(struct json *json, const struct sampler_target *target)
     put_text(json, "python", target->python);
     json_key(json, "validated");
     json_bool(json, target->validated);
-    put_text(json, "host", host);
+    put_text(json, "host", facts->host ? facts->host : host);
     json_end(json);
 }
 
@@ -141,7 +142,7 @@ void session_write(struct json *json, const struct session_facts *facts)
     put_text(json, "state", sampler_state_text(status->state));
     put_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
-    write_target(json, facts->target);
+    write_target(json, facts);
     json_key(json, "settings");
     write_settings(json, facts->options);
     put_time(json, "started_at", status->started_at_ns);

@@ -17,6 +17,7 @@ struct session_facts {
     struct sampler_status status;
     const struct sampler_target *target;
     const struct sampler_options *options;
+    const char *host;                        /* where it was recorded; NULL: here */
     const struct profile_snapshot *snapshot; /* generation and quality */
 };
 

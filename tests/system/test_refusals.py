@@ -114,7 +114,10 @@ class Options(Test):
         self.refused("attach", "--collapsed", "1", pattern="attach has no option '--collapsed'")
         self.refused("attach", "1", "-r", pattern="-r needs a value")
         self.refused("record", "--collapsed=-", "--flamegraph=-", "1", pattern="only one format can go to standard output")
-        self.refused("record", "1", pattern="record needs a format")
+        self.refused("record", "-o", "x.png", "1", pattern="record needs a format")
+        self.refused("replay", "x.pyro", pattern="replay needs a format")
+        self.refused("replay", "--collapsed", pattern="replay needs a FILE")
+        self.refused("merge", "x.pyro", "-o", "y.pyro", pattern="merge needs two FILEs")
 
     def test_commands_that_are_none(self):
         self.refused("atach", "1", pattern="did you mean 'attach'")

@@ -1,0 +1,322 @@
+#include "sampler/capture/merge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/capture/facts.h"
+#include "sampler/capture/reader.h"
+#include "sampler/profile/profile.h"
+
+/* A capture that goes in, and what its rows are in the one that comes out. */
+struct input {
+    struct reader *reader;
+    struct profile_snapshot snapshot;
+    uint64_t offset_ns; /* of its start in the session that comes out */
+    uint32_t *strings, *functions, *frames, *nodes, *threads, *processes, *spots;
+    struct reader_window window; /* the next */
+    bool has_window;
+    struct quality quality;
+};
+
+struct merge {
+    struct input *inputs;
+    size_t count;
+    struct profile *profile;
+    struct profile_snapshot snapshot;
+    struct writer writer;
+    uint64_t now_ns;
+};
+
+static const struct capture_facts *facts_of(const struct input *input)
+{
+    return reader_facts(input->reader);
+}
+
+static uint32_t *ids(uint32_t rows)
+{
+    return calloc((size_t)rows + 1, sizeof(uint32_t));
+}
+
+static enum err_code make_maps(struct input *input, struct err *err)
+{
+    const struct profile_sizes *const sizes = &input->snapshot.sizes;
+    input->strings = ids(sizes->strings);
+    input->functions = ids(sizes->functions);
+    input->frames = ids(sizes->frames);
+    input->nodes = ids(sizes->nodes);
+    input->threads = ids(sizes->threads);
+    input->processes = ids(sizes->processes);
+    input->spots = ids(sizes->spots);
+    if (input->strings && input->functions && input->frames && input->nodes && input->threads &&
+        input->processes && input->spots)
+        return ERR_OK;
+    return err_set(err, ERR_NOMEM, "no memory to merge %u stacks", sizes->nodes);
+}
+
+static enum err_code map_strings(struct profile *profile, struct input *input, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (str_id id = 0; id < input->snapshot.sizes.strings && !rc; id++) {
+        const struct strtab_string string = profile_string(&input->snapshot, id);
+        rc = strtab_intern(profile_strings(profile), string.text, string.length,
+                           &input->strings[id], err);
+    }
+    return rc;
+}
+
+static enum err_code map_places(struct profile *profile, struct input *input, struct err *err)
+{
+    const struct profile_sizes *const sizes = &input->snapshot.sizes;
+    enum err_code rc = ERR_OK;
+    for (function_id id = 0; id < sizes->functions && !rc; id++) {
+        const struct profile_function row = profile_function_at(&input->snapshot, id);
+        rc = profile_function(profile, input->strings[row.name], input->strings[row.file],
+                              row.first_line, &input->functions[id], err);
+    }
+    for (frame_id id = 0; id < sizes->frames && !rc; id++) {
+        const struct profile_frame row = profile_frame_at(&input->snapshot, id);
+        rc = profile_frame(profile, input->functions[row.function], row.line,
+                           &input->frames[id], err);
+    }
+    /* The root is the root's. */
+    for (node_id id = 1; id < sizes->nodes && !rc; id++) {
+        const struct profile_node row = profile_node_at(&input->snapshot, id);
+        rc = profile_node(profile, input->nodes[row.parent], input->frames[row.frame],
+                          &input->nodes[id], err);
+    }
+    for (spot_id id = 0; id < sizes->spots && !rc; id++) {
+        struct profile_spot row = profile_spot_at(&input->snapshot, id);
+        row.function = input->functions[row.function];
+        row.opcode = input->strings[row.opcode];
+        row.base = input->strings[row.base];
+        rc = profile_spot(profile, &row, &input->spots[id], err);
+    }
+    return rc;
+}
+
+/* A process of another host must not be taken for one of this. */
+static enum err_code name_process(struct profile *profile, const struct input *input,
+                                  const char *home, str_id name, str_id *out, struct err *err)
+{
+    char text[512];
+    const char *const host = facts_of(input)->host;
+    *out = input->strings[name];
+    if (!*host || strcmp(host, home) == 0)
+        return ERR_OK;
+    snprintf(text, sizeof text, "%.240s@%.240s", profile_string(&input->snapshot, name).text,
+             host);
+    return strtab_intern(profile_strings(profile), text, strlen(text), out, err);
+}
+
+static enum err_code map_threads(struct profile *profile, struct input *input, const char *home,
+                                 struct err *err)
+{
+    const struct profile_sizes *const sizes = &input->snapshot.sizes;
+    enum err_code rc = ERR_OK;
+    for (process_id id = 0; id < sizes->processes && !rc; id++) {
+        const struct profile_process row = profile_process_at(&input->snapshot, id);
+        str_id name;
+        rc = name_process(profile, input, home, row.name, &name, err);
+        if (!rc)
+            rc = profile_process(profile, row.pid, name, &input->processes[id], err);
+    }
+    for (thread_id id = 0; id < sizes->threads && !rc; id++) {
+        struct profile_thread row = profile_thread_at(&input->snapshot, id);
+        row.process = input->processes[row.process];
+        row.name = input->strings[row.name];
+        rc = profile_thread(profile, &row, &input->threads[id], err);
+    }
+    return rc;
+}
+
+static enum err_code next_window(struct input *input, struct err *err)
+{
+    const enum err_code rc = reader_next_window(input->reader, &input->window, err);
+    input->has_window = rc == ERR_OK;
+    if (!rc)
+        input->quality = input->window.quality;
+    return rc == ERR_NOT_FOUND ? ERR_OK : rc;
+}
+
+static enum err_code open_input(struct merge *merge, struct input *input, size_t memory_bytes,
+                                struct err *err)
+{
+    const char *const home = facts_of(&merge->inputs[0])->host;
+    enum err_code rc = reader_load(input->reader, memory_bytes, err);
+    if (!rc)
+        rc = profile_snapshot(reader_profile(input->reader), &input->snapshot, err);
+    if (!rc)
+        rc = make_maps(input, err);
+    if (!rc)
+        rc = map_strings(merge->profile, input, err);
+    if (!rc)
+        rc = map_places(merge->profile, input, err);
+    if (!rc)
+        rc = map_threads(merge->profile, input, home, err);
+    reader_rewind(input->reader);
+    return rc ? rc : next_window(input, err);
+}
+
+static uint64_t first_start(const struct merge *merge)
+{
+    uint64_t start_ns = UINT64_MAX;
+    for (size_t i = 0; i < merge->count; i++)
+        if (facts_of(&merge->inputs[i])->started_at_ns < start_ns)
+            start_ns = facts_of(&merge->inputs[i])->started_at_ns;
+    return start_ns;
+}
+
+static enum err_code begin(struct merge *merge, writer_take take, void *to, struct err *err)
+{
+    struct capture_facts facts = *facts_of(&merge->inputs[0]);
+    facts.started_at_ns = first_start(merge);
+    facts.merged = merge->count;
+    facts.ended_at_ns = facts.elapsed_ns = facts.has_failed = facts.lost = 0;
+    facts.reason = "";
+    for (size_t i = 0; i < merge->count; i++) {
+        struct input *const input = &merge->inputs[i];
+        input->offset_ns = facts_of(input)->started_at_ns - facts.started_at_ns;
+        if (input->offset_ns > WINDOWS_MAX_NS / 2)
+            return err_set(err, ERR_INVALID, "the captures are too far apart in time");
+        if (facts_of(input)->unit_ns < facts.unit_ns)
+            facts.unit_ns = facts_of(input)->unit_ns;
+    }
+    return writer_init(&merge->writer, &facts, take, to, err);
+}
+
+/* NULL: all have been taken. */
+static struct input *earliest(const struct merge *merge)
+{
+    struct input *best = NULL;
+    uint64_t best_ns = 0;
+    for (size_t i = 0; i < merge->count; i++) {
+        struct input *const input = &merge->inputs[i];
+        const uint64_t end_ns = input->window.end_ns + input->offset_ns;
+        if (input->has_window && (!best || end_ns < best_ns)) {
+            best = input;
+            best_ns = end_ns;
+        }
+    }
+    return best;
+}
+
+static void add_quality(struct quality *sum, const struct quality *quality)
+{
+#define X(name, text) sum->name += quality->name;
+    QUALITY_COUNTERS(X)
+#undef X
+}
+
+static enum err_code flush(struct merge *merge, struct err *err)
+{
+    struct quality sum = { 0 };
+    uint64_t lost = 0;
+    for (size_t i = 0; i < merge->count; i++) {
+        add_quality(&sum, &merge->inputs[i].quality);
+        lost += facts_of(&merge->inputs[i])->lost;
+    }
+    return writer_flush(&merge->writer, &merge->snapshot, &sum, lost, err);
+}
+
+static enum err_code take_run(struct merge *merge, const struct input *input,
+                              const struct run *from, struct err *err)
+{
+    struct run run = *from;
+    run.thread = input->threads[run.thread];
+    run.node = input->nodes[run.node];
+    run.first_ns += input->offset_ns;
+    if (run.spot != PROFILE_NO_SPOT) {
+        run.spot = input->spots[run.spot];
+        run.spot_node = input->nodes[run.spot_node];
+    }
+    return writer_run(&merge->writer, &run, err);
+}
+
+static enum err_code take_window(struct merge *merge, struct input *input, struct err *err)
+{
+    const struct reader_window *const window = &input->window;
+    const uint64_t end_ns = window->end_ns + input->offset_ns;
+    enum err_code rc = ERR_OK;
+    /* A time in which nothing was sampled. */
+    if (window->start_ns + input->offset_ns > merge->now_ns)
+        rc = writer_seal(&merge->writer, window->start_ns + input->offset_ns, window->period_ns,
+                         err);
+    for (size_t i = 0; i < window->run_count && !rc; i++)
+        rc = take_run(merge, input, &window->runs[i], err);
+    if (!rc && !window->is_open) {
+        rc = writer_seal(&merge->writer, end_ns, window->period_ns, err);
+        merge->now_ns = end_ns;
+    }
+    if (!rc && writer_is_due(&merge->writer))
+        rc = flush(merge, err);
+    return rc ? rc : next_window(input, err);
+}
+
+static enum err_code end(struct merge *merge, struct err *err)
+{
+    char reason[64];
+    struct capture_facts facts = { .elapsed_ns = merge->now_ns, .reason = reason };
+    snprintf(reason, sizeof reason, "merged from %zu captures", merge->count);
+    for (size_t i = 0; i < merge->count; i++) {
+        const struct capture_facts *const own = facts_of(&merge->inputs[i]);
+        const uint64_t elapsed_ns = merge->inputs[i].offset_ns + own->elapsed_ns;
+        facts.lost += own->lost;
+        if (own->elapsed_ns && elapsed_ns > facts.elapsed_ns)
+            facts.elapsed_ns = elapsed_ns;
+        if (own->ended_at_ns > facts.ended_at_ns)
+            facts.ended_at_ns = own->ended_at_ns;
+    }
+    const enum err_code rc = flush(merge, err);
+    return rc ? rc : writer_finish(&merge->writer, &facts, err);
+}
+
+static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take take, void *to,
+                         struct err *err)
+{
+    struct input *input;
+    enum err_code rc = profile_create(&merge->profile, err);
+    for (size_t i = 0; i < merge->count && !rc; i++)
+        rc = open_input(merge, &merge->inputs[i], memory_bytes, err);
+    if (!rc)
+        rc = profile_seal(merge->profile, 0, err);
+    if (!rc)
+        rc = profile_snapshot(merge->profile, &merge->snapshot, err);
+    if (!rc)
+        rc = begin(merge, take, to, err);
+    while (!rc && (input = earliest(merge)))
+        rc = take_window(merge, input, err);
+    return rc ? rc : end(merge, err);
+}
+
+static void close_input(struct input *input)
+{
+    profile_snapshot_release(&input->snapshot);
+    free(input->strings);
+    free(input->functions);
+    free(input->frames);
+    free(input->nodes);
+    free(input->threads);
+    free(input->processes);
+    free(input->spots);
+}
+
+enum err_code merge_captures(struct reader *const *readers, size_t count, size_t memory_bytes,
+                             writer_take take, void *to, uint64_t *samples_out, struct err *err)
+{
+    struct merge merge = { .count = count };
+    merge.inputs = calloc(count, sizeof *merge.inputs);
+    if (!merge.inputs)
+        return err_set(err, ERR_NOMEM, "no memory to merge %zu captures", count);
+    for (size_t i = 0; i < count; i++)
+        merge.inputs[i].reader = readers[i];
+    const enum err_code rc = run(&merge, memory_bytes, take, to, err);
+    *samples_out = merge.writer.samples;
+    writer_deinit(&merge.writer);
+    profile_snapshot_release(&merge.snapshot);
+    profile_destroy(merge.profile);
+    for (size_t i = 0; i < count; i++)
+        close_input(&merge.inputs[i]);
+    free(merge.inputs);
+    return rc;
+}

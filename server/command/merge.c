@@ -1,0 +1,64 @@
+#include "sampler/capture/merge.h"
+
+#include <inttypes.h>
+
+#include "sampler/capture/reader.h"
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/options.h"
+#include "server/command/output.h"
+
+static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
+{
+    if (output_write(to, data, bytes))
+        return ERR_OK;
+    return err_set(err, ERR_SYS, "the merged capture cannot be written");
+}
+
+static enum err_code open_all(const struct options *options, struct reader **readers,
+                              struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+        rc = reader_open(options->files[i], &readers[i], err);
+    return rc;
+}
+
+static void say_missing(const struct options *options, struct reader *const *readers)
+{
+    for (size_t i = 0; i < options->file_count; i++)
+        if (reader_missing(readers[i]))
+            say("%.200s: %s", options->files[i], reader_missing(readers[i]));
+}
+
+static enum err_code merge(const struct options *options, struct reader **readers,
+                           struct output *output, struct err *err)
+{
+    uint64_t samples = 0;
+    enum err_code rc = output_init(output, options->output, err);
+    if (rc == ERR_OK)
+        rc = open_all(options, readers, err);
+    if (rc == ERR_OK)
+        rc = merge_captures(readers, options->file_count, options->sampling.memory_bytes, take,
+                            output, &samples, err);
+    /* What the writer says of a disk that is full is not what happened. */
+    if (rc == ERR_OK || output->sys != 0)
+        rc = output_finish(output, NULL, 0, err);
+    if (rc != ERR_OK)
+        return rc;
+    say_missing(options, readers);
+    say("wrote %s, %zu bytes, %" PRIu64 " samples", options->output, output->written, samples);
+    return ERR_OK;
+}
+
+int command_merge(const struct options *options)
+{
+    struct reader *readers[OPTIONS_MAX_FILES] = { NULL };
+    struct output output = { .fd = -1 };
+    struct err err = { 0 };
+    const enum err_code rc = merge(options, readers, &output, &err);
+    output_deinit(&output);
+    for (size_t i = 0; i < options->file_count; i++)
+        reader_close(readers[i]);
+    return exit_with(rc, &err);
+}

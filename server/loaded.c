@@ -1,0 +1,157 @@
+#include "server/loaded.h"
+
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/capture/reader.h"
+
+static const char *const mode_names[] = {
+#define X(name, text, help) text,
+    SAMPLER_MODES(X)
+#undef X
+};
+
+enum { MODES = sizeof mode_names / sizeof *mode_names };
+
+static enum sampler_mode mode_of(const char *text)
+{
+    for (size_t i = 0; i < MODES; i++)
+        if (strcmp(mode_names[i], text) == 0)
+            return (enum sampler_mode)i;
+    return SAMPLER_MODE_WALL;
+}
+
+static void describe(struct loaded *loaded)
+{
+    const struct capture_facts *const facts = reader_facts(loaded->reader);
+    loaded->target = (struct sampler_target){ .pid = (pid_t)facts->pid,
+                                              .argc = facts->argv.count,
+                                              .argv = facts->argv.items,
+                                              .executable = facts->executable,
+                                              .python = facts->python,
+                                              .validated = facts->validated != 0 };
+    loaded->options =
+        (struct sampler_options){ .pid = (pid_t)facts->pid,
+                                  .rate_hz = (double)facts->rate_uhz / 1e6,
+                                  .duration_ns = facts->duration_ns,
+                                  .all_threads = facts->all_threads != 0,
+                                  .mode = mode_of(facts->mode),
+                                  .native = facts->native != 0,
+                                  .no_gc = facts->no_gc != 0,
+                                  .opcodes = facts->opcodes != 0,
+                                  .blocking = facts->blocking != 0,
+                                  .memory_bytes = (size_t)facts->memory_bytes,
+                                  .max_cpu_percent = (double)facts->max_cpu_ppm / 1e4 };
+    loaded->host = facts->host;
+}
+
+/* What the capture does not say of its end follows from its last window. */
+static enum err_code describe_end(struct loaded *loaded, struct err *err)
+{
+    const struct capture_facts *const facts = reader_facts(loaded->reader);
+    const char *const missing = reader_missing(loaded->reader);
+    struct sampler_status *const status = &loaded->status;
+    struct profile_snapshot snapshot;
+    const enum err_code rc = profile_snapshot(loaded_profile(loaded), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    *status = (struct sampler_status){
+        .state = facts->has_failed ? SAMPLER_FAILED : SAMPLER_ENDED,
+        .started_at_ns = facts->started_at_ns,
+        .elapsed_ns = facts->elapsed_ns ? facts->elapsed_ns : snapshot.end_ns,
+        .rate_hz = loaded->options.rate_hz,
+    };
+    status->ended_at_ns =
+        facts->ended_at_ns ? facts->ended_at_ns : facts->started_at_ns + status->elapsed_ns;
+    loaded->is_cut = missing != NULL;
+    loaded->lost = facts->lost;
+    snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : facts->reason);
+    profile_snapshot_release(&snapshot);
+    return ERR_OK;
+}
+
+enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded **out,
+                          struct err *err)
+{
+    struct loaded *const loaded = calloc(1, sizeof *loaded);
+    if (!loaded)
+        return err_set(err, ERR_NOMEM, "no memory for a capture");
+    snprintf(loaded->path, sizeof loaded->path, "%s", path);
+    enum err_code rc = reader_open(path, &loaded->reader, err);
+    if (rc == ERR_OK) {
+        describe(loaded);
+        rc = reader_load(loaded->reader, memory_bytes, err);
+        if (rc != ERR_OK)
+            err_wrap(err, rc, "cannot read '%.200s'", path);
+    }
+    if (rc == ERR_OK)
+        rc = describe_end(loaded, err);
+    if (rc != ERR_OK)
+        loaded_destroy(loaded);
+    else
+        *out = loaded;
+    return rc;
+}
+
+void loaded_destroy(struct loaded *loaded)
+{
+    if (loaded)
+        reader_close(loaded->reader);
+    free(loaded);
+}
+
+struct profile *loaded_profile(const struct loaded *loaded)
+{
+    return reader_profile(loaded->reader);
+}
+
+void loaded_tell_here(struct capture_facts *out)
+{
+    static char host[256], user[64];
+    const struct passwd *const entry = getpwuid(geteuid());
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    if (entry)
+        snprintf(user, sizeof user, "%s", entry->pw_name);
+    else
+        snprintf(user, sizeof user, "%u", (unsigned)geteuid());
+    out->host = host;
+    out->user = user;
+    out->pyrometer = PYROMETER_VERSION;
+}
+
+void loaded_tell_start(const struct sampler_target *target,
+                       const struct sampler_options *options,
+                       const struct sampler_status *status, struct capture_facts *out)
+{
+    *out = (struct capture_facts){
+        .pid = (uint64_t)target->pid,
+        .validated = target->validated,
+        .started_at_ns = status->started_at_ns,
+        .rate_uhz = (uint64_t)(options->rate_hz * 1e6),
+        .duration_ns = options->duration_ns,
+        .memory_bytes = options->memory_bytes,
+        .max_cpu_ppm = (uint64_t)(options->max_cpu_percent * 1e4),
+        .all_threads = options->all_threads,
+        .native = options->native,
+        .no_gc = options->no_gc,
+        .opcodes = options->opcodes,
+        .blocking = options->blocking,
+        .executable = target->executable,
+        .python = target->python,
+        .mode = (unsigned)options->mode < MODES ? mode_names[options->mode] : "",
+    };
+    loaded_tell_here(out);
+}
+
+void loaded_tell_end(const struct sampler_status *status, struct capture_facts *out)
+{
+    *out = (struct capture_facts){ .ended_at_ns = status->ended_at_ns,
+                                   .elapsed_ns = status->elapsed_ns,
+                                   .has_failed = status->state == SAMPLER_FAILED,
+                                   .reason = status->reason };
+}

@@ -1,0 +1,159 @@
+"""Captures: what was recorded is what is replayed, whatever ended the recording."""
+
+import os
+import resource
+import signal
+import time
+
+from harness import (SLOWNESS, Live, Test, file_in, main, program, pythons, read_folded, run_program, victim)
+
+LONG = "60"
+# A block is written after four seconds.
+PATIENCE = 4
+
+
+def samples(path):
+    return sum(stack.count for stack in read_folded(path))
+
+
+def finished(*arguments):
+    return run_program(*arguments)[0]
+
+
+def replay(capture, *options):
+    path = capture + ".folded"
+    return finished("replay", capture, "--collapsed=" + path, *options), path
+
+
+class Replay(Test):
+    def test_it_is_what_the_session_was_on_every_interpreter(self):
+        for python in pythons():
+            if not python.is_supported:
+                continue
+            with self.subTest(python=python.version):
+                capture, live = file_in("v%s.pyro" % python.version), file_in("v%s.folded" % python.version)
+                with victim("threads.py", "4", LONG, python=python.path) as target:
+                    process = finished("record", str(target.pid), "-a", "-d", "2", "-o", capture, "--collapsed=" + live)
+                self.assertEqual(process.wait(), 0, process.told())
+                process, path = replay(capture)
+                self.assertEqual(process.wait(), 0, process.told())
+                self.assertGreater(samples(live), 0)
+                with open(path, "rb") as ours, open(live, "rb") as theirs:
+                    self.assertEqual(ours.read(), theirs.read())
+
+    def test_a_selection_is_what_it_says(self):
+        capture = file_in("selected.pyro")
+        with victim("threads.py", "4", LONG) as target:
+            process = finished("record", str(target.pid), "-a", "-d", "3", "-o", capture)
+        self.assertEqual(process.wait(), 0, process.told())
+        _, path = replay(capture)
+        whole = samples(path)
+        _, path = replay(capture, "--to", "1")
+        early = samples(path)
+        _, path = replay(capture, "--from", "1")
+        self.assertEqual(early + samples(path), whole)
+        self.assertGreater(early, 0)
+        _, path = replay(capture, "--thread", str(target.pid))
+        self.assertTrue(0 < samples(path) < whole)
+        process, _ = replay(capture, "--thread", "nobody")
+        self.assertEqual(process.wait(), 2)
+
+    def test_two_become_one(self):
+        names = [file_in("one.pyro"), file_in("two.pyro")]
+        total = 0
+        with victim("alternate.py", LONG) as target:
+            for name in names:
+                process = finished("record", str(target.pid), "-d", "1", "-o", name)
+                self.assertEqual(process.wait(), 0, process.told())
+                total += samples(replay(name)[1])
+        both = file_in("both.pyro")
+        process = finished("merge", *names, "-o", both)
+        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(samples(replay(both)[1]), total)
+
+    def test_the_page_shows_captures_as_sessions_that_have_ended(self):
+        capture = file_in("served.pyro")
+        with victim("alternate.py", LONG) as target:
+            process = finished("record", str(target.pid), "-d", "1", "-o", capture)
+        self.assertEqual(process.wait(), 0, process.told())
+        with Live("serve", capture, capture) as live:
+            sessions = live.get("/sessions")["sessions"]
+            self.assertEqual([session["state"] for session in sessions], ["ended", "ended"])
+            self.assertEqual(sessions[1]["target"]["pid"], target.pid)
+            self.assertEqual(live.get("/sessions/2/view")["total"], samples(replay(capture)[1]))
+            self.assertEqual(live.change(state="paused").status, 409)
+            self.assertEqual(live.stop(), 0)
+
+
+class HardEnds(Test):
+    def test_a_recording_that_is_killed_keeps_all_but_the_last_seconds(self):
+        capture = file_in("killed.pyro")
+        with victim("alternate.py", LONG) as target, program("record", str(target.pid), "-d", LONG, "-o", capture) as process:
+            end = time.monotonic() + (PATIENCE + 20) * SLOWNESS
+            while time.monotonic() < end and not (os.path.exists(capture) and os.path.getsize(capture) > 1000):
+                time.sleep(0.1)
+            process.signal(signal.SIGKILL)
+            process.wait()
+        process, path = replay(capture)
+        self.assertEqual(process.wait(), 0, process.told())
+        process.wait_line("was not finished|was cut", process.err)
+        self.assertGreater(samples(path), 0)
+
+    def test_a_signal_finishes_the_file(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            capture = file_in("signal%d.pyro" % number)
+            with victim("alternate.py", LONG) as target, program("record", str(target.pid), "-d", LONG, "-o", capture) as process:
+                time.sleep(SLOWNESS)
+                process.signal(number)
+                self.assertEqual(process.wait(), 0, process.told())
+            process, path = replay(capture)
+            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual([line for line in process.err if "missing" in line], [])
+            self.assertGreater(samples(path), 0)
+
+    def test_a_full_disk_ends_the_file_and_not_the_sampling(self):
+        capture, live = file_in("full.pyro"), file_in("full.folded")
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+
+        # The other format goes to a pipe, which has no limit.
+        with victim("threads.py", "4", LONG) as target, program("record", str(target.pid), "-a", "-d", "6", "-o", capture,
+                                                                "--collapsed=-", preexec_fn=limit) as process:
+            self.assertEqual(process.wait(60 * SLOWNESS), 1, process.told())
+            process.wait_line("cannot write.*File too large", process.err)
+            process.wait_line("the duration is over", process.err)
+            self.assertTrue(process.out)
+        process, _ = replay(capture)
+        self.assertEqual(process.wait(), 0, process.told())
+        self.assertFalse(os.path.exists(live))
+
+
+class Refusals(Test):
+    def test_a_path_that_cannot_be_written_is_known_before_sampling(self):
+        with victim("alternate.py", LONG) as target:
+            process = finished("record", str(target.pid), "-o", "/nowhere/x.pyro")
+            self.assertEqual(process.wait(), 1)
+            process.wait_line("cannot write '/nowhere/x.pyro'", process.err)
+
+    def test_a_process_that_is_none_leaves_no_file(self):
+        capture = file_in("none.pyro")
+        self.assertEqual(finished("record", "2147483647", "-o", capture).wait(), 4)
+        self.assertFalse(os.path.exists(capture))
+
+    def test_files_that_are_no_captures(self):
+        for name, data, pattern in (("empty", b"", "it is empty"), ("text", b"#!/bin/sh\n", "no capture"),
+                                    ("head", b"\x89PYRO\r\n\n", "was cut after 8 bytes"),
+                                    ("later", b"\x89PYRO\r\n\n\x02\0\0\0\0\0\0\0", "format 2.0"),
+                                    ("bad", b"\x89PYRO\r\n\n\x01\0\0\0\0\0\0\0" + b"x" * 100, "damaged at byte 16")):
+            path = file_in(name + ".pyro")
+            with open(path, "wb") as file:
+                file.write(data)
+            process, _ = replay(path)
+            self.assertEqual(process.wait(), 1)
+            self.assertEqual(len(process.err), 1)
+            process.wait_line(pattern, process.err)
+
+
+if __name__ == "__main__":
+    main()
