@@ -26,6 +26,8 @@
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
 /* An interpreter that cannot be read for so long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
+/* Going to sleep and being woken takes longer than this: what is so near is now. */
+static const uint64_t NEAR_NS = 8000;
 /* Who stops us waits at most so long. */
 static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 /* How long a thread may take to stop. */
@@ -117,7 +119,7 @@ static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns
 {
     if (deadline_ns > now_ns + SHORT_SLEEP_NS)
         sleep_or_change(loop, deadline_ns);
-    else if (deadline_ns > now_ns)
+    else if (deadline_ns > now_ns + NEAR_NS)
         sleep_shortly(deadline_ns);
     return !is_stopping(loop);
 }
@@ -139,6 +141,7 @@ static void count_reads(struct loop *loop)
     quality->code_hits = codes->hits;
     quality->code_misses = codes->misses;
     quality->code_stale = codes->stale;
+    quality->code_clears = codes->clears;
 }
 
 static enum err_code seal(struct turn *turn, uint64_t now_ns)
@@ -253,6 +256,7 @@ static bool look(struct turn *turn)
     if (rc)
         return bear_failure(turn, rc);
     profile_quality(loop->profile)->ticks++;
+    quality_note_look(profile_quality(loop->profile), turn->now_ns);
     turn->failing_since_ns = 0;
     return true;
 }
@@ -315,7 +319,7 @@ static bool wait_for(struct turn *turn, uint64_t instant_ns)
             return false;
         if (now_ns >= end_ns)
             return end(turn, SAMPLER_ENDED, "the duration is over");
-        if (now_ns >= instant_ns)
+        if (now_ns + NEAR_NS >= instant_ns)
             return true;
     }
 }
@@ -331,6 +335,8 @@ static void run(struct turn *turn)
         if (!paused && !was_paused)
             profile_quality(loop->profile)->missed += missed;
         was_paused = paused;
+        if (paused)
+            quality_note_pause(profile_quality(loop->profile));
         if (!wait_for(turn, instant_ns) || (!paused && !look(turn)))
             return;
     }

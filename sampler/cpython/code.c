@@ -12,6 +12,7 @@ void code_table_init(struct code_table *table, struct memory *memory,
     table->memory = memory;
     table->layout = layout;
     table->strings = strings;
+    table->opcodes = opcodes_of(layout->version);
     table->epoch = 2; /* 0 marks the forgotten, 1 what is older than any epoch */
     pool_init(&table->codes, sizeof(struct code), CODE_MAX);
     idmap_init(&table->by_addr);
@@ -25,6 +26,9 @@ static void free_codes(struct code_table *table)
     }
     pool_deinit(&table->codes);
     idmap_deinit(&table->by_addr);
+    free(table->sorted);
+    table->sorted = NULL;
+    table->sorted_count = 0;
     table->bytes = 0;
     table->forgotten = 0;
     table->lacks_room = false;
@@ -75,6 +79,74 @@ code_id code_find(const struct code_table *table, remote_addr addr)
         return CODE_NONE;
     const struct code *const code = code_at(table, slot->id);
     return code->checked_epoch ? slot->id : CODE_NONE;
+}
+
+struct sort_key {
+    remote_addr addr;
+    code_id id;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct sort_key *const x = a, *const y = b;
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Sorts again when so many have been added that looking through them would take long. */
+static void sort_some(struct code_table *table)
+{
+    enum { FEW = 64 };
+    const size_t count = table->codes.count;
+    if (count - table->sorted_count <= FEW + count / 8)
+        return;
+    struct sort_key *const keys = malloc(count * sizeof *keys);
+    code_id *const sorted = malloc(count * sizeof *sorted);
+    for (uint32_t id = 0; keys && sorted && id < count; id++)
+        keys[id] = (struct sort_key){ code_at(table, id)->addr, id };
+    if (keys && sorted) {
+        qsort(keys, count, sizeof *keys, compare_keys);
+        for (size_t i = 0; i < count; i++)
+            sorted[i] = keys[i].id;
+        free(table->sorted);
+        table->sorted = sorted;
+        table->sorted_count = count;
+    } else {
+        free(sorted);
+    }
+    free(keys);
+}
+
+/* How many of the sorted ones begin at or below `instr`. */
+static size_t sorted_below(const struct code_table *table, remote_addr instr)
+{
+    size_t low = 0, high = table->sorted_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (code_at(table, table->sorted[middle])->addr <= instr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool holds_now(const struct code_table *table, code_id id, remote_addr instr)
+{
+    const struct code *const code = code_at(table, id);
+    return code->checked_epoch && code_holds(code, instr);
+}
+
+code_id code_holding(struct code_table *table, remote_addr instr)
+{
+    sort_some(table);
+    for (uint32_t id = table->codes.count; id-- > table->sorted_count;)
+        if (holds_now(table, id, instr))
+            return id;
+    const size_t below = sorted_below(table, instr);
+    return below && holds_now(table, table->sorted[below - 1], instr) ? table->sorted[below - 1]
+                                                                      : CODE_NONE;
 }
 
 static bool has_name_print(const struct layout *layout)
@@ -375,4 +447,33 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
     }
     code->last_place = at;
     return &code->places[at];
+}
+
+static enum code_act read_act(const struct code_table *table, remote_addr instr)
+{
+    static const struct {
+        const char *start;
+        enum code_act act;
+    } acts[] = {
+        { "RETURN_", CODE_RETURNS },
+        { "YIELD_", CODE_YIELDS },
+        { "FOR_ITER", CODE_RESUMES },
+        { "SEND", CODE_RESUMES },
+    };
+    unsigned char unit[UNIT_BYTES];
+    if (!table->opcodes || memory_read(table->memory, instr, unit, sizeof unit))
+        return CODE_ACTS;
+    const char *const name = table->opcodes[table->opcodes[unit[0]].base].name;
+    for (size_t i = 0; name && i < sizeof acts / sizeof *acts; i++)
+        if (strncmp(name, acts[i].start, strlen(acts[i].start)) == 0)
+            return acts[i].act;
+    return CODE_ACTS;
+}
+
+enum code_act code_act_at(struct code_table *table, code_id id, remote_addr instr)
+{
+    struct code_place *const place = code_place(table, id, instr);
+    if (place && place->act == CODE_ACT_UNKNOWN)
+        place->act = read_act(table, instr);
+    return place ? place->act : CODE_ACTS;
 }

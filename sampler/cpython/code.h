@@ -37,6 +37,7 @@
 #include "sampler/cpython/layout.h"
 #include "sampler/cpython/location.h"
 #include "sampler/cpython/object.h"
+#include "sampler/cpython/opcodes.h"
 #include "sampler/target/memory.h"
 
 typedef uint32_t code_id;
@@ -52,10 +53,14 @@ enum {
     CODE_PRINT_BYTES = 128,
 };
 
+/* What an instruction does to the stack. */
+enum code_act { CODE_ACT_UNKNOWN, CODE_ACTS, CODE_RESUMES, CODE_RETURNS, CODE_YIELDS };
+
 struct code_place {
     uint32_t unit; /* code units from the start of the instructions */
     uint32_t tag;  /* for the caller; 0 at first */
     uint32_t look; /* for `leaf`; 0 at first */
+    enum code_act act;
     struct location location;
 };
 
@@ -89,11 +94,14 @@ struct code_table {
     struct strtab *strings;
     struct pool codes; /* of struct code */
     struct idmap by_addr;
-    remote_addr code_type; /* address of the type named "code", 0: not seen yet */
-    uint64_t epoch;        /* what was checked in this epoch needs no checking */
-    size_t bytes;          /* of location tables and places */
-    uint32_t forgotten;    /* code objects, since the table was empty */
-    bool lacks_room;       /* something did not fit */
+    code_id *sorted; /* the first sorted_count code objects by address */
+    size_t sorted_count;
+    const struct opcode *opcodes; /* of the version, NULL: not known */
+    remote_addr code_type;        /* address of the type named "code", 0: not seen yet */
+    uint64_t epoch;               /* what was checked in this epoch needs no checking */
+    size_t bytes;                 /* of location tables and places */
+    uint32_t forgotten;           /* code objects, since the table was empty */
+    bool lacks_room;              /* something did not fit */
     struct object_bytes scratch;
     struct code_counters counters;
 };
@@ -110,6 +118,9 @@ void code_table_clear(struct code_table *table);
 
 /* The code object last read at addr, CODE_NONE: none.  Says nothing about what is there now. */
 code_id code_find(const struct code_table *table, remote_addr addr);
+
+/* The code object read before that has the instruction at `instr`, CODE_NONE: none. */
+code_id code_holding(struct code_table *table, remote_addr instr);
 
 /* Reads the code object at addr, also if one is known there, and makes it the one found.
  * ERR_CORRUPT: there is no code object.  ERR_LIMIT: the table holds CODE_MAX. */
@@ -140,6 +151,9 @@ static inline bool code_is_at(const struct code_table *table, code_id id, remote
  * without a line at its start.  Good until the next call for this code object; NULL: no
  * memory. */
 struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr);
+
+/* Read once for each place; CODE_ACTS also where it is not known. */
+enum code_act code_act_at(struct code_table *table, code_id id, remote_addr instr);
 
 /* Can `instr` be an instruction of this code object?  One unit before the start is a frame that
  * has not begun (3.11 and 3.12). */

@@ -3,9 +3,11 @@
  *
  * Frames lie in the thread's data-stack chunks, contiguous, except for loose ones: frames of
  * generators and coroutines (in the heap) and entry frames (on the C stack, 3.12 and later).
- * Where all of it is can be predicted from the reading before.  A reading copies everything
- * twice, A and B, with the thread state read between the two: what is equal in both was so at
- * that instant.
+ * Where all of it is can be predicted from the reading before.
+ *
+ * A reading begins with the thread state, which says which frame runs: that instant is the one
+ * the stack is of.  Reading A of the frames follows at once, newest chunk first, and reading B of
+ * those on top: what is equal in both was so all the while.  LAST is the A of the reading before.
  *
  * Ownership: the caller's storage; copy_deinit accepts a zeroed one.
  * Limits: COPY_MAX_*; over them the stack is truncated.
@@ -28,18 +30,22 @@ enum {
     COPY_MAX_CHUNK_BYTES = 64 << 20,
     COPY_MAX_BYTES = 256 << 20, /* of all chunks together, in one reading */
     COPY_MAX_LOOSE = 1 << 12,
-    COPY_IDLE_READINGS = 1 << 8,  /* a loose frame unused for so many readings is dropped */
+    COPY_MAX_CFRAMES = 4,
+    COPY_IDLE_READINGS = 32,      /* a loose frame unused for so many readings is dropped */
     COPY_CHUNK_HEADER_BYTES = 24, /* previous, size, top */
 };
 
-/* LAST is the reading A that the present stack was made from. */
 enum copy_reading { COPY_A, COPY_B, COPY_LAST, COPY_READINGS };
 
 /* A data-stack chunk; the one the stack began in comes first. */
 struct copy_chunk {
     remote_addr addr;
-    uint64_t size; /* bytes of the whole chunk, header included */
-    size_t bytes;  /* copied from its start */
+    uint64_t size;     /* bytes of the whole chunk, header included */
+    size_t bytes;      /* of A, from its start */
+    size_t again_from; /* B begins here; `bytes` where there is none */
+    size_t last_bytes; /* of LAST, 0: none */
+    size_t next_bytes; /* to be copied next time */
+    size_t most;       /* used at any time since it was last trimmed */
     size_t room;
     unsigned char *reading[COPY_READINGS];
 };
@@ -47,7 +53,16 @@ struct copy_chunk {
 struct copy_loose {
     remote_addr addr;
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
+    remote_addr caller; /* last seen to be linked to, 0: never */
+    bool is_entry, is_lost, has_last, has_again;
     unsigned char reading[COPY_READINGS][LAYOUT_MAX_FRAME_BYTES];
+};
+
+/* 3.11 and 3.12 keep the frame that runs in a structure of each level of the evaluation loop. */
+struct copy_cframe {
+    remote_addr addr;
+    bool is_lost;
+    unsigned char bytes[LAYOUT_MAX_CFRAME_BYTES];
 };
 
 struct copy {
@@ -56,14 +71,14 @@ struct copy {
     remote_addr tstate_addr;
     uint64_t ident;              /* of the thread, which must stay the same; 0: not checked */
     remote_addr generation_addr; /* where code objects freed are counted, 0: nowhere */
-    remote_addr cframe_addr;     /* predicted (3.11 and 3.12), 0: not known yet */
 
     unsigned char tstate[LAYOUT_MAX_TSTATE_BYTES];
-    unsigned char cframe[LAYOUT_MAX_CFRAME_BYTES];
     uint64_t generation;
-    size_t tstate_bytes; /* of it that we need */
+    size_t tstate_bytes;                          /* of it that we need */
+    struct copy_cframe cframes[COPY_MAX_CFRAMES]; /* the one last used first */
+    size_t cframe_count;
 
-    struct copy_chunk *chunks;
+    struct copy_chunk *chunks; /* after chunk_count: those that were there before */
     size_t chunk_count, chunk_room;
     struct copy_loose *loose;
     size_t loose_count, loose_room;
@@ -71,8 +86,10 @@ struct copy {
     struct memory_span *spans; /* what a reading consists of */
     size_t span_room;
     uint64_t readings;
-    bool has_last;        /* LAST is there and of the same shape */
-    remote_addr last_top; /* of the stack, with LAST */
+    size_t plan_spans;  /* of the plan last made */
+    size_t first_spans; /* without those of B */
+    bool has_again;     /* B arrived */
+    bool is_kept;       /* A is what the caller's stack was made from */
 };
 
 void copy_init(struct copy *copy, struct memory *memory, const struct layout *layout,
@@ -80,49 +97,66 @@ void copy_init(struct copy *copy, struct memory *memory, const struct layout *la
 void copy_deinit(struct copy *copy);
 
 /* What a reading consists of: copy_plan fills copy_plan_count places; after they have been read
- * in order, copy_settle is told how many bytes of them arrived, and says what copy_read would. */
-size_t copy_plan_count(const struct copy *copy);
-void copy_plan(struct copy *copy, struct memory_span *spans);
+ * in order, copy_settle is told how many bytes of them arrived, reads what lies behind a place
+ * that is gone, and says what copy_read would.  A glance has no B: enough to see that nothing has moved. */
+size_t copy_plan_count(const struct copy *copy, bool is_glance);
+void copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
                                      size_t count, size_t arrived);
 
-/* Reads A, the thread state, and B in one call, or one for every MEMORY_MAX_SPANS places.
- * ERR_FAULT: a prediction was wrong and has been dropped; try again. */
+/* Makes a reading in one call, or one for every MEMORY_MAX_SPANS places.  ERR_GONE: the thread
+ * state is not there any more. */
 MUST_CHECK enum err_code copy_read(struct copy *copy);
 
-/* Does what was read fit the thread state read with it?  If not, the predictions are corrected
- * and the answer is false.  ERR_GONE: another thread is there by now.  Chunks are then found by following their headers. */
-MUST_CHECK enum err_code copy_fits(struct copy *copy, bool *fits_out);
+/* Makes the chunks those of the thread state that was read; what had not been predicted is not
+ * copied until next time.  ERR_GONE: another thread is there by now.  ERR_FAULT, ERR_CORRUPT: the
+ * list of chunks could not be followed. */
+MUST_CHECK enum err_code copy_follow(struct copy *copy);
 
-/* A glance is reading A alone (and whether the thread waits for the GIL): enough to see that
- * nothing has moved since LAST. */
-size_t copy_glance_count(const struct copy *copy);
-void copy_plan_glance(struct copy *copy, struct memory_span *spans);
-/* Is A what LAST was?  false also when there is no LAST. */
-bool copy_glance_is_same(const struct copy *copy);
-
-/* Are A, B and LAST the same bytes? */
-bool copy_is_unchanged(const struct copy *copy);
-/* Makes A the LAST, for the next question. */
+/* A is what the caller has understood; it will be LAST. */
 void copy_keep(struct copy *copy);
+/* Nothing of A and LAST is understood any more. */
+void copy_forget(struct copy *copy);
 
-/* The frame executing when the thread state was read, 0: none.  One more read for 3.11 and
- * 3.12 when the prediction was wrong. */
-MUST_CHECK enum err_code copy_current_frame(struct copy *copy, remote_addr *out);
+/* How far A is as LAST was: a place in the chunks (see copy_place), above which it may differ.
+ * COPY_NOWHERE: it is the same everywhere. */
+#define COPY_NOWHERE UINT64_MAX
+uint64_t copy_changed_from(const struct copy *copy);
+/* Are all loose frames as they were? */
+bool copy_loose_is_same(const struct copy *copy);
 
-/* The frame executing at the instant between the readings, 0: not known for that instant. */
-remote_addr copy_frame_between(const struct copy *copy);
+/* The frame that ran when the thread state was read.  false: that is not known (3.11 and 3.12,
+ * when a C function has just called Python); it will be next time. */
+bool copy_running(struct copy *copy, remote_addr *out);
 
 /* End of the used part of the newest chunk. */
 remote_addr copy_stack_top(const struct copy *copy);
 
-/* Bytes of a loose frame, NULL: not copied. */
+/* Places in chunks are numbers in the order of the stack.  COPY_NOWHERE: addr is in no chunk. */
+uint64_t copy_place(const struct copy *copy, remote_addr addr);
+/* The same, looked for from the chunk of `near` on outwards first. */
+uint64_t copy_place_near(const struct copy *copy, remote_addr addr, uint64_t near);
+/* Bytes at a place, NULL: not copied in this reading. */
+const unsigned char *copy_at(const struct copy *copy, enum copy_reading reading, uint64_t place,
+                             size_t bytes);
+/* Bytes in a chunk, NULL: not copied in this reading. */
+const unsigned char *copy_in_chunk(const struct copy *copy, enum copy_reading reading,
+                                   remote_addr addr, size_t bytes);
+
+/* Bytes of a loose frame, NULL: not copied in this reading. */
 const unsigned char *copy_loose(const struct copy *copy, enum copy_reading reading,
                                 remote_addr addr);
-bool copy_in_chunks(const struct copy *copy, remote_addr addr);
+/* Is it an entry frame (no Python code of its own)? */
+bool copy_is_entry(const struct layout *layout, const unsigned char *frame);
 /* Has the loose frame at addr copied from now on.  ERR_LIMIT: there are too many. */
 MUST_CHECK enum err_code copy_add_loose(struct copy *copy, remote_addr addr);
-void copy_mark_used(struct copy *copy, remote_addr addr);
+/* The same, and reads it now: as A, and as B too if the frame that ran still does. */
+MUST_CHECK enum err_code copy_fetch_loose(struct copy *copy, remote_addr addr,
+                                          remote_addr running);
+/* Part of the stack; `caller`: the frame it is linked to. */
+void copy_mark_used(struct copy *copy, remote_addr addr, remote_addr caller);
+/* The frame it was last linked to, 0: none was seen. */
+remote_addr copy_loose_caller(const struct copy *copy, remote_addr addr);
 /* Drops the loose frames that have not been used for long. */
 void copy_drop_idle(struct copy *copy);
 

@@ -183,18 +183,6 @@ static void refresh(struct leaves *leaves, remote_addr instr, struct place_look 
         (void)!read_opcode(leaves, instr, look);
 }
 
-static const unsigned char *bytes_in_chunks(const struct copy *copy, enum copy_reading reading,
-                                            remote_addr addr, size_t bytes)
-{
-    for (size_t i = copy->chunk_count; i-- > 0;) {
-        const struct copy_chunk *const chunk = &copy->chunks[i];
-        if (addr >= chunk->addr && addr - chunk->addr <= chunk->bytes &&
-            chunk->bytes - (size_t)(addr - chunk->addr) >= bytes)
-            return chunk->reading[reading] + (addr - chunk->addr);
-    }
-    return NULL;
-}
-
 static remote_addr locals_of(const struct layout *layout, remote_addr frame)
 {
     return frame + layout->frame_bytes - WORD;
@@ -214,9 +202,9 @@ static bool see(const struct leaves *leaves, const struct copy *copy, enum copy_
 {
     const remote_addr slot = locals_of(leaves->layout, frame) + (remote_addr)look->slot * WORD;
     const unsigned char *const head =
-        bytes_in_chunks(copy, reading, frame, leaves->layout->frame_bytes);
+        copy_in_chunk(copy, reading, frame, leaves->layout->frame_bytes);
     const unsigned char *const slots =
-        bytes_in_chunks(copy, reading, slot, (size_t)look->slots * WORD);
+        copy_in_chunk(copy, reading, slot, (size_t)look->slots * WORD);
     if (!head || !slots)
         return false;
     memset(out, 0, sizeof *out);
@@ -261,31 +249,21 @@ static bool same_sight(const struct sight *a, const struct sight *b)
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* The reading that the stack was made from; the other one. */
-static enum copy_reading own_reading(const struct stack *stack)
-{
-    if (stack->frames == stack->b.frames)
-        return COPY_B;
-    return stack->copy.has_last ? COPY_LAST : COPY_A;
-}
-
 /* *is_certain_out: both readings show the same. */
 static bool see_leaf(struct leaves *leaves, const struct stack *stack,
                      const struct walk_frame *frame, const struct place_look *look,
                      struct sight *out, bool *is_certain_out)
 {
-    const enum copy_reading own = own_reading(stack);
-    const enum copy_reading other = own == COPY_B ? COPY_A : COPY_B;
-    const unsigned char *const loose = copy_loose(&stack->copy, own, frame->addr);
+    const unsigned char *const loose = copy_loose(&stack->copy, COPY_A, frame->addr);
     struct sight second;
     bool seen;
     if (loose) {
         seen = see_loose(leaves, loose, frame->addr, look, out);
         *is_certain_out = seen;
     } else {
-        seen = see(leaves, &stack->copy, own, frame->addr, look, out);
+        seen = see(leaves, &stack->copy, COPY_A, frame->addr, look, out);
         *is_certain_out = seen &&
-                          see(leaves, &stack->copy, other, frame->addr, look, &second) &&
+                          see(leaves, &stack->copy, COPY_B, frame->addr, look, &second) &&
                           same_sight(out, &second);
     }
     return seen && out->instr == frame->instr;

@@ -17,11 +17,19 @@
 #include "sampler/base/pool.h"
 #include "sampler/cpython/code.h"
 
-enum { LINKS_MAX = 1 << 22 };
+enum {
+    LINKS_MAX = 1 << 22,
+    /* A link that was only suspected is believed when it was so often, and is one in so many of
+     * those that were suspected of the callee. */
+    LINKS_ENOUGH = 4,
+    LINKS_ONE_IN = 50,
+};
 
 struct link {
     code_id caller, callee; /* caller CODE_NONE: the bottom of the stack */
     remote_addr site;       /* the caller's instruction when it was last seen, 0: not yet */
+    uint32_t suspected;
+    bool is_certain;
 };
 
 struct links {
@@ -31,8 +39,10 @@ struct links {
 
 void links_init(struct links *links);
 void links_deinit(struct links *links);
-/* Declines silently when full. */
+/* Decline silently when full. */
 void links_add(struct links *links, code_id caller, code_id callee);
+void links_suspect(struct links *links, code_id caller, code_id callee);
+/* Certain, or suspected often enough. */
 bool links_has(const struct links *links, code_id caller, code_id callee);
 
 /* Notes the instruction that a known call is made from. */

@@ -143,7 +143,7 @@ static enum err_code finish_threads(struct python *python, size_t from, size_t t
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < threads && !rc; i++) {
         struct thread *const thread = python->chosen[from + i];
-        const size_t count = stack_plan_count(&thread->stack);
+        const size_t count = thread->stack.copy.plan_spans;
         const size_t bytes = bytes_of(spans, count);
         const enum err_code outcome =
             arrived || !count ? stack_finish(&thread->stack, &python->codes, &python->links,
@@ -230,11 +230,24 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
     return ERR_OK;
 }
 
+/* Code objects that are gone fill the table: whatever knows one by its id begins anew. */
+static void clear_if_full(struct python *python)
+{
+    if (!code_table_is_full(&python->codes))
+        return;
+    thread_list_clear_stacks(&python->threads);
+    links_deinit(&python->links);
+    links_init(&python->links);
+    code_table_clear(&python->codes);
+    leaves_clear(&python->leaves);
+}
+
 enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
                           void *context)
 {
     const uint64_t now_ns = clock_now_ns();
     enum err_code rc = ERR_OK;
+    clear_if_full(python);
     if (python->list_is_old || now_ns - python->list_checked_ns > LIST_AGAIN_NS) {
         rc = refresh_threads(python, !all_threads, now_ns);
         python->list_is_old = rc != ERR_OK;

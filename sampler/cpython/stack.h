@@ -1,11 +1,10 @@
 /*
  * stack - the Python stack of one thread at one instant, and how sure that is.
  *
- * Two readings A and B lie around the instant at which the thread state was read.  A reading
- * takes time, base first: the top of A and the base of B are nearest to the instant.  So frames
- * equal in both are certain; above the first difference the stack is A's if that lies in the
- * upper half and B's if it lies in the lower one, and each link there is believed only if it has
- * been seen for certain before; where it has not, the stack is cut and the sample says so.
+ * The instant is when the thread state was read: it says which frame ran.  Frames are read right
+ * after it, twice (see copy).  What both readings show was so all the while: exact.  Where they
+ * differ, or a frame has returned meanwhile, each link from caller to callee is believed only if
+ * it has been seen for certain before; where it has not, the stack is cut and the sample says so.
  *
  * A thread that has not moved for a while is only glanced at: one reading, compared with the
  * last.  A frame that lies where it lay keeps its code object alive, so nothing else is checked;
@@ -31,23 +30,25 @@ enum { STACK_STILL_READINGS = 2, STACK_GLANCES_IN_A_ROW = 63 };
 
 enum stack_certainty {
     STACK_EXACT,     /* both readings agree */
-    STACK_REPAIRED,  /* put together from two readings */
+    STACK_REPAIRED,  /* the readings differ, but all of its links are known */
     STACK_RETRIED,   /* exact, after predictions had been wrong */
     STACK_TRUNCATED, /* cut at a link that could not be confirmed */
 };
 
 struct stack {
     struct copy copy;
-    struct walk a, b;
-    struct walk_frame *frames; /* outermost first; NULL or a's or b's */
+    struct walk walk;
+    struct slots slots, runners;
+    struct walk_frame *frames; /* outermost first; the walk's */
     size_t count;              /* 0: no Python code runs in this thread */
     enum stack_certainty certainty;
+    remote_addr running; /* the frame that ran */
     bool is_unchanged;   /* all of it is as it was in the reading before */
     uint32_t still;      /* readings in a row that found it unchanged */
     uint32_t tag;        /* for the caller; 0 when anything changed */
     uint64_t generation; /* of the code objects when they were last checked */
     size_t remembered;   /* leading frames whose links are known */
-    size_t checked;      /* leading frames of a checked in this generation */
+    size_t checked;      /* leading frames whose code has been checked */
 };
 
 void stack_init(struct stack *stack, struct memory *memory, const struct layout *layout,

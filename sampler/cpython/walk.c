@@ -5,9 +5,8 @@
 
 enum {
     MAX_ENTRY_FRAMES_IN_A_ROW = 8,
-    MAX_LOOSE_IN_A_ROW = 1024, /* as deep as Python recurses unless told otherwise */
-    MAX_CODES_LOADED = 4096,   /* in one walk; a hostile stack ends there */
-    OWNER_INTERPRETER = 3,     /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
+    MAX_FETCHES = 256,       /* of loose frames in one walk; more are found by the next ones */
+    MAX_CODES_LOADED = 4096, /* in one walk; a hostile stack ends there */
     WORD = sizeof(uint64_t),
 };
 
@@ -18,293 +17,20 @@ struct walker {
     struct walk *walk;
     struct copy *copy;
     const struct layout *layout;
-    struct code_table *codes;
-    enum copy_reading reading;
-    enum walk_kind kind;
-    remote_addr top; /* of the data stack, in the thread state */
-    size_t loaded;
-    size_t known; /* frames before the first whose caller is not copied */
-    bool has_loose_python;
+    const struct walk_context *context;
+    remote_addr running;
+    size_t kept;    /* leading frames of the walk before that may be taken over */
+    uint64_t place; /* of the outermost frame in a chunk seen so far */
+    size_t loaded, fetched;
     bool clears_executable; /* 3.14 and later */
+    bool has_generators;    /* whose frames may lie between those in the chunks */
 };
 
 void walk_deinit(struct walk *walk)
 {
     free(walk->frames);
+    free(walk->inner);
     memset(walk, 0, sizeof *walk);
-}
-
-bool walk_is_entry(const struct layout *layout, const unsigned char *frame)
-{
-    return LAYOUT_MINOR(layout->version) >= 12 &&
-           frame[layout->frame_owner] >= OWNER_INTERPRETER;
-}
-
-/* What stood at this depth in the walk before, NULL: nothing. */
-static const struct walk_frame *frame_before(const struct walk *walk)
-{
-    return walk->count < walk->before ? &walk->frames[walk->count] : NULL;
-}
-
-static enum err_code push(struct walk *walk, struct walk_frame *frame)
-{
-    const struct walk_frame *const before = frame_before(walk);
-    if (before && walk->same_codes == walk->count && before->code == frame->code)
-        walk->same_codes++;
-    if (before && walk->same == walk->count && before->code == frame->code &&
-        before->instr == frame->instr && before->entered_from_c == frame->entered_from_c) {
-        walk->same++;
-        frame->tag = before->tag;
-    }
-    if (walk->count == walk->room) {
-        const size_t room = walk->room ? walk->room * 2 : 64;
-        struct walk_frame *const more = realloc(walk->frames, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        walk->frames = more;
-        walk->room = room;
-    }
-    walk->frames[walk->count++] = *frame;
-    return ERR_OK;
-}
-
-/* The code object of a frame, CODE_NONE: there is none. */
-static code_id code_of(struct walker *w, const unsigned char *frame)
-{
-    const remote_addr addr = field_u64(frame, w->layout->frame_executable) & ~TAG_MASK;
-    if (addr == 0)
-        return CODE_NONE;
-    const struct walk_frame *const before = frame_before(w->walk);
-    if (before && code_is_at(w->codes, before->code, addr))
-        return before->code;
-    code_id id = code_find(w->codes, addr);
-    if (id != CODE_NONE || w->loaded == MAX_CODES_LOADED)
-        return id;
-    w->loaded++;
-    if (code_load(w->codes, addr, &id))
-        return CODE_NONE;
-    w->walk->loaded = true;
-    return id;
-}
-
-/* A frame that has not come near its first traceable instruction is still being set up, or is
- * the remains of a call that made a generator. */
-static bool is_set_up(const struct walker *w, const struct code *code, remote_addr instr)
-{
-    if (!code_holds(code, instr))
-        return false;
-    return !w->layout->code_firsttraceable ||
-           instr + 2 >= code->instructions + (uint64_t)code->first_traceable * 2;
-}
-
-/* Reads a frame's code and instruction; false: this is no frame that runs. */
-static bool make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
-                       struct walk_frame *out)
-{
-    const code_id id = code_of(w, bytes);
-    if (id == CODE_NONE)
-        return false;
-    const remote_addr instr = field_u64(bytes, w->layout->frame_instr);
-    const struct code *const code = code_at(w->codes, id);
-    *out = (struct walk_frame){ .addr = addr, .instr = instr, .code = id };
-    out->has_begun = instr >= code->instructions + (uint64_t)code->first_traceable * 2;
-    return is_set_up(w, code, instr);
-}
-
-static void note_unknown(struct walk *walk, remote_addr addr)
-{
-    if (walk->unknown_count < WALK_MAX_UNKNOWN)
-        walk->unknown[walk->unknown_count++] = addr;
-}
-
-enum caller { CALLER_FOUND, CALLER_UNKNOWN };
-
-/* Follows `previous` through entry frames to a frame with code, or to 0 at the end of the stack.
- * CALLER_UNKNOWN: it leads to *out, which was not copied. */
-static enum caller find_caller(struct walker *w, const unsigned char *bytes,
-                               remote_addr expected, bool *entered_out, remote_addr *out)
-{
-    remote_addr addr = field_u64(bytes, w->layout->frame_previous);
-    *entered_out = false;
-    for (int i = 0; i < MAX_ENTRY_FRAMES_IN_A_ROW && addr && addr != expected; i++) {
-        if (copy_in_chunks(w->copy, addr))
-            break;
-        const unsigned char *const loose = copy_loose(w->copy, w->reading, addr);
-        if (!loose) {
-            *out = addr;
-            return CALLER_UNKNOWN;
-        }
-        if (!walk_is_entry(w->layout, loose))
-            break;
-        copy_mark_used(w->copy, addr);
-        *entered_out = true;
-        addr = field_u64(loose, w->layout->frame_previous);
-    }
-    *out = addr;
-    return CALLER_FOUND;
-}
-
-/* Whether a frame in a chunk is called by `parent`.  What hinders the answer is noted: it will
- * be copied next time, and until then the walk goes on only to find more of its kind. */
-static bool is_called_by(struct walker *w, const unsigned char *bytes, remote_addr parent,
-                         bool *entered_out)
-{
-    remote_addr caller;
-    bool entered;
-    if (find_caller(w, bytes, parent, entered_out, &caller) == CALLER_UNKNOWN) {
-        note_unknown(w->walk, caller);
-        if (w->walk->count < w->known)
-            w->known = w->walk->count;
-        *entered_out = true;
-        return true;
-    }
-    if (caller == parent)
-        return true;
-    for (int i = 0; i < MAX_LOOSE_IN_A_ROW && caller; i++) {
-        const unsigned char *const loose = copy_loose(w->copy, w->reading, caller);
-        if (!loose)
-            return false;
-        if (find_caller(w, loose, parent, &entered, &caller) == CALLER_UNKNOWN) {
-            note_unknown(w->walk, caller);
-            return false;
-        }
-    }
-    return false;
-}
-
-struct position {
-    size_t chunk;  /* index */
-    size_t offset; /* of the next frame in the copied bytes */
-};
-
-/* Below the top of the stack; chunks before the newest were copied up to theirs. */
-static bool is_below_top(const struct walker *w, size_t chunk, remote_addr addr)
-{
-    return chunk + 1 < w->copy->chunk_count || addr < w->top;
-}
-
-/* 3.11 to 3.13: has the frame called another?  One that has not begun cannot have, and one that
- * runs has not saved its value stack. */
-static bool is_waiting(const struct walker *w, const unsigned char *frame)
-{
-    const struct walk *const walk = w->walk;
-    return !frame || (walk->frames[walk->count - 1].has_begun &&
-                      (int32_t)field_u32(frame, w->layout->frame_stack) >= 0);
-}
-
-/* From 3.14 on a frame that was popped has no code; before, what lies below the top is live if
- * its caller waits for it.  A caller in C code does not show that it waits. */
-static bool is_live(const struct walker *w, const struct position *at, remote_addr addr,
-                    const unsigned char *bytes, remote_addr parent,
-                    const unsigned char *parent_bytes)
-{
-    if (w->clears_executable)
-        return true;
-    const bool entered = field_u64(bytes, w->layout->frame_previous) != parent ||
-                         (w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0);
-    return is_below_top(w, at->chunk, addr) &&
-           (entered || w->kind == WALK_REMAINS || is_waiting(w, parent_bytes));
-}
-
-static size_t first_offset(size_t chunk)
-{
-    /* The first word of the first chunk is left empty by the interpreter. */
-    return COPY_CHUNK_HEADER_BYTES + (chunk == 0 ? WORD : 0);
-}
-
-/* Where the frames of a chunk end.  The header of each but the newest says it. */
-static size_t end_of(const struct walker *w, size_t index)
-{
-    enum { USED_WORDS = 16 };
-    const struct copy_chunk *const chunk = &w->copy->chunks[index];
-    if (index + 1 == w->copy->chunk_count)
-        return chunk->bytes;
-    const uint64_t words = field_u64(chunk->reading[w->reading], USED_WORDS);
-    return words < (chunk->bytes - COPY_CHUNK_HEADER_BYTES) / WORD
-               ? COPY_CHUNK_HEADER_BYTES + (size_t)words * WORD
-               : chunk->bytes;
-}
-
-/* The frame that would be next in the chunks, NULL: there is none in the copied bytes. */
-static const unsigned char *frame_at(const struct walker *w, const struct position *at,
-                                     remote_addr *addr_out)
-{
-    const struct copy_chunk *const chunk = &w->copy->chunks[at->chunk];
-    if (at->offset + w->layout->frame_bytes > end_of(w, at->chunk))
-        return NULL;
-    *addr_out = chunk->addr + at->offset;
-    return chunk->reading[w->reading] + at->offset;
-}
-
-/* Pushes the next frame of the chunks if it is live and called by `parent`. */
-static bool step_in_chunk(struct walker *w, struct position *at, remote_addr parent,
-                          const unsigned char **parent_bytes, enum err_code *rc)
-{
-    struct walk_frame frame;
-    remote_addr addr;
-    bool entered;
-    const unsigned char *const bytes = frame_at(w, at, &addr);
-    if (!bytes || !make_frame(w, addr, bytes, &frame))
-        return false;
-    /* Only the links of a live frame lead somewhere. */
-    if (!is_live(w, at, addr, bytes, parent, *parent_bytes))
-        return false;
-    /* The outermost frame is where it is because there is nothing before it. */
-    entered = false;
-    if (parent && !is_called_by(w, bytes, parent, &entered))
-        return false;
-    const uint64_t size = (uint64_t)code_at(w->codes, frame.code)->frame_words * WORD;
-    if (size < w->layout->frame_bytes - WORD || size > COPY_MAX_CHUNK_BYTES)
-        return false;
-    /* 3.11 has no entry frames; it marks the frame that was entered. */
-    if (parent && w->layout->frame_is_entry)
-        entered = bytes[w->layout->frame_is_entry] != 0;
-    frame.entered_from_c = entered;
-    *rc = push(w->walk, &frame);
-    *parent_bytes = bytes;
-    at->offset += (size_t)size;
-    w->walk->end = addr + size;
-    return !*rc;
-}
-
-/* Pushes the loose frame with code that is linked to `parent`, if there is one. */
-static bool step_loose(struct walker *w, remote_addr parent, const unsigned char **parent_bytes,
-                       enum err_code *rc)
-{
-    for (size_t i = 0; i < w->copy->loose_count; i++) {
-        const struct copy_loose *const loose = &w->copy->loose[i];
-        const unsigned char *const bytes = loose->reading[w->reading];
-        struct walk_frame frame;
-        remote_addr caller;
-        bool entered;
-        if (loose->addr == parent || walk_is_entry(w->layout, bytes) ||
-            field_u64(bytes, w->layout->frame_previous) == 0)
-            continue;
-        /* Memory where a loose frame was may hold anything by now, so nothing is followed. */
-        if (find_caller(w, bytes, parent, &entered, &caller) == CALLER_UNKNOWN ||
-            caller != parent || !make_frame(w, loose->addr, bytes, &frame))
-            continue;
-        if (w->layout->frame_is_entry)
-            entered = bytes[w->layout->frame_is_entry] != 0;
-        if (!w->clears_executable && w->kind == WALK_LIVE && !entered &&
-            !is_waiting(w, *parent_bytes))
-            continue;
-        frame.entered_from_c = entered;
-        copy_mark_used(w->copy, loose->addr);
-        w->walk->has_loose = true;
-        *rc = push(w->walk, &frame);
-        *parent_bytes = bytes;
-        return !*rc;
-    }
-    return false;
-}
-
-static bool has_loose_python(const struct walker *w)
-{
-    for (size_t i = 0; i < w->copy->loose_count; i++)
-        if (!walk_is_entry(w->layout, w->copy->loose[i].reading[w->reading]))
-            return true;
-    return false;
 }
 
 static size_t max_frames(const struct copy *copy)
@@ -315,64 +41,568 @@ static size_t max_frames(const struct copy *copy)
     return bytes / copy->layout->frame_bytes + copy->loose_count + 1;
 }
 
-static enum err_code walk_all(struct walker *w)
+/* Frames of the walk before whose bytes in the chunks are as they were. */
+static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *copy)
 {
-    struct position at = { 0, first_offset(0) };
-    const unsigned char *parent_bytes = NULL;
-    enum err_code rc = ERR_OK;
-    remote_addr parent = 0;
-    const size_t most = max_frames(w->copy);
-    for (;;) {
-        const bool loose = w->has_loose_python && step_loose(w, parent, &parent_bytes, &rc);
-        const bool inside = !loose && !rc && at.chunk < w->copy->chunk_count &&
-                            step_in_chunk(w, &at, parent, &parent_bytes, &rc);
-        if (rc)
-            return rc;
-        if (w->walk->count > most)
-            return ERR_CORRUPT;
-        if (loose || inside) {
-            parent = w->walk->frames[w->walk->count - 1].addr;
-            continue;
-        }
-        if (at.chunk + 1 >= w->copy->chunk_count)
-            return ERR_OK;
-        at.chunk++;
-        at.offset = first_offset(at.chunk);
+    const uint64_t changed = copy_changed_from(copy);
+    size_t low = 0, high = walk->count;
+    if (changed == COPY_NOWHERE)
+        return high;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (walk->frames[middle].place + copy->layout->frame_bytes <= changed)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
 }
 
-/* Leaves the first `count` frames, if there are more. */
-static void cut(struct walk *walk, size_t count)
+static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
 {
-    walk->is_cut = walk->count > count;
-    if (!walk->is_cut)
+    const size_t count = unchanged_in_chunks(walk, copy);
+    if (copy->loose_count == 0 || copy_loose_is_same(copy))
+        return count;
+    for (size_t i = 0; i < count; i++) {
+        if (!walk->frames[i].is_loose)
+            continue;
+        const unsigned char *const now = copy_loose(copy, COPY_A, walk->frames[i].addr);
+        const unsigned char *const last = copy_loose(copy, COPY_LAST, walk->frames[i].addr);
+        if (!now || !last || memcmp(now, last, copy->layout->frame_bytes) != 0)
+            return i;
+    }
+    return count;
+}
+
+/* The code object at addr, CODE_NONE: there is none. */
+static code_id code_there(struct walker *w, remote_addr addr)
+{
+    code_id id = code_find(w->context->codes, addr);
+    if (id != CODE_NONE || w->loaded == MAX_CODES_LOADED)
+        return id;
+    w->loaded++;
+    if (code_load(w->context->codes, addr, &id))
+        return CODE_NONE;
+    w->walk->loaded = true;
+    return id;
+}
+
+/* That of a frame, or of what was left of one: the instruction is cleared later than the
+ * executable, and filled in later. */
+static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk_frame *frame)
+{
+    const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
+    const code_id id = addr ? code_there(w, addr) : CODE_NONE;
+    if (id != CODE_NONE && code_holds(code_at(w->context->codes, id), frame->instr))
+        return id;
+    frame->has_returned = true;
+    return id != CODE_NONE || w->clears_executable
+               ? code_holding(w->context->codes, frame->instr)
+               : CODE_NONE;
+}
+
+enum found { FOUND_FRAME, FOUND_BEGINNING, FOUND_NOTHING };
+
+/* A frame that has not come near its first traceable instruction is still being set up, or is
+ * the remains of a call that made a generator. */
+static enum found make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
+                             struct walk_frame *out)
+{
+    *out =
+        (struct walk_frame){ .addr = addr, .instr = field_u64(bytes, w->layout->frame_instr) };
+    out->code = code_of(w, bytes, out);
+    if (out->code == CODE_NONE)
+        return FOUND_NOTHING;
+    const struct code *const code = code_at(w->context->codes, out->code);
+    /* 3.11 to 3.13 leave all of a frame as it was at its end. */
+    if (!w->clears_executable &&
+        code_act_at(w->context->codes, out->code, out->instr) == CODE_RETURNS)
+        out->has_returned = true;
+    return !w->layout->code_firsttraceable ||
+                   out->instr + 2 >= code->instructions + (uint64_t)code->first_traceable * 2
+               ? FOUND_FRAME
+               : FOUND_BEGINNING;
+}
+
+static enum err_code push_inner(struct walk *walk, const struct walk_frame *frame)
+{
+    if (walk->inner_count == walk->inner_room) {
+        const size_t room = walk->inner_room ? walk->inner_room * 2 : 64;
+        struct walk_frame *const more = realloc(walk->inner, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        walk->inner = more;
+        walk->inner_room = room;
+    }
+    walk->inner[walk->inner_count++] = *frame;
+    return ERR_OK;
+}
+
+/* Does a frame wait for something it has called?  It has saved its value stack then.  One that has
+ * not begun has an empty one saved, and an instruction that calls nothing. */
+static bool is_waiting(const struct walker *w, const struct walk_frame *frame,
+                       const unsigned char *bytes, bool for_generator)
+{
+    const struct code *const code = code_at(w->context->codes, frame->code);
+    const uint64_t begin = code->instructions + (uint64_t)code->first_traceable * 2;
+    if (frame->has_returned || (frame->instr <= begin && !code->is_shim))
+        return false;
+    const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
+    if (act == CODE_RETURNS || act == CODE_YIELDS || (for_generator && act != CODE_RESUMES))
+        return false;
+    return w->clears_executable ? field_u64(bytes, w->layout->frame_stack) != 0
+                                : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
+}
+
+/* What a frame that does not wait had called has returned.  A caller in C code does not show that
+ * it waits before 3.14. */
+static void see_if_waiting(struct walker *w, struct walk_frame *caller,
+                           const unsigned char *bytes)
+{
+    struct walk *const walk = w->walk;
+    if (walk->inner_count == 0)
         return;
-    walk->count = count;
-    walk->same = walk->same < count ? walk->same : count;
-    walk->same_codes = walk->same_codes < count ? walk->same_codes : count;
+    struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
+    caller->is_waiting =
+        is_waiting(w, caller, bytes, callee->is_loose && !callee->entered_from_c);
+    if ((w->clears_executable || !callee->entered_from_c) && !caller->is_waiting)
+        callee->has_returned = true;
 }
 
-enum err_code walk_reading(struct walk *walk, struct copy *copy, enum copy_reading reading,
-                           enum walk_kind kind, struct code_table *codes)
+/* Frames of the walk before that lie above `place` are not outside of it. */
+static bool is_among_kept(struct walker *w, remote_addr addr, uint64_t place)
 {
-    struct walker w = {
+    const struct walk_frame *const frames = w->walk->frames;
+    if (place == COPY_NOWHERE) {
+        for (size_t i = w->kept; i > 0 && frames[i - 1].is_loose; i--)
+            if (frames[i - 1].addr == addr) {
+                w->kept = i;
+                return true;
+            }
+        return false;
+    }
+    while (w->kept &&
+           (frames[w->kept - 1].place > place ||
+            (frames[w->kept - 1].place == place && frames[w->kept - 1].addr != addr)))
+        w->kept--;
+    return w->kept && frames[w->kept - 1].addr == addr;
+}
+
+/* The bytes of a frame, read now if they have not been; NULL: they cannot be. */
+static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_t place,
+                                     enum err_code *rc)
+{
+    if (place != COPY_NOWHERE)
+        return copy_at(w->copy, COPY_A, place, w->layout->frame_bytes);
+    const unsigned char *const bytes = copy_loose(w->copy, COPY_A, addr);
+    if (bytes || w->fetched == MAX_FETCHES)
+        return bytes;
+    w->fetched++;
+    const enum err_code fetched = copy_fetch_loose(w->copy, addr, w->running);
+    *rc = fetched == ERR_NOMEM ? fetched : ERR_OK;
+    return fetched ? NULL : copy_loose(w->copy, COPY_A, addr);
+}
+
+static bool is_outermost(const struct walker *w, uint64_t place)
+{
+    /* The first word of the first chunk is left empty by the interpreter. */
+    return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WORD;
+}
+
+/* Whom a frame was called by; a generator that has yielded meanwhile, by whom it was resumed. */
+static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
+                             struct walk_frame *frame)
+{
+    const remote_addr previous = field_u64(bytes, w->layout->frame_previous);
+    if (!frame->is_loose)
+        return previous;
+    copy_mark_used(w->copy, frame->addr, previous);
+    if (previous)
+        return previous;
+    frame->has_returned = true;
+    return copy_loose_caller(w->copy, frame->addr);
+}
+
+/* What is known to have lain there, where nothing is left of it. */
+static bool recall(const struct walker *w, remote_addr addr, struct walk_frame *out,
+                   remote_addr *caller)
+{
+    const struct walk *const walk = w->walk;
+    const code_id callee =
+        walk->inner_count ? walk->inner[walk->inner_count - 1].code : CODE_NONE;
+    const struct slot *const slot =
+        slots_find(w->context->slots, w->context->codes, w->context->links, addr, callee);
+    if (!slot)
+        return false;
+    *out = (struct walk_frame){
+        .addr = addr, .instr = slot->instr, .code = slot->code, .has_returned = true
+    };
+    *caller = slot->caller;
+    return true;
+}
+
+/* The frame that ran at first is not the innermost one any more: it may have been another that lay
+ * there.  What was seen to run there in readings before is as likely to be it as it was to be
+ * seen. */
+static bool replace_innermost(const struct walker *w, remote_addr addr, uint64_t place,
+                              struct walk_frame *out, remote_addr *caller)
+{
+    if (w->walk->inner_count || place == COPY_NOWHERE || addr == w->walk->leaf.addr ||
+        !w->walk->leaf_is_sure || w->has_generators)
+        return false;
+    const struct slot *const slot =
+        slots_find(w->context->runners, w->context->codes, w->context->links, addr, CODE_NONE);
+    if (!slot)
+        return false;
+    *out = (struct walk_frame){
+        .addr = addr, .instr = slot->instr, .code = slot->code, .has_returned = true
+    };
+    *caller = slot->caller;
+    return true;
+}
+
+/* A generator that ran and does not any more is put where it was last seen to run. */
+static void replace_generator(struct walker *w, const unsigned char *bytes,
+                              struct walk_frame *frame)
+{
+    struct walk *const walk = w->walk;
+    const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
+    const remote_addr previous = field_u64(bytes, w->layout->frame_previous);
+    if (previous && act == CODE_ACTS && !frame->has_returned) {
+        walk->leaf = (struct slot){ frame->addr, frame->instr, previous, frame->code };
+        return;
+    }
+    const struct slot *const slot = slots_find(w->context->runners, w->context->codes,
+                                               w->context->links, frame->addr, CODE_NONE);
+    if (!slot || slot->code != frame->code)
+        return;
+    frame->instr = slot->instr;
+    frame->has_returned = true;
+}
+
+/* What comes of one frame on the way. */
+enum step { STEP_ON, STEP_DONE, STEP_LOST };
+
+static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t place,
+                               const unsigned char *bytes, remote_addr *next, enum err_code *rc)
+{
+    struct walk *const walk = w->walk;
+    struct walk_frame frame;
+    enum found found = make_frame(w, addr, bytes, &frame);
+    const bool is_replaced = replace_innermost(w, addr, place, &frame, next);
+    const bool is_lost =
+        found == FOUND_NOTHING || (found == FOUND_BEGINNING && walk->inner_count);
+    if (!is_replaced && is_lost && !recall(w, addr, &frame, next))
+        return STEP_LOST;
+    frame.place = place;
+    frame.is_loose = place == COPY_NOWHERE;
+    if (!frame.is_loose) {
+        /* Callers lie below what they call. */
+        if (place >= w->place)
+            return STEP_LOST;
+        w->place = place;
+    }
+    if (!is_lost && !is_replaced) {
+        if (frame.is_loose && walk->inner_count == 0)
+            replace_generator(w, bytes, &frame);
+        *next = caller_of(w, bytes, &frame);
+        if (found == FOUND_BEGINNING)
+            return is_outermost(w, place) ? STEP_DONE : STEP_ON;
+        see_if_waiting(w, &frame, bytes);
+        if (w->layout->frame_is_entry)
+            frame.entered_from_c =
+                bytes[w->layout->frame_is_entry] != 0 && !is_outermost(w, place);
+    }
+    *rc = push_inner(walk, &frame);
+    /* The outermost frame is where it is because there is nothing before it. */
+    return *rc || is_outermost(w, place) ? STEP_DONE : STEP_ON;
+}
+
+/* Of a frame whose memory is gone, only what is remembered is known. */
+static enum step step_to_lost(struct walker *w, remote_addr addr, uint64_t place,
+                              remote_addr *next, enum err_code *rc)
+{
+    struct walk_frame frame;
+    if (place == COPY_NOWHERE || place >= w->place || !recall(w, addr, &frame, next))
+        return STEP_LOST;
+    frame.place = w->place = place;
+    *rc = push_inner(w->walk, &frame);
+    return *rc || is_outermost(w, place) ? STEP_DONE : STEP_ON;
+}
+
+static enum step step_through_entry(struct walker *w, remote_addr addr,
+                                    const unsigned char *bytes, remote_addr *next)
+{
+    struct walk *const walk = w->walk;
+    copy_mark_used(w->copy, addr, 0);
+    *next = field_u64(bytes, w->layout->frame_previous);
+    if (walk->inner_count)
+        walk->inner[walk->inner_count - 1].entered_from_c = *next != 0;
+    /* Only below the first frame of a thread there is nothing. */
+    const bool is_base = w->layout->tstate_base_frame &&
+                         addr == field_u64(w->copy->tstate, w->layout->tstate_base_frame);
+    return *next || walk->inner_count || is_base ? STEP_ON : STEP_LOST;
+}
+
+static enum step step_to(struct walker *w, remote_addr addr, remote_addr *next,
+                         enum err_code *rc)
+{
+    const uint64_t place = copy_place_near(w->copy, addr, w->place);
+    const bool is_kept = is_among_kept(w, addr, place);
+    const unsigned char *const bytes = bytes_of(w, addr, place, rc);
+    if (*rc)
+        return STEP_DONE;
+    if (!bytes)
+        return step_to_lost(w, addr, place, next, rc);
+    if (is_kept) {
+        see_if_waiting(w, &w->walk->frames[w->kept - 1], bytes);
+        return STEP_DONE;
+    }
+    if (place == COPY_NOWHERE && copy_is_entry(w->layout, bytes))
+        return step_through_entry(w, addr, bytes, next);
+    return step_to_frame(w, addr, place, bytes, next, rc);
+}
+
+static bool has_frames(const struct copy *copy)
+{
+    return copy->chunk_count &&
+           copy_stack_top(copy) != copy->chunks[0].addr + COPY_CHUNK_HEADER_BYTES + WORD;
+}
+
+/* Walks outwards until there is no caller, or one that is known from the walk before. */
+static enum step walk_out(struct walker *w, enum err_code *rc)
+{
+    const size_t most = max_frames(w->copy) + MAX_FETCHES;
+    remote_addr addr = w->running;
+    size_t entries = 0;
+    enum step step = STEP_ON;
+    for (size_t i = 0; i < most && addr; i++) {
+        remote_addr next = 0;
+        const size_t count = w->walk->inner_count;
+        step = step_to(w, addr, &next, rc);
+        if (step != STEP_ON)
+            break;
+        entries = w->walk->inner_count == count ? entries + 1 : 0;
+        if (entries > MAX_ENTRY_FRAMES_IN_A_ROW)
+            return STEP_LOST;
+        addr = next;
+    }
+    if (step != STEP_ON)
+        return step;
+    w->kept = 0;
+    /* The chain of a frame ends below the outermost one in the chunks, if there is any. */
+    return addr || (w->walk->inner_count && has_frames(w->copy)) ? STEP_LOST : STEP_DONE;
+}
+
+static enum err_code reserve_frames(struct walk *walk, size_t count)
+{
+    if (count <= walk->room)
+        return ERR_OK;
+    const size_t room = count * 2 < 64 ? 64 : count * 2;
+    struct walk_frame *const more = realloc(walk->frames, room * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    walk->frames = more;
+    walk->room = room;
+    return ERR_OK;
+}
+
+/* Puts a frame on top; what stood at its depth in the walk before is compared with it. */
+static void put_frame(struct walk *walk, size_t before, struct walk_frame frame)
+{
+    const size_t at = walk->count;
+    struct walk_frame *const slot = &walk->frames[at];
+    if (frame.is_loose)
+        frame.place = at ? slot[-1].place : 0;
+    if (at < before && walk->same_codes == at && slot->code == frame.code)
+        walk->same_codes++;
+    if (at < before && walk->same == at && slot->code == frame.code &&
+        slot->instr == frame.instr && slot->entered_from_c == frame.entered_from_c) {
+        walk->same++;
+        frame.tag = slot->tag;
+    }
+    *slot = frame;
+    walk->count++;
+}
+
+/* The frames that are taken over, and above them those that were found. */
+static enum err_code put_together(struct walk *walk, size_t kept)
+{
+    const size_t before = walk->count;
+    const enum err_code rc = reserve_frames(walk, kept + walk->inner_count);
+    if (rc)
+        return rc;
+    walk->count = walk->kept = walk->same = walk->same_codes = kept;
+    for (size_t i = walk->inner_count; i-- > 0;)
+        put_frame(walk, before, walk->inner[i]);
+    return ERR_OK;
+}
+
+static bool has_generators(const struct copy *copy)
+{
+    for (size_t i = 0; i < copy->loose_count; i++)
+        if (!copy->loose[i].is_entry)
+            return true;
+    return false;
+}
+
+static struct walker make_walker(struct walk *walk, struct copy *copy, remote_addr running,
+                                 const struct walk_context *context)
+{
+    const uint64_t top = copy_place(copy, copy_stack_top(copy));
+    return (struct walker){
         .walk = walk,
         .copy = copy,
         .layout = copy->layout,
-        .codes = codes,
-        .reading = reading,
-        .kind = kind,
-        .top = copy_stack_top(copy),
-        .known = SIZE_MAX,
+        .context = context,
+        .running = running,
+        .kept = unchanged_frames(walk, copy),
+        .place = top,
         .clears_executable = LAYOUT_MINOR(copy->layout->version) >= 14,
+        .has_generators = has_generators(copy),
     };
-    walk->before = walk->count;
-    walk->count = walk->same = walk->same_codes = 0;
-    walk->loaded = walk->has_loose = false;
-    walk->end = 0;
-    walk->unknown_count = 0;
-    w.has_loose_python = has_loose_python(&w);
-    const enum err_code rc = walk_all(&w);
-    cut(walk, w.known);
+}
+
+/* Where the way is lost, the outer frames are still there: those that lie below what was seen. */
+static enum err_code walk_below(struct walker *w, size_t kept)
+{
+    struct walk *const walk = w->walk;
+    const uint64_t lost = w->place;
+    enum err_code rc = ERR_OK;
+    walk->inner_count = 0;
+    walk->is_broken = true;
+    w->running = walk->leaf.addr;
+    w->kept = kept;
+    w->place = COPY_NOWHERE;
+    if (walk_out(w, &rc) == STEP_LOST)
+        w->kept = walk->inner_count = 0;
+    if (!rc)
+        rc = put_together(walk, w->kept);
+    while (!rc && walk->count && walk->frames[walk->count - 1].place >= lost)
+        walk->count--;
     return rc;
+}
+
+static enum err_code walk_with(struct walker *w)
+{
+    struct walk *const walk = w->walk;
+    const size_t kept = w->kept;
+    enum err_code rc = ERR_OK;
+    walk->inner_count = 0;
+    if (walk_out(w, &rc) == STEP_LOST && !rc)
+        return walk_below(w, kept);
+    return rc ? rc : put_together(walk, w->kept);
+}
+
+/* The place of the next frame upwards: where the one before ends, or the first of the next chunk.
+ * COPY_NOWHERE: there is none. */
+static uint64_t next_upwards(const struct walker *w, uint64_t place, uint64_t bytes)
+{
+    const struct copy *const copy = w->copy;
+    const size_t chunk = (size_t)(place >> 32);
+    const uint64_t end = (place & UINT32_MAX) + bytes;
+    const unsigned char *const header =
+        copy_at(copy, COPY_A, (uint64_t)chunk << 32, COPY_CHUNK_HEADER_BYTES);
+    if (!header || end > copy->chunks[chunk].size)
+        return COPY_NOWHERE;
+    const uint64_t used = COPY_CHUNK_HEADER_BYTES + field_u64(header, 2 * WORD) * WORD;
+    if (chunk + 1 == copy->chunk_count || end < used)
+        return (uint64_t)chunk << 32 | end;
+    return (uint64_t)(chunk + 1) << 32 | COPY_CHUNK_HEADER_BYTES;
+}
+
+/* Is a frame that lies where the next one would be part of the stack at the moment of its reading?
+ * From 3.14 on a frame that was popped has no code; before, what lies below the top is live if its
+ * caller waits for it.  A caller in C code does not show that it waits. */
+static bool is_live(const struct walker *w, const struct walk_frame *frame,
+                    const unsigned char *bytes, const struct walk_frame *caller,
+                    const unsigned char *caller_bytes)
+{
+    if (w->clears_executable)
+        return !frame->has_returned;
+    if (!caller_bytes)
+        return true;
+    const bool entered = field_u64(bytes, w->layout->frame_previous) != caller->addr ||
+                         (w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0);
+    return entered ? frame->addr < copy_stack_top(w->copy)
+                   : is_waiting(w, caller, caller_bytes, false);
+}
+
+/* The frame before, directly or through entry frames. */
+static bool is_called_by(const struct walker *w, const unsigned char *bytes, remote_addr caller)
+{
+    remote_addr addr = field_u64(bytes, w->layout->frame_previous);
+    for (int i = 0; i < MAX_ENTRY_FRAMES_IN_A_ROW && addr && addr != caller; i++) {
+        const unsigned char *const entry = copy_loose(w->copy, COPY_A, addr);
+        if (!entry || !copy_is_entry(w->layout, entry))
+            return false;
+        addr = field_u64(entry, w->layout->frame_previous);
+    }
+    return addr == caller;
+}
+
+/* Where the walk upwards begins: at the innermost frame in the chunks that is unchanged. */
+static uint64_t first_upwards(const struct walker *w)
+{
+    size_t from = w->kept;
+    while (from && w->walk->frames[from - 1].is_loose)
+        from--;
+    if (from)
+        return w->walk->frames[from - 1].place;
+    return w->copy->chunk_count ? COPY_CHUNK_HEADER_BYTES + WORD : COPY_NOWHERE;
+}
+
+/* Walks upwards from what is unchanged, as far as frames are live. */
+static struct slot find_leaf(struct walker *w)
+{
+    struct slot leaf = { 0 };
+    struct walk_frame frame, caller = { 0 };
+    const unsigned char *caller_bytes = NULL;
+    uint64_t place = first_upwards(w);
+    for (size_t i = max_frames(w->copy); i && place != COPY_NOWHERE; i--) {
+        const unsigned char *const bytes =
+            copy_at(w->copy, COPY_A, place, w->layout->frame_bytes);
+        const remote_addr addr =
+            bytes ? w->copy->chunks[place >> 32].addr + (place & UINT32_MAX) : 0;
+        w->walk->leaf_is_sure = bytes != NULL;
+        if (!bytes || make_frame(w, addr, bytes, &frame) != FOUND_FRAME)
+            break;
+        if (leaf.addr && (!is_live(w, &frame, bytes, &caller, caller_bytes) ||
+                          !is_called_by(w, bytes, leaf.addr)))
+            break;
+        const uint64_t size =
+            (uint64_t)code_at(w->context->codes, frame.code)->frame_words * WORD;
+        if (size < w->layout->frame_bytes - WORD || size > COPY_MAX_CHUNK_BYTES)
+            break;
+        leaf = (struct slot){ addr, frame.instr, field_u64(bytes, w->layout->frame_previous),
+                              frame.code };
+        caller = frame;
+        caller_bytes = bytes;
+        place = next_upwards(w, place, size);
+    }
+    return leaf;
+}
+
+static struct walker begin(struct walk *walk, struct copy *copy, remote_addr running,
+                           const struct walk_context *context)
+{
+    struct walker w = make_walker(walk, copy, running, context);
+    walk->loaded = walk->is_broken = false;
+    walk->leaf = find_leaf(&w);
+    return w;
+}
+
+enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
+                           const struct walk_context *context)
+{
+    struct walker w = begin(walk, copy, running, context);
+    return walk_with(&w);
+}
+
+enum err_code walk_from_top(struct walk *walk, struct copy *copy,
+                            const struct walk_context *context)
+{
+    struct walker w = begin(walk, copy, 0, context);
+    w.running = walk->leaf.addr;
+    return walk_with(&w);
 }

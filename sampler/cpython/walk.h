@@ -1,21 +1,18 @@
 /*
- * walk - from the bytes of one reading to the frames that were live in it.
+ * walk - from the frame that ran to the outermost one, through the bytes of reading A.
  *
- * Frames are walked from the outermost inwards: in a chunk the next frame begins where the one
- * before ends.  Whether it is live is told by the bytes next to it, read at the same moment, and
- * not by the thread's pointer to its current frame, which is another read and another instant:
- * pointer and frames would have to agree by luck, and short calls would be missed.
+ * The thread state said which frame ran; that is where the stack ends, and every frame says which
+ * one it was called by.  The frames were read an instant later.  In between the innermost ones
+ * may have returned, and others may have been put in their places:
+ *   3.14 and later: a popped frame's executable is cleared, but its instruction stays, and tells
+ *   the code object;
+ *   3.11 to 3.13: nothing marks a popped frame, it stays as it was; a caller that has not saved its
+ *   value stack runs again, so what it called has returned.
+ * A generator's link to its caller is cleared when it yields; it is remembered.
  *
- * A frame is live when its code is a code object that has begun to run, its link to the frame
- * before holds (directly or through entry frames), and
- *   3.14 and later: its executable is set (a popped frame's is cleared);
- *   3.11 to 3.13: it lies below the top of the stack, and its caller has begun to run and has
- *   saved its value stack, or is in C code.  Nothing marks a popped frame there, but it stays as
- *   it was until another is put in its place; so the top, and the frame that runs, say how deep
- *   the stack was when they were read, and the readings around it what was there.
- * A generator's frame is live when it is linked (its link is cleared when it yields).
+ * As far as the bytes are as they were in the walk before, its frames are taken over.
  *
- * Depends on: copy, code.
+ * Depends on: copy, code, links, slots.
  */
 #ifndef SAMPLER_CPYTHON_WALK_H
 #define SAMPLER_CPYTHON_WALK_H
@@ -26,46 +23,55 @@
 #include "sampler/base/err.h"
 #include "sampler/cpython/code.h"
 #include "sampler/cpython/copy.h"
-
-enum { WALK_MAX_UNKNOWN = 64 };
+#include "sampler/cpython/links.h"
+#include "sampler/cpython/slots.h"
 
 struct walk_frame {
     remote_addr addr;
     remote_addr instr; /* being executed */
+    uint64_t place; /* in the chunks; of a loose frame that of the next frame outwards in one */
     code_id code;
     uint32_t
         tag; /* for the caller; kept while this frame and all outer ones stay as they are */
+    bool is_loose;
     bool entered_from_c;
-    bool has_begun; /* else it is being set up and cannot have called anything yet */
+    bool is_waiting;   /* for what it has called */
+    bool has_returned; /* when it was read, an instant after it ran */
 };
 
 /* Outermost first. */
 struct walk {
     struct walk_frame *frames;
     size_t count, room;
-    size_t before;     /* frames of the walk before; those from `count` on are still there */
+    struct walk_frame *inner; /* found in this walk, innermost first */
+    size_t inner_count, inner_room;
+    size_t kept;       /* leading frames taken over from the walk before: same bytes */
     size_t same;       /* leading frames that are as they were in the walk before */
     size_t same_codes; /* leading frames with the code they had in the walk before */
+    struct slot leaf;  /* the innermost frame at the moment of the reading; addr 0: unknown */
+    bool leaf_is_sure; /* all that might lie above it has been copied */
     bool loaded;       /* code objects were read on the way: walk a fresh reading */
-    bool has_loose;    /* frames of generators or coroutines */
-    bool is_cut;       /* what follows has a caller that is not copied */
-    remote_addr end;   /* of the last frame that lies in a chunk */
-    size_t unknown_count;
-    remote_addr unknown[WALK_MAX_UNKNOWN]; /* loose frames that should be copied too */
+    bool is_broken;    /* something between its frames and the one that ran could not be read */
 };
 
 void walk_deinit(struct walk *walk);
 
-/* WALK_REMAINS (before 3.14) also takes frames that have returned since, as long as they lie
- * below the top: what was there between the readings, if nothing else was put in its place. */
-enum walk_kind { WALK_LIVE, WALK_REMAINS };
+/* What is known from before. */
+struct walk_context {
+    struct code_table *codes;
+    const struct links *links;
+    const struct slots *slots;   /* what has lain where */
+    const struct slots *runners; /* what has run there, with nothing called */
+};
 
-/* ERR_CORRUPT: what was copied cannot be a stack. */
-MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy,
-                                      enum copy_reading reading, enum walk_kind kind,
-                                      struct code_table *codes);
+/* From the frame at `running`, 0: there is none.  Where the way is lost, what is known of the
+ * outer frames is left and is_broken is set.  ERR_CORRUPT: what was copied cannot be a stack. */
+MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
+                                      const struct walk_context *context);
 
-/* Is it an entry frame (no Python code of its own)? */
-bool walk_is_entry(const struct layout *layout, const unsigned char *frame);
+/* From the top of the stack, where it is not known which frame runs: the innermost frame in the
+ * chunks (3.11 and 3.12). */
+MUST_CHECK enum err_code walk_from_top(struct walk *walk, struct copy *copy,
+                                       const struct walk_context *context);
 
 #endif /* SAMPLER_CPYTHON_WALK_H */

@@ -35,7 +35,8 @@
     X(read_bytes, "bytes read from the target")                                               \
     X(code_hits, "frames whose code object was known")                                        \
     X(code_misses, "code objects read")                                                       \
-    X(code_stale, "code objects found changed at a known address")
+    X(code_stale, "code objects found changed at a known address")                            \
+    X(code_clears, "times all code objects were forgotten because too many had been")
 
 struct quality {
 #define X(name, text) uint64_t name;

@@ -61,9 +61,22 @@ static size_t put_special(struct buffer *out, const char *text, size_t length)
     return 1;
 }
 
+/* A name longer than this is cut, so that a label with a file, a name and a line is a string. */
+enum { MAX_PART_BYTES = STRTAB_MAX_LENGTH / 2 - 64 };
+
+/* Between two characters only. */
+static bool is_cut(struct buffer *out, size_t start, const char *next)
+{
+    if (out->length - start < MAX_PART_BYTES || ((unsigned char)*next & 0xc0) == 0x80)
+        return false;
+    buffer_text(out, "\u2026");
+    return true;
+}
+
 static void put_name(struct buffer *out, struct strtab_string name)
 {
-    for (size_t i = 0; i < name.length;)
+    const size_t start = out->length;
+    for (size_t i = 0; i < name.length && !is_cut(out, start, name.text + i);)
         i += put_special(out, name.text + i, name.length - i);
 }
 
@@ -71,7 +84,8 @@ static void put_file(struct buffer *out, struct strtab_string file)
 {
     const struct strtab_string base = names_base(file);
     const char *const end = base.text + base.length;
-    for (const char *at = base.text; at < end;)
+    const size_t start = out->length;
+    for (const char *at = base.text; at < end && !is_cut(out, start, at);)
         if (*at == ':') {
             put_escape(out, ':');
             at++;

@@ -62,7 +62,7 @@ def hostile_problems(stacks):
     for stack in stacks:
         if len(stack.frames) > 2 and stack.frames[1][1] == "main" and not stack.frames[2][0] == "threading.py":
             name = stack.frames[2][1].rstrip("\u2026")
-            seen.update(wanted for wanted in expected if wanted == name or (len(name) > 60000 and wanted.startswith(name)))
+            seen.update(wanted for wanted in expected if wanted == name or (len(name) > 30000 and wanted.startswith(name)))
             if not seen:
                 problems.append("a name that is not there: %r" % stack.frames[2][1][:80])
     if seen != expected:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/opcodes.h"
 #include "tests/unit/cpython/offsets.h"
 
 enum {
@@ -139,6 +140,28 @@ static remote_addr line_per_unit(struct fake_python *python, uint32_t units)
 
 enum { DEFAULT_UNITS = 16, DEFAULT_WORDS = 4 };
 
+static void put_instructions(struct fake_python *python, remote_addr code, uint32_t units)
+{
+    static const struct {
+        uint32_t unit;
+        const char *name;
+    } places[] = {
+        { FAKE_CALL_AT, "CALL" },
+        { FAKE_FOR_ITER_AT, "FOR_ITER" },
+        { FAKE_YIELD_AT, "YIELD_VALUE" },
+        { FAKE_RETURN_AT, "RETURN_VALUE" },
+    };
+    const struct opcode *const opcodes = opcodes_of(3u << 24 | python->minor << 16);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const int number = opcodes_find(opcodes, places[i].name);
+        if (number < 0)
+            broken("no such instruction");
+        if (places[i].unit < units)
+            fake_memory_put_u8(&python->memory, fake_instr(python, code, places[i].unit),
+                               (uint8_t)number);
+    }
+}
+
 static void fill_code(struct fake_python *python, remote_addr addr,
                       const struct fake_code *code)
 {
@@ -167,11 +190,13 @@ static void fill_code(struct fake_python *python, remote_addr addr,
         fake_memory_put_u32(memory, addr + layout->code_nlocalsplus, words - 2);
         fake_memory_put_u32(memory, addr + layout->code_stacksize, 2);
     }
+    put_instructions(python, addr, units);
 }
 
 remote_addr fake_code(struct fake_python *python, const struct fake_code *code)
 {
-    const uint32_t units = code->units ? code->units : DEFAULT_UNITS;
+    /* Another of the default size may take its place. */
+    const uint32_t units = code->units > DEFAULT_UNITS ? code->units : DEFAULT_UNITS;
     const remote_addr addr =
         fake_alloc(python, layout_of(python)->code_bytes + (size_t)units * 2);
     fill_code(python, addr, code);
@@ -411,11 +436,40 @@ void fake_push_fill(struct fake_thread *thread, remote_addr frame, remote_addr c
                            is_from_c(record->how));
 }
 
+/* Moves a frame to an instruction, if its code is that long. */
+static void stand_at(struct fake_python *python, remote_addr frame, uint32_t unit)
+{
+    const struct layout *const layout = layout_of(python);
+    const remote_addr code = word_at(python, frame + layout->frame_executable) & ~7ull;
+    if (code && unit < word_at(python, code + layout->bytes_length))
+        put_word(python, frame + layout->frame_instr, fake_instr(python, code, unit));
+}
+
+/* A frame that calls has gone on past its first instruction; generators are resumed by an
+ * instruction made for it. */
+static void stand_at_call(struct fake_python *python, remote_addr frame, enum fake_call how)
+{
+    const struct layout *const layout = layout_of(python);
+    const remote_addr code = word_at(python, frame + layout->frame_executable) & ~7ull;
+    if (how == FAKE_RESUME)
+        stand_at(python, frame, FAKE_FOR_ITER_AT);
+    else if (word_at(python, frame + layout->frame_instr) <=
+             fake_instr(python, code, FAKE_FIRST_TRACEABLE))
+        stand_at(python, frame, FAKE_CALL_AT);
+}
+
 void fake_push_enter(struct fake_thread *thread, remote_addr frame)
 {
     struct fake_python *const python = thread->python;
     const struct layout *const layout = layout_of(python);
     const struct fake_record *const record = &thread->records[thread->depth - 1];
+    const bool is_called = record->caller && record->caller != base_frame(thread);
+    if (is_called) {
+        stand_at_call(python, record->caller, record->how);
+        /* A C function is called with the value stack saved from 3.14 on. */
+        if (!is_from_c(record->how) || python->minor >= 14)
+            set_saved_stack(python, record->caller, true);
+    }
     if (is_from_c(record->how)) {
         if (python->minor >= 12) {
             const remote_addr entry = c_stack_alloc(thread, layout->frame_bytes);
@@ -423,8 +477,6 @@ void fake_push_enter(struct fake_thread *thread, remote_addr frame)
             put_word(python, frame + layout->frame_previous, entry);
         }
         push_cframe(thread);
-    } else if (record->caller && record->caller != base_frame(thread)) {
-        set_saved_stack(python, record->caller, true);
     }
     fake_set_current(thread, frame);
 }
@@ -449,11 +501,14 @@ remote_addr fake_pop_leave(struct fake_thread *thread)
     struct fake_python *const python = thread->python;
     const struct layout *const layout = layout_of(python);
     const struct fake_record *const record = &thread->records[thread->depth - 1];
+    stand_at(python, record->frame, is_resumed(record->how) ? FAKE_YIELD_AT : FAKE_RETURN_AT);
+    set_saved_stack(python, record->frame, true);
     if (layout->tstate_cframe)
         put_word(python, thread->addr + layout->tstate_cframe, record->cframe);
     thread->c_stack = record->c_stack;
     fake_set_current(thread, record->caller);
-    if (!is_from_c(record->how) && record->caller && record->caller != base_frame(thread))
+    if ((!is_from_c(record->how) || python->minor >= 14) && record->caller &&
+        record->caller != base_frame(thread))
         set_saved_stack(python, record->caller, false);
     return record->frame;
 }

@@ -25,6 +25,11 @@ enum {
     FAKE_CHUNK_BYTES = 16384,
     FAKE_MAX_DEPTH = 4096,
     FAKE_FIRST_TRACEABLE = 2, /* of code objects that do not say otherwise */
+    /* The units of a code object that are certain instructions; the others do nothing. */
+    FAKE_CALL_AT = 11,
+    FAKE_FOR_ITER_AT,
+    FAKE_YIELD_AT,
+    FAKE_RETURN_AT,
 };
 
 struct fake_python {

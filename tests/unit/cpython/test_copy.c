@@ -37,31 +37,34 @@ static void push(struct world *world, size_t count)
         fake_push(&world->thread, world->code, FAKE_CALL);
 }
 
-/* Reads until the predictions fit; returns how many readings that took. */
-static unsigned settle(struct world *world)
+static uint64_t calls_made(const struct world *world)
 {
-    for (unsigned i = 1; i < 10; i++) {
-        bool fits;
-        const enum err_code rc = copy_read(&world->copy);
-        if (rc == ERR_FAULT)
-            continue;
-        assert_int_equal(rc, ERR_OK);
-        assert_int_equal(copy_fits(&world->copy, &fits), ERR_OK);
-        if (fits)
-            return i;
-    }
-    fail_msg("the predictions do not settle");
-    return 0;
+    return world->python.memory.memory.reads;
 }
 
-static void a_thread_without_a_chunk_fits_at_once(void **state)
+/* Reads, and once more so that all of it is predicted; returns how many calls the last took. */
+static uint64_t settle(struct world *world)
+{
+    uint64_t before = 0;
+    for (int i = 0; i < 2; i++) {
+        before = calls_made(world);
+        assert_int_equal(copy_read(&world->copy), ERR_OK);
+        assert_int_equal(copy_follow(&world->copy), ERR_OK);
+        /* 3.11 and 3.12 learn where the frame that runs is named. */
+        remote_addr running;
+        (void)copy_running(&world->copy, &running);
+    }
+    return calls_made(world) - before;
+}
+
+static void a_thread_without_a_chunk_takes_one_call(void **state)
 {
     struct world world;
     (void)state;
     begin(&world, 15);
     assert_int_equal(settle(&world), 1);
     assert_int_equal(world.copy.chunk_count, 0);
-    assert_false(copy_in_chunks(&world.copy, world.thread.addr));
+    assert_true(copy_place(&world.copy, world.thread.addr) == COPY_NOWHERE);
     end(&world);
 }
 
@@ -73,17 +76,16 @@ static void chunks_are_found_once_and_predicted_from_then_on(void **state)
         remote_addr current;
         begin(&world, minor);
         push(&world, 500);
-        assert_int_equal(settle(&world), 2);
-        assert_true(world.copy.chunk_count >= 2);
         assert_int_equal(settle(&world), 1);
-        assert_int_equal(copy_current_frame(&world.copy, &current), ERR_OK);
+        assert_true(world.copy.chunk_count >= 2);
+        assert_true(copy_running(&world.copy, &current));
         assert_int_equal(current, fake_current(&world.thread));
-        assert_true(copy_in_chunks(&world.copy, current));
+        assert_true(copy_place(&world.copy, current) != COPY_NOWHERE);
         /* Oldest first. */
         const struct copy_chunk *const chunks = world.copy.chunks;
         assert_int_equal(field_u64(chunks[0].reading[COPY_A], 0), 0);
         for (size_t i = 1; i < world.copy.chunk_count; i++)
-            assert_int_equal(field_u64(chunks[i].reading[COPY_B], 0), chunks[i - 1].addr);
+            assert_int_equal(field_u64(chunks[i].reading[COPY_A], 0), chunks[i - 1].addr);
         end(&world);
     }
 }
@@ -99,7 +101,7 @@ static void only_the_used_part_of_a_chunk_is_read(void **state)
     assert_true(chunk->bytes < chunk->size / 4);
     assert_true(chunk->addr + chunk->bytes >= copy_stack_top(&world.copy));
     push(&world, 60);
-    assert_int_equal(settle(&world), 2);
+    assert_int_equal(settle(&world), 1);
     assert_true(chunk->addr + chunk->bytes >= copy_stack_top(&world.copy));
     end(&world);
 }
@@ -112,11 +114,19 @@ static void a_reading_has_the_same_bytes_twice_while_nothing_moves(void **state)
     push(&world, 5);
     (void)settle(&world);
     const struct copy_chunk *const chunk = &world.copy.chunks[0];
-    assert_memory_equal(chunk->reading[COPY_A], chunk->reading[COPY_B], chunk->bytes);
+    assert_true(chunk->again_from < chunk->bytes);
+    assert_memory_equal(chunk->reading[COPY_A] + chunk->again_from,
+                        chunk->reading[COPY_B] + chunk->again_from,
+                        chunk->bytes - chunk->again_from);
     assert_memory_equal(chunk->reading[COPY_A],
                         fake_memory_at(&world.python.memory, chunk->addr, chunk->bytes),
                         chunk->bytes);
     end(&world);
+}
+
+static bool is_as_before(const struct world *world)
+{
+    return copy_changed_from(&world->copy) == COPY_NOWHERE && copy_loose_is_same(&world->copy);
 }
 
 static void what_has_changed_is_not_called_unchanged(void **state)
@@ -127,22 +137,22 @@ static void what_has_changed_is_not_called_unchanged(void **state)
         begin(&world, minor);
         fake_push(&world.thread, world.code, FAKE_CALL_FROM_C);
         (void)settle(&world);
-        assert_false(copy_is_unchanged(&world.copy));
+        assert_false(is_as_before(&world));
         copy_keep(&world.copy);
         (void)settle(&world);
-        assert_true(copy_is_unchanged(&world.copy));
+        assert_true(is_as_before(&world));
         /* A return, of which nothing can be seen in the frame before 3.14. */
         fake_pop(&world.thread);
         (void)settle(&world);
-        assert_false(copy_is_unchanged(&world.copy));
+        assert_false(is_as_before(&world));
         copy_keep(&world.copy);
         const remote_addr frame = fake_push(&world.thread, world.code, FAKE_CALL_FROM_C);
         (void)settle(&world);
-        assert_false(copy_is_unchanged(&world.copy));
+        assert_false(is_as_before(&world));
         copy_keep(&world.copy);
         fake_go_to(&world.thread, frame, 9);
         (void)settle(&world);
-        assert_false(copy_is_unchanged(&world.copy));
+        assert_false(is_as_before(&world));
         end(&world);
     }
 }
@@ -151,9 +161,9 @@ static void glance(struct world *world)
 {
     struct memory_span spans[16];
     size_t arrived;
-    const size_t count = copy_glance_count(&world->copy);
+    const size_t count = copy_plan_count(&world->copy, true);
     assert_in_range(count, 1, 16);
-    copy_plan_glance(&world->copy, spans);
+    copy_plan(&world->copy, true, spans);
     assert_int_equal(memory_readv(world->copy.memory, spans, count, &arrived), ERR_OK);
     assert_int_equal(copy_settle(&world->copy, spans, count, arrived), ERR_OK);
 }
@@ -169,16 +179,16 @@ static void a_glance_sees_what_a_reading_sees(void **state)
         (void)settle(&world);
         copy_keep(&world.copy);
         glance(&world);
-        assert_true(copy_glance_is_same(&world.copy));
+        assert_true(is_as_before(&world));
         fake_go_to(&world.thread, frame, 7);
         glance(&world);
-        assert_false(copy_glance_is_same(&world.copy));
+        assert_false(is_as_before(&world));
         fake_go_to(&world.thread, frame, FAKE_FIRST_TRACEABLE);
         glance(&world);
-        assert_true(copy_glance_is_same(&world.copy));
+        assert_true(is_as_before(&world));
         fake_pop(&world.thread);
         glance(&world);
-        assert_false(copy_glance_is_same(&world.copy));
+        assert_false(is_as_before(&world));
         end(&world);
     }
 }
@@ -186,7 +196,6 @@ static void a_glance_sees_what_a_reading_sees(void **state)
 static void another_thread_at_the_same_address_is_noticed(void **state)
 {
     struct world world;
-    bool fits;
     (void)state;
     begin(&world, 15);
     push(&world, 2);
@@ -195,7 +204,7 @@ static void another_thread_at_the_same_address_is_noticed(void **state)
     fake_memory_put_u64(&world.python.memory,
                         world.thread.addr + world.python.runtime.layout.tstate_thread_id, 2);
     assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_fits(&world.copy, &fits), ERR_GONE);
+    assert_int_equal(copy_follow(&world.copy), ERR_GONE);
     end(&world);
 }
 
@@ -208,9 +217,7 @@ static void a_chunk_that_was_unmapped_is_forgotten(void **state)
     (void)settle(&world);
     while (world.thread.depth > 10)
         fake_pop(&world.thread);
-    assert_int_equal(copy_read(&world.copy), ERR_FAULT);
-    assert_int_equal(world.copy.chunk_count, 0);
-    (void)settle(&world);
+    assert_int_equal(settle(&world), 1);
     assert_int_equal(world.copy.chunk_count, 1);
     end(&world);
 }
@@ -250,7 +257,6 @@ static void a_loose_frame_that_was_unmapped_is_dropped_alone(void **state)
     }
     (void)settle(&world);
     fake_memory_unmap(&world.python.memory, frames[LOST]);
-    assert_int_equal(copy_read(&world.copy), ERR_FAULT);
     assert_int_equal(settle(&world), 1);
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(copy_loose(&world.copy, COPY_A, frames[i]) != NULL, i != LOST);
@@ -272,12 +278,12 @@ static void loose_frames_not_used_for_long_are_dropped(void **state)
     for (unsigned reading = 0; reading <= COPY_IDLE_READINGS; reading++) {
         (void)settle(&world);
         for (size_t i = 0; i < COUNT; i += 2)
-            copy_mark_used(&world.copy, frames[i]);
+            copy_mark_used(&world.copy, frames[i], 0);
         copy_drop_idle(&world.copy);
     }
     for (size_t i = 0; i < COUNT; i++)
         assert_int_equal(copy_loose(&world.copy, COPY_B, frames[i]) != NULL, i % 2 == 0);
-    copy_mark_used(&world.copy, 4711);
+    copy_mark_used(&world.copy, 4711, 0);
     end(&world);
 }
 
@@ -294,7 +300,7 @@ static void there_is_a_limit_of_loose_frames(void **state)
                      ERR_LIMIT);
     assert_int_equal(copy_add_loose(&world.copy, heap), ERR_OK);
     /* More places than one call holds. */
-    assert_int_equal(settle(&world), 1);
+    assert_in_range(settle(&world), 2, 2 * COPY_MAX_LOOSE / MEMORY_MAX_SPANS + 1);
     for (size_t i = 0; i < COPY_MAX_LOOSE; i += 100)
         assert_non_null(copy_loose(&world.copy, COPY_B, heap + i * bytes));
     end(&world);
@@ -307,7 +313,6 @@ static void chunks_in_a_circle_are_an_error_after_few_reads(void **state)
     (void)state;
     for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
         struct world world;
-        bool fits;
         begin(&world, 15);
         push(&world, 1);
         remote_addr chunks[100];
@@ -321,7 +326,7 @@ static void chunks_in_a_circle_are_an_error_after_few_reads(void **state)
             &world.python.memory,
             world.thread.addr + world.python.runtime.layout.tstate_datastack_chunk, chunks[0]);
         assert_int_equal(copy_read(&world.copy), ERR_OK);
-        assert_int_equal(copy_fits(&world.copy, &fits), ERR_CORRUPT);
+        assert_int_equal(copy_follow(&world.copy), ERR_CORRUPT);
         assert_true(world.python.memory.memory.reads < 5 * lengths[l] + 10);
         assert_int_equal(world.copy.chunk_count, 0);
         end(&world);
@@ -344,7 +349,6 @@ static void headers_that_make_no_sense_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
         struct world world;
-        bool fits;
         begin(&world, 15);
         push(&world, 1);
         const remote_addr chunk = fake_memory_u64(
@@ -353,7 +357,7 @@ static void headers_that_make_no_sense_are_refused(void **state)
         fake_memory_put_u64(&world.python.memory, chunk + 8, headers[i].size);
         fake_memory_put_u64(&world.python.memory, chunk + 16, headers[i].used);
         assert_int_equal(copy_read(&world.copy), ERR_OK);
-        assert_int_equal(copy_fits(&world.copy, &fits), ERR_CORRUPT);
+        assert_int_equal(copy_follow(&world.copy), ERR_CORRUPT);
         assert_int_equal(world.copy.chunk_count, 0);
         end(&world);
     }
@@ -364,7 +368,6 @@ static void what_is_held_of_a_stack_is_limited(void **state)
 {
     enum { CLAIMED = 32 << 20, CHUNKS = 40 };
     struct world world;
-    bool fits;
     (void)state;
     begin(&world, 15);
     push(&world, 1);
@@ -380,7 +383,7 @@ static void what_is_held_of_a_stack_is_limited(void **state)
     fake_memory_put_u64(
         memory, world.thread.addr + world.python.runtime.layout.tstate_datastack_chunk, before);
     assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_fits(&world.copy, &fits), ERR_LIMIT);
+    assert_int_equal(copy_follow(&world.copy), ERR_LIMIT);
     size_t held = 0;
     for (size_t i = 0; i < world.copy.chunk_room; i++)
         held += world.copy.chunks[i].room;
@@ -406,7 +409,7 @@ static void no_more_of_a_thread_state_is_read_than_it_has(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(a_thread_without_a_chunk_fits_at_once),
+TEST_MAIN(cmocka_unit_test(a_thread_without_a_chunk_takes_one_call),
           cmocka_unit_test(chunks_are_found_once_and_predicted_from_then_on),
           cmocka_unit_test(only_the_used_part_of_a_chunk_is_read),
           cmocka_unit_test(a_reading_has_the_same_bytes_twice_while_nothing_moves),

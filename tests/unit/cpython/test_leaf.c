@@ -234,7 +234,7 @@ static void move_on(struct fake_memory *fake, const struct fake_moment *moment, 
 {
     struct world *const world = context;
     (void)fake;
-    if (moment->span == 1)
+    if (moment->span >= world->stack->stack.copy.first_spans)
         put_stack(world, sleep_function(world), 3);
 }
 

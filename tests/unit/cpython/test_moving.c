@@ -237,7 +237,7 @@ static void calls_from_c_are_seen_as_they_are(void **state)
     struct program program = WITH_C;
     (void)state;
     program.steps_in_a_hundred = 10;
-    watch_all(&program, 0.08);
+    watch_all(&program, 0.12);
 }
 
 static void chains_with_calls_from_c_never_mix(void **state)

@@ -314,7 +314,7 @@ static void check_cleared(struct world *world)
         struct stack *const stack = &world->list.items[i]->stack;
         stack->tag = 7;
         stack->count = 3;
-        stack->copy.has_last = true;
+        stack->copy.is_kept = true;
     }
     thread_list_clear_stacks(&world->list);
     assert_int_equal(world->list.count, 2);
@@ -322,7 +322,7 @@ static void check_cleared(struct world *world)
         const struct thread *const thread = world->list.items[i];
         assert_int_equal(thread->stack.tag, 0);
         assert_int_equal(thread->stack.count, 0);
-        assert_false(thread->stack.copy.has_last);
+        assert_false(thread->stack.copy.is_kept);
         assert_int_equal(thread->stack.copy.tstate_addr, thread->head.addr);
         assert_int_equal(thread->stack.copy.ident, thread->head.ident);
     }

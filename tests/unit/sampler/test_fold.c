@@ -118,6 +118,10 @@ static void full_tables_leave_the_sample_to_the_caller_they_know(void **state)
     call(&world, "f", FAKE_CALL);
     sample(&world, quiet);
     expect_stack(&world, "main;f");
+    call(&world, "helper", FAKE_CALL);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f;helper");
+    fake_pop(&world.made->thread);
     profile_set_memory(world.profile, 1);
     assert_ok(profile_seal(world.profile, 3, &err), &err);
     sample(&world, quiet);
