@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Shares of an interval within which a thread is taken to have run all of it or none. */
-static const double NEARLY_ALL = 0.95, NEARLY_NONE = 0.02;
+#include "sampler/base/clock.h"
+
+/* The kernel's account goes on in steps of some milliseconds. */
+static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
 
 void lanes_init(struct lanes *lanes, struct profile *profile, int pid)
 {
@@ -128,43 +130,64 @@ static bool read_share(struct lane *lane, uint64_t now_ns, double *share_out)
     return true;
 }
 
-/* Divides the waiting samples by the share of their time that the thread ran; what does not make
- * a whole sample is owed to the next division. */
-static enum err_code settle(struct lanes *lanes, thread_id thread, uint64_t now_ns)
+/* By the share of their time that the thread ran; what does not make a whole sample is owed to the
+ * next division. */
+static uint32_t running_part(struct lane *lane, double share, uint32_t waiting)
 {
-    struct lane *const lane = &lanes->items[thread];
-    const uint32_t waiting = lane->waiting;
-    double share;
-    lane->waiting = 0;
-    if (!waiting)
-        return ERR_OK;
-    if (!read_share(lane, now_ns, &share))
-        return count(lanes, thread, lane, STATE_UNKNOWN_ON_CPU,
-                     (struct part){ 0, waiting, waiting });
     const double due = share * waiting + lane->owed;
     uint32_t running = due > 0 ? (uint32_t)(due + 0.5) : 0;
     running = running > waiting ? waiting : running;
     lane->owed = due - running;
+    return running;
+}
+
+/* Counts what waits. */
+static enum err_code settle(struct lanes *lanes, thread_id thread, uint64_t now_ns)
+{
+    struct lane *const lane = &lanes->items[thread];
+    const uint32_t waiting = lane->waiting;
+    uint32_t running = lane->was_runnable ? waiting : 0;
+    double share;
+    lane->waiting = 0;
+    if (!waiting)
+        return ERR_OK;
+    if (!lane->is_metered)
+        return count(lanes, thread, lane, STATE_UNKNOWN_ON_CPU,
+                     (struct part){ 0, waiting, waiting });
+    if (now_ns - lane->metered_ns >= ACCOUNT_NS && read_share(lane, now_ns, &share))
+        running = running_part(lane, share, waiting);
     const struct part on = { 0, running, waiting };
     const struct part off = { running, waiting - running, waiting };
     const enum err_code rc = count(lanes, thread, lane, STATE_ON_CPU, on);
     return rc ? rc : count(lanes, thread, lane, 0, off);
 }
 
+static bool is_runnable(const struct lanes *lanes, struct lane *lane, bool *out)
+{
+    return lane->has_meter && cpu_meter_is_runnable(&lane->meter, lanes->pid, lane->tid, out);
+}
+
 /* One sample of a thread that moves. */
-static enum err_code count_moving(struct lanes *lanes, thread_id thread, uint64_t now_ns)
+static enum err_code count_moving(struct lanes *lanes, thread_id thread)
 {
     struct lane *const lane = &lanes->items[thread];
+    bool runnable;
     state_bits cpu = STATE_UNKNOWN_ON_CPU;
-    double share;
-    if (read_share(lane, now_ns, &share)) {
-        bool runnable = share >= 0.5;
-        if (share < NEARLY_ALL && share > NEARLY_NONE &&
-            !cpu_meter_is_runnable(&lane->meter, lanes->pid, lane->tid, &runnable))
-            runnable = share >= 0.5;
+    if (is_runnable(lanes, lane, &runnable))
         cpu = runnable ? STATE_ON_CPU : 0;
-    }
+    lane->is_metered = false;
     return count(lanes, thread, lane, cpu, (struct part){ 0, 1, 1 });
+}
+
+/* One sample of a thread that does not move: it waits. */
+static void add_waiting(const struct lanes *lanes, struct lane *lane, uint64_t now_ns)
+{
+    double share;
+    if (!lane->waiting++) {
+        const bool known = is_runnable(lanes, lane, &lane->was_runnable);
+        if (!lane->is_metered)
+            lane->is_metered = known && read_share(lane, now_ns, &share);
+    }
 }
 
 enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
@@ -193,8 +216,8 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
     if (rc)
         return rc;
     if (!same)
-        return count_moving(lanes, sighting->thread, sighting->now_ns);
-    lane->waiting++;
+        return count_moving(lanes, sighting->thread);
+    add_waiting(lanes, lane, sighting->now_ns);
     return ERR_OK;
 }
 

@@ -2,11 +2,11 @@
  * lanes - what is kept of each thread from sample to sample: its time on a CPU, and samples that
  * wait for it.
  *
- * Whether a thread was on a CPU is known from how long it has run between two readings of the
- * kernel's account.  A thread that does not move is not asked at every sample: its samples wait,
- * and are divided when the account is read; all of them show the same stack, so nothing is lost.
- * One that moves is asked each time; if it ran for a part of the interval, the kernel says
- * whether it is running now.
+ * Whether a thread is on a CPU (or ready for one) is asked of the kernel at each sample of a
+ * thread that moves.  A thread that does not move is not asked at every sample: its samples wait,
+ * and are divided when the account is read, by the share of the time that it has run; all of them
+ * show the same stack, so nothing is lost.  The account is too coarse for a few milliseconds: what
+ * waited so shortly is as it was when it began to wait.
  *
  * Only here is all known of a sample, so the mode of recording is applied here: what it does not
  * want is counted as filtered and not kept.  What is not known is kept.
@@ -35,7 +35,9 @@ enum { LANES_MAX_WAITING = 16 };
 
 struct lane {
     bool is_open, has_meter;
-    int32_t tid; /* on this host */
+    bool is_metered;   /* the account was read when the thread was as it is */
+    bool was_runnable; /* when the waiting ones began to wait */
+    int32_t tid;       /* on this host */
     struct cpu_meter meter;
     uint64_t metered_ns; /* when the account was last read */
     uint64_t since_ns;   /* the first sighting that is not counted yet */

@@ -1,8 +1,11 @@
 /*
- * cpu - how long one thread has run, from the kernel's own accounting.
+ * cpu - how long one thread has run, and whether it runs, from the kernel's own accounting.
  *
- * /proc/PID/task/TID/schedstat gives the nanoseconds it has spent on a CPU; read through a
- * descriptor that stays open it costs less than a microsecond.
+ * /proc/PID/task/TID/schedstat gives the nanoseconds it has spent on a CPU.  While it runs they
+ * go on only at the kernel's ticks, up to 10 ms apart: over shorter times they say nothing.
+ * /proc/PID/task/TID/syscall says whether it runs at this moment; where that cannot be read, the
+ * third field of stat does.  Read through descriptors that stay open the first two cost about a
+ * microsecond, stat three.
  *
  * Ownership: the caller's storage; cpu_meter_close accepts one that is not open.
  * Depends on: libc.
@@ -15,6 +18,7 @@
 
 struct cpu_meter {
     int run_fd;      /* schedstat; -1: not open */
+    int call_fd;     /* syscall; less than -1: not needed yet */
     int state_fd;    /* stat; -1: not needed yet */
     uint64_t run_ns; /* at the last reading */
 };
@@ -26,7 +30,7 @@ void cpu_meter_close(struct cpu_meter *meter);
 /* Nanoseconds on a CPU since the reading before (the first one: since opening). */
 bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out);
 
-/* Is it running or ready to run at this moment?  Costs a few microseconds. */
+/* Is it running or ready to run at this moment? */
 bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out);
 
 #endif /* SAMPLER_TARGET_CPU_H */

@@ -1,4 +1,7 @@
 #define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,27 +55,59 @@ static void sight(struct world *world, int32_t tid, state_bits state, bool is_st
     assert_int_equal(lanes_add(&world->lanes, &sighting), ERR_OK);
 }
 
-/* Until the kernel has accounted for more of our time. */
-static void burn(void)
+static void *rest(void *tid)
+{
+    atomic_store((atomic_int *)tid, gettid());
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void *spin(void *tid)
+{
+    atomic_store((atomic_int *)tid, gettid());
+    for (;;)
+        (void)atomic_load((atomic_int *)tid);
+    return NULL;
+}
+
+/* A thread that does one of these, and does so already. */
+static int32_t tid_of_one_that(void *(*does)(void *), atomic_int *tid, bool is_running)
 {
     struct cpu_meter meter;
-    uint64_t ran_ns = 0;
-    assert_true(cpu_meter_open(&meter, getpid(), gettid()));
-    while (!ran_ns)
-        assert_true(cpu_meter_read(&meter, &ran_ns));
+    bool runs = !is_running;
+    pthread_t thread;
+    if (!atomic_load(tid)) {
+        assert_int_equal(pthread_create(&thread, NULL, does, tid), 0);
+        assert_int_equal(pthread_detach(thread), 0);
+    }
+    while (!atomic_load(tid))
+        sched_yield();
+    assert_true(cpu_meter_open(&meter, getpid(), atomic_load(tid)));
+    while (runs != is_running)
+        assert_true(cpu_meter_is_runnable(&meter, getpid(), atomic_load(tid), &runs));
     cpu_meter_close(&meter);
+    return atomic_load(tid);
 }
 
 enum cpu { CPU_ON, CPU_OFF, CPU_UNKNOWN };
 
+static int32_t tid_of(enum cpu cpu)
+{
+    static atomic_int resting, spinning;
+    switch (cpu) {
+    case CPU_ON: return tid_of_one_that(spin, &spinning, true);
+    case CPU_OFF: return tid_of_one_that(rest, &resting, false);
+    case CPU_UNKNOWN: break;
+    }
+    return 0;
+}
+
 /* One sample of a thread that moves, of which this is known.  The first opens the lane. */
 static void sight_moving(struct world *world, enum cpu cpu, state_bits state)
 {
-    const int32_t tid = cpu == CPU_UNKNOWN ? 0 : gettid();
-    if (cpu == CPU_ON)
-        burn();
-    world->now_ns += cpu == CPU_ON ? 1 : 1ull << 60;
-    sight(world, tid, state, false);
+    world->now_ns++;
+    sight(world, tid_of(cpu), state, false);
 }
 
 static struct state_sums sums_of(struct world *world)
@@ -113,7 +148,7 @@ static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
         for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
             struct world world;
             begin(&world, modes[m]);
-            sight(&world, rows[i].cpu == CPU_UNKNOWN ? 0 : gettid(), STATE_ALL_UNKNOWN, false);
+            sight(&world, tid_of(rows[i].cpu), STATE_ALL_UNKNOWN, false);
             const struct quality before = *quality_of(&world);
             sight_moving(&world, rows[i].cpu, rows[i].state);
             const struct quality *const now = quality_of(&world);
@@ -129,7 +164,7 @@ static void a_thread_that_ran_all_the_time_is_kept_by_cpu(void **state)
     struct world world;
     (void)state;
     begin(&world, SAMPLER_MODE_CPU);
-    sight(&world, gettid(), 0, false);
+    sight(&world, tid_of(CPU_ON), 0, false);
     const uint64_t before = quality_of(&world)->samples;
     for (int i = 0; i < 5; i++)
         sight_moving(&world, CPU_ON, 0);
@@ -146,16 +181,15 @@ static void samples_that_waited_are_filtered_too(void **state)
     (void)state;
     for (int runs = 0; runs < 2; runs++) {
         struct world world;
+        const int32_t tid = tid_of(runs ? CPU_ON : CPU_OFF);
         begin(&world, SAMPLER_MODE_CPU);
-        sight(&world, gettid(), 0, false);
+        sight(&world, tid, 0, false);
         const struct quality before = *quality_of(&world);
         for (int i = 0; i < STILL; i++) {
             world.now_ns++;
-            sight(&world, gettid(), 0, true);
+            sight(&world, tid, 0, true);
         }
         assert_int_equal(quality_of(&world)->samples, before.samples);
-        if (runs)
-            burn();
         world.now_ns += runs ? 1 : 1ull << 60;
         assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
         assert_int_equal(quality_of(&world)->samples - before.samples, runs ? STILL : 0);
@@ -202,7 +236,28 @@ static void what_may_be_kept_is_known_before_the_cpu_is(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
+/* Too shortly for the account, but the kernel says whether they run. */
+static void what_waits_shortly_is_as_it_was_at_first(void **state)
+{
+    enum { STILL = 5 };
+    (void)state;
+    for (enum cpu cpu = CPU_ON; cpu <= CPU_OFF; cpu++) {
+        struct world world;
+        begin(&world, SAMPLER_MODE_WALL);
+        for (int i = 0; i <= STILL; i++) {
+            world.now_ns += 1000;
+            sight(&world, tid_of(cpu), 0, i > 0);
+        }
+        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        const struct state_sums sums = sums_of(&world);
+        assert_int_equal(sums.samples, STILL + 1);
+        assert_int_equal(sums.yes[STATE_FACT_ON_CPU], cpu == CPU_ON ? STILL + 1 : 0);
+        end(&world);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
+          cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
           cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),
           cmocka_unit_test(samples_that_waited_are_filtered_too),
           cmocka_unit_test(what_is_filtered_is_nowhere),
