@@ -7,7 +7,7 @@
 
 enum {
     SLACK_BYTES = 512,   /* above the top of the stack, for what is pushed next */
-    AGAIN_BYTES = 2048,  /* below the top of the stack, read as B too */
+    AGAIN_BYTES = 8192,  /* below the top of the stack, read as B too */
     TRIM_READINGS = 256, /* a chunk is copied as far as it was used in so many */
     PAGE_BYTES = 4096,
     CHUNK_BYTES = 16384,   /* of one that no large frame needed */
