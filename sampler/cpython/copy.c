@@ -3,16 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/copy_parts.h"
 #include "sampler/cpython/object.h"
 
 enum {
-    SLACK_BYTES = 512,   /* above the top of the stack, for what is pushed next */
     AGAIN_BYTES = 8192,  /* below the top of the stack, read as B too */
     TRIM_READINGS = 256, /* a chunk is copied as far as it was used in so many */
-    PAGE_BYTES = 4096,
-    CHUNK_BYTES = 16384,   /* of one that no large frame needed */
-    USED_WORDS = 16,       /* in a chunk's header */
-    OWNER_INTERPRETER = 3, /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
 };
 
 static size_t max_field_end(const struct layout *layout)
@@ -62,31 +58,6 @@ void copy_deinit(struct copy *copy)
     memset(copy, 0, sizeof *copy);
 }
 
-static uint32_t hash_of(remote_addr addr)
-{
-    return idmap_mix(addr, 0);
-}
-
-static struct copy_loose *find_loose(const struct copy *copy, remote_addr addr)
-{
-    const uint32_t hash = hash_of(addr);
-    uint32_t at;
-    for (uint32_t slot = idmap_first(&copy->loose_index, hash);
-         (at = idmap_id(&copy->loose_index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&copy->loose_index, slot))
-        if (copy->loose[at].addr == addr)
-            return &copy->loose[at];
-    return NULL;
-}
-
-/* The index has room for what it held before, so that this cannot fail. */
-static void index_loose(struct copy *copy)
-{
-    idmap_clear(&copy->loose_index);
-    for (uint32_t i = 0; i < copy->loose_count; i++)
-        (void)!idmap_add(&copy->loose_index, hash_of(copy->loose[i].addr), i, NULL);
-}
-
 static struct memory_span chunk_span(const struct copy_chunk *chunk)
 {
     return (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
@@ -124,12 +95,6 @@ static size_t plan_first(struct copy *copy, struct memory_span *spans)
         spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
                                                sizeof copy->generation };
     return count;
-}
-
-bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
-{
-    return LAYOUT_MINOR(layout->version) >= 12 &&
-           frame[layout->frame_owner] >= OWNER_INTERPRETER;
 }
 
 /* Frames of generators that have just been part of the stack may be so again. */
@@ -182,16 +147,11 @@ static void turn_over(struct copy *copy)
     copy->is_kept = false;
 }
 
-static bool holds(const struct copy_chunk *chunk, remote_addr addr)
-{
-    return addr >= chunk->addr + COPY_CHUNK_HEADER_BYTES && addr <= chunk->addr + chunk->size;
-}
-
 /* Where the second reading of the newest chunk begins: a little below where its top was. */
 static size_t again_from(const struct copy *copy, const struct copy_chunk *newest)
 {
     const remote_addr top = copy_stack_top(copy);
-    const uint64_t used = holds(newest, top) ? top - newest->addr : 0;
+    const uint64_t used = copy_chunk_holds(newest, top) ? top - newest->addr : 0;
     const size_t from = used > AGAIN_BYTES ? (size_t)(used - AGAIN_BYTES) : 0;
     return from < newest->bytes ? from / sizeof(uint64_t) * sizeof(uint64_t) : newest->bytes;
 }
@@ -212,7 +172,7 @@ static void set_extents(struct copy *copy, bool is_glance)
 
 static void trim(struct copy_chunk *newest)
 {
-    const size_t need = newest->most + SLACK_BYTES;
+    const size_t need = newest->most + COPY_SLACK_BYTES;
     if (need < newest->next_bytes)
         newest->next_bytes = need;
     newest->most = 0;
@@ -254,7 +214,7 @@ static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
             copy->cframes[i].is_lost = true;
             return ERR_OK;
         }
-    struct copy_loose *const loose = find_loose(copy, addr);
+    struct copy_loose *const loose = copy_find_loose(copy, addr);
     if (loose)
         loose->is_lost = true;
     for (size_t i = 0; i < copy->chunk_count && !loose; i++)
@@ -275,7 +235,7 @@ static void drop_lost(struct copy *copy)
             dropped = true;
         }
     if (dropped)
-        index_loose(copy);
+        copy_index_loose(copy);
 }
 
 /* How many places have arrived whole. */
@@ -376,7 +336,7 @@ static size_t chunk_difference(const struct copy_chunk *chunk, size_t bytes)
 {
     const unsigned char *const a = chunk->reading[COPY_A], *const last =
                                                                chunk->reading[COPY_LAST];
-    if (bytes < COPY_CHUNK_HEADER_BYTES || memcmp(a, last, USED_WORDS) != 0)
+    if (bytes < COPY_CHUNK_HEADER_BYTES || memcmp(a, last, COPY_CHUNK_USED_AT) != 0)
         return 0;
     return COPY_CHUNK_HEADER_BYTES + first_difference(a + COPY_CHUNK_HEADER_BYTES,
                                                       last + COPY_CHUNK_HEADER_BYTES,
@@ -401,227 +361,9 @@ uint64_t copy_changed_from(const struct copy *copy)
     return COPY_NOWHERE;
 }
 
-bool copy_loose_is_same(const struct copy *copy)
-{
-    for (size_t i = 0; i < copy->loose_count; i++)
-        if (!copy->loose[i].has_last ||
-            memcmp(copy->loose[i].reading[COPY_A], copy->loose[i].reading[COPY_LAST],
-                   copy->layout->frame_bytes) != 0)
-            return false;
-    return true;
-}
-
-static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
-{
-    if (chunk->room >= bytes)
-        return ERR_OK;
-    const size_t room = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    for (int i = 0; i < COPY_READINGS; i++) {
-        unsigned char *const more = realloc(chunk->reading[i], room);
-        if (!more)
-            return ERR_NOMEM;
-        chunk->reading[i] = more;
-    }
-    chunk->room = room;
-    return ERR_OK;
-}
-
-static enum err_code reserve_chunks(struct copy *copy, size_t count)
-{
-    if (count <= copy->chunk_room)
-        return ERR_OK;
-    const size_t room = count < 4 ? 4 : count * 2;
-    struct copy_chunk *const more = realloc(copy->chunks, room * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    memset(more + copy->chunk_room, 0, (room - copy->chunk_room) * sizeof *more);
-    copy->chunks = more;
-    copy->chunk_room = room;
-    return ERR_OK;
-}
-
-/* Chunks are found newest first and kept oldest first. */
-static void reverse(struct copy_chunk *chunks, size_t count)
-{
-    for (size_t i = 0; i < count / 2; i++) {
-        const struct copy_chunk chunk = chunks[i];
-        chunks[i] = chunks[count - 1 - i];
-        chunks[count - 1 - i] = chunk;
-    }
-}
-
-static size_t held_bytes(const struct copy *copy, size_t count)
-{
-    size_t held = 0;
-    for (size_t i = 0; i < count; i++)
-        held += copy->chunks[i].next_bytes;
-    return held;
-}
-
-/* The chunk at `index`, of which nothing has been copied; `held`: bytes of those below it. */
-static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, remote_addr addr,
-                               const uint64_t header[3])
-{
-    if (header[1] < COPY_CHUNK_HEADER_BYTES || header[1] > COPY_MAX_CHUNK_BYTES ||
-        header[2] > header[1] / sizeof(uint64_t))
-        return ERR_CORRUPT;
-    const enum err_code rc = reserve_chunks(copy, index + 1);
-    if (rc)
-        return rc;
-    struct copy_chunk *const chunk = &copy->chunks[index];
-    const uint64_t used = COPY_CHUNK_HEADER_BYTES + header[2] * sizeof(uint64_t);
-    chunk->addr = addr;
-    chunk->size = header[1];
-    chunk->next_bytes = (size_t)(used < chunk->size ? used : chunk->size);
-    chunk->bytes = chunk->again_from = chunk->last_bytes = chunk->most = 0;
-    return held + chunk->next_bytes > COPY_MAX_BYTES ? ERR_LIMIT
-                                                     : reserve_chunk(chunk, chunk->next_bytes);
-}
-
-static enum err_code find_chunks(struct copy *copy, remote_addr newest)
-{
-    remote_addr addr = newest, mark = 0;
-    size_t count = 0, held = 0;
-    copy->chunk_count = 0;
-    copy->is_kept = false;
-    while (addr) {
-        uint64_t header[3];
-        if (count == COPY_MAX_CHUNKS)
-            return ERR_LIMIT;
-        /* A list that comes back to a chunk seen at a power of two is a circle. */
-        if (addr == mark)
-            return ERR_CORRUPT;
-        if ((count & (count - 1)) == 0)
-            mark = addr;
-        enum err_code rc = memory_read(copy->memory, addr, header, sizeof header);
-        if (!rc)
-            rc = set_chunk(copy, count, held, addr, header);
-        if (rc)
-            return rc;
-        held += copy->chunks[count++].next_bytes;
-        addr = header[0];
-    }
-    reverse(copy->chunks, count);
-    copy->chunk_count = count;
-    return ERR_OK;
-}
-
-/* Copies the newest chunk up to `top` and a little more. */
-static enum err_code cover(struct copy_chunk *newest, remote_addr top)
-{
-    uint64_t bytes = top - newest->addr + SLACK_BYTES;
-    if (bytes > newest->size)
-        bytes = newest->size;
-    newest->next_bytes = (size_t)bytes;
-    return reserve_chunk(newest, newest->next_bytes);
-}
-
-/* A chunk above those that are known.  Its header is read now, if it is still there; if it is
- * not, it was as large as chunks are. */
-static enum err_code add_chunk(struct copy *copy, remote_addr newest, bool *added_out)
-{
-    const size_t index = copy->chunk_count;
-    const remote_addr below = index ? copy->chunks[index - 1].addr : 0;
-    const remote_addr top = copy_stack_top(copy);
-    uint64_t header[3] = { below, CHUNK_BYTES, 0 };
-    const bool is_there = !memory_read(copy->memory, newest, header, sizeof header);
-    *added_out = header[0] == below && header[2] <= header[1] / sizeof(uint64_t) &&
-                 top >= newest && top - newest <= header[1];
-    if (!*added_out)
-        return ERR_OK;
-    /* The header of the newest one does not say how much of it is used. */
-    header[2] = (top - newest) / sizeof(uint64_t);
-    const enum err_code rc = set_chunk(copy, index, held_bytes(copy, index), newest, header);
-    if (rc)
-        return rc;
-    struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count++];
-    if (is_there &&
-        !memory_read(copy->memory, newest, chunk->reading[COPY_A], chunk->next_bytes))
-        chunk->bytes = chunk->again_from = chunk->next_bytes;
-    return ERR_OK;
-}
-
-/* Makes the chunks those of a stack whose newest is at `newest`. */
-static enum err_code follow_chunks(struct copy *copy, remote_addr newest)
-{
-    bool added;
-    for (size_t i = copy->chunk_count; i-- > 0;)
-        if (copy->chunks[i].addr == newest) {
-            copy->chunk_count = i + 1;
-            return ERR_OK;
-        }
-    if (!newest) {
-        copy->chunk_count = 0;
-        return ERR_OK;
-    }
-    const enum err_code rc = add_chunk(copy, newest, &added);
-    return rc || added ? rc : find_chunks(copy, newest);
-}
-
-/* The headers copied must still form the chain that was predicted. */
-static bool chain_holds(const struct copy *copy)
-{
-    remote_addr before = 0;
-    for (size_t i = 0; i < copy->chunk_count; i++) {
-        const struct copy_chunk *const chunk = &copy->chunks[i];
-        if (chunk->bytes >= COPY_CHUNK_HEADER_BYTES &&
-            field_u64(chunk->reading[COPY_A], 0) != before)
-            return false;
-        before = chunk->addr;
-    }
-    return true;
-}
-
-/* A chunk below the newest may have been the newest itself and hold more now. */
-static enum err_code cover_lower(struct copy *copy)
-{
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i + 1 < copy->chunk_count && !rc; i++) {
-        struct copy_chunk *const chunk = &copy->chunks[i];
-        if (chunk->bytes < COPY_CHUNK_HEADER_BYTES)
-            continue;
-        const uint64_t used =
-            COPY_CHUNK_HEADER_BYTES +
-            field_u64(chunk->reading[COPY_A], USED_WORDS) % (1u << 28) * sizeof(uint64_t);
-        if (used <= chunk->size && used > chunk->next_bytes &&
-            held_bytes(copy, copy->chunk_count) + used <= COPY_MAX_BYTES) {
-            chunk->next_bytes = (size_t)used;
-            rc = reserve_chunk(chunk, chunk->next_bytes);
-        }
-    }
-    return rc;
-}
-
 remote_addr copy_stack_top(const struct copy *copy)
 {
     return field_u64(copy->tstate, copy->layout->tstate_datastack_top);
-}
-
-/* Next time the used part of the newest chunk will be copied, and what is pushed next. */
-static enum err_code cover_newest(struct copy *copy)
-{
-    const remote_addr top = copy_stack_top(copy);
-    struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
-    if (!holds(newest, top))
-        return ERR_OK;
-    const size_t used = (size_t)(top - newest->addr);
-    newest->most = used > newest->most ? used : newest->most;
-    return used + SLACK_BYTES / 2 > newest->next_bytes && newest->next_bytes < newest->size
-               ? cover(newest, top)
-               : ERR_OK;
-}
-
-enum err_code copy_follow(struct copy *copy)
-{
-    const remote_addr newest = field_u64(copy->tstate, copy->layout->tstate_datastack_chunk);
-    if (copy->ident && field_u64(copy->tstate, copy->layout->tstate_thread_id) != copy->ident)
-        return ERR_GONE;
-    enum err_code rc = follow_chunks(copy, newest);
-    if (!rc && !chain_holds(copy))
-        rc = find_chunks(copy, newest);
-    if (!rc && copy->chunk_count)
-        rc = cover_newest(copy);
-    return rc ? rc : cover_lower(copy);
 }
 
 static struct copy_cframe *find_cframe(struct copy *copy, remote_addr addr)
@@ -666,10 +408,10 @@ uint64_t copy_place_near(const struct copy *copy, remote_addr addr, uint64_t nea
     const size_t count = copy->chunk_count;
     const size_t from = near >> 32 < count ? (size_t)(near >> 32) + 1 : count;
     for (size_t i = from; i-- > 0;)
-        if (holds(&copy->chunks[i], addr))
+        if (copy_chunk_holds(&copy->chunks[i], addr))
             return place_of(i, (size_t)(addr - copy->chunks[i].addr));
     for (size_t i = from; i < count; i++)
-        if (holds(&copy->chunks[i], addr))
+        if (copy_chunk_holds(&copy->chunks[i], addr))
             return place_of(i, (size_t)(addr - copy->chunks[i].addr));
     return COPY_NOWHERE;
 }
@@ -698,106 +440,4 @@ const unsigned char *copy_in_chunk(const struct copy *copy, enum copy_reading re
                                    remote_addr addr, size_t bytes)
 {
     return copy_at(copy, reading, copy_place(copy, addr), bytes);
-}
-
-static bool has_reading(const struct copy *copy, const struct copy_loose *loose,
-                        enum copy_reading reading)
-{
-    return reading == COPY_A || (reading == COPY_LAST && loose->has_last) ||
-           (reading == COPY_B && loose->has_again && copy->has_again);
-}
-
-const unsigned char *copy_loose(const struct copy *copy, enum copy_reading reading,
-                                remote_addr addr)
-{
-    const struct copy_loose *const loose = find_loose(copy, addr);
-    return loose && has_reading(copy, loose, reading) ? loose->reading[reading] : NULL;
-}
-
-static enum err_code reserve_loose(struct copy *copy)
-{
-    if (copy->loose_count == COPY_MAX_LOOSE)
-        return ERR_LIMIT;
-    if (copy->loose_count < copy->loose_room)
-        return ERR_OK;
-    const size_t room = copy->loose_room ? copy->loose_room * 2 : 4;
-    struct copy_loose *const more = realloc(copy->loose, room * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    copy->loose = more;
-    copy->loose_room = room;
-    return ERR_OK;
-}
-
-enum err_code copy_add_loose(struct copy *copy, remote_addr addr)
-{
-    if (find_loose(copy, addr))
-        return ERR_OK;
-    const enum err_code rc = reserve_loose(copy);
-    if (rc)
-        return rc;
-    const uint32_t at = (uint32_t)copy->loose_count++;
-    memset(&copy->loose[at], 0, sizeof copy->loose[at]);
-    copy->loose[at].addr = addr;
-    copy->loose[at].last_used = copy->readings;
-    return idmap_add(&copy->loose_index, hash_of(addr), at, NULL);
-}
-
-/* Where the thread keeps the frame that runs. */
-static remote_addr running_addr(const struct copy *copy)
-{
-    const struct layout *const layout = copy->layout;
-    return layout->tstate_current_frame
-               ? copy->tstate_addr + layout->tstate_current_frame
-               : field_u64(copy->tstate, layout->tstate_cframe) + layout->cframe_current_frame;
-}
-
-enum err_code copy_fetch_loose(struct copy *copy, remote_addr addr, remote_addr running)
-{
-    const size_t bytes = copy->layout->frame_bytes;
-    unsigned char frame[LAYOUT_MAX_FRAME_BYTES];
-    uint64_t runs_now = 0;
-    size_t arrived;
-    const struct memory_span spans[] = {
-        { addr, frame, bytes },
-        { running_addr(copy), &runs_now, sizeof runs_now },
-    };
-    enum err_code rc =
-        memory_readv(copy->memory, spans, sizeof spans / sizeof *spans, &arrived);
-    if (arrived >= bytes)
-        rc = copy_add_loose(copy, addr);
-    struct copy_loose *const loose = find_loose(copy, addr);
-    if (rc || !loose)
-        return rc;
-    memcpy(loose->reading[COPY_A], frame, bytes);
-    memcpy(loose->reading[COPY_B], frame, bytes);
-    loose->has_again = runs_now == running;
-    return ERR_OK;
-}
-
-void copy_mark_used(struct copy *copy, remote_addr addr, remote_addr caller)
-{
-    struct copy_loose *const loose = find_loose(copy, addr);
-    if (!loose)
-        return;
-    loose->last_used = copy->readings;
-    loose->is_entry = copy_is_entry(copy->layout, loose->reading[COPY_A]);
-    if (caller)
-        loose->caller = caller;
-}
-
-remote_addr copy_loose_caller(const struct copy *copy, remote_addr addr)
-{
-    const struct copy_loose *const loose = find_loose(copy, addr);
-    return loose ? loose->caller : 0;
-}
-
-void copy_drop_idle(struct copy *copy)
-{
-    const size_t before = copy->loose_count;
-    for (size_t i = copy->loose_count; i-- > 0;)
-        if (copy->readings - copy->loose[i].last_used > COPY_IDLE_READINGS)
-            copy->loose[i] = copy->loose[--copy->loose_count];
-    if (copy->loose_count != before)
-        index_loose(copy);
 }
