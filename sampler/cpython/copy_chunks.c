@@ -1,8 +1,7 @@
-#include "sampler/cpython/copy.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/copy.h"
 #include "sampler/cpython/copy_parts.h"
 #include "sampler/cpython/object.h"
 
@@ -181,8 +180,8 @@ static enum err_code cover_lower(struct copy *copy)
         if (chunk->bytes < COPY_CHUNK_HEADER_BYTES)
             continue;
         const uint64_t used =
-            COPY_CHUNK_HEADER_BYTES +
-            field_u64(chunk->reading[COPY_A], COPY_CHUNK_USED_AT) % (1u << 28) * sizeof(uint64_t);
+            COPY_CHUNK_HEADER_BYTES + field_u64(chunk->reading[COPY_A], COPY_CHUNK_USED_AT) %
+                                          (1u << 28) * sizeof(uint64_t);
         if (used <= chunk->size && used > chunk->next_bytes &&
             held_bytes(copy, copy->chunk_count) + used <= COPY_MAX_BYTES) {
             chunk->next_bytes = (size_t)used;

@@ -1,12 +1,13 @@
-#include "sampler/cpython/copy.h"
-
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/copy.h"
 #include "sampler/cpython/copy_parts.h"
 #include "sampler/cpython/object.h"
 
-enum { OWNER_INTERPRETER = 3 /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */ };
+enum {
+    OWNER_INTERPRETER = 3 /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
+};
 
 static uint32_t hash_of(remote_addr addr)
 {
