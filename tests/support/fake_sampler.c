@@ -69,8 +69,8 @@ static node_id add_frame(struct sampler *sampler, node_id parent, const struct f
     function_id function = 0;
     frame_id frame = 0;
     node_id node = 0;
-    must(profile_function(sampler->profile, intern(sampler, row->name),
-                          intern(sampler, row->file), row->first_line, &function, NULL));
+    const str_id file = intern(sampler, row->file), name = intern(sampler, row->name);
+    must(profile_function(sampler->profile, name, file, row->first_line, &function, NULL));
     must(profile_frame(sampler->profile, function, row->line, &frame, NULL));
     must(profile_node(sampler->profile, parent, frame, &node, NULL));
     return node;

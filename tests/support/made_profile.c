@@ -25,6 +25,16 @@ str_id made_string(struct profile *profile, const char *text)
     return intern(profile, text, strlen(text));
 }
 
+function_id made_function(struct profile *profile, const char *name, const char *file,
+                          int32_t first_line)
+{
+    const str_id file_id = made_string(profile, file), name_id = made_string(profile, name);
+    function_id function = 0;
+    struct err err = { 0 };
+    assert_ok(profile_function(profile, name_id, file_id, first_line, &function, &err), &err);
+    return function;
+}
+
 static frame_id frame_of(struct profile *profile, str_id name, int32_t line)
 {
     const str_id file = made_string(profile, "made.py");

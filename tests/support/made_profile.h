@@ -16,6 +16,9 @@
 struct profile *made_profile(void);
 
 str_id made_string(struct profile *profile, const char *text);
+/* A file's name is interned before the function's, so that ids are the same with every compiler. */
+function_id made_function(struct profile *profile, const char *name, const char *file,
+                          int32_t first_line);
 frame_id made_frame(struct profile *profile, const char *name, int32_t line);
 node_id made_node(struct profile *profile, const char *stack);
 /* A thread named "" of the process; both come into being when they are first named. */

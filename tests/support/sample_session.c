@@ -19,12 +19,8 @@ static const char *const argv_small[] = { "python3", "/srv/app.py",
 static void add_frame(struct profile *profile, const struct made_frame *row, node_id *node)
 {
     struct err err = { 0 };
-    function_id function = 0;
+    const function_id function = made_function(profile, row->name, row->file, row->first_line);
     frame_id frame = 0;
-    assert_ok(profile_function(profile, made_string(profile, row->name),
-                               made_string(profile, row->file), row->first_line, &function,
-                               &err),
-              &err);
     assert_ok(profile_frame(profile, function, row->line, &frame, &err), &err);
     assert_ok(profile_node(profile, *node, frame, node, &err), &err);
 }
@@ -74,9 +70,7 @@ static void count_spot(struct profile *profile, node_id node, int32_t line, int3
                                  .opcode = made_string(profile, opcode),
                                  .base = made_string(profile, base) };
     spot_id id = 0;
-    assert_ok(profile_function(profile, made_string(profile, "parse"),
-                               made_string(profile, "/srv/app.py"), 20, &spot.function, &err),
-              &err);
+    spot.function = made_function(profile, "parse", "/srv/app.py", 20);
     assert_ok(profile_spot(profile, &spot, &id, &err), &err);
     assert_ok(profile_add_spot(profile, node, id, samples, &err), &err);
 }
@@ -248,14 +242,11 @@ static frame_id big_frame(struct profile *profile, uint32_t number)
     const uint32_t line = number % 7;
     const uint32_t function = number / 7 % 4999;
     frame_id frame = 0;
-    function_id id = 0;
     struct err err = { 0 };
     snprintf(name, sizeof name, "Class%u.method_%u", function % 97, function);
     snprintf(file, sizeof file, "/srv/big/package%u/module_%u.py", function % 13,
              function % 211);
-    assert_ok(profile_function(profile, made_string(profile, name), made_string(profile, file),
-                               (int32_t)(function * 10 + 1), &id, &err),
-              &err);
+    const function_id id = made_function(profile, name, file, (int32_t)(function * 10 + 1));
     assert_ok(profile_frame(profile, id, (int32_t)(function * 10 + 2 + line), &frame, &err),
               &err);
     return frame;

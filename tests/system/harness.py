@@ -78,6 +78,10 @@ class Process:
             self._open -= 1
             self._changed.notify_all()
 
+    def wait_ready(self):
+        """Until it, or its child, has said READY; a line of another writer may follow it at once."""
+        return self.wait_line("^READY")
+
     def wait_line(self, pattern, lines=None, seconds=WAIT_SECONDS):
         """The match of the first line that fits, of `out` unless `lines` is `err`."""
         lines = self.out if lines is None else lines
@@ -138,7 +142,7 @@ def victim(name, *arguments, python=None, ready=True, **options):
     process = Process([python or newest_python(), path] + list(arguments), **options)
     if ready:
         try:
-            process.wait_line("^READY$")
+            process.wait_ready()
         except BaseException:
             process.kill()
             raise

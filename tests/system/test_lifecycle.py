@@ -263,7 +263,7 @@ class Run(Test):
 
     def check_ended_with_us(self, number):
         with self.run_live("--python", newest_python(), os.path.join(VICTIMS, "chain.py"), LONG) as live:
-            live.process.wait_line("^READY$")
+            live.process.wait_ready()
             live.wait_samples(20)
             child = self.child_of(live)
             live.process.signal(number)
@@ -280,7 +280,7 @@ class Run(Test):
         path = script("stubborn.py", "import signal, time\nfor number in (signal.SIGINT, signal.SIGTERM):\n"
                                      "    signal.signal(number, signal.SIG_IGN)\nprint('READY', flush=True)\ntime.sleep(60)\n")
         with self.run_live("--python", newest_python(), path) as live:
-            live.process.wait_line("^READY$")
+            live.process.wait_ready()
             child = self.child_of(live)
             live.process.signal(signal.SIGTERM)
             self.assertEqual(live.process.wait(), 0, live.process.told())
@@ -290,7 +290,7 @@ class Run(Test):
         path = script("slow.py", "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
                       "print('READY', flush=True)\ntime.sleep(60)\n")
         with self.run_live("--python", newest_python(), path) as live:
-            live.process.wait_line("^READY$")
+            live.process.wait_ready()
             child = self.child_of(live)
             live.process.signal(signal.SIGTERM)
             time.sleep(0.1)

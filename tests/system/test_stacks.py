@@ -157,7 +157,7 @@ def wait_ready(name, python, target):
         time.sleep(2 * harness.SLOWNESS)
         return target.is_running()
     try:
-        target.wait_line("^READY$")
+        target.wait_ready()
     except AssertionError:
         if target.is_running() or target.wait() != harness.SKIPPED:
             raise

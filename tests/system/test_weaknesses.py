@@ -404,7 +404,7 @@ class Reach(Test):
         environment = dict(os.environ, PYTHONHOME=prefix)
         chain = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "victims", "chain.py")
         process = Process([path, chain, LONG], env=environment)
-        process.wait_line("^READY$")
+        process.wait_ready()
         return path, process
 
     def check_seen(self, target):

@@ -53,12 +53,9 @@ static void folded(struct profile *profile, const struct view_query *query, char
 
 static frame_id frame_in(struct profile *profile, const char *file, const char *name)
 {
-    function_id function;
+    const function_id function = made_function(profile, name, file, 1);
     frame_id frame;
     struct err err = { 0 };
-    assert_ok(profile_function(profile, made_string(profile, name), made_string(profile, file),
-                               1, &function, &err),
-              &err);
     assert_ok(profile_frame(profile, function, 1, &frame, &err), &err);
     return frame;
 }
