@@ -31,31 +31,26 @@ static enum err_code make_marks(struct fold *fold, struct err *err)
 }
 
 enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,
-                        const struct sampler_options *options, const char *name,
-                        struct err *err)
+                        struct lanes *lanes, const struct sampler_options *options, int pid,
+                        const char *name, struct err *err)
 {
     str_id name_id;
     *fold = (struct fold){ .profile = profile,
+                           .lanes = lanes,
+                           .pid = pid,
                            .codes = leaves->codes,
                            .leaves = leaves,
                            .native = options->native,
                            .no_gc = options->no_gc,
                            .opcodes = options->opcodes };
     leaves->wants_opcodes = options->opcodes;
-    lanes_init(&fold->lanes, profile, options->pid);
-    fold->lanes.mode = options->mode;
     enum err_code rc =
         strtab_intern(profile_strings(profile), name, strlen(name), &name_id, err);
     if (!rc)
         rc = strtab_intern(profile_strings(profile), "~", 1, &fold->no_file, err);
     if (!rc)
-        rc = profile_process(profile, options->pid, name_id, &fold->process, err);
+        rc = profile_process(profile, pid, name_id, &fold->process, err);
     return rc ? rc : make_marks(fold, err);
-}
-
-void fold_deinit(struct fold *fold)
-{
-    lanes_deinit(&fold->lanes);
 }
 
 /* Tags hold the id plus one, so that 0 means "not yet". */
@@ -334,21 +329,17 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
         return ERR_OK;
     }
     const size_t gc = gc_place(stack, &facts);
-    struct sighting sighting = { .tid = thread->host_tid,
+    struct sighting sighting = { .pid = fold->pid,
+                                 .tid = thread->host_tid,
                                  .state = state_of(facts, FACT_UNKNOWN),
                                  .certainty = certainty_counter(quality, stack->certainty),
                                  .spot = PROFILE_NO_SPOT,
                                  .is_still = stack->is_unchanged,
                                  .now_ns = now_ns };
     enum err_code rc = thread_of(fold, thread, &sighting.thread);
-    if (!rc && lanes_may_keep(&fold->lanes, sighting.state)) {
+    if (!rc && lanes_may_keep(fold->lanes, sighting.state)) {
         rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sighting);
         sighting.state = state_of(facts, thread->leaf.in_native);
     }
-    return rc ? rc : lanes_add(&fold->lanes, &sighting);
-}
-
-enum err_code fold_flush(struct fold *fold, uint64_t now_ns)
-{
-    return lanes_flush(&fold->lanes, now_ns);
+    return rc ? rc : lanes_add(fold->lanes, &sighting);
 }

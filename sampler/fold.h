@@ -6,7 +6,7 @@
  * above the frame in which the collector was started, and with options.native <native> where C
  * code called back into Python and where a C function without a name is called.
  *
- * Ownership: the caller's storage; fold_deinit accepts a zeroed one.
+ * Ownership: the caller's storage; nothing is held.
  * Threads: the profile's writer.
  * Depends on: cpython, profile.
  */
@@ -24,7 +24,8 @@ struct fold {
     struct profile *profile;
     struct code_table *codes;
     struct leaves *leaves;
-    struct lanes lanes;
+    struct lanes *lanes;
+    int pid;
     process_id process;
     str_id no_file;                         /* of marks */
     str_id opcode_names[OPCODES];           /* 0: not interned yet */
@@ -32,20 +33,16 @@ struct fold {
     frame_id idle, truncated, gc, callback; /* marks */
 };
 
-/* `name` is that of the process.  The leaves, and the code objects they look into, are used from
- * now on. */
+/* `pid` and `name` are those of the process; the lanes may be shared with others.  The leaves, and
+ * the code objects they look into, are used from now on. */
 MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
-                                   struct leaves *leaves, const struct sampler_options *options,
+                                   struct leaves *leaves, struct lanes *lanes,
+                                   const struct sampler_options *options, int pid,
                                    const char *name, struct err *err);
-
-void fold_deinit(struct fold *fold);
 
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
                                      struct thread_facts facts, enum err_code failure,
                                      uint64_t now_ns);
-
-/* Counts what still waits; to be called before the profile is sealed. */
-MUST_CHECK enum err_code fold_flush(struct fold *fold, uint64_t now_ns);
 
 #endif /* SAMPLER_FOLD_H */

@@ -8,9 +8,9 @@
 /* The kernel's account goes on in steps of some milliseconds. */
 static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
 
-void lanes_init(struct lanes *lanes, struct profile *profile, int pid)
+void lanes_init(struct lanes *lanes, struct profile *profile)
 {
-    *lanes = (struct lanes){ .profile = profile, .pid = pid };
+    *lanes = (struct lanes){ .profile = profile };
 }
 
 static void close_lane(struct lane *lane)
@@ -42,11 +42,12 @@ static enum err_code reserve(struct lanes *lanes, thread_id thread)
     return ERR_OK;
 }
 
-static void open_lane(struct lanes *lanes, struct lane *lane, const struct sighting *sighting)
+static void open_lane(struct lane *lane, const struct sighting *sighting)
 {
     lane->is_open = true;
+    lane->pid = sighting->pid;
     lane->tid = sighting->tid;
-    lane->has_meter = cpu_meter_open(&lane->meter, lanes->pid, sighting->tid);
+    lane->has_meter = cpu_meter_open(&lane->meter, sighting->pid, sighting->tid);
     lane->metered_ns = sighting->now_ns;
 }
 
@@ -162,9 +163,9 @@ static enum err_code settle(struct lanes *lanes, thread_id thread, uint64_t now_
     return rc ? rc : count(lanes, thread, lane, 0, off);
 }
 
-static bool is_runnable(const struct lanes *lanes, struct lane *lane, bool *out)
+static bool is_runnable(struct lane *lane, bool *out)
 {
-    return lane->has_meter && cpu_meter_is_runnable(&lane->meter, lanes->pid, lane->tid, out);
+    return lane->has_meter && cpu_meter_is_runnable(&lane->meter, lane->pid, lane->tid, out);
 }
 
 /* One sample of a thread that moves. */
@@ -173,18 +174,18 @@ static enum err_code count_moving(struct lanes *lanes, thread_id thread)
     struct lane *const lane = &lanes->items[thread];
     bool runnable;
     state_bits cpu = STATE_UNKNOWN_ON_CPU;
-    if (is_runnable(lanes, lane, &runnable))
+    if (is_runnable(lane, &runnable))
         cpu = runnable ? STATE_ON_CPU : 0;
     lane->is_metered = false;
     return count(lanes, thread, lane, cpu, (struct part){ 0, 1, 1 });
 }
 
 /* One sample of a thread that does not move: it waits. */
-static void add_waiting(const struct lanes *lanes, struct lane *lane, uint64_t now_ns)
+static void add_waiting(struct lane *lane, uint64_t now_ns)
 {
     double share;
     if (!lane->waiting++) {
-        const bool known = is_runnable(lanes, lane, &lane->was_runnable);
+        const bool known = is_runnable(lane, &lane->was_runnable);
         if (!lane->is_metered)
             lane->is_metered = known && read_share(lane, now_ns, &share);
     }
@@ -197,7 +198,7 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
         return rc;
     struct lane *const lane = &lanes->items[sighting->thread];
     if (!lane->is_open)
-        open_lane(lanes, lane, sighting);
+        open_lane(lane, sighting);
     const bool same = sighting->is_still && lane->node == sighting->node &&
                       lane->spot == sighting->spot && lane->state == sighting->state &&
                       lane->certainty == sighting->certainty &&
@@ -217,7 +218,7 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
         return rc;
     if (!same)
         return count_moving(lanes, sighting->thread);
-    add_waiting(lanes, lane, sighting->now_ns);
+    add_waiting(lane, sighting->now_ns);
     return ERR_OK;
 }
 
@@ -231,6 +232,20 @@ enum err_code lanes_flush(struct lanes *lanes, uint64_t now_ns)
         rc = settle(lanes, (thread_id)i, now_ns);
         if (now_ns - lane->used_ns > LANES_IDLE_NS)
             close_lane(lane);
+    }
+    return rc;
+}
+
+enum err_code lanes_drop(struct lanes *lanes, int pid, uint64_t now_ns)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct lane *const lane = &lanes->items[i];
+        if (!lane->is_open || lane->pid != pid)
+            continue;
+        if (!rc)
+            rc = settle(lanes, (thread_id)i, now_ns);
+        close_lane(lane);
     }
     return rc;
 }

@@ -11,6 +11,8 @@
  * Only here is all known of a sample, so the mode of recording is applied here: what it does not
  * want is counted as filtered and not kept.  What is not known is kept.
  *
+ * The threads of all processes of a session have their lanes here, by their ids in the profile.
+ *
  * Ownership: the caller's storage; lanes_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: a lane not used for LANES_IDLE_NS is closed.
@@ -37,6 +39,7 @@ struct lane {
     bool is_open, has_meter;
     bool is_metered;   /* the account was read when the thread was as it is */
     bool was_runnable; /* when the waiting ones began to wait */
+    int pid;           /* the process it is of */
     int32_t tid;       /* on this host */
     struct cpu_meter meter;
     uint64_t metered_ns; /* when the account was last read */
@@ -54,7 +57,6 @@ struct lane {
 
 struct lanes {
     struct profile *profile;
-    int pid;
     uint64_t created_ns; /* on the clock of sightings, when the profile was created */
     enum sampler_mode mode;
     const struct sink *sink; /* NULL: none */
@@ -65,6 +67,7 @@ struct lanes {
 /* What is seen of a thread at one instant. */
 struct sighting {
     thread_id thread;
+    int pid;     /* of its process */
     int32_t tid; /* on this host; 0: unknown */
     node_id node;
     node_id spot_node;   /* of the frame the spot is in */
@@ -76,7 +79,7 @@ struct sighting {
     uint64_t now_ns;
 };
 
-void lanes_init(struct lanes *lanes, struct profile *profile, int pid);
+void lanes_init(struct lanes *lanes, struct profile *profile);
 void lanes_deinit(struct lanes *lanes);
 
 /* May a sample of this state (all facts but the CPU) be kept?  If not, its node does not matter. */
@@ -87,5 +90,8 @@ MUST_CHECK enum err_code lanes_add(struct lanes *lanes, const struct sighting *s
 
 /* Counts everything that waits.  To be called before a window is sealed. */
 MUST_CHECK enum err_code lanes_flush(struct lanes *lanes, uint64_t now_ns);
+
+/* Counts what waits of a process that has ended, and closes its lanes. */
+MUST_CHECK enum err_code lanes_drop(struct lanes *lanes, int pid, uint64_t now_ns);
 
 #endif /* SAMPLER_LANES_H */

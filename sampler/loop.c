@@ -2,6 +2,7 @@
 #include "sampler/loop.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,32 +15,22 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/budget.h"
-#include "sampler/cpython/python.h"
-#include "sampler/fold.h"
+#include "sampler/crew.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 #include "sampler/schedule.h"
-#include "sampler/target/process.h"
-#include "sampler/target/stopper.h"
+#include "sampler/target/census.h"
 
 /* A live page is at most this far behind. */
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
-/* An interpreter that cannot be read for so long while its process runs has ended. */
-static const uint64_t GIVE_UP_NS = NS_PER_S;
 /* Going to sleep and being woken takes longer than this: what is so near is now. */
 static const uint64_t NEAR_NS = 8000;
 /* Who stops us waits at most so long. */
 static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
-/* How long a thread may take to stop. */
-static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
 struct loop {
     struct sampler_options options;
-    struct process process;
-    struct python *python;
-    struct profile *profile;
-    struct fold fold;
-    struct sampler_target target;
+    struct crew crew;
     int end_fd;
 
     pthread_t thread;
@@ -56,22 +47,29 @@ struct turn {
     struct loop *loop;
     struct schedule schedule;
     struct budget budget;
-    struct stopper stopper;
-    uint64_t random;
     uint64_t sealed_ns;
-    uint64_t period_ns;        /* what a sample of the open window stands for */
-    uint64_t now_ns;           /* of the present look */
-    uint64_t failing_since_ns; /* 0: the last look succeeded */
-    enum sampler_state end_state;
-    const char *end_reason;
+    uint64_t period_ns; /* what a sample of the open window stands for */
+    struct ending ending;
 };
 
 /* Always false, so that ending is one statement. */
 static bool end(struct turn *turn, enum sampler_state state, const char *reason)
 {
-    turn->end_state = state;
-    turn->end_reason = reason;
+    turn->ending = (struct ending){ .state = state, .reason = reason };
     return false;
+}
+
+/* Of several processes the last one's reason is not the whole of it. */
+static void tell_reason(struct loop *loop, const struct turn *turn)
+{
+    struct sampler_processes processes;
+    roster_counts(&loop->crew.roster, &processes);
+    if (turn->ending.is_of_all || loop->crew.count || processes.joined < 2)
+        snprintf(loop->status.reason, sizeof loop->status.reason, "%s", turn->ending.reason);
+    else
+        snprintf(loop->status.reason, sizeof loop->status.reason,
+                 "all %" PRIu64 " processes have ended; of the last: %s", processes.joined,
+                 turn->ending.reason);
 }
 
 /* Comes after the last window has been sealed: who sees the end sees everything. */
@@ -80,8 +78,8 @@ static void announce_end(const struct turn *turn)
     struct loop *const loop = turn->loop;
     const uint64_t one = 1;
     pthread_mutex_lock(&loop->mutex);
-    loop->status.state = turn->end_state;
-    snprintf(loop->status.reason, sizeof loop->status.reason, "%s", turn->end_reason);
+    loop->status.state = turn->ending.state;
+    tell_reason(loop, turn);
     loop->status.ended_at_ns = clock_wall_ns();
     loop->ended_ns = clock_now_ns();
     pthread_mutex_unlock(&loop->mutex);
@@ -132,18 +130,6 @@ static bool is_paused(struct loop *loop)
     return paused;
 }
 
-static void count_reads(struct loop *loop)
-{
-    struct quality *const quality = profile_quality(loop->profile);
-    const struct code_counters *const codes = &python_codes(loop->python)->counters;
-    quality->reads = loop->process.memory.memory.reads;
-    quality->read_bytes = loop->process.memory.memory.read_bytes;
-    quality->code_hits = codes->hits;
-    quality->code_misses = codes->misses;
-    quality->code_stale = codes->stale;
-    quality->code_clears = codes->clears;
-}
-
 static enum err_code seal(struct turn *turn, uint64_t now_ns)
 {
     struct loop *const loop = turn->loop;
@@ -151,114 +137,39 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns)
     turn->sealed_ns = now_ns - (now_ns - loop->created_ns) % WINDOW_NS;
     const struct sink *const sink = loop->options.sink;
     const uint64_t end_ns = now_ns - loop->created_ns;
-    count_reads(loop);
-    enum err_code rc = fold_flush(&loop->fold, now_ns);
+    enum err_code rc = crew_flush(&loop->crew, now_ns);
     if (!rc)
-        rc = profile_seal(loop->profile, end_ns, NULL);
+        rc = profile_seal(loop->crew.profile, end_ns, NULL);
     if (!rc && sink)
-        sink->seal(sink->context, end_ns, turn->period_ns, profile_quality(loop->profile));
+        sink->seal(sink->context, end_ns, turn->period_ns, profile_quality(loop->crew.profile));
     turn->period_ns = (uint64_t)((double)NS_PER_S / turn->budget.rate_hz);
-    profile_set_period(loop->profile, turn->period_ns);
+    profile_set_period(loop->crew.profile, turn->period_ns);
     return rc;
 }
 
-/* A whole number that is `weight` on average. */
-static uint32_t whole(struct turn *turn, double weight)
+/* Are there members, or may there yet be?  Returns false when the session is over. */
+static bool go_on(struct turn *turn, bool is_well, const struct ending *ending)
 {
-    const uint32_t floor = (uint32_t)weight;
-    turn->random = turn->random * 6364136223846793005u + 1442695040888963407u;
-    const double fraction = (double)(turn->random >> 11) / 9007199254740992.0;
-    return floor + (fraction < weight - floor);
+    const struct crew *const crew = &turn->loop->crew;
+    if (!is_well)
+        turn->ending = *ending;
+    else if (crew->count == 0)
+        return end(turn, crew->last.state, crew->last.reason);
+    return is_well;
 }
 
-static enum err_code seen(void *context, struct thread *thread, enum err_code failure)
-{
-    struct turn *const turn = context;
-    struct loop *const loop = turn->loop;
-    const struct thread_facts facts = python_facts(loop->python, thread);
-    const uint32_t times = whole(turn, python_weight(loop->python));
-    enum err_code rc = fold_thread(&loop->fold, thread, facts, failure, turn->now_ns);
-    /* It stands for threads that were not looked at. */
-    for (uint32_t i = 1; i < times && !rc && !failure; i++) {
-        thread->stack.is_unchanged = true;
-        rc = fold_thread(&loop->fold, thread, facts, failure, turn->now_ns);
-        profile_quality(loop->profile)->stood_in++;
-    }
-    return rc;
-}
-
-/* What became of the target; NULL: it runs. */
-static const char *fate(struct loop *loop)
-{
-    switch (process_fate(&loop->process, python_anchor(loop->python))) {
-    case PROCESS_EXITED: return "the target exited";
-    case PROCESS_REPLACED: return "the target replaced itself with another program (exec)";
-    case PROCESS_RUNS: break;
-    }
-    return NULL;
-}
-
-/* A look that failed as a whole: is that the end?  Returns false when the session is over. */
-static bool bear_failure(struct turn *turn, enum err_code rc)
-{
-    const uint64_t now_ns = clock_now_ns();
-    if (rc == ERR_NOMEM)
-        return end(turn, SAMPLER_FAILED, "out of memory");
-    if (rc == ERR_LIMIT)
-        return end(turn, SAMPLER_FAILED, "a table of the profile is full");
-    const char *const reason = fate(turn->loop);
-    if (reason)
-        return end(turn, SAMPLER_ENDED, reason);
-    if (!turn->failing_since_ns)
-        turn->failing_since_ns = now_ns;
-    if (now_ns - turn->failing_since_ns > GIVE_UP_NS)
-        return end(turn, SAMPLER_ENDED, "the target's interpreter has ended");
-    return true;
-}
-
-/* Stops the threads that are to be looked at. */
-static enum err_code stop_target(struct turn *turn)
-{
-    const struct loop *const loop = turn->loop;
-    int32_t tids[STOPPER_MAX_THREADS];
-    const size_t count =
-        python_tids(loop->python, loop->options.all_threads, tids, STOPPER_MAX_THREADS);
-    if (count == 0)
-        return ERR_OK;
-    return stopper_stop(&turn->stopper, tids, count, clock_now_ns() + STOP_DEADLINE_NS);
-}
-
-static enum err_code tick(struct turn *turn)
-{
-    struct loop *const loop = turn->loop;
-    enum err_code rc = ERR_OK;
-    if (loop->options.blocking)
-        rc = stop_target(turn);
-    if (!rc || rc == ERR_GONE) {
-        turn->now_ns = clock_now_ns();
-        rc = python_tick(loop->python, loop->options.all_threads, seen, turn);
-    }
-    if (loop->options.blocking) {
-        stopper_resume(&turn->stopper);
-        profile_quality(loop->profile)->stopped_ns = turn->stopper.stopped_ns;
-    }
-    return rc;
-}
-
-/* One look at the target.  Returns false when the session is over. */
+/* One look at all members.  Returns false when the session is over. */
 static bool look(struct turn *turn)
 {
-    struct loop *const loop = turn->loop;
-    const enum err_code rc = tick(turn);
-    if (rc == ERR_PERM && loop->options.blocking)
-        return end(turn, SAMPLER_FAILED,
-                   "the kernel refuses to stop the target (is it being traced already?)");
-    if (rc)
-        return bear_failure(turn, rc);
-    profile_quality(loop->profile)->ticks++;
-    quality_note_look(profile_quality(loop->profile), turn->now_ns);
-    turn->failing_since_ns = 0;
-    return true;
+    struct crew *const crew = &turn->loop->crew;
+    struct ending ending;
+    bool has_looked;
+    const bool is_well = crew_look(crew, &has_looked, &ending);
+    if (has_looked) {
+        profile_quality(crew->profile)->ticks++;
+        quality_note_look(profile_quality(crew->profile), crew->glance.now_ns);
+    }
+    return go_on(turn, is_well, &ending);
 }
 
 static uint64_t thread_cpu_ns(void)
@@ -272,7 +183,7 @@ static uint64_t thread_cpu_ns(void)
 static void keep_budget(struct turn *turn, uint64_t now_ns)
 {
     struct loop *const loop = turn->loop;
-    const uint64_t looks = profile_quality(loop->profile)->ticks;
+    const uint64_t looks = profile_quality(loop->crew.profile)->ticks;
     if (!budget_measure(&turn->budget, thread_cpu_ns(), looks))
         return;
     schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
@@ -284,13 +195,14 @@ static void keep_budget(struct turn *turn, uint64_t now_ns)
 /* Publishes what there is, now and then.  Returns false when the session is over. */
 static bool publish(struct turn *turn, uint64_t now_ns)
 {
+    struct ending ending;
     if (now_ns - turn->sealed_ns < WINDOW_NS)
         return true;
     keep_budget(turn, now_ns);
     if (seal(turn, now_ns))
         return end(turn, SAMPLER_FAILED, "out of memory");
-    const char *const reason = fate(turn->loop);
-    return reason ? end(turn, SAMPLER_ENDED, reason) : true;
+    const bool is_well = crew_check(&turn->loop->crew, &ending);
+    return go_on(turn, is_well, &ending);
 }
 
 /* When the session is to end by itself, UINT64_MAX: never. */
@@ -333,10 +245,10 @@ static void run(struct turn *turn)
         const uint64_t instant_ns = schedule_next(&turn->schedule, clock_now_ns(), &missed);
         const bool paused = is_paused(loop);
         if (!paused && !was_paused)
-            profile_quality(loop->profile)->missed += missed;
+            profile_quality(loop->crew.profile)->missed += missed;
         was_paused = paused;
         if (paused)
-            quality_note_pause(profile_quality(loop->profile));
+            quality_note_pause(profile_quality(loop->crew.profile));
         if (!wait_for(turn, instant_ns) || (!paused && !look(turn)))
             return;
     }
@@ -346,7 +258,7 @@ static void *main_of_thread(void *context)
 {
     struct loop *const loop = context;
     const uint64_t now_ns = clock_now_ns();
-    struct turn turn = { .loop = loop, .sealed_ns = now_ns, .random = now_ns };
+    struct turn turn = { .loop = loop, .sealed_ns = now_ns };
     uint64_t seed = now_ns;
     pthread_setname_np(pthread_self(), "sampler");
     /* Deadlines are met to the microsecond or so instead of 50. */
@@ -356,9 +268,7 @@ static void *main_of_thread(void *context)
     budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,
                 thread_cpu_ns());
     turn.period_ns = (uint64_t)((double)NS_PER_S / loop->options.rate_hz);
-    stopper_init(&turn.stopper);
     run(&turn);
-    stopper_deinit(&turn.stopper);
     (void)!seal(&turn, clock_now_ns());
     announce_end(&turn);
     return NULL;
@@ -370,40 +280,66 @@ static enum err_code check_options(const struct sampler_options *options, struct
         return err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
     if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
         return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
-    if (options->pid <= 0)
-        return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pid);
+    if (options->pid_count > SAMPLER_MAX_PROCESSES)
+        return err_set(err, ERR_INVALID, "no more than %d processes at a time",
+                       SAMPLER_MAX_PROCESSES);
+    if (options->pid_count == 0 && !options->all)
+        return err_set(err, ERR_INVALID, "no process is named");
+    for (size_t i = 0; i < options->pid_count; i++)
+        if (options->pids[i] <= 0)
+            return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pids[i]);
+    return ERR_OK;
+}
+
+static enum err_code attach_one(struct loop *loop, int pid, struct err *err)
+{
+    struct member *member = NULL;
+    enum err_code rc = member_open(pid, profile_strings(loop->crew.profile), &member, err);
+    if (!rc)
+        rc = crew_add(&loop->crew, member, err);
+    if (rc)
+        member_close(member);
+    return rc;
+}
+
+/* Only what fails of us ends the search. */
+static bool is_own(enum err_code rc)
+{
+    return rc == ERR_NOMEM || rc == ERR_SYS;
+}
+
+/* Every Python process that we may read; what is none, or another's, is passed over. */
+static enum err_code attach_all(struct loop *loop, struct err *err)
+{
+    struct pid_list pids = { 0 };
+    uint64_t over = 0;
+    enum err_code rc = census_all(&pids, err);
+    for (size_t i = 0; i < pids.count && !is_own(rc); i++) {
+        rc = pids.items[i] == (int)getpid() ? ERR_OK : attach_one(loop, pids.items[i], NULL);
+        over += rc == ERR_LIMIT;
+    }
+    pid_list_deinit(&pids);
+    roster_left_out(&loop->crew.roster, over, 0);
+    if (is_own(rc))
+        return err_set(err, rc, "cannot look at all processes: %s", err_text(rc));
+    if (loop->crew.count == 0)
+        return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read");
     return ERR_OK;
 }
 
 static enum err_code attach(struct loop *loop, struct err *err)
 {
-    enum err_code rc = process_open(&loop->process, loop->options.pid, err);
-    if (rc)
-        return rc;
-    rc = profile_create(&loop->profile, err);
-    if (!rc)
-        rc = python_attach(&loop->process, profile_strings(loop->profile), &loop->python, err);
-    if (rc)
-        return rc;
-    const char *const name = loop->process.argc ? loop->process.argv[0] : "";
-    loop->target = (struct sampler_target){
-        .pid = loop->options.pid,
-        .argc = loop->process.argc,
-        .argv = (const char *const *)loop->process.argv,
-        .executable = loop->process.executable,
-        .python = python_version(loop->python),
-        .validated = python_is_validated(loop->python),
-    };
-    return fold_init(&loop->fold, loop->profile, python_leaves(loop->python), &loop->options,
-                     name, err);
+    enum err_code rc = crew_init(&loop->crew, &loop->options, err);
+    if (!rc && loop->options.all)
+        rc = attach_all(loop, err);
+    for (size_t i = 0; i < loop->options.pid_count && !rc; i++)
+        rc = attach_one(loop, loop->options.pids[i], err);
+    return rc;
 }
 
 static void free_loop(struct loop *loop)
 {
-    fold_deinit(&loop->fold);
-    python_detach(loop->python);
-    profile_destroy(loop->profile);
-    process_close(&loop->process);
+    crew_deinit(&loop->crew);
     if (loop->end_fd >= 0)
         close(loop->end_fd);
     pthread_cond_destroy(&loop->changed);
@@ -418,7 +354,6 @@ static struct loop *allocate(const struct sampler_options *options)
     if (!loop)
         return NULL;
     loop->options = *options;
-    loop->process.pidfd = loop->process.space_fd = -1;
     loop->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&loop->mutex, NULL);
     pthread_condattr_init(&monotonic);
@@ -454,10 +389,9 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
         rc = attach(loop, err);
     if (!rc) {
         loop->created_ns = clock_now_ns();
-        loop->fold.lanes.created_ns = loop->created_ns;
-        profile_set_memory(loop->profile, options->memory_bytes);
-        profile_set_period(loop->profile, (uint64_t)((double)NS_PER_S / options->rate_hz));
-        loop->fold.lanes.sink = options->sink;
+        crew_begin(&loop->crew, loop->created_ns);
+        profile_set_memory(loop->crew.profile, options->memory_bytes);
+        profile_set_period(loop->crew.profile, (uint64_t)((double)NS_PER_S / options->rate_hz));
         loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
                                                 .started_at_ns = clock_wall_ns(),
                                                 .rate_hz = options->rate_hz };
@@ -509,12 +443,22 @@ void loop_status(struct loop *loop, struct sampler_status *out)
 
 struct profile *loop_profile(struct loop *loop)
 {
-    return loop->profile;
+    return loop->crew.profile;
 }
 
 const struct sampler_target *loop_target(const struct loop *loop)
 {
-    return &loop->target;
+    return &loop->crew.roster.items[0];
+}
+
+bool loop_target_at(struct loop *loop, size_t index, struct sampler_target *out)
+{
+    return roster_at(&loop->crew.roster, index, out);
+}
+
+void loop_processes(struct loop *loop, struct sampler_processes *out)
+{
+    roster_counts(&loop->crew.roster, out);
 }
 
 const struct sampler_options *loop_options(const struct loop *loop)

@@ -1,6 +1,6 @@
 /*
- * loop - the sampling thread: looks at the target at every scheduled instant and folds what it
- * sees into the profile.  The only place where the interpreter and the profile meet.
+ * loop - the sampling thread: looks at the members of the session at every scheduled instant, lets
+ * new ones join and ends those that have ended.
  *
  * Ownership: loop_create makes, loop_destroy stops, joins and frees.
  * Threads: the loop runs in its own; everything here may be called from others.
@@ -24,6 +24,8 @@ void loop_pause(struct loop *loop, bool paused);
 void loop_status(struct loop *loop, struct sampler_status *out);
 struct profile *loop_profile(struct loop *loop);
 const struct sampler_target *loop_target(const struct loop *loop);
+bool loop_target_at(struct loop *loop, size_t index, struct sampler_target *out);
+void loop_processes(struct loop *loop, struct sampler_processes *out);
 const struct sampler_options *loop_options(const struct loop *loop);
 /* Readable once the loop has ended. */
 int loop_end_fd(const struct loop *loop);

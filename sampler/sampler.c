@@ -4,7 +4,6 @@
 
 #include "sampler/loop.h"
 
-/* One target is one loop; sessions of several targets will hold more. */
 struct sampler {
     struct loop *loop;
 };
@@ -49,6 +48,16 @@ void sampler_status(struct sampler *sampler, struct sampler_status *out)
 const struct sampler_target *sampler_target(const struct sampler *sampler)
 {
     return loop_target(sampler->loop);
+}
+
+bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out)
+{
+    return loop_target_at(sampler->loop, index, out);
+}
+
+void sampler_processes(const struct sampler *sampler, struct sampler_processes *out)
+{
+    loop_processes(sampler->loop, out);
 }
 
 const struct sampler_options *sampler_options(const struct sampler *sampler)

@@ -1,9 +1,11 @@
 /*
  * sampler - the public face: attach to a Python process, sample it, give its profile.
  *
- * sampler_start finds the interpreter before it returns, so that a wrong pid is an error of the
- * call; then a thread of its own samples until the duration is over, the target ends, or
- * sampler_stop is called.  The profile stays readable until sampler_destroy.
+ * A session is of one process or of several: those named, all that there are, and with
+ * options.subprocesses whatever they start.  sampler_start finds the interpreters before it returns,
+ * so that a wrong pid is an error of the call; then a thread of its own samples until the duration is
+ * over, the last process has ended, or sampler_stop is called.  A process that ends before ends only
+ * itself.  The profile stays readable until sampler_destroy.
  *
  * Ownership: the sampler owns its thread and its profile.
  * Threads: all functions may be called from any thread, start and destroy from one at a time.
@@ -27,6 +29,9 @@ struct sink;
 #define SAMPLER_MIN_RATE_HZ 1.0
 #define SAMPLER_MAX_RATE_HZ 1e6
 
+/* Sampled at the same time in one session. */
+#define SAMPLER_MAX_PROCESSES 256
+
 /* Which samples are kept; what is not kept is not counted as a sample. */
 #define SAMPLER_MODES(X)                           \
     X(WALL, "wall", "all of them")                 \
@@ -41,9 +46,12 @@ enum sampler_mode {
 };
 
 struct sampler_options {
-    pid_t pid;
+    pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
+    size_t pid_count;
+    bool all;          /* instead of pids: every Python process that we may read */
+    bool subprocesses; /* children too, and theirs, from now on and those that are there */
     double rate_hz;
-    uint64_t duration_ns; /* 0: until the target ends */
+    uint64_t duration_ns; /* 0: until the last target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
     enum sampler_mode mode;
     bool native;             /* mark where C code runs or calls back */
@@ -77,14 +85,28 @@ struct sampler_status {
     double rate_hz; /* aimed at now: what was asked for, unless the CPU budget lowered it */
 };
 
-/* Strings live as long as the sampler. */
+/* One process of a session.  Strings live as long as the sampler. */
 struct sampler_target {
     pid_t pid;
+    pid_t parent; /* when it was found; 0: unknown */
     size_t argc;
     const char *const *argv;
     const char *executable;
     const char *python; /* "3.11.2" */
     bool validated;     /* false: a version newer than any we know */
+    uint64_t from_ns;   /* since the session began: sampled from then on */
+    uint64_t to_ns;     /* until then; 0: still */
+    const char *reason; /* a sentence once it has ended, else NULL */
+};
+
+/* What is kept of processes beyond is their samples. */
+enum { SAMPLER_MAX_TOLD = SAMPLER_MAX_PROCESSES };
+
+struct sampler_processes {
+    uint64_t joined;  /* processes that have been sampled */
+    uint64_t running; /* of these, now */
+    uint64_t over;    /* Python processes left out, as SAMPLER_MAX_PROCESSES ran already */
+    uint64_t denied;  /* children that we may not read */
 };
 
 MUST_CHECK enum err_code sampler_start(const struct sampler_options *options,
@@ -96,7 +118,12 @@ void sampler_stop(struct sampler *sampler);
 void sampler_pause(struct sampler *sampler, bool paused);
 
 void sampler_status(struct sampler *sampler, struct sampler_status *out);
+/* The first process of the session; its to_ns and reason are in sampler_target_at only. */
 const struct sampler_target *sampler_target(const struct sampler *sampler);
+/* Copies the process that joined the session as number `index`; false: there is none, or it came
+ * after SAMPLER_MAX_TOLD others. */
+bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out);
+void sampler_processes(const struct sampler *sampler, struct sampler_processes *out);
 const struct sampler_options *sampler_options(const struct sampler *sampler);
 struct profile *sampler_profile(struct sampler *sampler);
 /* A descriptor that becomes readable when sampling has ended; owned by the sampler. */

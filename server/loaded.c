@@ -35,7 +35,8 @@ static void describe(struct loaded *loaded)
                                               .python = facts->python,
                                               .validated = facts->validated != 0 };
     loaded->options =
-        (struct sampler_options){ .pid = (pid_t)facts->pid,
+        (struct sampler_options){ .pids = { (pid_t)facts->pid },
+                                  .pid_count = 1,
                                   .rate_hz = (double)facts->rate_uhz / 1e6,
                                   .duration_ns = facts->duration_ns,
                                   .all_threads = facts->all_threads != 0,

@@ -150,6 +150,7 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
         return;
     }
     out->target = sampler_target(session->sampler);
+    out->sampler = session->sampler;
     out->options = sampler_options(session->sampler);
     sampler_status(session->sampler, &out->status);
 }

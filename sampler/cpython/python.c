@@ -268,6 +268,12 @@ double python_weight(const struct python *python)
                : 1;
 }
 
+size_t python_looks(const struct python *python, bool all_threads)
+{
+    const size_t count = all_threads ? python->threads.count : 1;
+    return count < 1 ? 1 : count < PYTHON_MAX_LOOKS ? count : PYTHON_MAX_LOOKS;
+}
+
 struct thread_facts python_facts(const struct python *python, const struct thread *thread)
 {
     return thread_list_facts(&python->threads, thread);

@@ -46,6 +46,8 @@ struct thread_facts python_facts(const struct python *python, const struct threa
 /* How many threads each one looked at in this tick stands for; 1 unless there are more than
  * PYTHON_MAX_LOOKS. */
 double python_weight(const struct python *python);
+/* How many threads a tick would look at, 1 before the first. */
+size_t python_looks(const struct python *python, bool all_threads);
 /* Threads that a tick would look at, by the numbers this host knows them by; none before the
  * first tick.  Returns how many. */
 size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room);

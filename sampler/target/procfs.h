@@ -25,6 +25,18 @@ MUST_CHECK enum err_code procfs_start_time(int pid, uint64_t *out, struct err *e
 /* The state letter of /proc/PID/stat: 'Z' is a zombie. */
 MUST_CHECK enum err_code procfs_state(int pid, char *out, struct err *err);
 
+/* What tells a process from others, and one program in it from the next. */
+struct procfs_identity {
+    int parent;
+    char state;
+    uint64_t start_time;
+    uint64_t
+        stack_start; /* differs after an exec, unless addresses are not randomized; 0: hidden */
+    uint64_t code_start;
+};
+
+MUST_CHECK enum err_code procfs_identify(int pid, struct procfs_identity *out, struct err *err);
+
 /* The name of a thread, without its newline. */
 MUST_CHECK enum err_code procfs_thread_name(int pid, int tid, char out[PROCFS_COMM_BYTES],
                                             struct err *err);

@@ -39,8 +39,8 @@ enum err_code api_get_threads(const struct call *call, struct response *response
                               struct err *err)
 {
     struct look look;
-    enum err_code rc =
-        look_begin(&look, call, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE, err);
+    enum err_code rc = look_begin(
+        &look, call, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE | QUERY_PROCESS, err);
     if (rc != ERR_OK)
         return rc;
     look.query.view.since = profile_snapshot_since(&look.snapshot, look.query.view.since);

@@ -54,7 +54,7 @@ static void choose_path(struct capturing *capturing, const struct options *optio
     if (given && !is_folder(given))
         snprintf(capturing->path, sizeof capturing->path, "%s", given);
     else
-        usual_name(capturing, given ? given : "", options->sampling.pid);
+        usual_name(capturing, given ? given : "", options->sampling.pids[0]);
 }
 
 static enum err_code open_file(struct capturing *capturing, struct err *err)

@@ -5,9 +5,10 @@
 #include "server/command/options.h"
 
 static const struct command commands[] = {
-    { "attach", COMMAND_ATTACH, "PID", "sample a running process and serve its flame graph",
+    { "attach", COMMAND_ATTACH, "PID... | --all",
+      "sample running processes and serve their flame graph",
       "Prints one line, the URL of the page, and serves it until Ctrl-C.  When the\n"
-      "process ends, the page stays.\n",
+      "last process ends, the page stays.\n",
       command_attach },
     { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
       "start a program and sample it from its first moment",
@@ -18,12 +19,13 @@ static const struct command commands[] = {
       "more seconds.  The exit status is that of the program if it ended by itself,\n"
       "else 0.\n",
       command_run },
-    { "record", COMMAND_RECORD, "PID", "sample a running process into a file, without a server",
-      "Ends with the process, with --duration, or with Ctrl-C, and then writes what it\n"
-      "has.  The end of the file's name may stand for the format: .folded, .html.\n"
-      "Without a format it writes a capture (--binary, .pyro), which grows while\n"
-      "sampling goes on and is readable whatever happens; replay makes any format\n"
-      "of it.\n",
+    { "record", COMMAND_RECORD, "PID... | --all",
+      "sample running processes into a file, without a server",
+      "Ends with the last process, with --duration, or with Ctrl-C, and then writes\n"
+      "what it has.  The end of the file's name may stand for the format: .folded,\n"
+      ".html.  Without a format it writes a capture (--binary, .pyro), which grows\n"
+      "while sampling goes on and is readable whatever happens; replay makes any\n"
+      "format of it.\n",
       command_record },
     { "replay", COMMAND_REPLAY, "FILE", "write a capture in other formats, or show it",
       "FILE is a capture, as record writes it.  With --browser it is shown in the page\n"

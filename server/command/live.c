@@ -1,6 +1,7 @@
 #include "server/command/live.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,9 +102,21 @@ static void say_started(struct sampler *sampler)
 {
     const struct sampler_target *const target = sampler_target(sampler);
     const struct sampler_options *const options = sampler_options(sampler);
-    say("sampling process %d (Python %s) at %.10g Hz, %s; Ctrl-C to quit", (int)target->pid,
-        target->python, options->rate_hz,
-        options->all_threads ? "all threads" : "main thread only");
+    struct sampler_processes processes;
+    sampler_processes(sampler, &processes);
+    if (processes.joined > 1)
+        say("sampling %" PRIu64
+            " processes, %d (Python %s) and others, at %.10g Hz, %s; Ctrl-C "
+            "to quit",
+            processes.joined, (int)target->pid, target->python, options->rate_hz,
+            options->all_threads ? "all threads" : "main threads only");
+    else
+        say("sampling process %d (Python %s) at %.10g Hz, %s; Ctrl-C to quit", (int)target->pid,
+            target->python, options->rate_hz,
+            options->all_threads ? "all threads" : "main thread only");
+    if (processes.over > 0)
+        say("%" PRIu64 " more were left out: %d at a time is the limit", processes.over,
+            SAMPLER_MAX_PROCESSES);
     if (!target->validated)
         say("Python %s is newer than this program knows; results may be wrong", target->python);
 }

@@ -38,6 +38,14 @@ static enum err_code set_all_threads(struct options *options, const char *value,
     return ERR_OK;
 }
 
+static enum err_code set_all(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->sampling.all = true;
+    return ERR_OK;
+}
+
 static const char *const mode_names[] = {
 #define X(name, text, help) text,
     SAMPLER_MODES(X)
@@ -389,6 +397,7 @@ static enum err_code set_state(struct options *options, const char *value, struc
 
 enum {
     SAMPLING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
+    NAMING = COMMAND_ATTACH | COMMAND_RECORD,
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
     WRITING = COMMAND_RECORD | COMMAND_REPLAY,
@@ -402,6 +411,7 @@ static const struct option table[] = {
       set_duration, NULL },
     { 'a', "all-threads", NULL, "sample all threads, not only the main one", SAMPLING,
       set_all_threads, NULL },
+    { '\0', "all", NULL, "all Python processes that may be read", NAMING, set_all, NULL },
     { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", SAMPLING,
       set_mode, NULL },
     { '\0', "native", NULL, "mark where C code runs or calls back", SAMPLING, set_native,
@@ -601,10 +611,14 @@ static enum err_code take_pid(struct options *options, const char *text, struct 
     const long long pid = digits > 0 && digits <= 10 ? strtoll(text, NULL, 10) : 0;
     if (text[digits] != '\0' || pid <= 0 || pid > INT_MAX)
         return err_set(err, ERR_INVALID, "'%.64s' is not a process id", text);
-    if (options->sampling.pid != 0)
-        return err_set(err, ERR_INVALID, "one process id is enough, and there is also '%.64s'",
-                       text);
-    options->sampling.pid = (pid_t)pid;
+    struct sampler_options *const sampling = &options->sampling;
+    for (size_t i = 0; i < sampling->pid_count; i++)
+        if (sampling->pids[i] == (pid_t)pid)
+            return ERR_OK;
+    if (sampling->pid_count == SAMPLER_MAX_PROCESSES)
+        return err_set(err, ERR_INVALID, "no more than %d processes at a time",
+                       SAMPLER_MAX_PROCESSES);
+    sampling->pids[sampling->pid_count++] = (pid_t)pid;
     return ERR_OK;
 }
 
@@ -739,8 +753,11 @@ static enum err_code complete(struct options *options, struct err *err)
         !options->wants_capture)
         return err_set(err, ERR_INVALID, "-o is for --binary here: %s shows its page",
                        options->command->name);
-    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RECORD) && options->sampling.pid == 0)
-        return err_set(err, ERR_INVALID, "%s needs a PID", options->command->name);
+    if (options->command->bit & NAMING && !options->sampling.pid_count != options->sampling.all)
+        return err_set(err, ERR_INVALID,
+                       options->sampling.all ? "%s takes a PID or --all, not both"
+                                             : "%s needs a PID, or --all",
+                       options->command->name);
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");
     if (options->quality_file && is_written_elsewhere(options, options->quality_file))

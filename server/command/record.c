@@ -29,7 +29,7 @@ struct record {
 /* Files are named after process and time when the user does not. */
 static enum err_code open_outputs(struct record *record, struct err *err)
 {
-    const struct sampler_target target = { .pid = record->options->sampling.pid };
+    const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
     const struct session_facts facts = { .target = &target,
                                          .status.started_at_ns = clock_wall_ns() };
     return exports_open(&record->exports, record->options, &facts, err);

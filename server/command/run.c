@@ -67,7 +67,8 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     struct sampler_options sampling = run->options->sampling;
     const uint64_t end_ns = clock_now_ns() + FIND_TIMEOUT_MS * NS_PER_MS;
     int pause_ms = FIND_FIRST_PAUSE_MS;
-    sampling.pid = run->child.pid;
+    sampling.pids[0] = run->child.pid;
+    sampling.pid_count = 1;
     sampling.sink = capturing_sink(&run->capturing);
     for (;;) {
         const enum err_code rc = sampler_start(&sampling, &run->sampler, err);

@@ -48,12 +48,9 @@ static void put_time(struct json *json, const char *key, uint64_t wall_ns)
         json_text(json, text);
 }
 
-static void write_target(struct json *json, const struct session_facts *facts)
+/* Members of an object that is open. */
+static void put_target(struct json *json, const struct sampler_target *target)
 {
-    const struct sampler_target *const target = facts->target;
-    char host[HOST_NAME_BYTES] = "";
-    gethostname(host, sizeof host - 1);
-    json_object(json);
     json_key(json, "pid");
     json_int(json, target->pid);
     json_key(json, "command");
@@ -63,9 +60,65 @@ static void write_target(struct json *json, const struct session_facts *facts)
     json_end(json);
     put_text(json, "executable", target->executable);
     put_text(json, "python", target->python);
-    json_key(json, "validated");
-    json_bool(json, target->validated);
+    put_bool(json, "validated", target->validated);
+}
+
+static void write_target(struct json *json, const struct session_facts *facts)
+{
+    char host[HOST_NAME_BYTES] = "";
+    gethostname(host, sizeof host - 1);
+    json_object(json);
+    put_target(json, facts->target);
     put_text(json, "host", facts->host ? facts->host : host);
+    json_end(json);
+}
+
+/* 0: none. */
+static void put_seconds(struct json *json, const char *key, uint64_t ns)
+{
+    json_key(json, key);
+    if (ns)
+        json_number(json, (double)ns / (double)NS_PER_S);
+    else
+        json_null(json);
+}
+
+static void write_member(struct json *json, const struct sampler_target *target)
+{
+    json_object(json);
+    put_target(json, target);
+    json_key(json, "parent");
+    if (target->parent)
+        json_int(json, target->parent);
+    else
+        json_null(json);
+    put_number(json, "from_s", (double)target->from_ns / (double)NS_PER_S);
+    put_seconds(json, "to_s", target->to_ns);
+    put_text(json, "reason", target->reason);
+    json_end(json);
+}
+
+static void write_targets(struct json *json, const struct session_facts *facts)
+{
+    struct sampler_target target;
+    json_array(json);
+    if (!facts->sampler)
+        write_member(json, facts->target);
+    for (size_t i = 0; facts->sampler && sampler_target_at(facts->sampler, i, &target); i++)
+        write_member(json, &target);
+    json_end(json);
+}
+
+static void write_processes(struct json *json, const struct session_facts *facts)
+{
+    struct sampler_processes processes = { .joined = facts->snapshot->sizes.processes };
+    if (facts->sampler)
+        sampler_processes(facts->sampler, &processes);
+    json_object(json);
+    put_uint(json, "joined", processes.joined);
+    put_uint(json, "running", processes.running);
+    put_uint(json, "over", processes.over);
+    put_uint(json, "denied", processes.denied);
     json_end(json);
 }
 
@@ -79,12 +132,9 @@ static void write_settings(struct json *json, const struct sampler_options *opti
 {
     json_object(json);
     put_number(json, "rate_hz", options->rate_hz);
-    json_key(json, "duration_s");
-    if (options->duration_ns > 0)
-        json_number(json, (double)options->duration_ns / (double)NS_PER_S);
-    else
-        json_null(json);
+    put_seconds(json, "duration_s", options->duration_ns);
     put_text(json, "threads", options->all_threads ? "all" : "main");
+    put_bool(json, "subprocesses", options->subprocesses);
     put_text(json, "mode", mode_texts[options->mode]);
     put_bool(json, "native", options->native);
     put_bool(json, "gc", !options->no_gc);
@@ -143,6 +193,10 @@ void session_write(struct json *json, const struct session_facts *facts)
     put_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
     write_target(json, facts);
+    json_key(json, "targets");
+    write_targets(json, facts);
+    json_key(json, "processes");
+    write_processes(json, facts);
     json_key(json, "settings");
     write_settings(json, facts->options);
     put_time(json, "started_at", status->started_at_ns);

@@ -173,9 +173,13 @@ static struct sampler *create(const struct sampler_options *options, int process
     if (!sampler)
         abort();
     sampler->options = *options;
-    sampler->target = (struct sampler_target){ options->pid, 3,
-                                               fake_argv,    "/usr/bin/python3.11",
-                                               "3.11.2",     options->pid != FAKE_PID_NEWER };
+    sampler->target =
+        (struct sampler_target){ .pid = options->pids[0],
+                                 .argc = 3,
+                                 .argv = fake_argv,
+                                 .executable = "/usr/bin/python3.11",
+                                 .python = "3.11.2",
+                                 .validated = options->pids[0] != FAKE_PID_NEWER };
     pthread_mutex_init(&sampler->lock, NULL);
     sampler->status.state = SAMPLER_RUNNING;
     sampler->status.started_at_ns = STARTED_AT_S * NS_PER_S;
@@ -199,24 +203,25 @@ enum err_code sampler_start(const struct sampler_options *options, struct sample
                             struct err *err)
 {
     int process_fd = -1;
-    switch (options->pid) {
+    switch (options->pids[0]) {
     case FAKE_PID_DENIED:
-        return err_set(err, ERR_PERM, "not permitted to read process %d", (int)options->pid);
+        return err_set(err, ERR_PERM, "not permitted to read process %d",
+                       (int)options->pids[0]);
     case FAKE_PID_SHELL:
-        return err_set(err, ERR_NOT_PYTHON, "process %d is not Python", (int)options->pid);
+        return err_set(err, ERR_NOT_PYTHON, "process %d is not Python", (int)options->pids[0]);
     case FAKE_PID_EMPTY:
     case FAKE_PID_STILL:
     case FAKE_PID_LIVE:
     case FAKE_PID_NEWER: break;
     default:
-        process_fd = (int)syscall(SYS_pidfd_open, options->pid, 0);
+        process_fd = (int)syscall(SYS_pidfd_open, options->pids[0], 0);
         if (process_fd < 0)
-            return err_set(err, ERR_GONE, "no process %d", (int)options->pid);
+            return err_set(err, ERR_GONE, "no process %d", (int)options->pids[0]);
     }
     struct sampler *const sampler = create(options, process_fd);
-    if (options->pid == FAKE_PID_STILL)
+    if (options->pids[0] == FAKE_PID_STILL)
         add_stacks(sampler);
-    else if (options->pid != FAKE_PID_EMPTY)
+    else if (options->pids[0] != FAKE_PID_EMPTY)
         start_thread(sampler);
     *out = sampler;
     return ERR_OK;
@@ -264,6 +269,19 @@ void sampler_status(struct sampler *sampler, struct sampler_status *out)
 const struct sampler_target *sampler_target(const struct sampler *sampler)
 {
     return &sampler->target;
+}
+
+bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out)
+{
+    if (index == 0)
+        *out = sampler->target;
+    return index == 0;
+}
+
+void sampler_processes(const struct sampler *sampler, struct sampler_processes *out)
+{
+    (void)sampler;
+    *out = (struct sampler_processes){ .joined = 1, .running = 1 };
 }
 
 const struct sampler_options *sampler_options(const struct sampler *sampler)

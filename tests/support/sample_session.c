@@ -175,8 +175,9 @@ static void describe(struct sample_session *session)
                                                .executable = "/usr/bin/python3.11",
                                                .python = "3.11.2",
                                                .validated = true };
-    session->options =
-        (struct sampler_options){ .pid = 4711, .rate_hz = 100, .all_threads = true };
+    session->options = (struct sampler_options){
+        .pids = { 4711 }, .pid_count = 1, .rate_hz = 100, .all_threads = true
+    };
     session->snapshot = made_snapshot(session->profile);
     session->facts = (struct session_facts){
         .id = "1",

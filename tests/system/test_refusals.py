@@ -106,7 +106,7 @@ class Options(Test):
         for pid in ("0", "python", "12x", "99999999999", "4294967297", ""):
             self.refused("attach", pid, pattern="is not a process id")
         self.refused("attach", pattern="needs a PID")
-        self.refused("attach", "1", "2", pattern="one process id is enough")
+        self.refused("attach", "--all", "1", pattern="a PID or --all, not both")
 
     def test_options_that_are_none(self):
         self.refused("attach", "--sampling-rat", "10", "1", pattern="did you mean '--sampling-rate'")

@@ -15,6 +15,7 @@ struct world {
     struct stack_world *made;
     struct leaves leaves;
     struct profile *profile;
+    struct lanes lanes;
     struct fold fold;
     struct thread thread;
 };
@@ -31,7 +32,9 @@ static void begin(struct world *world, unsigned minor, const struct sampler_opti
     /* Names are those of the profile. */
     made->codes.strings = profile_strings(world->profile);
     leaves_init(&world->leaves, memory, layout, &made->codes, profile_strings(world->profile));
-    assert_ok(fold_init(&world->fold, world->profile, &world->leaves, options, "made", &err),
+    lanes_init(&world->lanes, world->profile);
+    assert_ok(fold_init(&world->fold, world->profile, &world->leaves, &world->lanes, options, 1,
+                        "made", &err),
               &err);
     stack_init(&world->thread.stack, memory, layout, made->thread.addr, 0);
     world->thread.head.ident = 1;
@@ -40,7 +43,7 @@ static void begin(struct world *world, unsigned minor, const struct sampler_opti
 static void end(struct world *world)
 {
     stack_deinit(&world->thread.stack);
-    fold_deinit(&world->fold);
+    lanes_deinit(&world->lanes);
     leaves_deinit(&world->leaves);
     profile_destroy(world->profile);
     stack_world_destroy(world->made);
@@ -64,7 +67,7 @@ static void expect_stack(struct world *world, const char *expected)
 {
     struct err err = { 0 };
     char text[256] = "";
-    assert_ok(fold_flush(&world->fold, 2), &err);
+    assert_ok(lanes_flush(&world->lanes, 2), &err);
     const struct profile_snapshot before = made_snapshot(world->profile);
     assert_ok(profile_seal(world->profile, before.end_ns + 1, &err), &err);
     struct profile_snapshot snapshot = made_snapshot(world->profile);
@@ -88,7 +91,7 @@ static void expect_stack(struct world *world, const char *expected)
 }
 
 static const struct thread_facts quiet = { .has_gil = FACT_YES, .in_gc = FACT_NO };
-static const struct sampler_options plain = { .pid = 1 };
+static const struct sampler_options plain = { .rate_hz = 1000 };
 
 static void the_collector_is_marked_above_the_leaf(void **state)
 {
@@ -197,7 +200,7 @@ static void another_thread_that_collects_leaves_no_mark(void **state)
 static void the_mark_of_the_collector_can_be_left_out(void **state)
 {
     struct world world;
-    const struct sampler_options options = { .pid = 1, .no_gc = true };
+    const struct sampler_options options = { .no_gc = true };
     const struct thread_facts collecting = { .has_gil = FACT_YES, .in_gc = FACT_YES };
     (void)state;
     begin(&world, 14, &options);
@@ -209,7 +212,7 @@ static void the_mark_of_the_collector_can_be_left_out(void **state)
 
 static void c_code_that_calls_back_is_marked_when_asked_for(void **state)
 {
-    const struct sampler_options native = { .pid = 1, .native = true };
+    const struct sampler_options native = { .native = true };
     (void)state;
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++)
         for (int asked = 0; asked < 2; asked++) {
@@ -289,7 +292,7 @@ static void spots_stand_beside_the_frame_of_python(void **state)
     struct world world;
     struct err err = { 0 };
     struct view_spots spots;
-    const struct sampler_options options = { .pid = 1, .opcodes = true };
+    const struct sampler_options options = { .opcodes = true };
     (void)state;
     begin(&world, 14, &options);
     call(&world, "main", FAKE_CALL_FROM_C);

@@ -24,7 +24,7 @@ static void begin(struct world *world, enum sampler_mode mode)
 {
     memset(world, 0, sizeof *world);
     world->profile = made_profile();
-    lanes_init(&world->lanes, world->profile, getpid());
+    lanes_init(&world->lanes, world->profile);
     world->lanes.mode = mode;
     world->thread = made_thread(world->profile, getpid(), gettid());
     world->node = made_node(world->profile, "main;work");
@@ -45,6 +45,7 @@ static const struct quality *quality_of(const struct world *world)
 static void sight(struct world *world, int32_t tid, state_bits state, bool is_still)
 {
     const struct sighting sighting = { .thread = world->thread,
+                                       .pid = getpid(),
                                        .tid = tid,
                                        .node = world->node,
                                        .spot = PROFILE_NO_SPOT,

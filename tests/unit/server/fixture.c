@@ -17,7 +17,7 @@
 
 void server_start(struct server *server, int pid)
 {
-    const struct sampler_options options = { .pid = pid, .rate_hz = 1000 };
+    const struct sampler_options options = { .pids = { pid }, .pid_count = 1, .rate_hz = 1000 };
     const struct listen_address address = { .host = "127.0.0.1", .port = 0 };
     struct site_options site = { .needs_token = true, .token = FIXTURE_TOKEN };
     struct session *session = NULL;

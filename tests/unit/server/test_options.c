@@ -82,14 +82,15 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
         { "atach 1", "unknown command 'atach' (did you mean 'attach'?)" },
         { "rcord 1", "unknown command 'rcord' (did you mean 'record'?)" },
         { "frobnicate", "unknown command 'frobnicate' (see --help)" },
-        { "attach", "attach needs a PID" },
+        { "attach", "attach needs a PID, or --all" },
         { "attach abc", "'abc' is not a process id" },
         { "attach 0", "'0' is not a process id" },
         { "attach -1", "unknown option '-1' (see --help)" },
         { "attach 12x", "'12x' is not a process id" },
         { "attach 99999999999", "'99999999999' is not a process id" },
         { "attach 2147483648", "'2147483648' is not a process id" },
-        { "attach 1 2", "one process id is enough, and there is also '2'" },
+        { "attach 1 2x", "'2x' is not a process id" },
+        { "attach --all 1", "attach takes a PID or --all, not both" },
         { "attach 1 -r", "-r needs a value (RATE)" },
         { "attach 1 --sampling-rate", "--sampling-rate needs a value (RATE)" },
         { "attach 1 -r 0", "bad sampling rate '0': use 1 to 1mhz, as in 100, 10khz or 1.5k" },
@@ -189,7 +190,7 @@ static void defaults_are_a_kilohertz_of_the_main_thread_on_loopback(void **state
     (void)state;
     assert_int_equal(parse_text("attach 4711", &options, NULL), ERR_OK);
     assert_string_equal(options.command->name, "attach");
-    assert_int_equal(options.sampling.pid, 4711);
+    assert_int_equal(options.sampling.pids[0], 4711);
     assert_true(options.sampling.rate_hz == 1000);
     assert_int_equal(options.sampling.duration_ns, 0);
     assert_false(options.sampling.all_threads);
@@ -245,7 +246,7 @@ static void options_may_stand_anywhere_and_be_joined(void **state)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct options options;
         assert_int_equal(parse_text(lines[i], &options, NULL), ERR_OK);
-        assert_int_equal(options.sampling.pid, 4711);
+        assert_int_equal(options.sampling.pids[0], 4711);
         assert_true(options.sampling.rate_hz == 10000);
         assert_true(options.sampling.duration_ns == 120000000000u);
         assert_true(options.sampling.all_threads);

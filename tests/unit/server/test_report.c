@@ -24,7 +24,7 @@ enum { DEEP = 10000 };
 
 static struct sampler *start(int pid)
 {
-    const struct sampler_options options = { .pid = pid, .rate_hz = 1000 };
+    const struct sampler_options options = { .pids = { pid }, .pid_count = 1, .rate_hz = 1000 };
     struct sampler *sampler = NULL;
     assert_int_equal(sampler_start(&options, &sampler, NULL), ERR_OK);
     return sampler;

@@ -1,0 +1,139 @@
+#include "sampler/crew.h"
+
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python.h"
+#include "sampler/profile/profile.h"
+
+enum err_code crew_init(struct crew *crew, const struct sampler_options *options,
+                        struct err *err)
+{
+    memset(crew, 0, sizeof *crew);
+    crew->options = options;
+    roster_init(&crew->roster);
+    stopper_init(&crew->stopper);
+    const enum err_code rc = profile_create(&crew->profile, err);
+    if (rc)
+        return rc;
+    lanes_init(&crew->lanes, crew->profile);
+    crew->lanes.mode = options->mode;
+    crew->lanes.sink = options->sink;
+    crew->glance.random = clock_now_ns();
+    if (options->blocking)
+        crew->glance.stopper = &crew->stopper;
+    return ERR_OK;
+}
+
+void crew_deinit(struct crew *crew)
+{
+    if (!crew->options)
+        return;
+    for (size_t i = 0; i < crew->count; i++)
+        member_close(crew->members[i]);
+    stopper_deinit(&crew->stopper);
+    lanes_deinit(&crew->lanes);
+    profile_destroy(crew->profile);
+    roster_deinit(&crew->roster);
+    memset(crew, 0, sizeof *crew);
+}
+
+void crew_begin(struct crew *crew, uint64_t created_ns)
+{
+    crew->created_ns = created_ns;
+    crew->lanes.created_ns = created_ns;
+}
+
+static uint64_t since_begin(const struct crew *crew, uint64_t now_ns)
+{
+    return crew->created_ns && now_ns > crew->created_ns ? now_ns - crew->created_ns : 0;
+}
+
+enum err_code crew_add(struct crew *crew, struct member *member, struct err *err)
+{
+    const struct roster_facts facts = { .python = python_version(member->python),
+                                        .validated = python_is_validated(member->python),
+                                        .parent = member->parent,
+                                        .from_ns = since_begin(crew, clock_now_ns()) };
+    if (crew->count == SAMPLER_MAX_PROCESSES)
+        return err_set(err, ERR_LIMIT, "%d processes at a time are enough",
+                       SAMPLER_MAX_PROCESSES);
+    enum err_code rc = member_join(member, crew->profile, &crew->lanes, crew->options, err);
+    if (!rc)
+        rc = roster_add(&crew->roster, &member->process, &facts, &member->told, err);
+    if (!rc)
+        crew->members[crew->count++] = member;
+    return rc;
+}
+
+/* The last member takes the place of the one that leaves.  false: the session is over. */
+static bool leave(struct crew *crew, size_t index, const struct ending *ending,
+                  struct ending *out)
+{
+    struct member *const member = crew->members[index];
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t to_ns = since_begin(crew, now_ns);
+    const bool is_counted = member_leave(member, now_ns) == ERR_OK;
+    crew->members[index] = crew->members[--crew->count];
+    crew->last = *ending;
+    roster_end(&crew->roster, member->told, to_ns ? to_ns : 1, ending->reason);
+    if (crew->left)
+        crew->left(crew->context, &member->process);
+    member_close(member);
+    *out = is_counted ? *ending : (struct ending){ SAMPLER_FAILED, "out of memory", true };
+    return !out->is_of_all;
+}
+
+/* Members that each one looked at stands for. */
+static double weigh(const struct crew *crew)
+{
+    size_t looks = 0;
+    if (crew->count == 1)
+        return 1;
+    for (size_t i = 0; i < crew->count; i++)
+        looks += member_looks(crew->members[i]);
+    return looks > PYTHON_MAX_LOOKS ? (double)looks / PYTHON_MAX_LOOKS : 1;
+}
+
+static bool is_chosen(struct glance *glance)
+{
+    if (glance->weight <= 1)
+        return true;
+    glance->random = glance->random * 6364136223846793005u + 1442695040888963407u;
+    return (double)(glance->random >> 11) / 9007199254740992.0 * glance->weight < 1;
+}
+
+bool crew_look(struct crew *crew, bool *looked_out, struct ending *out)
+{
+    crew->glance.weight = weigh(crew);
+    *looked_out = false;
+    for (size_t i = crew->count; i-- > 0;) {
+        struct member *const member = crew->members[i];
+        struct ending ending;
+        if (!is_chosen(&crew->glance))
+            continue;
+        const enum err_code rc = member_look(member, &crew->glance);
+        *looked_out |= !rc;
+        if (rc && !member_bears(member, rc, clock_now_ns(), &ending) &&
+            !leave(crew, i, &ending, out))
+            return false;
+    }
+    return true;
+}
+
+bool crew_check(struct crew *crew, struct ending *out)
+{
+    for (size_t i = crew->count; i-- > 0;) {
+        struct ending ending;
+        if (!member_runs(crew->members[i], &ending) && !leave(crew, i, &ending, out))
+            return false;
+    }
+    return true;
+}
+
+enum err_code crew_flush(struct crew *crew, uint64_t now_ns)
+{
+    for (size_t i = 0; i < crew->count; i++)
+        member_count_reads(crew->members[i]);
+    return lanes_flush(&crew->lanes, now_ns);
+}

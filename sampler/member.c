@@ -1,0 +1,176 @@
+#include "sampler/member.h"
+
+#include <stdlib.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/cpython/python.h"
+#include "sampler/lanes.h"
+#include "sampler/profile/profile.h"
+#include "sampler/target/stopper.h"
+
+/* An interpreter that cannot be read for so long while its process runs has ended. */
+static const uint64_t GIVE_UP_NS = NS_PER_S;
+/* How long a thread may take to stop. */
+static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
+
+enum err_code member_open(int pid, struct strtab *strings, struct member **out, struct err *err)
+{
+    struct member *const member = calloc(1, sizeof *member);
+    if (!member)
+        return err_set(err, ERR_NOMEM, "no memory for a process");
+    member->process.pidfd = member->process.space_fd = -1;
+    enum err_code rc = process_open(&member->process, pid, err);
+    if (!rc)
+        rc = python_attach(&member->process, strings, &member->python, err);
+    if (rc)
+        member_close(member);
+    else
+        *out = member;
+    return rc;
+}
+
+void member_close(struct member *member)
+{
+    if (!member)
+        return;
+    python_detach(member->python);
+    process_close(&member->process);
+    free(member);
+}
+
+enum err_code member_join(struct member *member, struct profile *profile, struct lanes *lanes,
+                          const struct sampler_options *options, struct err *err)
+{
+    const struct process *const process = &member->process;
+    const char *const name = process->argc ? process->argv[0] : "";
+    member->options = options;
+    return fold_init(&member->fold, profile, python_leaves(member->python), lanes, options,
+                     process->pid, name, err);
+}
+
+void member_count_reads(struct member *member)
+{
+    struct quality *const quality = profile_quality(member->fold.profile);
+    struct code_counters *const codes = &python_codes(member->python)->counters;
+    struct memory *const memory = &member->process.memory.memory;
+    quality->reads += memory->reads;
+    quality->read_bytes += memory->read_bytes;
+    quality->code_hits += codes->hits;
+    quality->code_misses += codes->misses;
+    quality->code_stale += codes->stale;
+    quality->code_clears += codes->clears;
+    memory->reads = memory->read_bytes = 0;
+    *codes = (struct code_counters){ 0 };
+}
+
+enum err_code member_leave(struct member *member, uint64_t now_ns)
+{
+    member_count_reads(member);
+    return lanes_drop(member->fold.lanes, member->process.pid, now_ns);
+}
+
+size_t member_looks(const struct member *member)
+{
+    return python_looks(member->python, member->options->all_threads);
+}
+
+/* One look at one member. */
+struct sight {
+    struct member *member;
+    struct glance *glance;
+};
+
+/* A whole number that is `weight` on average. */
+static uint32_t whole(struct glance *glance, double weight)
+{
+    const uint32_t floor = (uint32_t)weight;
+    glance->random = glance->random * 6364136223846793005u + 1442695040888963407u;
+    const double fraction = (double)(glance->random >> 11) / 9007199254740992.0;
+    return floor + (fraction < weight - floor);
+}
+
+static enum err_code seen(void *context, struct thread *thread, enum err_code failure)
+{
+    const struct sight *const sight = context;
+    struct fold *const fold = &sight->member->fold;
+    struct glance *const glance = sight->glance;
+    const struct thread_facts facts = python_facts(sight->member->python, thread);
+    const double weight = python_weight(sight->member->python) * glance->weight;
+    const uint32_t times = whole(glance, weight);
+    enum err_code rc = fold_thread(fold, thread, facts, failure, glance->now_ns);
+    /* It stands for threads that were not looked at. */
+    for (uint32_t i = 1; i < times && !rc && !failure; i++) {
+        thread->stack.is_unchanged = true;
+        rc = fold_thread(fold, thread, facts, failure, glance->now_ns);
+        profile_quality(fold->profile)->stood_in++;
+    }
+    return rc;
+}
+
+/* Stops the threads that are to be looked at. */
+static enum err_code stop_threads(const struct member *member, struct stopper *stopper)
+{
+    int32_t tids[STOPPER_MAX_THREADS];
+    const size_t count =
+        python_tids(member->python, member->options->all_threads, tids, STOPPER_MAX_THREADS);
+    if (count == 0)
+        return ERR_OK;
+    return stopper_stop(stopper, tids, count, clock_now_ns() + STOP_DEADLINE_NS);
+}
+
+enum err_code member_look(struct member *member, struct glance *glance)
+{
+    struct sight sight = { member, glance };
+    enum err_code rc = ERR_OK;
+    if (glance->stopper)
+        rc = stop_threads(member, glance->stopper);
+    if (!rc || rc == ERR_GONE) {
+        glance->now_ns = clock_now_ns();
+        rc = python_tick(member->python, member->options->all_threads, seen, &sight);
+    }
+    if (glance->stopper) {
+        stopper_resume(glance->stopper);
+        profile_quality(member->fold.profile)->stopped_ns = glance->stopper->stopped_ns;
+    }
+    if (!rc)
+        member->failing_since_ns = 0;
+    return rc;
+}
+
+/* Always false, so that ending is one statement. */
+static bool end(struct ending *out, enum sampler_state state, bool is_of_all,
+                const char *reason)
+{
+    *out = (struct ending){ state, reason, is_of_all };
+    return false;
+}
+
+bool member_bears(struct member *member, enum err_code rc, uint64_t now_ns, struct ending *out)
+{
+    if (rc == ERR_NOMEM)
+        return end(out, SAMPLER_FAILED, true, "out of memory");
+    if (rc == ERR_LIMIT)
+        return end(out, SAMPLER_FAILED, true, "a table of the profile is full");
+    if (rc == ERR_PERM && member->options->blocking)
+        return end(out, SAMPLER_FAILED, false,
+                   "the kernel refuses to stop the target (is it being traced already?)");
+    if (!member_runs(member, out))
+        return false;
+    if (!member->failing_since_ns)
+        member->failing_since_ns = now_ns;
+    if (now_ns - member->failing_since_ns > GIVE_UP_NS)
+        return end(out, SAMPLER_ENDED, false, "the target's interpreter has ended");
+    return true;
+}
+
+bool member_runs(struct member *member, struct ending *out)
+{
+    switch (process_fate(&member->process, python_anchor(member->python))) {
+    case PROCESS_EXITED: return end(out, SAMPLER_ENDED, false, "the target exited");
+    case PROCESS_REPLACED:
+        return end(out, SAMPLER_ENDED, false,
+                   "the target replaced itself with another program (exec)");
+    case PROCESS_RUNS: break;
+    }
+    return true;
+}
