@@ -6,7 +6,6 @@ import { takeDelivery } from "./model/recording.js";
 import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
 import { createLiveSource } from "./source/live.js";
-import { loadLibraries } from "./source/libraries.js";
 import { createReportSource } from "./source/report.js";
 import { createBanner } from "./view/banner.js";
 import { createCrumbs } from "./view/crumbs.js";
@@ -169,12 +168,4 @@ function startPage() {
   queueRender();
 }
 
-// A browser without what the page is built on gets a sentence instead of a blank page.
-function sayTooOld() {
-  const text = document.createElement("p");
-  text.className = "noscript";
-  text.textContent = "This page needs a browser of 2024 or later.";
-  document.body.prepend(text);
-}
-
-loadLibraries().then(startPage, sayTooOld);
+startPage();
