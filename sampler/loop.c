@@ -19,6 +19,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 #include "sampler/schedule.h"
+#include "sampler/scout.h"
 #include "sampler/target/census.h"
 
 /* A live page is at most this far behind. */
@@ -28,9 +29,13 @@ static const uint64_t NEAR_NS = 8000;
 /* Who stops us waits at most so long. */
 static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 
+/* So often to see whether there is somebody to look at, where there is nobody. */
+static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
+
 struct loop {
     struct sampler_options options;
     struct crew crew;
+    struct scout *scout; /* NULL: children are not followed */
     int end_fd;
 
     pthread_t thread;
@@ -50,6 +55,7 @@ struct turn {
     uint64_t sealed_ns;
     uint64_t period_ns; /* what a sample of the open window stands for */
     struct ending ending;
+    bool is_deserted; /* it ended as there were no members left */
 };
 
 /* Always false, so that ending is one statement. */
@@ -64,7 +70,7 @@ static void tell_reason(struct loop *loop, const struct turn *turn)
 {
     struct sampler_processes processes;
     roster_counts(&loop->crew.roster, &processes);
-    if (turn->ending.is_of_all || loop->crew.count || processes.joined < 2)
+    if (!turn->is_deserted || processes.joined < 2)
         snprintf(loop->status.reason, sizeof loop->status.reason, "%s", turn->ending.reason);
     else
         snprintf(loop->status.reason, sizeof loop->status.reason,
@@ -147,15 +153,39 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns)
     return rc;
 }
 
+/* Takes what the scout has found; what cannot join is given back. */
+static void grow(struct loop *loop)
+{
+    struct member *member = NULL;
+    while (loop->scout && (member = scout_take(loop->scout)))
+        if (crew_add(&loop->crew, member, NULL)) {
+            scout_release(loop->scout, &member->process);
+            member_close(member);
+        }
+}
+
+static bool may_grow(struct loop *loop)
+{
+    return loop->scout && scout_has_hope(loop->scout);
+}
+
+static void tell_left_out(struct loop *loop)
+{
+    struct scout_counts counts;
+    if (!loop->scout)
+        return;
+    scout_counts(loop->scout, &counts);
+    roster_left_out(&loop->crew.roster, counts.over, counts.denied);
+}
+
 /* Are there members, or may there yet be?  Returns false when the session is over. */
 static bool go_on(struct turn *turn, bool is_well, const struct ending *ending)
 {
     const struct crew *const crew = &turn->loop->crew;
     if (!is_well)
         turn->ending = *ending;
-    else if (crew->count == 0)
-        return end(turn, crew->last.state, crew->last.reason);
-    return is_well;
+    turn->is_deserted = is_well && crew->count == 0 && !may_grow(turn->loop);
+    return turn->is_deserted ? end(turn, crew->last.state, crew->last.reason) : is_well;
 }
 
 /* One look at all members.  Returns false when the session is over. */
@@ -184,7 +214,8 @@ static void keep_budget(struct turn *turn, uint64_t now_ns)
 {
     struct loop *const loop = turn->loop;
     const uint64_t looks = profile_quality(loop->crew.profile)->ticks;
-    if (!budget_measure(&turn->budget, thread_cpu_ns(), looks))
+    const uint64_t cpu_ns = thread_cpu_ns() + (loop->scout ? scout_cpu_ns(loop->scout) : 0);
+    if (!budget_measure(&turn->budget, cpu_ns, looks))
         return;
     schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
     pthread_mutex_lock(&loop->mutex);
@@ -201,6 +232,7 @@ static bool publish(struct turn *turn, uint64_t now_ns)
     keep_budget(turn, now_ns);
     if (seal(turn, now_ns))
         return end(turn, SAMPLER_FAILED, "out of memory");
+    tell_left_out(turn->loop);
     const bool is_well = crew_check(&turn->loop->crew, &ending);
     return go_on(turn, is_well, &ending);
 }
@@ -242,8 +274,13 @@ static void run(struct turn *turn)
     bool was_paused = false;
     for (;;) {
         uint64_t missed;
-        const uint64_t instant_ns = schedule_next(&turn->schedule, clock_now_ns(), &missed);
-        const bool paused = is_paused(loop);
+        grow(loop);
+        const uint64_t now_ns = clock_now_ns();
+        /* Nobody is there to be looked at: the scout may yet find somebody. */
+        const bool paused = is_paused(loop) || loop->crew.count == 0;
+        uint64_t instant_ns = schedule_next(&turn->schedule, now_ns, &missed);
+        if (loop->crew.count == 0 && instant_ns < now_ns + EMPTY_NS)
+            instant_ns = now_ns + EMPTY_NS;
         if (!paused && !was_paused)
             profile_quality(loop->crew.profile)->missed += missed;
         was_paused = paused;
@@ -295,10 +332,10 @@ static enum err_code attach_one(struct loop *loop, int pid, struct err *err)
 {
     struct member *member = NULL;
     enum err_code rc = member_open(pid, profile_strings(loop->crew.profile), &member, err);
-    if (!rc)
-        rc = crew_add(&loop->crew, member, err);
-    if (rc)
+    if (!rc && (rc = crew_add(&loop->crew, member, err)))
         member_close(member);
+    if (!rc && loop->scout)
+        rc = scout_follow(loop->scout, pid, true, err);
     return rc;
 }
 
@@ -327,18 +364,58 @@ static enum err_code attach_all(struct loop *loop, struct err *err)
     return ERR_OK;
 }
 
+/* What is no Python may have children that are, where these are wanted. */
+static enum err_code attach_named(struct loop *loop, int pid, struct err *err)
+{
+    struct err own = { 0 };
+    enum err_code rc = attach_one(loop, pid, &own);
+    if (rc == ERR_NOT_PYTHON && loop->scout)
+        return scout_follow(loop->scout, pid, false, err);
+    return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;
+}
+
+static enum err_code attach_family(struct loop *loop, struct err *err)
+{
+    scout_look_once(loop->scout);
+    grow(loop);
+    if (loop->crew.count > 0)
+        return ERR_OK;
+    return err_set(err, ERR_NOT_PYTHON,
+                   "process %d is not a Python process, and has none below it",
+                   (int)loop->options.pids[0]);
+}
+
+static void give_back(void *context, const struct process *process)
+{
+    scout_release(context, process);
+}
+
+static enum err_code follow(struct loop *loop, struct err *err)
+{
+    const enum err_code rc =
+        scout_create(profile_strings(loop->crew.profile), &loop->scout, err);
+    loop->crew.left = rc ? NULL : give_back;
+    loop->crew.context = loop->scout;
+    return rc;
+}
+
 static enum err_code attach(struct loop *loop, struct err *err)
 {
     enum err_code rc = crew_init(&loop->crew, &loop->options, err);
+    if (!rc && loop->options.subprocesses)
+        rc = follow(loop, err);
     if (!rc && loop->options.all)
         rc = attach_all(loop, err);
     for (size_t i = 0; i < loop->options.pid_count && !rc; i++)
-        rc = attach_one(loop, loop->options.pids[i], err);
+        rc = attach_named(loop, loop->options.pids[i], err);
+    if (!rc && loop->scout)
+        rc = attach_family(loop, err);
     return rc;
 }
 
 static void free_loop(struct loop *loop)
 {
+    scout_destroy(loop->scout);
     crew_deinit(&loop->crew);
     if (loop->end_fd >= 0)
         close(loop->end_fd);
@@ -395,7 +472,9 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
         loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
                                                 .started_at_ns = clock_wall_ns(),
                                                 .rate_hz = options->rate_hz };
-        const int sys = start_thread(loop);
+        if (loop->scout)
+            rc = scout_start(loop->scout, err);
+        const int sys = rc ? 0 : start_thread(loop);
         if (sys)
             rc = err_sys(err, sys, "cannot start the sampling thread");
     }

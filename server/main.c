@@ -3,6 +3,7 @@
 #include "server/command/completion.h"
 #include "server/command/exit.h"
 #include "server/command/help.h"
+#include "server/command/limits.h"
 #include "server/command/options.h"
 
 int main(int argc, char **argv)
@@ -25,5 +26,6 @@ int main(int argc, char **argv)
         completion_print(stdout, options.completion);
         return EXIT_DONE;
     }
+    limits_raise();
     return options.command->execute(&options);
 }

@@ -18,7 +18,7 @@ void pid_list_deinit(struct pid_list *list)
     *list = (struct pid_list){ 0 };
 }
 
-static enum err_code add(struct pid_list *list, int pid)
+enum err_code pid_list_add(struct pid_list *list, int pid)
 {
     if (list->count == CENSUS_MAX_PIDS)
         return ERR_LIMIT;
@@ -53,7 +53,7 @@ static enum err_code add_entries(const char *path, struct pid_list *out)
     while (!rc && (entry = readdir(folder))) {
         const int pid = pid_of(entry->d_name);
         if (pid)
-            rc = add(out, pid);
+            rc = pid_list_add(out, pid);
     }
     closedir(folder);
     return rc;
@@ -81,7 +81,7 @@ static enum err_code add_words(const char *text, struct pid_list *out)
         if (end == text)
             break;
         if (pid > 0 && pid <= INT_MAX)
-            rc = add(out, (int)pid);
+            rc = pid_list_add(out, (int)pid);
         text = end;
     }
     return rc;
@@ -124,7 +124,7 @@ static enum err_code add_asked(const int *parents, size_t count, struct pid_list
     for (size_t i = 0; i < all.count && !rc; i++)
         if (!procfs_identify(all.items[i], &identity, NULL) &&
             bsearch(&identity.parent, sorted, count, sizeof *sorted, compare))
-            rc = add(out, all.items[i]);
+            rc = pid_list_add(out, all.items[i]);
     pid_list_deinit(&all);
     free(sorted);
     return rc;

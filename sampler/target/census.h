@@ -25,6 +25,8 @@ struct pid_list {
 
 void pid_list_deinit(struct pid_list *list);
 
+MUST_CHECK enum err_code pid_list_add(struct pid_list *list, int pid);
+
 /* Adds all processes that we see. */
 MUST_CHECK enum err_code census_all(struct pid_list *out, struct err *err);
 

@@ -9,6 +9,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
+#include "server/command/limits.h"
 #include "server/command/signals.h"
 
 enum { EXEC_FAILED = 127 };
@@ -16,6 +17,7 @@ enum { EXEC_FAILED = 127 };
 static void become(char *const *argv, const struct signals *signals, int report_fd)
 {
     signals_reset_in_child(signals);
+    limits_restore();
     execvp(argv[0], argv);
     const int sys = errno;
     if (write(report_fd, &sys, sizeof sys) < 0)
@@ -113,6 +115,7 @@ static void become_detached(char *const *argv, const struct signals *signals)
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
     }
+    limits_restore();
     execvp(argv[0], argv);
     _exit(EXEC_FAILED);
 }

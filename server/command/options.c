@@ -46,6 +46,15 @@ static enum err_code set_all(struct options *options, const char *value, struct 
     return ERR_OK;
 }
 
+static enum err_code set_subprocesses(struct options *options, const char *value,
+                                      struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->sampling.subprocesses = true;
+    return ERR_OK;
+}
+
 static const char *const mode_names[] = {
 #define X(name, text, help) text,
     SAMPLER_MODES(X)
@@ -412,6 +421,8 @@ static const struct option table[] = {
     { 'a', "all-threads", NULL, "sample all threads, not only the main one", SAMPLING,
       set_all_threads, NULL },
     { '\0', "all", NULL, "all Python processes that may be read", NAMING, set_all, NULL },
+    { '\0', "subprocesses", NULL, "sample the processes it starts too, and theirs", SAMPLING,
+      set_subprocesses, NULL },
     { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", SAMPLING,
       set_mode, NULL },
     { '\0', "native", NULL, "mark where C code runs or calls back", SAMPLING, set_native,

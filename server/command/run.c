@@ -65,7 +65,9 @@ static enum err_code ended_too_soon(const struct run *run, struct err *err)
 static enum err_code start_sampler(struct run *run, struct err *err)
 {
     struct sampler_options sampling = run->options->sampling;
-    const uint64_t end_ns = clock_now_ns() + FIND_TIMEOUT_MS * NS_PER_MS;
+    /* What is no Python may start one at any time. */
+    const uint64_t end_ns =
+        sampling.subprocesses ? UINT64_MAX : clock_now_ns() + FIND_TIMEOUT_MS * NS_PER_MS;
     int pause_ms = FIND_FIRST_PAUSE_MS;
     sampling.pids[0] = run->child.pid;
     sampling.pid_count = 1;

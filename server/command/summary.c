@@ -87,6 +87,23 @@ static void say_mode(const struct session_facts *facts, const struct state_sums 
             state_fact_text(fact));
 }
 
+static void say_processes(const struct session_facts *facts)
+{
+    struct sampler_processes processes = { 0 };
+    if (facts->sampler)
+        sampler_processes(facts->sampler, &processes);
+    if (processes.joined > 1)
+        say("%" PRIu64 " processes, %" PRIu64 " of them still running", processes.joined,
+            processes.running);
+    if (processes.over > 0)
+        say("%" PRIu64
+            " processes were left out for some time or for ever: no more than %d at a "
+            "time are sampled",
+            processes.over, SAMPLER_MAX_PROCESSES);
+    if (processes.denied > 0)
+        say("%" PRIu64 " child processes could not be read", processes.denied);
+}
+
 static void say_what_was_special(const struct session_facts *facts)
 {
     const struct quality *const quality = &facts->snapshot->quality;
@@ -142,5 +159,6 @@ void summary_say(const struct session_facts *facts, const struct state_sums *sum
         say_certainty(quality);
     say_states(sums);
     say_mode(facts, sums);
+    say_processes(facts);
     say_what_was_special(facts);
 }

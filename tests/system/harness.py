@@ -51,8 +51,8 @@ class Process:
         self.out, self.err = [], []
         self._changed = threading.Condition()
         self._open = 2
-        self._popen = subprocess.Popen(tied(self.command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                       stderr=subprocess.PIPE, **options)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        self._popen = subprocess.Popen(tied(self.command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
         for stream, lines in ((self._popen.stdout, self.out), (self._popen.stderr, self.err)):
             threading.Thread(target=self._gather, args=(stream, lines), daemon=True).start()
 

@@ -1,8 +1,16 @@
 """Several processes in one session: named, all that there are, and what they start."""
 
-from harness import Live, Process, Test, file_in, main, read_folded, run_program, victim
+import os
+import signal
+import time
+
+from harness import (SANITIZED, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, read_folded,
+                     run_program, victim)
 
 LONG = "60"
+TREE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tree.py")
+# At a time, in one session.
+MAX_PROCESSES = 256
 
 
 def pids_with_samples(live):
@@ -48,6 +56,112 @@ class Named(Test):
                 process, code = run_program("replay", capture, "--process", str(pid), "--collapsed=" + folded)
                 self.assertEqual(code, 0, process.told())
                 self.assertGreater(sum(stack.count for stack in read_folded(folded)), 0)
+
+
+def tree(*arguments, **options):
+    return victim(TREE, *[str(word) for word in arguments], **options)
+
+
+def run_tree(*arguments):
+    return Live("run", "--subprocesses", "-a", "--python", newest_python(), TREE, *[str(word) for word in arguments])
+
+
+class Children(Test):
+    def joined(self, *arguments):
+        """The session of a whole tree, once it has ended by itself."""
+        with run_tree(*arguments) as live:
+            session = live.wait_ended()
+            self.assertEqual(session["processes"]["running"], 0, session)
+            self.assertTrue(all(target["to_s"] is not None for target in session["targets"]), session)
+            # What is no Python has no part in it.
+            self.assertTrue(all("python" in target["executable"] for target in session["targets"]), session)
+            self.with_samples = pids_with_samples(live)
+            live.stop()
+            return session
+
+    def test_every_way_to_start_workers(self):
+        for how in ("fork",) if SANITIZED else ("fork", "spawn", "forkserver"):
+            with self.subTest(how=how):
+                session = self.joined(how)
+                # The program and its three workers; some ways need a helper.
+                self.assertGreaterEqual(session["processes"]["joined"], 4, session)
+                self.assertGreaterEqual(len(self.with_samples), 4, session)
+                self.assertTrue(session["reason"].startswith("all "), session)
+
+    def test_trees_with_shells_between(self):
+        session = self.joined("nested", 2)
+        self.assertGreaterEqual(len(self.with_samples), 3, session)
+
+    def test_what_becomes_python_later(self):
+        session = self.joined("exec")
+        self.assertGreaterEqual(len(self.with_samples), 2, session)
+
+    def test_other_programs_are_passed_over(self):
+        session = self.joined("foreign")
+        self.assertEqual(len({target["pid"] for target in session["targets"] if target["parent"] is None}), 1, session)
+        self.assertEqual((session["processes"]["over"], session["processes"]["denied"]), (0, 0), session)
+
+    def test_a_shell_may_be_the_root_of_it(self):
+        with Live("run", "--subprocesses", "-a", "--", "sh", "-c",
+                  "sleep 0.2; '%s' '%s' nested 0; true" % (newest_python(), TREE)) as live:
+            self.assertEqual(live.wait_ended()["processes"]["joined"], 1)
+            live.stop()
+
+    def test_workers_that_are_replaced(self):
+        with tree("prefork", 3) as master:
+            with Live("attach", str(master.pid), "--subprocesses") as live:
+                session = live.wait_session(lambda session: session["processes"]["running"] == 4)
+                worker = next(target["pid"] for target in session["targets"] if target["parent"] == master.pid)
+                os.kill(worker, signal.SIGKILL)
+                session = live.wait_session(lambda session: session["processes"]["joined"] == 5
+                                            and session["processes"]["running"] == 4)
+                self.assertEqual([target["reason"] for target in session["targets"] if target["pid"] == worker],
+                                 ["the target exited"])
+                live.wait_session(lambda _: len(pids_with_samples(live)) == 5)
+                master.signal(signal.SIGTERM)
+                self.assertEqual(live.wait_ended()["processes"]["running"], 0)
+                self.assertEqual(live.stop(), 0)
+
+    def test_short_lived_ones_leave_nothing_behind(self):
+        count = 40 if SANITIZED else 200
+        read_end, write_end = os.pipe()
+        with os.fdopen(write_end, "w") as go_on, tree("short", count, ready=False, stdin=read_end) as master:
+            os.close(read_end)
+            with Live("attach", str(master.pid), "--subprocesses", "-a") as live:
+                master.wait_line("DONE %d" % (count // 2))
+                live.wait_session(lambda session: session["processes"]["running"] == 1)
+                files, memory = self.at_rest(live), resident_bytes(live)
+                go_on.write("\n")
+                go_on.flush()
+                master.wait_line("DONE %d" % count, seconds=3 * WAIT_SECONDS)
+                session = live.wait_session(lambda session: session["processes"]["running"] == 1)
+                self.assertGreater(session["processes"]["joined"], count // 10, session["processes"])
+                self.assertEqual(self.at_rest(live), files)
+                # An interpreter takes more than that.
+                if not SANITIZED:
+                    self.assertLess(resident_bytes(live) - memory, count // 2 * 60 * 1024)
+                self.assertEqual(live.stop(), 0)
+
+    def at_rest(self, live):
+        """Files that are open: the fewest of some looks, as those of connections and of looks come and go."""
+        counts = []
+        for _ in range(20):
+            counts.append(len(os.listdir("/proc/%d/fd" % live.process.pid)))
+            time.sleep(0.05)
+        return min(counts)
+
+    def test_more_than_there_may_be_are_counted(self):
+        with tree("idle", MAX_PROCESSES + 3) as master:
+            with Live("attach", str(master.pid), "--subprocesses", "-r", "10") as live:
+                session = live.wait_session(lambda session: session["processes"]["over"] == 4, seconds=3 * WAIT_SECONDS)
+                self.assertEqual(session["processes"]["running"], MAX_PROCESSES)
+                self.assertEqual(len(session["targets"]), MAX_PROCESSES)
+                self.assertEqual(live.stop(), 0)
+
+
+def resident_bytes(live):
+    with open("/proc/%d/statm" % live.process.pid) as statm:
+        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+"""A program that starts others, in one of the ways that programs have.
+
+    tree.py fork|spawn|forkserver      a pool of three that is busy for a second
+    tree.py nested DEPTH               a shell, below it Python, below it a shell, ...
+    tree.py exec                       a shell that waits and becomes Python
+    tree.py foreign                    programs that are no Python, for a second
+    tree.py short COUNT                children that live for a moment, one after the other, then rests
+    tree.py prefork COUNT              a master that keeps so many workers busy until it is told to end
+    tree.py idle COUNT                 children that do nothing, until it ends
+"""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+LONGEST = 120
+
+
+def spin(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
+
+
+def pool_work(_):
+    spin(1)
+
+
+def pool(how):
+    with multiprocessing.get_context(how).Pool(3) as workers:
+        workers.map(pool_work, range(3), chunksize=1)
+
+
+def nested(depth):
+    if depth:
+        subprocess.run(["sh", "-c", "'%s' '%s' nested %d; true" % (sys.executable, __file__, depth - 1)], check=True)
+    spin(0.5)
+
+
+def becomes_python():
+    subprocess.run(["sh", "-c", "sleep 0.3; exec '%s' '%s' nested 0" % (sys.executable, __file__)], check=True)
+
+
+def foreign():
+    shells = [subprocess.Popen(["sh", "-c", "sleep 1; true"]) for _ in range(3)]
+    spin(1)
+    for shell in shells:
+        shell.wait()
+
+
+def child(act):
+    pid = os.fork()
+    if pid == 0:
+        act()
+        os._exit(0)
+    return pid
+
+
+def short(count):
+    for done in range(1, count + 1):
+        os.waitpid(child(lambda: time.sleep(0.05)), 0)
+        subprocess.run(["true"], check=True)
+        if done in (count // 2, count):
+            print("DONE %d" % done, flush=True)
+            # Whoever looks on looks now.
+            sys.stdin.readline()
+    time.sleep(LONGEST)
+
+
+def prefork(count):
+    workers = {child(lambda: spin(LONGEST)) for _ in range(count)}
+
+    def end(*_):
+        for worker in workers:
+            os.kill(worker, signal.SIGKILL)
+        os._exit(0)
+
+    signal.signal(signal.SIGTERM, end)
+    print("READY", flush=True)
+    while True:
+        pid, _ = os.wait()
+        workers.remove(pid)
+        workers.add(child(lambda: spin(LONGEST)))
+
+
+def idle(count):
+    master = os.getpid()
+
+    def rest():
+        while os.getppid() == master:
+            time.sleep(0.1)
+
+    for _ in range(count):
+        child(rest)
+    print("READY", flush=True)
+    time.sleep(LONGEST)
+
+
+def main(how, count=None):
+    acts = {"exec": becomes_python, "foreign": foreign}
+    counted = {"nested": nested, "short": short, "prefork": prefork, "idle": idle}
+    if how in acts:
+        acts[how]()
+    elif how in counted:
+        counted[how](int(count))
+    else:
+        pool(how)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
