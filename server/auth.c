@@ -13,12 +13,30 @@
 
 enum { SECRET_BYTES = AUTH_SECRET_LENGTH / 2 };
 
+/* Light and dark as the page itself; its hash is in refusal_policy. */
+#define REFUSAL_STYLE                                                          \
+    "body{margin:0;min-height:100vh;display:grid;place-content:center;justify" \
+    "-items:start;padding:1.5rem;box-sizing:border-box;font:16px/1.5 system-u" \
+    "i,sans-serif;background:light-dark(#f7f5f1,#131417);color:light-dark(#21" \
+    "1d19,#ece9e3)}:root{color-scheme:light dark}body>*{max-width:34rem;margi" \
+    "n:.4rem 0}h1{font-size:1.5rem}i{display:block;width:2.6rem;height:.55rem" \
+    ";margin:.12rem 0;background:#f3a24a}i+i{width:1.8rem;background:#e57f2a}" \
+    "i+i+i{width:.9rem;background:#c2501f}code{font:.95em ui-monospace,monosp" \
+    "ace;padding:.1em .35em;border-radius:4px;background:light-dark(#efece6,#" \
+    "22242a)}"
+
+static const char refusal_policy[] =
+    "default-src 'none'; style-src "
+    "'sha256-bgKH349nhsdMrxfes4SzwpGugMJFRZE3r/v4ZA7vgyw="
+    "'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
 static const char refusal_page[] =
-    "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Pyrometer: token "
-    "needed</title>\n<h1>This profile needs its token</h1>\n<p>Open the URL that "
-    "<code>pyrometer</code> printed when it started; it ends in "
-    "<code>?token=&hellip;</code>.</p>\n<p>Programs send "
-    "<code>Authorization: Bearer TOKEN</code>.</p>\n</html>\n";
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+    "content=\"width=device-width, initial-scale=1\"><title>Pyrometer: token needed</title>"
+    "<style>" REFUSAL_STYLE "</style></head><body><p><i></i><i></i><i></i></p>\n"
+    "<h1>This profile needs its token</h1>\n<p>Open the URL that <code>pyrometer</code> "
+    "printed when it started; it ends in <code>?token=&hellip;</code>.</p>\n<p>Programs send "
+    "<code>Authorization: Bearer TOKEN</code>.</p>\n</body></html>\n";
 
 static enum err_code make_secret(char out[AUTH_SECRET_LENGTH + 1], struct err *err)
 {
@@ -176,8 +194,10 @@ void auth_refuse(const struct request *request, struct response *response)
     response_problem(response, 401,
                      "the token is missing or wrong; open the URL printed at "
                      "start, or send Authorization: Bearer TOKEN");
-    if (is_browser)
+    if (is_browser) {
         response_fix_body(response, MIME_HTML, refusal_page, sizeof refusal_page - 1);
+        response_set_header(response, "Content-Security-Policy", "%s", refusal_policy);
+    }
     response_set_header(response, "WWW-Authenticate", "Bearer realm=\"pyrometer\"");
 }
 

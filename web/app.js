@@ -7,6 +7,7 @@ import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
 import { createLiveSource } from "./source/live.js";
 import { createReportSource } from "./source/report.js";
+import { createApplied } from "./view/applied.js";
 import { createBanner } from "./view/banner.js";
 import { createCrumbs } from "./view/crumbs.js";
 import { createDetails } from "./view/details.js";
@@ -20,11 +21,29 @@ import { createNote } from "./view/note.js";
 import { createMeasures } from "./view/measures.js";
 import { createQuality } from "./view/quality.js";
 import { createStateChips } from "./view/states.js";
+import { createStrip } from "./view/strip.js";
 import { createTable } from "./view/table.js";
 import { createTitle } from "./view/title.js";
 import { createToolbar } from "./view/toolbar.js";
 
 const THEME_KEY = "pyrometer.theme";
+const HOLD_KEY = "pyrometer.hold";
+
+function remember(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Not remembered, then.
+  }
+}
+
+function remembered(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
 
 function storedTheme() {
   const chosen = document.documentElement.dataset.theme;
@@ -34,11 +53,7 @@ function storedTheme() {
 function applyTheme(theme) {
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
-  try {
-    localStorage.setItem(THEME_KEY, theme);
-  } catch {
-    // Not remembered, then.
-  }
+  remember(THEME_KEY, theme);
 }
 
 function writeAddress(address, how) {
@@ -68,14 +83,16 @@ async function copyText(text) {
 function startPage() {
   const embedded = document.getElementById("profile-data").textContent.trim();
   const compute = createPicture();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), address: parseAddress(location.hash) };
+  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", address: parseAddress(location.hash) };
   let views = [];
   let queued = false;
-  let asked = { threads: [], states: state.address.states, to: null };
+  let heldByPointing = false;
+  let asked = questionOf([]);
 
   const source = (embedded === "" ? createLiveSource : createReportSource)(embedded === "" ? state.address.session : embedded, {
     onSession: (session) => dispatch({ type: "session", session }),
     onConnection: (connection) => dispatch({ type: "connection", connection }),
+    onTimeline: (timeline) => dispatch({ type: "timeline", timeline }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery(delivery) {
@@ -95,14 +112,19 @@ function startPage() {
     return state.paused ? state.session?.elapsed_s ?? null : null;
   }
 
-  // The server filters threads and states, so another choice is another question.
+  function questionOf(threads) {
+    const { states, range } = state.address;
+    return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until: pausedAt() };
+  }
+
+  // The server filters threads, states and times, so another choice is another question.
   function askFor(picture) {
     const chosen = threadIds(picture.chosen.chosen);
     const unknown = state.address.threads.length > 0 && chosen.length === 0;
     const threads = unknown ? asked.threads : chosen;
-    const { states } = state.address;
-    if (threads.join() === asked.threads.join() && states.join() === asked.states.join()) return;
-    asked = { threads, states, to: pausedAt() };
+    const question = questionOf(threads);
+    if (["threads", "states", "from", "to"].every((part) => String(question[part]) === String(asked[part]))) return;
+    asked = question;
     source.ask(asked);
   }
 
@@ -111,7 +133,7 @@ function startPage() {
     let picture = compute(state);
     askFor(picture);
     picture = compute(state);
-    const shown = { ...state, picture, downloads: source.downloads(asked) };
+    const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads(asked) };
     for (const view of views) view.update(shown);
   }
 
@@ -124,10 +146,15 @@ function startPage() {
 
   const effects = new Map([
     ["address", (action) => writeAddress(state.address, action.how)],
+    ["toggleLibraries", () => writeAddress(state.address, "push")],
+    ["filter", () => writeAddress(state.address, "push")],
+    ["zoomTimeline", (action) => source.zoomTimeline(action.range)],
+    ["toggleHold", () => remember(HOLD_KEY, state.holdsOnHover ? "yes" : "no")],
+    ["pointAtStage", (action) => holdWhilePointed(action.on)],
     ["invert", () => writeAddress(state.address, "push")],
     ["stepBack", () => writeAddress(state.address, "push")],
     ["nextTheme", () => applyTheme(state.theme)],
-    ["togglePause", () => setPaused(!state.paused)],
+    ["togglePause", () => { heldByPointing = false; setPaused(!state.paused); }],
     ["retry", () => source.retry()],
     ["copy", (action) => copyText(action.text).then(() => dispatch({ type: "note", text: action.note }), () => dispatch({ type: "note", text: "Copying was refused" }))],
     ["qualityDialog", (action) => source.watchQuality(action.open)],
@@ -137,10 +164,17 @@ function startPage() {
     if (!source.live) return;
     dispatch({ type: "pause", paused });
     source.pause(paused);
-    if (!paused && asked.to !== null) {
-      asked = { ...asked, to: null };
+    if (!paused && asked.until !== null) {
+      asked = { ...asked, until: null };
       source.ask(asked);
     }
+  }
+
+  // Whoever points at something wants it to stay: held by pointing, let go by leaving, unless it was paused by hand.
+  function holdWhilePointed(pointed) {
+    if (pointed ? !state.holdsOnHover || state.paused : !heldByPointing) return;
+    heldByPointing = pointed;
+    setPaused(pointed);
   }
 
   function dispatch(action) {
@@ -153,16 +187,21 @@ function startPage() {
 
   const place = (id) => document.getElementById(id);
   const toolbar = createToolbar(place("toolbar"), dispatch);
+  const strip = createStrip(place("strip"), dispatch);
+  const applied = createApplied(place("applied"), dispatch);
   const crumbs = createCrumbs(place("stage"), dispatch);
   const flame = createFlame(place("stage"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    toolbar, createStateChips(place("states"), dispatch), crumbs, flame, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, crumbs, flame, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
-  listenForKeys(dispatch, toolbar.focusSearch);
+  const stage = place("stage");
+  stage.addEventListener("pointerenter", () => dispatch({ type: "pointAtStage", on: true }));
+  stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
+  listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus });
   source.ask(asked);
   source.start();
   queueRender();

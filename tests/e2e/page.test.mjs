@@ -317,6 +317,9 @@ test("without the token there is a page that says what to do", async () => {
   const page = await openPage(browser, profiler.origin + "/");
   await page.until("document.body.textContent.includes('token')");
   assert.equal(await page.evaluate(FRAMES + ".length"), 0);
+  // It has a style of its own, which its policy allows.
+  assert.equal(await page.evaluate("getComputedStyle(document.body).display"), "grid");
+  assert.ok(!page.said.some((line) => line.includes("Security Policy")), page.said.join());
   await page.picture("no-token-light");
   await page.close();
 });

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath } from "../../web/model/address.js";
+import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, parseRange } from "../../web/model/address.js";
 
 test("what is written is read back", () => {
   const address = {
     session: "3", view: "table", inverted: true, by: "line", colour: "module", search: "/a&b=c#d/i é",
-    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], zoom: ["a1", "b2", "b2", "c3"], frame: ["z"],
+    threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, base: { from: 1, to: null }, filters: ["merge libraries", "hide function:/^a&b$/"],
+    about: "1a", file: "/srv/é & b.py", line: 12, zoom: ["a1", "b2", "b2", "c3"], frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
 });
@@ -26,6 +27,13 @@ test("states are words, in one order, without those that are none or contradict"
   assert.deepEqual(states("on_cpu,!has_gil,on_cpu"), ["!has_gil", "on_cpu"]);
   assert.deepEqual(states("on_cpu,!on_cpu,__proto__,,!!in_gc,unknown_in_gc"), ["on_cpu", "unknown_in_gc"]);
   assert.deepEqual(states(""), []);
+});
+
+test("a range that is none is all of the session; filters that are none are left out", () => {
+  for (const text of ["", "5", "~5", "5~5", "6~5", "-1~2", "1e9~", "a~b", "1~2~3"]) assert.equal(parseRange(text), null, text);
+  assert.deepEqual(parseRange("5~"), { from: 5, to: null });
+  assert.deepEqual(parseAddress("#v=1&filter=drop+x&filter=hide&filter=HIDE+%2F(%2F&filter=Hide++File:a+b").filters, ["hide file:a b"]);
+  assert.equal(parseAddress("#v=1" + "&filter=hide+x".repeat(50)).filters.length, 16);
 });
 
 test("a later version of the format is not guessed at", () => {

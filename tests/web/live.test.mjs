@@ -24,9 +24,9 @@ function createScene({ threads = 4 } = {}) {
     const url = new URL(path, "http://localhost");
     scene.asked.push(url.pathname.replace("/api/v1", "") + url.search);
     if (scene.broken !== null) return scene.broken(url);
-    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean) };
+    const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: url.searchParams.has("from") ? Number(url.searchParams.get("from")) : null, to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
     const name = url.pathname.split("/").at(-1);
-    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query), threads: () => scene.program.threadStates(query), quality: scene.program.fullQuality }[name] ?? scene.program.session;
+    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query), threads: () => scene.program.threadStates(query), timeline: () => scene.program.timeline(query), quality: scene.program.fullQuality }[name] ?? scene.program.session;
     const body = JSON.stringify(answer());
     const etag = '"' + body.length + "-" + scene.program.session().generation + '"';
     if (headers["If-None-Match"] === etag) return new Response(null, { status: 304 });
@@ -175,7 +175,7 @@ test("a server that began anew is read anew", async () => {
   const renewed = createProgram({ threads: 2, seed: 9, now: () => 0 });
   renewed.advance(1);
   const other = (answer) => (query) => ({ ...answer(query), epoch: "other" });
-  scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view), threadStates: other(renewed.threadStates), advance: old.advance };
+  scene.program = { ...renewed, session: other(renewed.session), tree: other(renewed.tree), view: other(renewed.view), threadStates: other(renewed.threadStates), timeline: other(renewed.timeline), advance: old.advance };
   await scene.round();
   await scene.round();
   assert.equal(scene.recording.profile.epoch, "other");

@@ -86,6 +86,7 @@ const MAIN = [
 ];
 
 const SECONDS_PER_LOOK = 0.001;
+const WINDOW_SECONDS = 0.25;
 
 // State bits, as on the wire.
 const ON_CPU = 1;
@@ -163,7 +164,6 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
   const epoch = "9f3c2a11d4e5b607";
   const sizes = [{ strings: 0, functions: 0, nodes: 0, threads: 0, processes: 0 }];
   const log = [];
-  const cells = new Map();
   const quality = { samples: 0, ticks: 0, wanted_hz: 1000, rate_hz: 0, missed: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 } };
   let generation = 0;
   let elapsed = 0;
@@ -205,16 +205,14 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     return { names, stack };
   }
 
-  function countSample(thread, node, state) {
-    const key = thread + " " + state + " " + node;
-    cells.set(key, (cells.get(key) ?? 0) + 1);
-    log.push({ generation: generation + 1, thread, state, node, at: elapsed });
+  function countSample(thread, node, state, at) {
+    log.push({ generation: generation + 1, thread, state, node, at, window: Math.floor(at / WINDOW_SECONDS) * WINDOW_SECONDS });
     quality.samples += 1;
     const luck = random();
     quality[luck < 0.9975 ? "exact" : luck < 0.999 ? "repaired" : luck < 0.9999 ? "retried" : "truncated"] += 1;
   }
 
-  function look() {
+  function look(at) {
     quality.ticks += 1;
     if (random() < 0.0004) quality.missed += 1;
     if (random() < 0.0002) quality.failed.gone += 1;
@@ -222,7 +220,7 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
       const { names, stack } = madeUpStack(person);
       const state = madeUpState(names, stateRandom, { exceptions });
       if (mode === "cpu" && !(state & (ON_CPU | UNKNOWN_ON_CPU))) quality.filtered += 1;
-      else countSample(person.id, stackNode(tables, stack), state);
+      else countSample(person.id, stackNode(tables, stack), state, at);
     }
   }
 
@@ -230,9 +228,10 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
   function advance(seconds) {
     if (ended !== null) return;
     const until = seconds ?? now() - begun;
-    const due = Math.max(0, Math.floor((until - Math.max(elapsed, quietFor)) / (SECONDS_PER_LOOK * 20)));
+    const begins = Math.max(elapsed, quietFor);
+    const due = Math.max(0, Math.floor((until - begins) / (SECONDS_PER_LOOK * 20)));
     elapsed = until;
-    for (let i = 0; i < due; i += 1) look();
+    for (let i = 0; i < due; i += 1) look(begins + i * SECONDS_PER_LOOK * 20);
     quality.rate_hz = elapsed > quietFor ? quality.ticks / (elapsed - quietFor) : 0;
     quality.wanted_hz = 50;
     generation += 1;
@@ -261,15 +260,15 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     };
   }
 
-  const isAsked = (sample, since, to, query) => sample.generation > since && (to === null || sample.at <= to) && stateMatches(sample.state, query);
+  const isAsked = (sample, since, from, to, query) => sample.generation > since && sample.window >= (from ?? 0) && (to === null || sample.window < to) && stateMatches(sample.state, query);
 
-  function view({ since = 0, threads: wanted = [], states = [], to = null }) {
+  function view({ since = 0, threads: wanted = [], states = [], from = null, to = null }) {
     const chosen = new Set(wanted);
     const query = stateQuery(states);
     const perNode = new Map();
     let total = 0;
     for (const sample of log) {
-      if (!isAsked(sample, since, to, query) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
+      if (!isAsked(sample, since, from, to, query) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
       perNode.set(sample.node, (perNode.get(sample.node) ?? 0) + 1);
       total += 1;
     }
@@ -284,12 +283,12 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), doing };
   }
 
-  function sumsSince(since, states) {
+  function sumsSince(since, states, from = null, to = null) {
     const query = stateQuery(states);
     const all = createSums();
     const byThread = new Map();
     for (const sample of log) {
-      if (!isAsked(sample, since, null, query)) continue;
+      if (!isAsked(sample, since, from, to, query)) continue;
       if (!byThread.has(sample.thread)) byThread.set(sample.thread, createSums());
       addState(byThread.get(sample.thread), sample.state, 1);
       addState(all, sample.state, 1);
@@ -297,8 +296,29 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
     return { all, ids: Array.from(byThread.keys()).sort((a, b) => a - b), byThread };
   }
 
-  function threadStates({ since = 0, states = [] }) {
-    const { all, ids, byThread } = sumsSince(since, states);
+  // Slots as long as the windows.
+  function timeline({ since = 0, threads: wanted = [], from = null, to = null }) {
+    const chosen = new Set(wanted);
+    const slots = new Map();
+    const fresh = new Set();
+    for (const sample of log) {
+      if (!isAsked(sample, 0, from, to, stateQuery([])) || (chosen.size > 0 && !chosen.has(sample.thread))) continue;
+      if (!slots.has(sample.window)) slots.set(sample.window, createSums());
+      addState(slots.get(sample.window), sample.state, 1);
+      if (sample.generation > since) fresh.add(sample.window);
+    }
+    const starts = Array.from(fresh).sort((a, b) => a - b);
+    const column = (read) => starts.map((start) => read(slots.get(start)));
+    const samples = { all: column((sums) => sums.samples), in_gc: column((sums) => sums.yes[3]) };
+    STATE_DOINGS.forEach((doing, i) => (samples[doing] = column((sums) => sums.doing[i])));
+    return {
+      epoch, generation, since, from: from ?? 0, to: to ?? elapsed, width: WINDOW_SECONDS,
+      slot: starts.map((start) => start / WINDOW_SECONDS), start: starts, end: starts.map((start) => start + WINDOW_SECONDS), samples, seconds: {},
+    };
+  }
+
+  function threadStates({ since = 0, states = [], from = null, to = null }) {
+    const { all, ids, byThread } = sumsSince(since, states, from, to);
     return { epoch, generation, since, all: sumColumns((pick) => pick(all)), threads: { thread: ids, ...sumColumns((pick) => ids.map((id) => pick(byThread.get(id)))) } };
   }
 
@@ -322,13 +342,21 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
   function report({ threads: wanted = [], states = [] }) {
     const chosen = new Set(wanted);
     const query = stateQuery(states);
-    const all = Array.from(cells, ([key, count]) => [...key.split(" ").map(Number), count]);
-    const kept = all.filter(([thread, state]) => (chosen.size === 0 || chosen.has(thread)) && stateMatches(state, query));
+    const starts = Array.from(new Set(log.map((sample) => sample.window))).sort((x, y) => x - y);
+    const slotOf = new Map(starts.map((start, slot) => [start, slot]));
+    const cells = new Map();
+    for (const { thread, state, node, window } of log) {
+      if ((chosen.size > 0 && !chosen.has(thread)) || !stateMatches(state, query)) continue;
+      const key = [thread, state, node, slotOf.get(window)].join(" ");
+      cells.set(key, (cells.get(key) ?? 0) + 1);
+    }
+    const kept = Array.from(cells, ([key, count]) => [...key.split(" ").map(Number), count]);
     return {
       version: 1, session: session(), quality: reportQuality(), tree: tree(0),
-      cells: { thread: kept.map((cell) => cell[0]), state: kept.map((cell) => cell[1]), node: kept.map((cell) => cell[2]), count: kept.map((cell) => cell[3]) },
+      cells: { thread: kept.map((cell) => cell[0]), state: kept.map((cell) => cell[1]), node: kept.map((cell) => cell[2]), slot: kept.map((cell) => cell[3]), count: kept.map((cell) => cell[4]) },
+      slots: { width: WINDOW_SECONDS, start: starts, end: starts.map((start) => start + WINDOW_SECONDS) },
     };
   }
 
-  return { advance, session, tree, view, threadStates, fullQuality, report };
+  return { advance, session, tree, view, timeline, threadStates, fullQuality, report };
 }

@@ -60,8 +60,9 @@ function answerFile(response, name, type, body) {
 }
 
 function readQuery(url) {
+  const numberOr = (name) => (url.searchParams.has(name) ? Number(url.searchParams.get(name)) : null);
   const numbers = (name) => url.searchParams.getAll(name).map(Number);
-  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
+  return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: numberOr("from"), to: numberOr("to") };
 }
 
 // -> http.Server, not yet listening
@@ -75,6 +76,7 @@ export function createMockServer(program, page) {
     if (rest === "") return answerJson(request, response, program.session());
     if (rest === "/tree") return answerJson(request, response, program.tree(readQuery(url).since));
     if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
+    if (rest === "/timeline") return answerJson(request, response, program.timeline(readQuery(url)));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
     if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));

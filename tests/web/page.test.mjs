@@ -270,6 +270,90 @@ test("every thread has a bar of what it did", async () => {
   await page.close();
 });
 
+// Presses at one share of the strip's width and lets go at another.
+async function dragStrip(page, from, to) {
+  const at = await page.evaluate("(() => { const r = " + byId("strip") + ".getBoundingClientRect(); return { x: r.x, y: r.y + r.height / 2, width: r.width }; })()");
+  const mouse = (type, share, button) => page.call("Input.dispatchMouseEvent", { type, x: at.x + share * at.width, y: at.y, button, buttons: button === "left" ? 1 : 0, clickCount: 1 });
+  await mouse("mouseMoved", from, "none");
+  await mouse("mousePressed", from, "left");
+  await mouse("mouseMoved", (from + to) / 2, "left");
+  await mouse("mouseMoved", to, "left");
+  await mouse("mouseReleased", to, "left");
+}
+
+const boxes = "document.querySelectorAll('.strip-layer[d]:not([d=\"\"])').length";
+
+test("a range is chosen on the strip, is in the address, narrows everything, and goes with its chip", async () => {
+  const { page, program, advance } = await live({ seconds: 8 });
+  await drawn(page);
+  await page.until(boxes + " >= 3");
+  await dragStrip(page, 0.2505, 0.4995);
+  await page.until("location.hash.includes('range=2~4')");
+  const range = { from: 2, to: 4 };
+  await page.until(shownNumber + " === " + program.view(range).total);
+  await page.until(chip("has_gil") + ".dataset.hint.includes('of " + program.view(range).total.toLocaleString("en-US") + " samples')");
+  assert.match(await page.evaluate(byId("download-report") + ".getAttribute('href')"), /report\.html\?from=2&to=4$/);
+  advance(2);
+  await page.until(byId("quality-samples") + ".textContent === '" + program.session().quality.samples.toLocaleString("en-US") + "'");
+  assert.equal(await samplesShown(page), program.view(range).total);
+  assert.match(await textOf(page, "applied"), /0:02 – 0:04/);
+  await page.evaluate("document.querySelector('[data-kind=time] button').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await page.evaluate("(" + byId("strip") + ".focus(), 0)");
+  await page.press("ArrowLeft");
+  await page.until("location.hash.includes('range=')");
+  assert.match(await page.evaluate(byId("strip") + ".getAttribute('aria-valuetext')"), / – /);
+  await page.press("Escape");
+  await page.until("!location.hash.includes('range=')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("pointing holds the picture, if asked to", async () => {
+  const { page } = await live();
+  await drawn(page);
+  await page.press("h");
+  await page.until(byId("hold") + ".getAttribute('aria-pressed') === 'true'");
+  await page.point(400, 600);
+  await page.until(byId("status") + ".textContent.startsWith('paused')");
+  await page.point(400, 10);
+  await page.until(byId("status") + ".textContent === 'live'");
+  await page.press("h");
+  await page.until(byId("hold") + ".getAttribute('aria-pressed') === 'false'");
+  await page.close();
+});
+
+test("frames are filtered by terms, which are chips and in the address", async () => {
+  const { page, program } = await live();
+  await drawn(page);
+  await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
+  await page.type("hide function:price_basket");
+  await page.press("Enter");
+  await page.until("location.hash.includes('filter=hide')");
+  await page.until(frames + ".length > 10 && !" + frameNamed("price_basket"));
+  const rest = await samplesShown(page);
+  assert.ok(rest > 0 && rest < program.view({}).total);
+  await click(page, "hide-libraries");
+  await page.until(frameNamed("Server.handle") + " && !" + frameNamed("Thread.run"));
+  assert.equal(await samplesShown(page), rest);
+  await page.evaluate("document.querySelector('[data-kind=hide] button').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
+  await page.type("nonsense");
+  await page.press("Enter");
+  await page.until(byId("filter-error") + ".textContent.includes('show, hide, merge or focus')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("filters that leave nothing say so, and lead back", async () => {
+  const { page, program } = await live({ fragment: "#v=1&filter=show+nobody+has+this+name" });
+  await page.until(byId("empty") + "?.textContent.includes('the filters leave none')");
+  await page.evaluate(byId("empty") + ".querySelector('button').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await page.close();
+});
+
 test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);
@@ -279,6 +363,7 @@ test("the end of the target and the loss of the server are said", async () => {
   server.close();
   server.closeAllConnections();
   await page.until(byId("banner-text") + ".textContent.includes('does not answer')", 15000);
+  assert.equal(await page.evaluate(byId("pause") + ".hidden"), true);
   assert.ok(await page.evaluate(frames + ".length > 10"));
   await page.close();
 });
@@ -299,6 +384,11 @@ test("a report opens from a file, without a server, and filters threads by itsel
   await page.until(shownNumber + " === " + program.view({ threads: [1] }).total);
   await page.evaluate(chip("waits") + ".click()");
   await page.until(shownNumber + " === " + program.view({ threads: [1], states: ["!on_cpu", "~has_gil", "~waits_gil"] }).total);
+  await page.evaluate(chip("all") + ".click()");
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await dragStrip(page, 0.2002, 0.5998);
+  await page.until(shownNumber + " === " + program.view({ from: 1, to: 3 }).total);
   await click(page, "quality-open");
   await page.until(byId("measure-read_bytes") + "?.textContent.endsWith('MiB')");
   assert.ok(await page.evaluate(byId("download-collapsed") + " !== null"));

@@ -60,7 +60,7 @@ test("ids stay the same while the profile grows", () => {
     const grouping = currentGrouping(recording, by);
     const totals = groupTotals(grouping, recording.counts);
     const tree = topDownTree(grouping, totals);
-    const inverted = bottomUpTree(recording.inversions[by], grouping, totals);
+    const inverted = bottomUpTree(grouping.inversion, grouping, totals);
     const z = resolveKeys(tree, grouping.frames, recording.profile, treeKeys(tree, grouping.frames, recording.profile, 2)).id;
     return [z, Array.from(inverted.children(0)).find((id) => frameLabel(grouping.frames, recording.profile, inverted.frame(id)).name === "z")];
   };

@@ -1,8 +1,10 @@
 // What the page shows, as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  inverted  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
-//   state=WORD,WORD  zoom=PATH  frame=PATH
-// PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N.
+//   state=WORD,WORD  range=FROM~TO  base=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  zoom=PATH  frame=PATH
+// PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
+// the session began; without TO a range goes on. TERM is one of filter.js.
 
+import { FILTERS_MAX, cleanTerm } from "./filter.js";
 import { cleanWords } from "./states.js";
 
 export const ADDRESS_VERSION = 1;
@@ -11,9 +13,12 @@ const PATH_LENGTH_MAX = 20000;
 const SEARCH_LENGTH_MAX = 2000;
 const THREADS_MAX = 256;
 const STATES_LENGTH_MAX = 200;
+const FILE_LENGTH_MAX = 4096;
+
+export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "threads", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], states: [], zoom: [], frame: [] };
+  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, base: null, filters: [], about: "", file: "", line: 0, zoom: [], frame: [] };
 }
 
 export function formatPath(keys) {
@@ -44,6 +49,19 @@ function parseThread(text) {
   return found ? { tid: Number(found[1]), name: found[2] } : null;
 }
 
+// "12.5~20" -> {from, to}; "12.5~" goes on: to is null. Anything else is null.
+export function parseRange(text) {
+  const found = /^(\d{1,9}(?:\.\d{1,6})?)~(\d{1,9}(?:\.\d{1,6})?)?$/.exec(text);
+  if (!found) return null;
+  const range = { from: Number(found[1]), to: found[2] === undefined ? null : Number(found[2]) };
+  return range.to !== null && range.to <= range.from ? null : range;
+}
+
+export function formatRange({ from, to }) {
+  const text = (seconds) => String(Math.round(seconds * 1e6) / 1e6);
+  return text(from) + "~" + (to === null ? "" : text(to));
+}
+
 function oneOf(value, allowed) {
   return allowed.includes(value) ? value : allowed[0];
 }
@@ -59,6 +77,12 @@ export function formatAddress(address) {
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
   if (address.states.length > 0) out.set("state", address.states.join());
+  if (address.range !== null) out.set("range", formatRange(address.range));
+  if (address.base !== null) out.set("base", formatRange(address.base));
+  for (const term of address.filters) out.append("filter", term);
+  if (address.about !== "") out.set("about", address.about);
+  if (address.file !== "") out.set("file", address.file);
+  if (address.line > 0) out.set("line", String(address.line));
   if (address.zoom.length > 0) out.set("zoom", formatPath(address.zoom));
   if (address.frame.length > 0) out.set("frame", formatPath(address.frame));
   return out.toString().replace(/=(?=&|$)/g, "").replaceAll("%2C", ",").replaceAll("%21", "!").replaceAll("%7E", "~");
@@ -70,13 +94,19 @@ export function parseAddress(text) {
   const given = new URLSearchParams(text.replace(/^#/, ""));
   if (given.has("v") && Number(given.get("v")) !== ADDRESS_VERSION) return address;
   address.session = given.get("session");
-  address.view = oneOf(given.get("view"), ["flame", "table"]);
+  address.view = oneOf(given.get("view"), VIEWS);
   address.inverted = given.has("inverted");
   address.by = oneOf(given.get("by"), ["function", "line"]);
   address.colour = oneOf(given.get("colour"), ["heat", "module"]);
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
   address.states = cleanWords((given.get("state") ?? "").slice(0, STATES_LENGTH_MAX).split(","));
+  address.range = parseRange(given.get("range") ?? "");
+  address.base = parseRange(given.get("base") ?? "");
+  address.filters = given.getAll("filter").slice(0, FILTERS_MAX).map(cleanTerm).filter((term) => term !== null);
+  address.about = /^[0-9a-z]{1,8}$/.exec(given.get("about") ?? "")?.[0] ?? "";
+  address.file = (given.get("file") ?? "").slice(0, FILE_LENGTH_MAX);
+  address.line = /^\d{1,9}$/.test(given.get("line") ?? "") ? Number(given.get("line")) : 0;
   address.zoom = parsePath(given.get("zoom") ?? "");
   address.frame = parsePath(given.get("frame") ?? "");
   return address;

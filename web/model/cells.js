@@ -1,9 +1,16 @@
-// A report's own data: cells (thread, state, node) -> count, asked as the server would be.
+// A report's own data: cells (thread, state, node[, slot of time]) -> count, asked as the server would be.
 
 import { addState, createSums, stateMatches, stateQuery } from "./states.js";
 
-// -> what /view answers, for those thread ids (all when there are none) and words of states
-export function viewOfCells(report, threads, states) {
+// For every slot of time whether it is in the range; null when all are, or when the report does not tell times apart.
+function slotsInRange(report, range) {
+  if (report.slots === undefined || range === null || (range.from ?? null) === null) return null;
+  return report.slots.start.map((start) => start >= range.from - 1e-6 && ((range.to ?? null) === null || start < range.to - 1e-6));
+}
+
+// -> what /view answers, for those thread ids (all when there are none), words of states and a range {from, to}
+export function viewOfCells(report, threads, states, range = null) {
+  const within = slotsInRange(report, range);
   const query = stateQuery(states);
   const { cells, tree } = report;
   const wanted = new Set(threads);
@@ -11,6 +18,7 @@ export function viewOfCells(report, threads, states) {
   let total = 0;
   for (let i = 0; i < cells.node.length; i += 1) {
     if ((wanted.size > 0 && !wanted.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
+    if (within !== null && !within[cells.slot[i]]) continue;
     perNode.set(cells.node[i], (perNode.get(cells.node[i]) ?? 0) + cells.count[i]);
     total += cells.count[i];
   }
@@ -19,10 +27,12 @@ export function viewOfCells(report, threads, states) {
 }
 
 // -> Map of thread id -> sums of what it was doing
-export function threadsOfCells(report) {
+export function threadsOfCells(report, range = null) {
+  const within = slotsInRange(report, range);
   const threads = new Map();
-  const { thread, state, count } = report.cells;
+  const { thread, state, count, slot } = report.cells;
   for (let i = 0; i < thread.length; i += 1) {
+    if (within !== null && !within[slot[i]]) continue;
     if (!threads.has(thread[i])) threads.set(thread[i], createSums());
     addState(threads.get(thread[i]), state[i], count[i]);
   }

@@ -1,15 +1,19 @@
-// The call tree by function or by line: stored nodes that show the same frame under the same parent are one group.
-// Groups are append-only, parents before children, so their ids are stable while the profile grows.
+// The call tree by function or by line, after filters: stored nodes that show the same frame under the same parent are one
+// group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
 import { columnPush, createColumn } from "./column.js";
+import { createFilter, extendFilter, isCounted, stepFilter } from "./filter.js";
 import { createFrames, frameOf } from "./frames.js";
 import { nodeCount } from "./profile.js";
 
 const FRAMES_MAX = 2 ** 26;
 
-export function createGrouping(by) {
+// filters: terms of filter.js
+export function createGrouping(by, filters = []) {
   const grouping = {
     by,
+    filter: createFilter(filters),
+    seen: createColumn(),
     frames: createFrames(by === "line"),
     groupOfNode: createColumn(),
     parent: createColumn(),
@@ -43,13 +47,23 @@ function groupUnder(grouping, parent, frame) {
 // Takes in the nodes that `profile` gained since the last call.
 export function extendGrouping(grouping, profile) {
   const nodes = nodeCount(profile);
+  const { filter, seen } = grouping;
+  const filtering = filter.terms.length > 0;
+  if (filtering) extendFilter(filter, profile);
   const before = groupCount(grouping);
   for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
     if (node === 0) {
       columnPush(grouping.groupOfNode, 0);
+      columnPush(seen, 0);
       continue;
     }
     const parent = grouping.groupOfNode.values[profile.nodeParent.values[node]];
+    const step = filtering ? stepFilter(filter, seen.values[profile.nodeParent.values[node]], profile.nodeFunction.values[node]) : null;
+    columnPush(seen, step?.seen ?? 0);
+    if (step !== null && !step.kept) {
+      columnPush(grouping.groupOfNode, parent);
+      continue;
+    }
     const frame = frameOf(grouping.frames, profile.nodeFunction.values[node], profile.nodeLine.values[node]);
     columnPush(grouping.groupOfNode, groupUnder(grouping, parent, frame));
   }
@@ -78,7 +92,11 @@ export function groupTotals(grouping, counts) {
   const self = new Float64Array(count);
   const groupOfNode = grouping.groupOfNode.values;
   const nodes = Math.min(grouping.groupOfNode.length, counts.self.length);
-  for (let node = 0; node < nodes; node += 1) self[groupOfNode[node]] += counts.self[node];
+  const { filter, seen } = grouping;
+  const filtering = filter.terms.length > 0;
+  for (let node = 0; node < nodes; node += 1) {
+    if (!filtering || isCounted(filter, seen.values[node])) self[groupOfNode[node]] += counts.self[node];
+  }
   const total = self.slice();
   const parent = grouping.parent.values;
   for (let g = count - 1; g > 0; g -= 1) total[parent[g]] += total[g];

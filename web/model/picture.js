@@ -10,6 +10,7 @@ import { createMatcher, extendMatcher } from "./search.js";
 import { statusOf } from "./state.js";
 import { sumThreads } from "./states.js";
 import { sortedRows, tableRows } from "./table.js";
+import { rangeText } from "./timeline.js";
 import { listThreads, resolveThreads, threadIds } from "./threads.js";
 import { bottomUpTree, resolveKeys, topDownTree, treeKeys, treePath } from "./trees.js";
 
@@ -132,11 +133,19 @@ function describeFrame(recording, grouping, tree, id) {
 }
 
 const SHOW_ALL_STATES = { label: "Show all states", changes: { states: [] } };
+const SHOW_ALL_TIMES = { label: "Show all of the session", changes: { range: null } };
+const REMOVE_FILTERS = { label: "Remove all filters", changes: { filters: [] } };
 const SHOW_ALL_THREADS = { label: "Show all threads", changes: { threads: [] } };
 
 // Why there is nothing although something was recorded: the filters, and the ways out.
-function filteredReason(address, sums, samples) {
+function filteredReason(address, sums, samples, counted) {
   const byThread = address.threads.length > 0;
+  if (counted > 0 && address.filters.length > 0) {
+    return { text: "100 % filtered: " + formatCount(counted) + " samples, and the filters leave none.", actions: [REMOVE_FILTERS] };
+  }
+  if (address.range !== null && sums.samples === 0 && samples > 0) {
+    return { text: "Nothing was seen from " + rangeText(address.range) + ".", actions: byThread ? [SHOW_ALL_TIMES, SHOW_ALL_THREADS] : [SHOW_ALL_TIMES] };
+  }
   if (address.states.length > 0 && sums.samples > 0) {
     const ways = byThread ? [SHOW_ALL_STATES, SHOW_ALL_THREADS] : [SHOW_ALL_STATES];
     return { text: filteredText(address.states, sums, byThread ? " of the chosen threads" : ""), actions: ways };
@@ -151,7 +160,7 @@ function emptyReason(state, totals, sums) {
   if (totals.sum > 0) return null;
   const quality = state.session?.quality ?? {};
   const status = statusOf(state);
-  const filtered = filteredReason(state.address, sums, quality.samples ?? 0);
+  const filtered = filteredReason(state.address, sums, quality.samples ?? 0, state.recording.counts.total);
   if (filtered !== null) return filtered;
   const plain = (text) => ({ text, actions: [] });
   if (quality.filtered > 0) return plain("Nothing kept: recording with --mode " + state.session.settings?.mode + " left out all " + formatCount(quality.filtered) + " samples seen.");
@@ -166,7 +175,7 @@ function emptyReason(state, totals, sums) {
 export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const treeOf = memoise((recording, version, grouping, totals, inverted, by) =>
-    inverted ? bottomUpTree(recording.inversions[by], grouping, totals) : topDownTree(grouping, totals));
+    inverted ? bottomUpTree(grouping.inversion, grouping, totals) : topDownTree(grouping, totals));
   const resolved = (tree, frames, profile, keys) => resolveKeys(tree, frames, profile, keys);
   const focusOf = memoise(resolved);
   const selectedOf = memoise(resolved);
@@ -183,7 +192,7 @@ export function createPicture() {
   return function compute(state) {
     const { recording, recordingVersion: version, address } = state;
     const { profile } = recording;
-    const grouping = currentGrouping(recording, address.by);
+    const grouping = currentGrouping(recording, address.by, address.filters);
     const totals = totalsOf(recording, version, grouping);
     const tree = treeOf(recording, version, grouping, totals, address.inverted, address.by);
     const focus = focusOf(tree, grouping.frames, profile, address.zoom);

@@ -6,10 +6,10 @@ import { createGrouping, extendGrouping } from "./grouping.js";
 import { applyTree, createProfile, nodeCount } from "./profile.js";
 import { createInversion } from "./trees.js";
 
+const GROUPINGS_MAX = 6;
+
 export function createRecording() {
-  const groupings = { function: createGrouping("function"), line: createGrouping("line") };
-  const inversions = { function: createInversion(), line: createInversion() };
-  return { profile: createProfile(), counts: createCounts(), groupings, inversions, version: 0 };
+  return { profile: createProfile(), counts: createCounts(), groupings: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -22,8 +22,17 @@ export function takeDelivery(recording, delivery) {
   recording.version += 1;
 }
 
-// The grouping by "function" or "line", up to date with the profile.
-export function currentGrouping(recording, by) {
-  extendGrouping(recording.groupings[by], recording.profile);
-  return recording.groupings[by];
+function addGrouping(groupings, key, by, filters) {
+  const grouping = { ...createGrouping(by, filters), inversion: createInversion() };
+  if (groupings.size >= GROUPINGS_MAX) groupings.delete(groupings.keys().next().value);
+  groupings.set(key, grouping);
+  return grouping;
+}
+
+// The grouping by "function" or "line" after these filters, up to date with the profile; the last few are kept.
+export function currentGrouping(recording, by, filters = []) {
+  const key = [by, ...filters].join("\n");
+  const grouping = recording.groupings.get(key) ?? addGrouping(recording.groupings, key, by, filters);
+  extendGrouping(grouping, recording.profile);
+  return grouping;
 }

@@ -1,7 +1,9 @@
 // Everything the page knows, and how an action changes it. No drawing, no network, no browser.
 
 import { defaultAddress } from "./address.js";
+import { cleanTerm, FILTERS_MAX, parseTerm } from "./filter.js";
 import { createRecording } from "./recording.js";
+import { emptyTimeline } from "./timeline.js";
 
 const TABLE_STEP = 200;
 
@@ -15,6 +17,10 @@ export function createState(live) {
     recording: createRecording(),
     recordingVersion: 0,
     threadStates: new Map(),
+    timeline: emptyTimeline(),
+    timelineZoom: null,
+    holdsOnHover: false,
+    filterError: "",
     quality: null,
     paused: false,
     samplesAtPause: 0,
@@ -30,13 +36,32 @@ export function createState(live) {
 function withAddress(state, changes) {
   const address = { ...state.address, ...changes };
   const otherTree = address.by !== state.address.by || address.inverted !== state.address.inverted;
-  if (otherTree && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
-  return { ...state, address, hover: otherTree ? null : state.hover };
+  const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
+  if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
+  return { ...state, address, hover: otherTree || otherFilters ? null : state.hover, filterError: otherFilters ? "" : state.filterError };
 }
 
 function withSort(table, sort) {
   const descending = table.sort === sort ? !table.descending : sort !== "name";
   return { ...table, sort, descending };
+}
+
+// A term of filter.js behind those there are; what is wrong with it is said instead.
+function withFilter(state, text) {
+  const { filters } = state.address;
+  const { error } = parseTerm(text);
+  if (error !== null) return { ...state, filterError: error };
+  if (filters.length >= FILTERS_MAX) return { ...state, filterError: "At most " + FILTERS_MAX + " filters." };
+  const term = cleanTerm(text);
+  return filters.includes(term) ? { ...state, filterError: "" } : { ...withAddress(state, { filters: [...filters, term] }), filterError: "" };
+}
+
+export const LIBRARIES_TERM = "merge libraries";
+
+function withLibraries(state) {
+  const { filters } = state.address;
+  const on = filters.includes(LIBRARIES_TERM);
+  return withAddress(state, { filters: on ? filters.filter((term) => term !== LIBRARIES_TERM) : [...filters, LIBRARIES_TERM] });
 }
 
 // Esc: out of the zoom first, then of the selection, then of the search.
@@ -49,6 +74,11 @@ function withStepBack(state) {
 
 const REDUCERS = new Map([
   ["address", (state, action) => withAddress(state, action.changes)],
+  ["filter", (state, action) => withFilter(state, action.text)],
+  ["toggleLibraries", withLibraries],
+  ["timeline", (state, action) => ({ ...state, timeline: action.timeline })],
+  ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
+  ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
   ["invert", (state) => withAddress(state, { inverted: !state.address.inverted })],
   ["stepBack", withStepBack],
   ["session", (state, action) => ({ ...state, session: action.session })],

@@ -50,7 +50,8 @@ export function stateMatches(state, query) {
   return (state & query.require) === query.require && (state & query.exclude) === 0;
 }
 
-function doingOf(state) {
+// Which of STATE_DOINGS a thread in that state is counted as.
+export function doingOf(state) {
   if (state & 2) return 0;
   if (state & 4) return 1;
   if (state & 1) return 2;

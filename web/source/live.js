@@ -1,11 +1,14 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
-//   start(), ask({threads, states, to}), pause(on), retry(), watchQuality(on), downloads({threads, states})
-// and tells its handlers
+//   start(), ask({threads, states, from, to, until}), pause(on), retry(), watchQuality(on), hasTimes(),
+//   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
+// (`from` and `to` the chosen range, `until` the moment of a pause; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadStates(Map of thread id -> sums of what it was doing), onQuality(all there is to know, while it is watched)
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onQuality(all there is to know,
+//   while it is watched)
 
 import { FORMATS } from "../model/formats.js";
 import { addThreads } from "../model/states.js";
+import { emptyTimeline, withTimeline } from "../model/timeline.js";
 
 const API = "/api/v1";
 const ROUND_MS = 1000;
@@ -16,6 +19,7 @@ const ENDED_ROUND_MS = 5000;
 const RETRY_MS = [1000, 2000, 4000, 8000];
 const TIMEOUT_MS = 20000;
 const TREES_MAX = 64;
+const TIMELINE_SLOTS = 480;
 
 class HttpProblem extends Error {
   constructor(status, detail) {
@@ -33,19 +37,21 @@ async function problemOf(response) {
   }
 }
 
-// asked: {threads, states, to}, each of which may be missing
+// asked: {threads, states, from, to, until}, each of which may be missing
 export function queryText(parameters, asked = {}) {
   const query = new URLSearchParams(parameters);
   for (const thread of asked.threads ?? []) query.append("thread", String(thread));
   if (asked.states?.length > 0) query.set("state", asked.states.join());
-  if (asked.to !== null && asked.to !== undefined) query.set("to", String(asked.to));
+  const ends = [asked.to, asked.until].filter((end) => typeof end === "number");
+  if (typeof asked.from === "number") query.set("from", String(asked.from));
+  if (ends.length > 0) query.set("to", String(Math.min(...ends)));
   const text = query.toString();
   return text === "" ? "" : "?" + text;
 }
 
 // A view being followed: its query, how far it was read, the ETag of the last answer.
-function createFollowed({ threads, states, to }) {
-  return { threads, states, to: to ?? null, since: 0 };
+function createFollowed({ threads, states, from, to, until }) {
+  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, since: 0 };
 }
 
 export function createLiveSource(sessionId, handlers) {
@@ -64,6 +70,9 @@ export function createLiveSource(sessionId, handlers) {
   let watchesQuality = false;
   let threadStates = new Map();
   let statesGeneration = 0;
+  let timeline = emptyTimeline();
+  let timelineGeneration = 0;
+  let timelineRange = null;
 
   // The answer, or null when it is what it was. `tag` names the resource whose last ETag is sent.
   async function get(path, tag) {
@@ -100,6 +109,7 @@ export function createLiveSource(sessionId, handlers) {
     followed = createFollowed(followed);
     threadStates = new Map();
     statesGeneration = 0;
+    timelineGeneration = 0;
     tags.clear();
   }
 
@@ -135,11 +145,28 @@ export function createLiveSource(sessionId, handlers) {
   // What the threads were doing, all states of it: the numbers on the filters. They stand still with the picture.
   async function readThreadStates() {
     if (paused && statesGeneration !== 0) return true;
-    const answer = await get("/sessions/" + session.id + "/threads" + queryText({ since: statesGeneration }));
+    const { from, to } = followed;
+    const answer = await get("/sessions/" + session.id + "/threads" + queryText({ since: statesGeneration }, { from, to }));
     if (answer.epoch !== epoch) return false;
+    if (followed.from !== from || followed.to !== to) return true;
     threadStates = addThreads(threadStates, answer);
     statesGeneration = answer.generation;
     handlers.onThreadStates(threadStates);
+    return true;
+  }
+
+  // What they were doing along time: of the chosen threads, whatever range and states are chosen.
+  async function readTimeline() {
+    if (timelineGeneration !== 0 && (paused || timelineGeneration >= session.generation)) return true;
+    const { threads } = followed;
+    const range = timelineRange;
+    const query = queryText({ since: timelineGeneration, buckets: TIMELINE_SLOTS }, { threads, ...range });
+    const answer = await get("/sessions/" + session.id + "/timeline" + query);
+    if (answer.epoch !== epoch) return false;
+    if (threads.join() !== followed.threads.join() || range !== timelineRange) return true;
+    timeline = withTimeline(timelineGeneration === 0 ? emptyTimeline() : timeline, answer);
+    timelineGeneration = answer.generation;
+    handlers.onTimeline?.(timeline);
     return true;
   }
 
@@ -151,6 +178,7 @@ export function createLiveSource(sessionId, handlers) {
     await readSession();
     const frozen = paused && followed.since !== 0;
     if (!frozen && !isCaughtUp() && !(await readData())) forget();
+    else if (epoch !== null && !(await readTimeline())) forget();
     if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
   }
 
@@ -206,7 +234,19 @@ export function createLiveSource(sessionId, handlers) {
       timer = setTimeout(run, 0);
     },
     ask(query) {
+      const before = followed;
       followed = createFollowed(query);
+      if (followed.from !== before.from || followed.to !== before.to) {
+        threadStates = new Map();
+        statesGeneration = 0;
+      }
+      if (followed.threads.join() !== before.threads.join()) timelineGeneration = 0;
+      hurry();
+    },
+    hasTimes: () => true,
+    zoomTimeline(range) {
+      timelineRange = range;
+      timelineGeneration = 0;
       hurry();
     },
     // While paused nothing new is read, except once after another question.
@@ -223,8 +263,8 @@ export function createLiveSource(sessionId, handlers) {
       if (session === null) return [];
       const base = API + "/sessions/" + session.id;
       return [
-        { key: "report", label: "Report", hint: "this page with its data, one HTML file", href: base + "/report.html" + queryText({}, { ...query, to: null }) },
-        ...FORMATS.map(({ name, label, hint }) => ({ key: name, label, hint, href: base + "/export" + queryText({ format: name }, { ...query, to: null }) })),
+        { key: "report", label: "Report", hint: "this page with its data, one HTML file", href: base + "/report.html" + queryText({}, { ...query, until: null }) },
+        ...FORMATS.map(({ name, label, hint }) => ({ key: name, label, hint, href: base + "/export" + queryText({ format: name }, { ...query, until: null }) })),
       ];
     },
   };

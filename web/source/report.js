@@ -2,6 +2,7 @@
 
 import { threadsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
+import { timelineOfCells } from "../model/timeline.js";
 import { applyTree, createProfile } from "../model/profile.js";
 import { inflateText } from "./inflate.js";
 
@@ -9,10 +10,12 @@ const REPORT_VERSION = 1;
 
 export function createReportSource(base64, handlers) {
   let report = null;
-  let asked = { threads: [], states: [] };
+  let asked = { threads: [], states: [], from: null, to: null };
 
   function deliver(isFirst) {
-    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states) });
+    handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states, asked) });
+    handlers.onThreadStates(threadsOfCells(report, asked));
+    if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
 
   async function read() {
@@ -21,7 +24,6 @@ export function createReportSource(base64, handlers) {
       if (report.version !== REPORT_VERSION) throw new Error("it is of version " + report.version);
       handlers.onSession(report.session);
       deliver(true);
-      handlers.onThreadStates(threadsOfCells(report));
       handlers.onQuality(report.quality ?? report.session.quality);
       handlers.onConnection({ state: "ok", detail: "", retryAt: null });
     } catch (problem) {
@@ -44,9 +46,12 @@ export function createReportSource(base64, handlers) {
       asked = query;
       if (report !== null) deliver(false);
     },
+    // Whether times are told apart here.
+    hasTimes: () => report !== null && report.slots !== undefined,
     pause() {},
     retry() {},
     watchQuality() {},
+    zoomTimeline() {},
     downloads() {
       if (report === null) return [];
       return [{ key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", name: "profile.collapsed.txt", make: foldedText }];

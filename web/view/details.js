@@ -4,14 +4,15 @@ import { stateLabel } from "../model/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { stackText } from "../model/folded.js";
 import { exactSearch } from "../model/search.js";
-import { el, icon, isolated } from "./dom.js";
+import { rangeText } from "../model/timeline.js";
+import { el, icon, isolated, pathText } from "./dom.js";
 import { ICONS } from "./icons.js";
 
 const CALLERS_MAX = 200;
 
 function intervalText(samples, sum) {
   const { low, high } = wilsonInterval(samples, sum);
-  return isKnown(low) ? formatShare(low) + " to " + formatShare(high) : "";
+  return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
 }
 
 // One thread looked at R times a second: a sample stands for 1/R seconds of that thread.
@@ -42,12 +43,13 @@ function scopeText(state) {
   const { chosen } = state.picture.chosen;
   const who = chosen.length === 0 ? "all threads" : chosen.length === 1 ? "the chosen thread" : "the " + chosen.length + " chosen threads";
   const doing = state.address.states.length === 0 ? "" : ", " + stateLabel(state.address.states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
-  return "of " + formatCount(state.picture.sum) + " samples of " + who + doing;
+  const when = state.address.range === null ? "" : ", " + rangeText(state.address.range);
+  return "of " + formatCount(state.picture.sum) + " samples of " + who + doing + when;
 }
 
 function callerStep(frame, dispatch, keys) {
   const zoom = () => dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
-  return el("li", {}, el("button", { type: "button", class: "caller", on: { click: zoom } }, isolated(frame.label.name), isolated(frame.label.place, { class: "place" })));
+  return el("li", {}, el("button", { type: "button", class: "caller", on: { click: zoom } }, isolated(frame.label.name), pathText(frame.label.place, { class: "place" })));
 }
 
 function callersList(path, keys, state, dispatch) {
@@ -118,7 +120,7 @@ export function createDetails(root, dispatch) {
     const copy = el("button", { type: "button", class: "quiet wide", "data-testid": "copy-stack", on: { click: () => copyStack(path, state.address.inverted) } }, icon(ICONS.copy), el("span", {}, "Copy stack"));
     return [
       el("h2", { "data-testid": "details-name" }, isolated(frame.label.name)),
-      el("p", { class: "place", "data-testid": "details-place" }, isolated(frame.label.place === "" ? (frame.label.synthetic ? "not Python code" : "unknown file") : frame.label.place)),
+      el("p", { class: "place", "data-testid": "details-place" }, pathText(frame.label.place === "" ? (frame.label.synthetic ? "not Python code" : "unknown file") : frame.label.place)),
       el("dl", { class: "measures" }, total, own),
       el("p", { class: "soft scope" }, scopeText(state)),
       within,
@@ -131,7 +133,7 @@ export function createDetails(root, dispatch) {
     update(state) {
       root.hidden = state.address.view === "table";
       const id = shownId(state);
-      const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.address.states, state.session?.quality?.rate_hz].join(" ");
+      const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.rate_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
       shown = signature;
       shownFrame = id;

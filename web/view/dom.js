@@ -33,6 +33,12 @@ export function isolated(text, attributes = {}) {
   return el("bdi", attributes, text);
 }
 
+// A path, which may be broken behind its slashes and nowhere else as long as that is enough.
+export function pathText(text, attributes = {}) {
+  const parts = text.split(/(?<=\/)/);
+  return el("bdi", attributes, ...parts.flatMap((part, i) => (i === 0 ? [part] : [el("wbr"), part])));
+}
+
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

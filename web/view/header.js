@@ -2,7 +2,7 @@
 
 import { formatClock, formatCount } from "../model/numbers.js";
 import { newerSamples, nextTheme, statusOf } from "../model/state.js";
-import { visibleText } from "../model/text.js";
+import { baseName, visibleText } from "../model/text.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { createDownloads } from "./downloads.js";
 import { ICONS } from "./icons.js";
@@ -20,8 +20,18 @@ const STATUS_TEXT = {
   report: "report",
 };
 
+function quotedWord(word) {
+  return /[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word;
+}
+
 export function commandText(target) {
-  return (target?.command ?? []).map((word) => (/[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word)).join(" ");
+  return (target?.command ?? []).map(quotedWord).join(" ");
+}
+
+// The same with the interpreter as its mere name: its folder would leave no room for what it runs.
+export function shortCommand(target) {
+  const [program = "", ...words] = target?.command ?? [];
+  return commandText({ command: target?.command?.length > 0 ? [baseName(program), ...words] : [] });
 }
 
 function statusText(state, status) {
@@ -70,7 +80,8 @@ export function createHeader(root, dispatch) {
   theme.addEventListener("click", () => dispatch({ type: "nextTheme" }));
 
   function updatePause(state) {
-    const ended = !state.live || state.session === null || state.session.state === "ended" || state.session.state === "failed";
+    const { connection } = state;
+    const ended = !state.live || connection.state === "lost" || connection.state === "denied" || state.session === null || state.session.state === "ended" || state.session.state === "failed";
     pause.hidden = ended && !state.paused;
     if (shownPause === state.paused) return;
     shownPause = state.paused;
@@ -90,9 +101,9 @@ export function createHeader(root, dispatch) {
   return {
     update(state) {
       const said = statusOf(state);
-      const text = visibleText(commandText(state.session?.target), state.session === null ? "Pyrometer" : "(no command line)");
-      setText(command, text);
-      setAttribute(command, "title", text);
+      const none = state.session === null ? "Pyrometer" : "(no command line)";
+      setText(command, visibleText(shortCommand(state.session?.target), none));
+      setAttribute(command, "title", visibleText(commandText(state.session?.target), none));
       setText(facts, state.session === null ? "" : factsOf(state.session).map((fact) => visibleText(String(fact))).join("  ·  "));
       setAttribute(status, "data-status", said);
       setText(statusLabel, statusText(state, said));

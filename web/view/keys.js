@@ -3,9 +3,14 @@
 const TYPING = "input, textarea, select, [contenteditable]";
 const PRESSABLE = "button, a, summary, dialog, [popover]";
 
-export function listenForKeys(dispatch, focusSearch) {
+// focus: {search, filter, strip}, each puts the keyboard there
+export function listenForKeys(dispatch, focus) {
   const actions = new Map([
-    ["/", focusSearch],
+    ["/", focus.search],
+    ["f", focus.filter],
+    ["r", focus.strip],
+    ["l", () => dispatch({ type: "toggleLibraries" })],
+    ["h", () => dispatch({ type: "toggleHold" })],
     ["i", () => dispatch({ type: "invert" })],
     ["q", () => dispatch({ type: "qualityDialog", open: true })],
     ["p", () => dispatch({ type: "togglePause" })],
