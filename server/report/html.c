@@ -8,11 +8,12 @@
 #include "server/json.h"
 #include "server/report/packed.h"
 #include "server/report/report.h"
+#include "server/report/timed.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 #include "server/wire/tree.h"
 
-enum { FORMAT_VERSION = 1, GZIP_LEVEL = 9 };
+enum { FORMAT_VERSION = 1, GZIP_LEVEL = 9, NS_DECIMALS = 9 };
 
 static const char policy_mark[] = "<!--report-csp-->";
 static const char data_mark[] = "<script type=\"text/plain\" id=\"profile-data\"></script>";
@@ -39,24 +40,57 @@ static uint64_t cell_count(const struct view_cell *cell)
     return cell->count;
 }
 
-static void write_column(struct json *json, const char *name, const struct view_cells *cells,
+static void write_column(struct json *json, const char *name, const struct timed *timed,
                          uint64_t (*value)(const struct view_cell *cell))
 {
     json_key(json, name);
     json_array(json);
-    for (size_t i = 0; i < cells->count; i++)
-        json_uint(json, value(&cells->cells[i]));
+    for (size_t part = 0; part < timed->part_count; part++)
+        for (size_t i = 0; i < timed->parts[part].count; i++)
+            json_uint(json, value(&timed->parts[part].cells[i]));
     json_end(json);
 }
 
-static void write_cells(struct json *json, const struct view_cells *cells)
+/* For each cell the slot it is of. */
+static void write_slot_column(struct json *json, const struct timed *timed)
+{
+    json_key(json, "slot");
+    json_array(json);
+    for (size_t part = 0; part < timed->part_count; part++)
+        for (size_t i = 0; i < timed->parts[part].count; i++)
+            json_uint(json, part);
+    json_end(json);
+}
+
+static void write_cells(struct json *json, const struct timed *timed)
 {
     json_key(json, "cells");
     json_object(json);
-    write_column(json, "thread", cells, cell_thread);
-    write_column(json, "state", cells, cell_state);
-    write_column(json, "node", cells, cell_node);
-    write_column(json, "count", cells, cell_count);
+    write_column(json, "thread", timed, cell_thread);
+    write_column(json, "state", timed, cell_state);
+    write_column(json, "node", timed, cell_node);
+    write_column(json, "count", timed, cell_count);
+    if (timed->slots.count > 0)
+        write_slot_column(json, timed);
+    json_end(json);
+}
+
+static void write_slots(struct json *json, const struct timeline_slots *slots)
+{
+    json_key(json, "slots");
+    json_object(json);
+    json_key(json, "width");
+    json_decimal(json, slots->width_ns, NS_DECIMALS);
+    json_key(json, "start");
+    json_array(json);
+    for (size_t i = 0; i < slots->count; i++)
+        json_decimal(json, slots->rows[i].slot * slots->width_ns, NS_DECIMALS);
+    json_end(json);
+    json_key(json, "end");
+    json_array(json);
+    for (size_t i = 0; i < slots->count; i++)
+        json_decimal(json, slots->rows[i].end_ns, NS_DECIMALS);
+    json_end(json);
     json_end(json);
 }
 
@@ -78,9 +112,9 @@ static enum err_code write_quality(struct json *json, const struct report_source
 static enum err_code write_profile(const struct report_source *source, struct buffer *out,
                                    struct err *err)
 {
-    struct view_cells cells;
+    struct timed timed;
     struct json json;
-    enum err_code rc = view_cells_init(&cells, source->snapshot, source->query, err);
+    enum err_code rc = timed_init(&timed, source, err);
     if (rc != ERR_OK)
         return rc;
     json_init(&json, out);
@@ -92,9 +126,11 @@ static enum err_code write_profile(const struct report_source *source, struct bu
     rc = write_quality(&json, source, err);
     json_key(&json, "tree");
     tree_write(&json, source->snapshot, source->session->epoch, 0);
-    write_cells(&json, &cells);
+    write_cells(&json, &timed);
+    if (timed.slots.count > 0)
+        write_slots(&json, &timed.slots);
     json_end(&json);
-    view_cells_deinit(&cells);
+    timed_deinit(&timed);
     return rc == ERR_OK ? json_finish(&json, err) : rc;
 }
 

@@ -17,6 +17,7 @@
 #include "server/buffer.h"
 #include "server/report/base64.h"
 #include "server/report/report.h"
+#include "server/report/timed.h"
 #include "server/wire/session.h"
 #include "tests/support/fake_sampler.h"
 
@@ -285,6 +286,66 @@ static void html_report_is_the_page_with_the_profile_inside(void **state)
     sampler_destroy(sampler);
 }
 
+/* One second in which `lines` lines of one function had a sample each. */
+static void add_second(struct sampler *sampler, int32_t lines)
+{
+    for (int32_t line = 1; line <= lines; line++) {
+        const struct fake_frame frame = { "/srv/app.py", "main", 1, line };
+        fake_sampler_add(sampler, 4711, &frame, 1, STATE_ON_CPU, 1);
+    }
+    fake_sampler_seal(sampler);
+}
+
+static cJSON *profile_after(unsigned seconds, int32_t lines)
+{
+    struct sampler *const sampler = start(FAKE_PID_STILL);
+    for (unsigned i = 0; i < seconds; i++)
+        add_second(sampler, lines);
+    struct buffer out = report_of(sampler, "flamegraph", &everything);
+    cJSON *const json = payload_of(&out);
+    buffer_deinit(&out);
+    sampler_destroy(sampler);
+    return json;
+}
+
+static double sum_of_slot(const cJSON *cells, int slot)
+{
+    double sum = 0;
+    for (int i = 0; i < cJSON_GetArraySize(at(cells, "slot")); i++)
+        if (cJSON_GetArrayItem(at(cells, "slot"), i)->valueint == slot)
+            sum += cJSON_GetArrayItem(at(cells, "count"), i)->valuedouble;
+    return sum;
+}
+
+static void cells_of_a_report_say_when_they_were(void **state)
+{
+    (void)state;
+    cJSON *const json = profile_after(3, 5);
+    const cJSON *const slots = at(json, "slots");
+    assert_true(at(slots, "width")->valuedouble == 0.25);
+    assert_int_equal(cJSON_GetArraySize(at(slots, "start")), 4);
+    assert_int_equal(cJSON_GetArraySize(at(slots, "end")), 4);
+    assert_true(sum_of_slot(at(json, "cells"), 0) == FAKE_TOTAL);
+    for (int slot = 1; slot < 4; slot++)
+        assert_true(sum_of_slot(at(json, "cells"), slot) == 5);
+    cJSON_Delete(json);
+}
+
+static void time_gets_coarser_where_a_report_would_get_large(void **state)
+{
+    (void)state;
+    cJSON *const json = profile_after(64, 400);
+    const cJSON *const counts = at(at(json, "cells"), "count");
+    const int slots = cJSON_GetArraySize(at(at(json, "slots"), "start"));
+    const cJSON *count = NULL;
+    double total = 0;
+    cJSON_ArrayForEach(count, counts) total += count->valuedouble;
+    assert_true(total == FAKE_TOTAL + 64 * 400);
+    assert_in_range(slots, 2, 32);
+    assert_in_range(cJSON_GetArraySize(counts), 1, TIMED_SPARE_CELLS + 500);
+    cJSON_Delete(json);
+}
+
 static void html_report_holds_its_policy_and_no_name_in_the_open(void **state)
 {
     struct sampler *const sampler = start(FAKE_PID_STILL);
@@ -309,6 +370,8 @@ int main(void)
         cmocka_unit_test(empty_profile_is_an_empty_report),
         cmocka_unit_test(base64_follows_the_vectors_of_its_rfc),
         cmocka_unit_test(html_report_is_the_page_with_the_profile_inside),
+        cmocka_unit_test(cells_of_a_report_say_when_they_were),
+        cmocka_unit_test(time_gets_coarser_where_a_report_would_get_large),
         cmocka_unit_test(html_report_holds_its_policy_and_no_name_in_the_open),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
