@@ -71,8 +71,11 @@ static enum err_code describe_end(struct loaded *loaded, struct err *err)
     loaded->is_cut = missing != NULL;
     loaded->lost = facts->lost;
     snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : facts->reason);
+    const enum err_code told = facts->processes.count
+                                   ? told_read(&facts->processes, &loaded->told, err)
+                                   : told_read_rows(&snapshot, &loaded->told, err);
     profile_snapshot_release(&snapshot);
-    return ERR_OK;
+    return told;
 }
 
 enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded **out,
@@ -100,8 +103,10 @@ enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded *
 
 void loaded_destroy(struct loaded *loaded)
 {
-    if (loaded)
+    if (loaded) {
+        told_deinit(&loaded->told);
         reader_close(loaded->reader);
+    }
     free(loaded);
 }
 

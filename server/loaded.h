@@ -13,6 +13,7 @@
 #define SERVER_LOADED_H
 
 #include "sampler/sampler.h"
+#include "server/told.h"
 
 struct capture_facts;
 struct reader;
@@ -20,6 +21,7 @@ struct reader;
 struct loaded {
     struct reader *reader;
     struct sampler_target target;
+    struct told told; /* the processes */
     struct sampler_options options;
     struct sampler_status status; /* of the end; a capture that was cut says so as its reason */
     const char *host;

@@ -144,6 +144,7 @@ void session_describe(struct session *session, const struct profile_snapshot *sn
     out->snapshot = snapshot;
     if (session->loaded) {
         out->target = &session->loaded->target;
+        out->told = &session->loaded->told;
         out->options = &session->loaded->options;
         out->status = session->loaded->status;
         out->host = session->loaded->host;

@@ -57,8 +57,9 @@ struct capture_texts {
     X(pyrometer) /* the version that recorded it */ \
     X(reason)    /* why it ended */
 
-/* Names by which numbers in other blocks are told: counters of quality, facts of a state. */
-#define CAPTURE_LISTS(X) X(argv) X(counters) X(states)
+/* counters and states are names by which numbers in other blocks are told; processes, in the last
+ * block only, is what is known of each process of the session (server/told.h). */
+#define CAPTURE_LISTS(X) X(argv) X(counters) X(states) X(processes)
 
 struct capture_facts {
 #define X(name) uint64_t name;

@@ -174,6 +174,7 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
     facts.merged = merge->count;
     facts.ended_at_ns = facts.elapsed_ns = facts.has_failed = facts.lost = 0;
     facts.reason = "";
+    facts.processes = (struct capture_texts){ 0 };
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];
         input->offset_ns = facts_of(input)->started_at_ns - facts.started_at_ns;

@@ -13,6 +13,7 @@ static void describe(struct captured *captured)
         .epoch = "capture",
         .status = loaded->status,
         .target = &loaded->target,
+        .told = &loaded->told,
         .options = &loaded->options,
         .host = loaded->host,
         .snapshot = &captured->snapshot,

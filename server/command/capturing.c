@@ -18,6 +18,7 @@
 #include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/loaded.h"
+#include "server/told.h"
 
 static enum err_code cannot_write(int sys, const char *path, struct err *err)
 {
@@ -132,6 +133,8 @@ enum err_code capturing_begin(struct capturing *capturing, struct sampler *sampl
 
 enum err_code capturing_finish(struct capturing *capturing, struct err *err)
 {
+    const char *processes[SAMPLER_MAX_TOLD];
+    struct told_texts told;
     struct sampler_status status;
     struct capture_facts facts;
     if (!capturing->sampler || capturing->is_finished)
@@ -139,7 +142,14 @@ enum err_code capturing_finish(struct capturing *capturing, struct err *err)
     capturing->is_finished = true;
     sampler_status(capturing->sampler, &status);
     loaded_tell_end(&status, &facts);
-    const enum err_code rc = recorder_finish(capturing->recorder, &facts, err);
+    enum err_code rc = told_write(capturing->sampler, &told, err);
+    for (size_t i = 0; i < told.count; i++)
+        processes[i] = told.items[i];
+    facts.processes = (struct capture_texts){ told.count, processes };
+    const enum err_code finished =
+        recorder_finish(capturing->recorder, &facts, rc == ERR_OK ? err : NULL);
+    rc = rc == ERR_OK ? finished : rc;
+    told_texts_deinit(&told);
     const uint64_t lost = recorder_lost(capturing->recorder);
     const uint64_t samples = recorder_samples(capturing->recorder);
     if (lost > 0)

@@ -6,6 +6,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "server/json.h"
+#include "server/told.h"
 #include "server/wire/kept.h"
 
 enum { HOST_NAME_BYTES = 256 };
@@ -102,8 +103,11 @@ static void write_targets(struct json *json, const struct session_facts *facts)
 {
     struct sampler_target target;
     json_array(json);
-    if (!facts->sampler)
+    const size_t told = facts->told ? facts->told->count : 0;
+    if (!facts->sampler && told == 0)
         write_member(json, facts->target);
+    for (size_t i = 0; i < told; i++)
+        write_member(json, &facts->told->items[i].target);
     for (size_t i = 0; facts->sampler && sampler_target_at(facts->sampler, i, &target); i++)
         write_member(json, &target);
     json_end(json);
@@ -112,6 +116,8 @@ static void write_targets(struct json *json, const struct session_facts *facts)
 static void write_processes(struct json *json, const struct session_facts *facts)
 {
     struct sampler_processes processes = { .joined = facts->snapshot->sizes.processes };
+    if (facts->told && facts->told->count > processes.joined)
+        processes.joined = facts->told->count;
     if (facts->sampler)
         sampler_processes(facts->sampler, &processes);
     json_object(json);

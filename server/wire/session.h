@@ -10,13 +10,15 @@
 
 struct json;
 struct profile_snapshot;
+struct told;
 
 struct session_facts {
     const char *id;
     const char *epoch;
     struct sampler_status status;
     const struct sampler_target *target; /* the first */
-    const struct sampler *sampler;       /* tells the others; NULL: there are none */
+    const struct sampler *sampler;       /* tells the others; NULL: see told */
+    const struct told *told;             /* of a capture; NULL: there are none */
     const struct sampler_options *options;
     const char *host;                        /* where it was recorded; NULL: here */
     const struct profile_snapshot *snapshot; /* generation and quality */

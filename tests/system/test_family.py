@@ -62,14 +62,16 @@ def tree(*arguments, **options):
     return victim(TREE, *[str(word) for word in arguments], **options)
 
 
-def run_tree(*arguments):
-    return Live("run", "--subprocesses", "-a", "--python", newest_python(), TREE, *[str(word) for word in arguments])
+def run_tree(option, *arguments):
+    return Live("run", "--subprocesses", "-a", "--python", newest_python(), option, TREE,
+                *[str(word) for word in arguments])
 
 
 class Children(Test):
     def joined(self, *arguments):
         """The session of a whole tree, once it has ended by itself."""
-        with run_tree(*arguments) as live:
+        capture = file_in("family.pyro")
+        with run_tree("--binary=" + capture, *arguments) as live:
             session = live.wait_ended()
             self.assertEqual(session["processes"]["running"], 0, session)
             self.assertTrue(all(target["to_s"] is not None for target in session["targets"]), session)
@@ -77,7 +79,13 @@ class Children(Test):
             self.assertTrue(all("python" in target["executable"] for target in session["targets"]), session)
             self.with_samples = pids_with_samples(live)
             live.stop()
-            return session
+        with Live("serve", capture) as live:
+            for key in ("targets", "target"):
+                self.assertEqual(live.session()[key], session[key])
+            self.assertEqual(live.session()["processes"]["joined"], session["processes"]["joined"])
+            self.assertEqual(pids_with_samples(live), self.with_samples)
+            live.stop()
+        return session
 
     def test_every_way_to_start_workers(self):
         for how in ("fork",) if SANITIZED else ("fork", "spawn", "forkserver"):
@@ -110,7 +118,7 @@ class Children(Test):
     def test_workers_that_are_replaced(self):
         with tree("prefork", 3) as master:
             with Live("attach", str(master.pid), "--subprocesses") as live:
-                session = live.wait_session(lambda session: session["processes"]["running"] == 4)
+                session = live.wait_session(lambda _: len(pids_with_samples(live)) == 4)
                 worker = next(target["pid"] for target in session["targets"] if target["parent"] == master.pid)
                 os.kill(worker, signal.SIGKILL)
                 session = live.wait_session(lambda session: session["processes"]["joined"] == 5
