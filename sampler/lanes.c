@@ -165,16 +165,20 @@ static enum err_code settle(struct lanes *lanes, thread_id thread, uint64_t now_
 
 static bool is_runnable(struct lane *lane, bool *out)
 {
-    return lane->has_meter && cpu_meter_is_runnable(&lane->meter, lane->pid, lane->tid, out);
+    const bool is_known =
+        lane->has_meter && cpu_meter_is_runnable(&lane->meter, lane->pid, lane->tid, out);
+    lane->ran_ns = is_known && *out ? lane->used_ns : 0;
+    return is_known;
 }
 
 /* One sample of a thread that moves. */
 static enum err_code count_moving(struct lanes *lanes, thread_id thread)
 {
     struct lane *const lane = &lanes->items[thread];
-    bool runnable;
+    bool runnable = true;
     state_bits cpu = STATE_UNKNOWN_ON_CPU;
-    if (is_runnable(lane, &runnable))
+    const bool is_fresh = lane->ran_ns && lane->used_ns - lane->ran_ns < LANES_FRESH_NS;
+    if (is_fresh || is_runnable(lane, &runnable))
         cpu = runnable ? STATE_ON_CPU : 0;
     lane->is_metered = false;
     return count(lanes, thread, lane, cpu, (struct part){ 0, 1, 1 });

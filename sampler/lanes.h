@@ -3,7 +3,7 @@
  * wait for it.
  *
  * Whether a thread is on a CPU (or ready for one) is asked of the kernel at each sample of a
- * thread that moves.  A thread that does not move is not asked at every sample: its samples wait,
+ * thread that moves, but for one that was on it less than LANES_FRESH_NS ago.  A thread that does not move is not asked at every sample: its samples wait,
  * and are divided when the account is read, by the share of the time that it has run; all of them
  * show the same stack, so nothing is lost.  The account is too coarse for a few milliseconds: what
  * waited so shortly is as it was when it began to wait.
@@ -34,6 +34,8 @@
 enum { LANES_MAX_WAITING = 16 };
 
 #define LANES_IDLE_NS 2000000000ull
+/* A thread that was on a CPU so shortly ago, and has moved since, is not asked about again. */
+#define LANES_FRESH_NS 20000ull
 
 struct lane {
     bool is_open, has_meter;
@@ -42,6 +44,7 @@ struct lane {
     int pid;           /* the process it is of */
     int32_t tid;       /* on this host */
     struct cpu_meter meter;
+    uint64_t ran_ns;     /* when it was last known to be on a CPU */
     uint64_t metered_ns; /* when the account was last read */
     uint64_t since_ns;   /* the first sighting that is not counted yet */
     uint64_t used_ns;    /* the last sighting */

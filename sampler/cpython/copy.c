@@ -91,9 +91,6 @@ static size_t plan_first(struct copy *copy, struct memory_span *spans)
     count += plan_chunks(copy, spans + count);
     for (size_t i = 0; i < copy->loose_count; i++)
         spans[count++] = loose_span(copy, &copy->loose[i], COPY_A);
-    if (copy->generation_addr)
-        spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
-                                               sizeof copy->generation };
     return count;
 }
 
@@ -120,8 +117,7 @@ static size_t plan_again(struct copy *copy, struct memory_span *spans)
 
 size_t copy_plan_count(const struct copy *copy, bool is_glance)
 {
-    size_t count = 1 + copy->cframe_count + copy->chunk_count + copy->loose_count +
-                   (copy->generation_addr != 0);
+    size_t count = 1 + copy->cframe_count + copy->chunk_count + copy->loose_count;
     if (is_glance)
         return count;
     for (size_t i = 0; i < copy->loose_count; i++)
@@ -247,6 +243,30 @@ static size_t whole_spans(const struct memory_span *spans, size_t count, size_t 
     return i;
 }
 
+static struct copy_chunk *chunk_at(const struct copy *copy, remote_addr addr)
+{
+    for (size_t i = 0; i < copy->chunk_count; i++)
+        if (copy->chunks[i].addr == addr)
+            return &copy->chunks[i];
+    return NULL;
+}
+
+/* The thread state says which chunk is the newest: those that were above it are gone too.  Gives the
+ * first place behind them. */
+static size_t skip_gone_chunks(const struct copy *copy, const struct memory_span *spans,
+                               size_t at)
+{
+    const struct copy_chunk *const newest =
+        chunk_at(copy, field_u64(copy->tstate, copy->layout->tstate_datastack_chunk));
+    for (; newest && at < copy->first_spans; at++) {
+        struct copy_chunk *const chunk = chunk_at(copy, spans[at].addr);
+        if (!chunk || chunk <= newest)
+            break;
+        chunk->bytes = chunk->again_from = 0;
+    }
+    return at;
+}
+
 /* What lies behind a place that could not be read is read by another call. */
 enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, size_t count,
                           size_t arrived)
@@ -257,7 +277,8 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
     while (at < count && !rc) {
         rc = lose(copy, spans[at].addr, at >= copy->first_spans);
         lost = true;
-        if (++at == count || rc)
+        at = skip_gone_chunks(copy, spans, at + 1);
+        if (at >= count || rc)
             break;
         const size_t left = count - at;
         const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
@@ -265,8 +286,12 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
         rc = rc == ERR_FAULT ? ERR_OK : rc;
         at += whole_spans(spans + at, n, arrived);
     }
-    if (lost)
-        drop_lost(copy);
+    if (!lost)
+        return rc;
+    drop_lost(copy);
+    /* Again, since it must be read after the frames. */
+    if (!rc && copy->generation_addr)
+        rc = memory_read_u64(copy->memory, copy->generation_addr, &copy->generation);
     return rc;
 }
 
@@ -284,12 +309,16 @@ static enum err_code reserve_spans(struct copy *copy, size_t need)
 
 enum err_code copy_read(struct copy *copy)
 {
-    const size_t count = copy_plan_count(copy, false);
-    enum err_code rc = reserve_spans(copy, count);
+    const size_t room = copy_plan_count(copy, false) + 1;
+    enum err_code rc = reserve_spans(copy, room);
     size_t sum = 0;
     if (rc)
         return rc;
     copy_plan(copy, false, copy->spans);
+    size_t count = copy->plan_spans;
+    if (copy->generation_addr)
+        copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
+                                                     sizeof copy->generation };
     for (size_t at = 0; at < count; at += MEMORY_MAX_SPANS) {
         const size_t left = count - at;
         const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;

@@ -73,7 +73,8 @@ struct copy {
     remote_addr generation_addr; /* where code objects freed are counted, 0: nowhere */
 
     unsigned char tstate[LAYOUT_MAX_TSTATE_BYTES];
-    uint64_t generation;
+    uint64_t
+        generation; /* read after the frames: what they name has not been freed before it */
     size_t tstate_bytes;                          /* of it that we need */
     struct copy_cframe cframes[COPY_MAX_CFRAMES]; /* the one last used first */
     size_t cframe_count;
@@ -98,7 +99,8 @@ void copy_deinit(struct copy *copy);
 
 /* What a reading consists of: copy_plan fills copy_plan_count places; after they have been read
  * in order, copy_settle is told how many bytes of them arrived, reads what lies behind a place
- * that is gone, and says what copy_read would.  A glance has no B: enough to see that nothing has moved. */
+ * that is gone, and says what copy_read would.  A glance has no B: enough to see that nothing has
+ * moved.  The generation is not part of the plan: the caller reads it behind the places. */
 size_t copy_plan_count(const struct copy *copy, bool is_glance);
 void copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,

@@ -6,7 +6,8 @@
 #include "sampler/cpython/object.h"
 
 enum {
-    OWNER_INTERPRETER = 3 /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
+    OWNER_GENERATOR = 1,
+    OWNER_INTERPRETER = 3, /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
 };
 
 static uint32_t hash_of(remote_addr addr)
@@ -38,6 +39,12 @@ bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
 {
     return LAYOUT_MINOR(layout->version) >= 12 &&
            frame[layout->frame_owner] >= OWNER_INTERPRETER;
+}
+
+/* Others lie in a chunk, if in one that is not known yet. */
+static bool is_loose(const struct layout *layout, const unsigned char *frame)
+{
+    return frame[layout->frame_owner] == OWNER_GENERATOR || copy_is_entry(layout, frame);
 }
 
 bool copy_loose_is_same(const struct copy *copy)
@@ -115,7 +122,7 @@ enum err_code copy_fetch_loose(struct copy *copy, remote_addr addr, remote_addr 
     enum err_code rc =
         memory_readv(copy->memory, spans, sizeof spans / sizeof *spans, &arrived);
     if (arrived >= bytes)
-        rc = copy_add_loose(copy, addr);
+        rc = is_loose(copy->layout, frame) ? copy_add_loose(copy, addr) : ERR_FAULT;
     struct copy_loose *const loose = copy_find_loose(copy, addr);
     if (rc || !loose)
         return rc;

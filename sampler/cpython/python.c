@@ -110,15 +110,15 @@ static enum err_code report(struct thread *thread, enum err_code rc, python_seen
     return seen(context, thread, rc);
 }
 
-/* Adds the plans of threads from `from` on to the call, as many as fit.  A stack too deep for
- * one call is planned by nobody and read on its own. */
-static size_t plan_threads(struct python *python, size_t from, size_t *span_count)
+/* Adds the plans of threads from `from` on to the call, as many as leave `rest` places.  A stack too
+ * deep for one call is planned by nobody and read on its own. */
+static size_t plan_threads(struct python *python, size_t from, size_t rest, size_t *span_count)
 {
     size_t threads = 0;
     for (size_t i = from; i < python->chosen_count; i++) {
         struct stack *const stack = &python->chosen[i]->stack;
         const size_t count = stack_plan_count(stack);
-        if (*span_count + count > MEMORY_MAX_SPANS)
+        if (*span_count + count + rest > MEMORY_MAX_SPANS)
             break;
         stack_plan(stack, python->spans + *span_count);
         *span_count += count;
@@ -145,6 +145,7 @@ static enum err_code finish_threads(struct python *python, size_t from, size_t t
         struct thread *const thread = python->chosen[from + i];
         const size_t count = thread->stack.copy.plan_spans;
         const size_t bytes = bytes_of(spans, count);
+        thread_list_pass_generation(&python->threads, thread);
         const enum err_code outcome =
             arrived || !count ? stack_finish(&thread->stack, &python->codes, &python->links,
                                              spans, count, arrived)
@@ -157,29 +158,40 @@ static enum err_code finish_threads(struct python *python, size_t from, size_t t
     return rc;
 }
 
-/* One call for the heads of the lists and as many threads as it holds.  *done_out counts the
+/* The heads of the lists lie behind the threads; what could not be read there ended the call. */
+static enum err_code see_heads(struct python *python, const struct memory_span *spans,
+                               size_t arrived)
+{
+    const size_t count = thread_list_plan_count(&python->threads);
+    enum err_code rc = ERR_OK;
+    if (arrived < bytes_of(spans, count))
+        rc = memory_readv(&python->process->memory.memory, spans, count, &arrived);
+    if (!rc && !thread_list_heads_same(&python->threads))
+        python->list_is_old = true;
+    return rc;
+}
+
+/* One call for as many threads as it holds, and then the heads of the lists: the generation of code
+ * objects that is among them is one after all frames have been read.  *done_out counts the
  * threads looked at; new threads are looked at from the next tick on. */
 static enum err_code look_at_batch(struct python *python, size_t from, size_t *done_out,
                                    python_seen seen, void *context)
 {
-    size_t span_count = 0, arrived = 0;
-    const size_t heads = from == 0 ? thread_list_plan_count(&python->threads) : 0;
-    if (heads)
-        thread_list_plan(&python->threads, python->spans);
-    span_count = heads;
-    const size_t threads = plan_threads(python, from, &span_count);
+    size_t spans = 0, arrived = 0;
+    const size_t heads = thread_list_plan_count(&python->threads);
+    const size_t threads = plan_threads(python, from, heads, &spans);
+    const size_t bytes = bytes_of(python->spans, spans);
     struct memory *const memory = &python->process->memory.memory;
-    enum err_code rc = memory_readv(memory, python->spans, span_count, &arrived);
-    const size_t head_bytes = bytes_of(python->spans, heads);
-    if ((rc && rc != ERR_FAULT) || arrived < head_bytes)
+    thread_list_plan(&python->threads, python->spans + spans);
+    enum err_code rc = memory_readv(memory, python->spans, spans + heads, &arrived);
+    if (rc && rc != ERR_FAULT)
         return rc;
-    if (heads && !thread_list_heads_same(&python->threads))
-        python->list_is_old = true;
+    rc = see_heads(python, python->spans + spans, arrived > bytes ? arrived - bytes : 0);
+    if (rc)
+        return rc;
     *done_out = threads;
-    rc = finish_threads(python, from, threads, python->spans + heads, arrived - head_bytes,
-                        seen, context);
-    if (rc || threads || from == python->chosen_count)
-        return rc;
+    if (threads)
+        return finish_threads(python, from, threads, python->spans, arrived, seen, context);
     struct thread *const deep = python->chosen[from];
     *done_out = 1;
     return report(deep, stack_read(&deep->stack, &python->codes, &python->links), seen,

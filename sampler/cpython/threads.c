@@ -37,14 +37,18 @@ static void set_windows(struct thread_list *list, const struct layout *layout)
                                     : 0;
     const uint32_t gc_frame =
         layout->interp_gc && layout->gc_frame ? layout->interp_gc + layout->gc_frame : 0;
-    const uint32_t of_interp[] = { layout->interp_threads_head, layout->interp_gil_locked,
-                                   layout->interp_gil_holder, collecting, gc_frame };
-    const uint32_t of_runtime[] = { layout->runtime_interpreters_head,
-                                    layout->runtime_gil_locked, layout->runtime_gil_holder };
+    const uint32_t of_interp[] = { layout->interp_threads_head,
+                                   layout->interp_gil_locked,
+                                   layout->interp_gil_holder,
+                                   collecting,
+                                   gc_frame,
+                                   layout->interp_code_generation };
+    const uint32_t of_runtime[] = { layout->runtime_gil_locked, layout->runtime_gil_holder };
     span_fields(of_interp, sizeof of_interp / sizeof *of_interp, &list->window_start,
                 &list->window_bytes);
-    span_fields(of_runtime, sizeof of_runtime / sizeof *of_runtime, &list->runtime_start,
-                &list->runtime_bytes);
+    if (layout->runtime_gil_holder)
+        span_fields(of_runtime, sizeof of_runtime / sizeof *of_runtime, &list->runtime_start,
+                    &list->runtime_bytes);
 }
 
 void thread_list_init(struct thread_list *list, struct memory *memory,
@@ -309,16 +313,19 @@ static enum err_code read_heads(struct thread_list *list, size_t from, size_t co
 
 size_t thread_list_plan_count(const struct thread_list *list)
 {
-    return 1 + list->interpreter_count;
+    return (list->runtime_bytes != 0) + list->interpreter_count;
 }
 
 void thread_list_plan(struct thread_list *list, struct memory_span *spans)
 {
-    spans[0] = (struct memory_span){ list->runtime->addr + list->runtime_start,
-                                     list->runtime_window, list->runtime_bytes };
+    size_t count = 0;
+    if (list->runtime_bytes)
+        spans[count++] = (struct memory_span){ list->runtime->addr + list->runtime_start,
+                                               list->runtime_window, list->runtime_bytes };
     for (size_t i = 0; i < list->interpreter_count; i++)
-        spans[i + 1] = (struct memory_span){ list->interpreters[i].addr + list->window_start,
-                                             list->interpreters[i].window, list->window_bytes };
+        spans[count++] =
+            (struct memory_span){ list->interpreters[i].addr + list->window_start,
+                                  list->interpreters[i].window, list->window_bytes };
 }
 
 static uint64_t runtime_u64(const struct thread_list *list, uint32_t offset)
@@ -332,13 +339,10 @@ static uint64_t interp_u64(const struct thread_list *list, const struct interpre
     return field_u64(interp->window, offset - list->window_start);
 }
 
-/* Interpreters are added in front too. */
 bool thread_list_heads_same(const struct thread_list *list)
 {
     const struct layout *const layout = &list->runtime->layout;
-    bool same =
-        list->interpreter_count &&
-        runtime_u64(list, layout->runtime_interpreters_head) == list->interpreters[0].addr;
+    bool same = list->interpreter_count != 0;
     for (size_t i = 0; i < list->interpreter_count; i++)
         same = same && interp_u64(list, &list->interpreters[i], layout->interp_threads_head) ==
                            list->interpreters[i].first_thread;
@@ -418,15 +422,28 @@ struct thread_facts thread_list_facts(const struct thread_list *list,
     return facts;
 }
 
+void thread_list_pass_generation(const struct thread_list *list, struct thread *thread)
+{
+    const uint32_t offset = list->runtime->layout.interp_code_generation;
+    const struct interpreter *const interp = interpreter_of(list, thread);
+    if (offset && interp)
+        thread->stack.copy.generation = interp_u64(list, interp, offset);
+}
+
+/* Interpreters are added in front too. */
 static enum err_code interpreters_same(struct thread_list *list, bool *same_out)
 {
-    struct memory_span spans[THREADS_MAX_INTERPRETERS + 1];
+    struct memory_span spans[THREADS_MAX_INTERPRETERS + 2];
+    remote_addr first;
     size_t arrived;
+    const size_t count = thread_list_plan_count(list);
     thread_list_plan(list, spans);
-    const enum err_code rc =
-        memory_readv(list->memory, spans, thread_list_plan_count(list), &arrived);
+    spans[count] = (struct memory_span){ list->runtime->addr +
+                                             list->runtime->layout.runtime_interpreters_head,
+                                         &first, sizeof first };
+    const enum err_code rc = memory_readv(list->memory, spans, count + 1, &arrived);
     if (!rc)
-        *same_out = thread_list_heads_same(list);
+        *same_out = thread_list_heads_same(list) && list->interpreters[0].addr == first;
     return rc;
 }
 

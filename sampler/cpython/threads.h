@@ -93,11 +93,14 @@ MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
 /* Is the list as it was?  ERR_FAULT: a thread is gone. */
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);
 /* Threads are added in front, so the heads of the lists tell whether there are new ones.  For a
- * caller that reads more in the same call: thread_list_plan fills thread_list_plan_count places;
- * once they have been read thread_list_heads_same tells, and thread_list_facts. */
+ * caller that reads stacks in the same call, before this: thread_list_plan fills
+ * thread_list_plan_count places; once they have been read thread_list_heads_same tells, and
+ * thread_list_facts, and each stack is told the generation of its interpreter's code objects.  (New
+ * interpreters are seen by thread_list_check only.) */
 size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
 bool thread_list_heads_same(const struct thread_list *list);
+void thread_list_pass_generation(const struct thread_list *list, struct thread *thread);
 struct thread_facts thread_list_facts(const struct thread_list *list,
                                       const struct thread *thread);
 struct thread *thread_list_main(const struct thread_list *list);
