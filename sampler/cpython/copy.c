@@ -162,6 +162,10 @@ static void set_extents(struct copy *copy, bool is_glance)
         struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
         newest->again_from = again_from(copy, newest);
     }
+    for (size_t i = copy->chunk_count; i < copy->chunk_known; i++) {
+        struct copy_chunk *const above = &copy->chunks[i];
+        above->bytes = above->again_from = above->last_bytes = 0;
+    }
     for (size_t i = 0; i < copy->loose_count; i++)
         copy->loose[i].has_again = !is_glance && is_in_use(copy, &copy->loose[i]);
 }
@@ -186,6 +190,8 @@ void copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans)
     if (!is_glance)
         copy->plan_spans += plan_again(copy, spans + copy->first_spans);
     copy->has_again = !is_glance;
+    copy->is_pieced = false;
+    copy->hopes = 0;
     copy->readings++;
 }
 
@@ -288,6 +294,7 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
     }
     if (!lost)
         return rc;
+    copy->is_pieced = true;
     drop_lost(copy);
     /* Again, since it must be read after the frames. */
     if (!rc && copy->generation_addr)
@@ -307,11 +314,34 @@ static enum err_code reserve_spans(struct copy *copy, size_t need)
     return ERR_OK;
 }
 
+/* All in one call, but for stacks with more places than one holds. */
+static enum err_code read_all(struct copy *copy, size_t count, size_t *arrived_out)
+{
+    enum err_code rc = ERR_OK;
+    *arrived_out = 0;
+    for (size_t at = 0; at < count && !rc; at += MEMORY_MAX_SPANS) {
+        const size_t left = count - at;
+        const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
+        size_t arrived;
+        rc = memory_readv(copy->memory, copy->spans + at, n, &arrived);
+        *arrived_out += arrived;
+    }
+    return rc;
+}
+
+static size_t bytes_of(const struct memory_span *spans, size_t count)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += spans[i].bytes;
+    return bytes;
+}
+
 enum err_code copy_read(struct copy *copy)
 {
-    const size_t room = copy_plan_count(copy, false) + 1;
+    const size_t room = copy_plan_count(copy, false) + 1 + COPY_MAX_HOPES;
     enum err_code rc = reserve_spans(copy, room);
-    size_t sum = 0;
+    size_t arrived;
     if (rc)
         return rc;
     copy_plan(copy, false, copy->spans);
@@ -319,16 +349,12 @@ enum err_code copy_read(struct copy *copy)
     if (copy->generation_addr)
         copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
                                                      sizeof copy->generation };
-    for (size_t at = 0; at < count; at += MEMORY_MAX_SPANS) {
-        const size_t left = count - at;
-        const size_t n = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
-        size_t arrived;
-        rc = memory_readv(copy->memory, copy->spans + at, n, &arrived);
-        sum += arrived;
-        if (rc)
-            break;
-    }
-    return rc && rc != ERR_FAULT ? rc : copy_settle(copy, copy->spans, count, sum);
+    const size_t bytes = bytes_of(copy->spans, count);
+    rc = read_all(copy, count + copy_plan_hopes(copy, copy->spans + count), &arrived);
+    if (rc && rc != ERR_FAULT)
+        return rc;
+    copy_settle_hopes(copy, arrived > bytes ? arrived - bytes : 0);
+    return copy_settle(copy, copy->spans, count, arrived);
 }
 
 void copy_keep(struct copy *copy)

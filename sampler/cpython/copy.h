@@ -31,6 +31,7 @@ enum {
     COPY_MAX_BYTES = 256 << 20, /* of all chunks together, in one reading */
     COPY_MAX_LOOSE = 1 << 12,
     COPY_MAX_CFRAMES = 4,
+    COPY_MAX_HOPES = 8,
     COPY_IDLE_READINGS = 32,      /* a loose frame unused for so many readings is dropped */
     COPY_CHUNK_HEADER_BYTES = 24, /* previous, size, top */
 };
@@ -40,12 +41,13 @@ enum copy_reading { COPY_A, COPY_B, COPY_LAST, COPY_READINGS };
 /* A data-stack chunk; the one the stack began in comes first. */
 struct copy_chunk {
     remote_addr addr;
-    uint64_t size;     /* bytes of the whole chunk, header included */
-    size_t bytes;      /* of A, from its start */
-    size_t again_from; /* B begins here; `bytes` where there is none */
-    size_t last_bytes; /* of LAST, 0: none */
-    size_t next_bytes; /* to be copied next time */
-    size_t most;       /* used at any time since it was last trimmed */
+    uint64_t size;      /* bytes of the whole chunk, header included */
+    size_t bytes;       /* of A, from its start */
+    size_t again_from;  /* B begins here; `bytes` where there is none */
+    size_t last_bytes;  /* of LAST, 0: none */
+    size_t next_bytes;  /* to be copied next time */
+    size_t most;        /* used at any time since it was last trimmed */
+    uint64_t last_used; /* number of the reading in which it was last part of the stack */
     size_t room;
     unsigned char *reading[COPY_READINGS];
 };
@@ -79,8 +81,10 @@ struct copy {
     struct copy_cframe cframes[COPY_MAX_CFRAMES]; /* the one last used first */
     size_t cframe_count;
 
-    struct copy_chunk *chunks; /* after chunk_count: those that were there before */
-    size_t chunk_count, chunk_room;
+    struct copy_chunk *chunks; /* after chunk_count: those above, which were there before */
+    size_t chunk_count, chunk_known, chunk_room;
+    unsigned doubts; /* finds in a row that began at another chunk */
+    size_t hopes;    /* places of the hopes last planned */
     struct copy_loose *loose;
     size_t loose_count, loose_room;
     struct idmap loose_index;  /* by address */
@@ -90,6 +94,7 @@ struct copy {
     size_t plan_spans;  /* of the plan last made */
     size_t first_spans; /* without those of B */
     bool has_again;     /* B arrived */
+    bool is_pieced;     /* parts of A were read late, by a call of their own or last of all */
     bool is_kept;       /* A is what the caller's stack was made from */
 };
 
@@ -105,6 +110,11 @@ size_t copy_plan_count(const struct copy *copy, bool is_glance);
 void copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
                                      size_t count, size_t arrived);
+
+/* Chunks above the newest that were there shortly before may be there again.  Their places, at most
+ * COPY_MAX_HOPES, come last in a call, so that one that is gone takes nothing else with it. */
+size_t copy_plan_hopes(struct copy *copy, struct memory_span *spans);
+void copy_settle_hopes(struct copy *copy, size_t arrived);
 
 /* Makes a reading in one call, or one for every MEMORY_MAX_SPANS places.  ERR_GONE: the thread
  * state is not there any more. */

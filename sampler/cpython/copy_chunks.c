@@ -8,6 +8,8 @@
 enum {
     PAGE_BYTES = 4096,
     CHUNK_BYTES = 16384, /* of one that no large frame needed */
+    HOPE_READINGS = 16,  /* a chunk not used for so many is not hoped for */
+    MAX_DOUBTS = 4,      /* a first chunk that is another so often in a row is believed */
 };
 
 static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
@@ -39,16 +41,6 @@ static enum err_code reserve_chunks(struct copy *copy, size_t count)
     return ERR_OK;
 }
 
-/* Chunks are found newest first and kept oldest first. */
-static void reverse(struct copy_chunk *chunks, size_t count)
-{
-    for (size_t i = 0; i < count / 2; i++) {
-        const struct copy_chunk chunk = chunks[i];
-        chunks[i] = chunks[count - 1 - i];
-        chunks[count - 1 - i] = chunk;
-    }
-}
-
 static size_t held_bytes(const struct copy *copy, size_t count)
 {
     size_t held = 0;
@@ -77,14 +69,56 @@ static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, rem
                                                      : reserve_chunk(chunk, chunk->next_bytes);
 }
 
-static enum err_code find_chunks(struct copy *copy, remote_addr newest)
+/* The stack has grown into chunks that were there before; of those that have not been hoped for,
+ * what is there now is copied. */
+static enum err_code grow_to(struct copy *copy, size_t count)
+{
+    struct memory_span spans[COPY_MAX_HOPES];
+    size_t wanted = 0, arrived;
+    for (size_t i = count; i-- > copy->chunk_count && wanted < COPY_MAX_HOPES;) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        if (!chunk->bytes)
+            spans[wanted++] =
+                (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->next_bytes };
+    }
+    copy->chunk_count = count;
+    copy->is_pieced = true;
+    const enum err_code rc =
+        wanted ? memory_readv(copy->memory, spans, wanted, &arrived) : ERR_OK;
+    for (size_t i = 0; i < wanted && arrived >= spans[i].bytes; arrived -= spans[i++].bytes)
+        for (size_t k = count; k-- > 0 && k + COPY_MAX_HOPES >= count;)
+            if (copy->chunks[k].addr == spans[i].addr)
+                copy->chunks[k].bytes = copy->chunks[k].again_from = spans[i].bytes;
+    return rc == ERR_FAULT ? ERR_OK : rc;
+}
+
+/* A chunk as its header tells; `header`: the one below it, bytes, words used. */
+struct link {
+    remote_addr addr;
+    uint64_t header[3];
+};
+
+static enum err_code push_link(struct link **links, size_t *room, size_t count)
+{
+    if (count < *room)
+        return ERR_OK;
+    const size_t more_room = *room ? *room * 2 : 16;
+    struct link *const more = realloc(*links, more_room * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    *links = more;
+    *room = more_room;
+    return ERR_OK;
+}
+
+/* Follows the list of chunks, newest first. */
+static enum err_code follow_links(struct copy *copy, remote_addr newest, struct link **links,
+                                  size_t *count_out)
 {
     remote_addr addr = newest, mark = 0;
-    size_t count = 0, held = 0;
-    copy->chunk_count = 0;
-    copy->is_kept = false;
-    while (addr) {
-        uint64_t header[3];
+    size_t room = 0, count = 0;
+    enum err_code rc = ERR_OK;
+    while (addr && !rc) {
         if (count == COPY_MAX_CHUNKS)
             return ERR_LIMIT;
         /* A list that comes back to a chunk seen at a power of two is a circle. */
@@ -92,17 +126,59 @@ static enum err_code find_chunks(struct copy *copy, remote_addr newest)
             return ERR_CORRUPT;
         if ((count & (count - 1)) == 0)
             mark = addr;
-        enum err_code rc = memory_read(copy->memory, addr, header, sizeof header);
-        if (!rc)
-            rc = set_chunk(copy, count, held, addr, header);
+        rc = push_link(links, &room, count);
         if (rc)
-            return rc;
-        held += copy->chunks[count++].next_bytes;
-        addr = header[0];
+            break;
+        struct link *const link = &(*links)[count++];
+        link->addr = addr;
+        rc = memory_read(copy->memory, addr, link->header, sizeof link->header);
+        addr = link->header[0];
     }
-    reverse(copy->chunks, count);
-    copy->chunk_count = count;
-    return ERR_OK;
+    *count_out = count;
+    return rc;
+}
+
+/* A thread keeps its first chunk.  One that was popped meanwhile has nothing below it either, if the
+ * interpreter keeps it for later. */
+static bool begins_elsewhere(struct copy *copy, remote_addr first)
+{
+    const bool is_other = copy->chunk_known && copy->chunks[0].addr != first;
+    copy->doubts = is_other ? copy->doubts + 1 : 0;
+    return is_other && copy->doubts < MAX_DOUBTS;
+}
+
+/* The header of the newest chunk does not say how much of it is used. */
+static void use_up_to_top(const struct copy *copy, remote_addr newest, uint64_t header[3])
+{
+    const remote_addr top = copy_stack_top(copy);
+    if (top >= newest && top - newest <= header[1] && header[2] <= header[1] / sizeof(uint64_t))
+        header[2] = (top - newest) / sizeof(uint64_t);
+}
+
+/* The chunks anew, whatever was known.  Where they cannot be followed, what was known stays. */
+static enum err_code find_chunks(struct copy *copy, remote_addr newest)
+{
+    struct link *links = NULL;
+    size_t count = 0, held = 0;
+    enum err_code rc = follow_links(copy, newest, &links, &count);
+    if (!rc && count && begins_elsewhere(copy, links[count - 1].addr))
+        rc = ERR_FAULT;
+    if (!rc && count)
+        use_up_to_top(copy, newest, links[0].header);
+    if (!rc) {
+        copy->chunk_count = copy->chunk_known = 0;
+        copy->is_kept = false;
+    }
+    for (size_t i = 0; i < count && !rc; i++) {
+        const struct link *const link = &links[count - 1 - i];
+        rc = set_chunk(copy, i, held, link->addr, link->header);
+        held += rc ? 0 : copy->chunks[i].next_bytes;
+    }
+    free(links);
+    if (rc)
+        return rc;
+    copy->chunk_known = count;
+    return grow_to(copy, count);
 }
 
 /* Copies the newest chunk up to `top` and a little more. */
@@ -115,37 +191,74 @@ static enum err_code cover(struct copy_chunk *newest, remote_addr top)
     return reserve_chunk(newest, newest->next_bytes);
 }
 
-/* A chunk above those that are known.  Its header is read now, if it is still there; if it is
- * not, it was as large as chunks are. */
+/* How many of the known chunks lie below one whose header names `below`; SIZE_MAX: it is none of
+ * them. */
+static size_t count_below(const struct copy *copy, remote_addr below)
+{
+    for (size_t i = copy->chunk_known; i-- > 0;)
+        if (copy->chunks[i].addr == below)
+            return i + 1;
+    return SIZE_MAX;
+}
+
+/* A chunk above one that is known.  Its header is read now, if it is still there; if it is not, it
+ * was as large as chunks are, and above the newest one known. */
 static enum err_code add_chunk(struct copy *copy, remote_addr newest, bool *added_out)
 {
-    const size_t index = copy->chunk_count;
-    const remote_addr below = index ? copy->chunks[index - 1].addr : 0;
     const remote_addr top = copy_stack_top(copy);
-    uint64_t header[3] = { below, CHUNK_BYTES, 0 };
-    const bool is_there = !memory_read(copy->memory, newest, header, sizeof header);
-    *added_out = header[0] == below && header[2] <= header[1] / sizeof(uint64_t) &&
-                 top >= newest && top - newest <= header[1];
-    if (!*added_out)
+    uint64_t header[3] = { 0, CHUNK_BYTES, 0 };
+    *added_out = false;
+    if (!copy->chunk_count)
         return ERR_OK;
-    /* The header of the newest one does not say how much of it is used. */
-    header[2] = (top - newest) / sizeof(uint64_t);
-    const enum err_code rc = set_chunk(copy, index, held_bytes(copy, index), newest, header);
+    const bool is_there = !memory_read(copy->memory, newest, header, sizeof header);
+    const size_t index = is_there ? count_below(copy, header[0]) : copy->chunk_count;
+    if (index == SIZE_MAX || header[2] > header[1] / sizeof(uint64_t) || top < newest ||
+        top - newest > header[1])
+        return ERR_OK;
+    use_up_to_top(copy, newest, header);
+    enum err_code rc = set_chunk(copy, index, held_bytes(copy, index), newest, header);
     if (rc)
         return rc;
-    struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count++];
-    if (is_there &&
-        !memory_read(copy->memory, newest, chunk->reading[COPY_A], chunk->next_bytes))
+    copy->chunk_known = index + 1;
+    if (copy->chunk_count > index)
+        copy->chunk_count = index;
+    *added_out = true;
+    return grow_to(copy, index + 1);
+}
+
+size_t copy_plan_hopes(struct copy *copy, struct memory_span *spans)
+{
+    size_t count = 0;
+    for (size_t i = copy->chunk_count; i < copy->chunk_known && count < COPY_MAX_HOPES; i++) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        if (!copy->has_again || copy->readings - chunk->last_used > HOPE_READINGS)
+            break;
         chunk->bytes = chunk->again_from = chunk->next_bytes;
-    return ERR_OK;
+        spans[count++] =
+            (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
+    }
+    copy->hopes = count;
+    return count;
+}
+
+void copy_settle_hopes(struct copy *copy, size_t arrived)
+{
+    for (size_t i = 0; i < copy->hopes; i++) {
+        struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count + i];
+        if (arrived < chunk->bytes)
+            chunk->bytes = chunk->again_from = arrived = 0;
+        arrived -= chunk->bytes;
+    }
 }
 
 /* Makes the chunks those of a stack whose newest is at `newest`. */
 static enum err_code follow_chunks(struct copy *copy, remote_addr newest)
 {
     bool added;
-    for (size_t i = copy->chunk_count; i-- > 0;)
+    for (size_t i = copy->chunk_known; i-- > 0;)
         if (copy->chunks[i].addr == newest) {
+            if (i + 1 > copy->chunk_count)
+                return grow_to(copy, i + 1);
             copy->chunk_count = i + 1;
             return ERR_OK;
         }
@@ -157,14 +270,17 @@ static enum err_code follow_chunks(struct copy *copy, remote_addr newest)
     return rc || added ? rc : find_chunks(copy, newest);
 }
 
-/* The headers copied must still form the chain that was predicted. */
+/* The headers copied must still form the chain that was predicted.  A chunk popped meanwhile is kept
+ * for later by 3.15, as it is but for the link. */
 static bool chain_holds(const struct copy *copy)
 {
     remote_addr before = 0;
     for (size_t i = 0; i < copy->chunk_count; i++) {
         const struct copy_chunk *const chunk = &copy->chunks[i];
-        if (chunk->bytes >= COPY_CHUNK_HEADER_BYTES &&
-            field_u64(chunk->reading[COPY_A], 0) != before)
+        const remote_addr below = chunk->bytes >= COPY_CHUNK_HEADER_BYTES
+                                      ? field_u64(chunk->reading[COPY_A], 0)
+                                      : before;
+        if (below && below != before)
             return false;
         before = chunk->addr;
     }
@@ -213,6 +329,8 @@ enum err_code copy_follow(struct copy *copy)
     enum err_code rc = follow_chunks(copy, newest);
     if (!rc && !chain_holds(copy))
         rc = find_chunks(copy, newest);
+    for (size_t i = 0; i < copy->chunk_count; i++)
+        copy->chunks[i].last_used = copy->readings;
     if (!rc && copy->chunk_count)
         rc = cover_newest(copy);
     return rc ? rc : cover_lower(copy);

@@ -179,16 +179,21 @@ static enum err_code look_at_batch(struct python *python, size_t from, size_t *d
 {
     size_t spans = 0, arrived = 0;
     const size_t heads = thread_list_plan_count(&python->threads);
-    const size_t threads = plan_threads(python, from, heads, &spans);
+    const size_t threads = plan_threads(python, from, heads + COPY_MAX_HOPES, &spans);
     const size_t bytes = bytes_of(python->spans, spans);
-    struct memory *const memory = &python->process->memory.memory;
     thread_list_plan(&python->threads, python->spans + spans);
-    enum err_code rc = memory_readv(memory, python->spans, spans + heads, &arrived);
+    const size_t all_bytes = bytes + bytes_of(python->spans + spans, heads);
+    struct copy *const only = threads == 1 ? &python->chosen[from]->stack.copy : NULL;
+    const size_t hopes = only ? copy_plan_hopes(only, python->spans + spans + heads) : 0;
+    struct memory *const memory = &python->process->memory.memory;
+    enum err_code rc = memory_readv(memory, python->spans, spans + heads + hopes, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
     rc = see_heads(python, python->spans + spans, arrived > bytes ? arrived - bytes : 0);
     if (rc)
         return rc;
+    if (only)
+        copy_settle_hopes(only, arrived > all_bytes ? arrived - all_bytes : 0);
     *done_out = threads;
     if (threads)
         return finish_threads(python, from, threads, python->spans, arrived, seen, context);

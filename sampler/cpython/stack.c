@@ -100,9 +100,11 @@ static void remember(struct stack *stack, size_t sure, struct links *links)
 }
 
 /* What one reading alone shows, a caller that waits and a callee that has not returned, is nearly
- * always so. */
+ * always so, if they were read together. */
 static void suspect(const struct stack *stack, size_t from, struct links *links)
 {
+    if (stack->copy.is_pieced)
+        return;
     for (size_t i = from ? from : 1; i < stack->count; i++)
         if (stack->frames[i - 1].is_waiting && !stack->frames[i].has_returned &&
             !stack->frames[i - 1].is_loose && !stack->frames[i].is_loose) {
@@ -337,10 +339,10 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     return ERR_OK;
 }
 
-/* Another reading may show what this one did not, and teaches links. */
-static bool is_worth_another(const struct stack *stack, int attempt)
+/* Another reading may show what the first one did not, and teaches links. */
+static bool is_worth_another(const struct stack *stack)
 {
-    return attempt == 0 && !stack->is_unchanged && stack->certainty == STACK_TRUNCATED;
+    return !stack->is_unchanged && stack->certainty == STACK_TRUNCATED;
 }
 
 /* `first`: what became of the reading that has been made already. */
@@ -348,7 +350,7 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
                                       struct links *links, enum err_code first)
 {
     enum err_code rc = first;
-    bool again = true;
+    bool again = true, has_found = false;
     for (int i = 0; i < MAX_ATTEMPTS && again; i++) {
         if (i > 0)
             rc = copy_read(&stack->copy);
@@ -356,7 +358,10 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
             rc = find_stack(stack, codes, links, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
             return rc;
-        again = again || is_worth_another(stack, i);
+        if (!rc) {
+            again = again || (!has_found && is_worth_another(stack));
+            has_found = true;
+        }
         /* The last attempt's stack is used as it is: better repaired than dropped. */
         if (!rc && i > 0 && stack->certainty == STACK_EXACT)
             stack->certainty = again ? STACK_REPAIRED : STACK_RETRIED;
