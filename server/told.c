@@ -15,13 +15,13 @@ enum { PID, PARENT, FROM, TO, VALIDATED, PYTHON, EXECUTABLE, REASON, FIXED };
 static char *text_of(const struct sampler_target *target)
 {
     char text[TOLD_MAX_BYTES];
-    size_t length = (size_t)snprintf(
-        text, sizeof text,
-        "%d" SEPARATOR "%d" SEPARATOR "%" PRIu64 SEPARATOR "%" PRIu64 SEPARATOR "%d" SEPARATOR
-        "%.100s" SEPARATOR "%.2000s" SEPARATOR "%.300s",
-        (int)target->pid, (int)target->parent, target->from_ns, target->to_ns,
-        target->validated, target->python, target->executable,
-        target->reason ? target->reason : "");
+    size_t length =
+        (size_t)snprintf(text, sizeof text,
+                         "%d" SEPARATOR "%d" SEPARATOR "%" PRIu64 SEPARATOR "%" PRIu64 SEPARATOR
+                         "%d" SEPARATOR "%.100s" SEPARATOR "%.2000s" SEPARATOR "%.300s",
+                         (int)target->pid, (int)target->parent, target->from_ns, target->to_ns,
+                         target->validated, target->python, target->executable,
+                         target->reason ? target->reason : "");
     for (size_t i = 0; i < target->argc && length < sizeof text; i++) {
         const size_t room = sizeof text - length;
         const size_t more = 1 + strlen(target->argv[i]);

@@ -37,7 +37,7 @@ struct told {
         char *text; /* with its parts apart */
         const char **words;
         struct sampler_target target;
-    } *items;
+    } * items;
 };
 
 /* Texts that make no sense are left out. */

@@ -41,8 +41,19 @@ static void what_is_written_is_read(void **state)
 static void nonsense_is_left_out(void **state)
 {
     const char *rows[SAMPLER_MAX_TOLD + 2] = {
-        "", "\x1f", "7", "x\x1f\x1f\x1f\x1f\x1f\x1f\x1f", "-7\x1f\x1f\x1f\x1f\x1f\x1f\x1f",
-        "99999999999\x1f\x1f\x1f\x1f\x1f\x1f\x1f", "7\x1f" "1\x1f" "2\x1f" "3\x1f" "1\x1f" "3.14\x1f/x\x1f" "it exited",
+        "",
+        "\x1f",
+        "7",
+        "x\x1f\x1f\x1f\x1f\x1f\x1f\x1f",
+        "-7\x1f\x1f\x1f\x1f\x1f\x1f\x1f",
+        "99999999999\x1f\x1f\x1f\x1f\x1f\x1f\x1f",
+        "7\x1f"
+        "1\x1f"
+        "2\x1f"
+        "3\x1f"
+        "1\x1f"
+        "3.14\x1f/x\x1f"
+        "it exited",
     };
     struct told told;
     struct err err = { 0 };
@@ -58,8 +69,9 @@ static void nonsense_is_left_out(void **state)
     told_deinit(&told);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         rows[i] = "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f";
-    assert_ok(told_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows }, &told, &err),
-              &err);
+    assert_ok(
+        told_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows }, &told, &err),
+        &err);
     assert_int_equal(told.count, SAMPLER_MAX_TOLD);
     told_deinit(&told);
 }
