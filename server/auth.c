@@ -1,17 +1,18 @@
 #include "server/auth.h"
 
-#include <errno.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
+#include "sampler/base/clock.h"
 #include "server/buffer.h"
 #include "server/request.h"
 #include "server/response.h"
+#include "server/shares.h"
 
-enum { SECRET_BYTES = AUTH_SECRET_LENGTH / 2 };
+/* Behind the name of the cookie of the token. */
+#define SHARE_SUFFIX "-share"
 
 /* Light and dark as the page itself; its hash is in refusal_policy. */
 #define REFUSAL_STYLE                                                          \
@@ -35,19 +36,9 @@ static const char refusal_page[] =
     "content=\"width=device-width, initial-scale=1\"><title>Pyrometer: token needed</title>"
     "<style>" REFUSAL_STYLE "</style></head><body><p><i></i><i></i><i></i></p>\n"
     "<h1>This profile needs its token</h1>\n<p>Open the URL that <code>pyrometer</code> "
-    "printed when it started; it ends in <code>?token=&hellip;</code>.</p>\n<p>Programs send "
+    "printed when it started; it ends in <code>?token=&hellip;</code>. "
+    "A shared link may have expired or been revoked: ask for a new one.</p>\n<p>Programs send "
     "<code>Authorization: Bearer TOKEN</code>.</p>\n</body></html>\n";
-
-static enum err_code make_secret(char out[AUTH_SECRET_LENGTH + 1], struct err *err)
-{
-    unsigned char bytes[SECRET_BYTES];
-    /* Up to 256 bytes come whole or not at all. */
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return err_sys(err, errno, "no random bytes for a token");
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return ERR_OK;
-}
 
 bool auth_token_is_sound(const char *token)
 {
@@ -64,16 +55,17 @@ enum err_code auth_init(struct auth *auth, bool required, const char *token, uns
     memset(auth, 0, sizeof *auth);
     atomic_init(&auth->once_used, false);
     auth->required = required;
+    auth->base_path = "";
     snprintf(auth->cookie_name, sizeof auth->cookie_name, "pyrometer-%u", port);
     if (token && !auth_token_is_sound(token))
         return err_set(err, ERR_INVALID,
                        "a token has %d to %d characters of A-Z a-z 0-9 - . _ ~", AUTH_MIN_TOKEN,
                        AUTH_MAX_TOKEN);
-    enum err_code rc = make_secret(auth->cookie, err);
+    enum err_code rc = digest_secret(auth->cookie, err);
     if (rc == ERR_OK)
-        rc = make_secret(auth->once, err);
+        rc = digest_secret(auth->once, err);
     if (rc == ERR_OK && !token)
-        rc = make_secret(auth->token, err);
+        rc = digest_secret(auth->token, err);
     if (token)
         snprintf(auth->token, sizeof auth->token, "%s", token);
     return rc;
@@ -93,42 +85,79 @@ bool auth_secret_equals(const char *secret, const char *given)
     return equals(secret, given, strlen(given));
 }
 
-/* A browser may send several cookies of one name; one right one is enough. */
-static bool has_cookie(const struct auth *auth, const char *header)
+static void become_operator(struct identity *who)
 {
-    const size_t name_length = strlen(auth->cookie_name);
-    bool found = false;
+    *who = (struct identity){ .scope = SCOPE_OPERATOR };
+}
+
+/* Never takes anything away. */
+static void become_viewer(struct identity *who, const struct share *share)
+{
+    if (who->scope < SCOPE_VIEWER)
+        *who = (struct identity){ SCOPE_VIEWER, share->id, share->expires_at_ns };
+}
+
+static void try_cookie(const struct auth *auth, const char *name, size_t name_length,
+                       const char *value, size_t length, struct identity *who)
+{
+    const size_t own_length = strlen(auth->cookie_name);
+    struct share share;
+    if (name_length < own_length || memcmp(name, auth->cookie_name, own_length) != 0)
+        return;
+    if (name_length == own_length && equals(auth->cookie, value, length))
+        become_operator(who);
+    else if (name_length == own_length + sizeof SHARE_SUFFIX - 1 &&
+             memcmp(name + own_length, SHARE_SUFFIX, sizeof SHARE_SUFFIX - 1) == 0 &&
+             auth->shares && shares_find_cookie(auth->shares, value, length, &share))
+        become_viewer(who, &share);
+}
+
+/* A browser may send several cookies of one name; one right one is enough. */
+static void try_cookies(const struct auth *auth, const char *header, struct identity *who)
+{
     for (const char *at = header; *at;) {
         at += strspn(at, "; \t");
         const size_t length = strcspn(at, ";");
-        if (length > name_length && at[name_length] == '=' &&
-            memcmp(at, auth->cookie_name, name_length) == 0)
-            found |= equals(auth->cookie, at + name_length + 1, length - name_length - 1);
+        const size_t name_length = strcspn(at, "=;");
+        if (name_length < length)
+            try_cookie(auth, at, name_length, at + name_length + 1, length - name_length - 1,
+                       who);
         at += length;
     }
-    return found;
 }
 
-static bool has_bearer(const struct auth *auth, const char *header)
+static void try_bearer(const struct auth *auth, const char *header, struct identity *who)
 {
     static const char scheme[] = "Bearer ";
     const size_t length = sizeof scheme - 1;
-    return strncasecmp(header, scheme, length) == 0 &&
-           auth_secret_equals(auth->token, header + length + strspn(header + length, " "));
+    struct share share;
+    if (strncasecmp(header, scheme, length) != 0)
+        return;
+    const char *const given = header + length + strspn(header + length, " ");
+    if (auth_secret_equals(auth->token, given))
+        become_operator(who);
+    else if (auth->shares && shares_find_token(auth->shares, given, strlen(given), &share))
+        become_viewer(who, &share);
 }
 
-enum scope auth_scope(const struct auth *auth, const struct request *request)
+void auth_identify(const struct auth *auth, const struct request *request, struct identity *out)
 {
+    *out = (struct identity){ .scope = auth->required ? SCOPE_OPEN : SCOPE_OPERATOR };
     if (!auth->required)
-        return SCOPE_OPERATOR;
+        return;
     for (size_t i = 0; i < request->header_count; i++) {
         const struct request_pair *const header = &request->headers[i];
-        if (strcasecmp(header->name, "Authorization") == 0 && has_bearer(auth, header->value))
-            return SCOPE_OPERATOR;
-        if (strcasecmp(header->name, "Cookie") == 0 && has_cookie(auth, header->value))
-            return SCOPE_OPERATOR;
+        if (strcasecmp(header->name, "Authorization") == 0)
+            try_bearer(auth, header->value, out);
+        else if (strcasecmp(header->name, "Cookie") == 0)
+            try_cookies(auth, header->value, out);
     }
-    return SCOPE_OPEN;
+}
+
+const char *auth_scope_text(enum scope scope)
+{
+    static const char *const texts[] = { "open", "viewer", "operator" };
+    return texts[scope];
 }
 
 static bool token_is_right(struct auth *auth, const char *given)
@@ -149,10 +178,11 @@ static void put_escaped(struct buffer *out, const char *text)
 }
 
 /* The root with every parameter but the token. */
-static void put_location(struct buffer *out, const struct request *request)
+static void put_location(const struct auth *auth, struct buffer *out,
+                         const struct request *request)
 {
     char separator = '?';
-    buffer_char(out, '/');
+    buffer_printf(out, "%s/", auth->base_path);
     for (size_t i = 0; i < request->query_count; i++) {
         const struct request_pair *const pair = &request->query[i];
         if (strcmp(pair->name, "token") == 0)
@@ -165,32 +195,75 @@ static void put_location(struct buffer *out, const struct request *request)
     }
 }
 
+/* A proxy that ends TLS says so; who says it without TLS only loses the cookie. */
+static bool is_secure(const struct auth *auth, const struct request *request)
+{
+    const char *const protocol = request_header(request, "X-Forwarded-Proto");
+    return auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
+}
+
+static void set_cookie(const struct auth *auth, const struct request *request,
+                       const char *suffix, const char *value, uint64_t expires_at_ns,
+                       struct response *response)
+{
+    char age[48] = "";
+    const uint64_t now_ns = clock_wall_ns();
+    if (expires_at_ns > now_ns)
+        snprintf(age, sizeof age, "; Max-Age=%" PRIu64,
+                 (uint64_t)((expires_at_ns - now_ns) / NS_PER_S));
+    response_set_header(response, "Set-Cookie", "%s%s=%s; HttpOnly; SameSite=Lax; Path=%s/%s%s",
+                        auth->cookie_name, suffix, value, auth->base_path,
+                        is_secure(auth, request) ? "; Secure" : "", age);
+}
+
+/* Swaps a right token for its cookie; false: it is wrong. */
+static bool take_token(struct auth *auth, const struct request *request, const char *given,
+                       struct response *response)
+{
+    struct share share;
+    char cookie[AUTH_SECRET_LENGTH + 1];
+    if (token_is_right(auth, given)) {
+        set_cookie(auth, request, "", auth->cookie, 0, response);
+        return true;
+    }
+    if (!auth->shares || !shares_find_token(auth->shares, given, strlen(given), &share) ||
+        shares_cookie(given, cookie, NULL) != ERR_OK)
+        return false;
+    set_cookie(auth, request, SHARE_SUFFIX, cookie, share.expires_at_ns, response);
+    return true;
+}
+
 bool auth_login(struct auth *auth, const struct request *request, struct response *response)
 {
     const char *const given = request_query(request, "token");
+    struct identity who;
     if (!given || !request_is_safe(request) || strcmp(request->path, "/") != 0)
         return false;
-    const bool is_right = token_is_right(auth, given);
-    if (!is_right && auth_scope(auth, request) == SCOPE_OPEN)
+    auth_identify(auth, request, &who);
+    if (!take_token(auth, request, given, response) && who.scope == SCOPE_OPEN)
         return false;
     struct buffer location = { 0 };
-    put_location(&location, request);
+    put_location(auth, &location, request);
     const char *const text = buffer_string(&location);
     response->status = 303;
     response_set_header(response, "Location", "%s", text ? text : "/");
     response_set_header(response, "Cache-Control", "no-store");
-    if (is_right)
-        response_set_header(response, "Set-Cookie", "%s=%s; HttpOnly; SameSite=Lax; Path=/",
-                            auth->cookie_name, auth->cookie);
     buffer_deinit(&location);
     return true;
 }
 
-void auth_refuse(const struct request *request, struct response *response)
+void auth_refuse(const struct identity *who, const struct request *request,
+                 struct response *response)
 {
     const char *const accept = request_header(request, "Accept");
     const bool is_browser = accept && strstr(accept, "text/html") != NULL &&
                             strncmp(request->path, "/api/", 5) != 0;
+    if (who->scope != SCOPE_OPEN) {
+        response_problem(response, 403,
+                         "a shared link lets you look, not change or start anything; that is "
+                         "for who has the address printed at start");
+        return;
+    }
     response_problem(response, 401,
                      "the token is missing or wrong; open the URL printed at "
                      "start, or send Authorization: Bearer TOKEN");

@@ -6,9 +6,12 @@
  * Programs send "Authorization: Bearer TOKEN".  A second, one-time code does the same for a
  * browser we start ourselves: its command line is readable by everyone on the machine.
  *
- * Ownership: plain data in the caller's storage.
+ * Shares (shares.h) work in the same two ways and make a viewer.  Their cookie has another name,
+ * so that an operator who opens a shared link stays one.
+ *
+ * Ownership: plain data in the caller's storage; shares and base path are borrowed.
  * Threads: any, once initialised.
- * Depends on: err, request, response.
+ * Depends on: err, request, response, digest, shares.
  */
 #ifndef SERVER_AUTH_H
 #define SERVER_AUTH_H
@@ -16,17 +19,26 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "server/digest.h"
 
 struct request;
 struct response;
+struct shares;
 
-/* 256 bits in hex. */
-enum { AUTH_SECRET_LENGTH = 64, AUTH_MIN_TOKEN = 16, AUTH_MAX_TOKEN = 128 };
+enum { AUTH_SECRET_LENGTH = DIGEST_SECRET_LENGTH, AUTH_MIN_TOKEN = 16, AUTH_MAX_TOKEN = 128 };
 
 /* What a caller may, and what a route asks for. */
 enum scope { SCOPE_OPEN, SCOPE_VIEWER, SCOPE_OPERATOR };
+
+/* Who is asking. */
+struct identity {
+    enum scope scope;
+    uint32_t share;         /* the id of the share that was used; 0: none */
+    uint64_t expires_at_ns; /* since 1970, of the share; 0: never */
+};
 
 struct auth {
     bool required;
@@ -35,23 +47,31 @@ struct auth {
     atomic_bool once_used;
     char cookie_name[32]; /* carries the port: cookies do not know ports */
     char cookie[AUTH_SECRET_LENGTH + 1];
+    struct shares *shares; /* NULL: none */
+    const char *base_path; /* the cookie's path, without the last '/' */
+    bool is_tls;           /* cookies are for TLS only */
 };
 
-/* token NULL: a random one.  required false: everybody is an operator. */
+/* token NULL: a random one.  required false: everybody is an operator.  No shares, no base path
+ * and no TLS until they are set. */
 MUST_CHECK enum err_code auth_init(struct auth *auth, bool required, const char *token,
                                    unsigned port, struct err *err);
 
 /* 16 to 128 characters that need no escaping in a URL. */
 bool auth_token_is_sound(const char *token);
 
-enum scope auth_scope(const struct auth *auth, const struct request *request);
+void auth_identify(const struct auth *auth, const struct request *request,
+                   struct identity *out);
+/* "operator", "viewer", "open". */
+const char *auth_scope_text(enum scope scope);
 
 /* Answers a request that brings a token in its URL; false: it is none, or the token is wrong
  * and there is no cookie either. */
 bool auth_login(struct auth *auth, const struct request *request, struct response *response);
 
-/* 401: a page for browsers, a problem for the API. */
-void auth_refuse(const struct request *request, struct response *response);
+/* 401, or 403 to one who is known but may not: a page for browsers, a problem for the API. */
+void auth_refuse(const struct identity *who, const struct request *request,
+                 struct response *response);
 
 /* What a request that changes something must bring, so that no other site's page can send it:
  * X-Pyrometer, a JSON body, and our own Origin if any.  The status to refuse with, 0: fine. */

@@ -11,6 +11,8 @@
 
 #include "sampler/base/err.h"
 
+struct auth;
+struct identity;
 struct page;
 struct request;
 struct response;
@@ -21,7 +23,9 @@ struct call {
     const struct request *request;
     struct sessions *sessions;
     const struct page *page;
-    char argument[32]; /* what stood for the * of the route */
+    const struct auth *auth;
+    const struct identity *who; /* that asks */
+    char argument[32];          /* what stood for the * of the route */
 };
 
 /* ERR_NOT_FOUND, with a sentence for the client. */

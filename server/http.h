@@ -26,8 +26,7 @@ struct http;
 struct request;
 struct response;
 
-typedef void http_handler(void *context, const struct request *request,
-                          struct response *response);
+typedef void http_handler(void *context, struct request *request, struct response *response);
 
 MUST_CHECK enum err_code http_start(int listen_fd, http_handler *handler, void *context,
                                     struct http **out, struct err *err);

@@ -39,6 +39,10 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/quality", api_get_quality, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/export", api_get_export, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/report.html", api_get_report, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/access", api_get_access, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/shares", api_list_shares, SCOPE_OPERATOR },
+    { METHOD_POST, "/api/v1/shares", api_add_share, SCOPE_OPERATOR },
+    { METHOD_DELETE, "/api/v1/shares/*", api_revoke_share, SCOPE_OPERATOR },
 };
 
 enum { ROUTE_COUNT = sizeof routes / sizeof *routes };

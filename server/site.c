@@ -6,17 +6,24 @@
 #include "server/request.h"
 #include "server/response.h"
 #include "server/routes.h"
+#include "server/shares.h"
 
 enum err_code site_init(struct site *site, const struct site_options *options, struct err *err)
 {
     memset(site, 0, sizeof *site);
     site->sessions = options->sessions;
+    site->base_path = options->base_path ? options->base_path : "";
     enum err_code rc =
         auth_init(&site->auth, options->needs_token, options->token, options->port, err);
     if (rc == ERR_OK)
         rc = hosts_init(&site->hosts, err);
     if (rc == ERR_OK)
         rc = page_init(&site->page, err);
+    if (rc == ERR_OK)
+        rc = shares_create(options->shares_file, &site->shares, err);
+    site->auth.shares = site->shares;
+    site->auth.base_path = site->base_path;
+    site->auth.is_tls = options->is_tls;
     if (rc != ERR_OK)
         site_deinit(site);
     return rc;
@@ -26,6 +33,8 @@ void site_deinit(struct site *site)
 {
     page_deinit(&site->page);
     hosts_deinit(&site->hosts);
+    shares_destroy(site->shares);
+    site->shares = NULL;
 }
 
 static bool is_refused(struct site *site, const struct request *request,
@@ -62,17 +71,45 @@ static void refuse_route(const struct request *request, struct response *respons
     response_set_header(response, "Allow", "%s", allow);
 }
 
+/* The page's addresses are relative: without the '/' at the end they would miss the base path. */
+static bool is_redirected(const struct site *site, struct request *request,
+                          struct response *response)
+{
+    const size_t length = strlen(site->base_path);
+    if (length == 0 || strncmp(request->path, site->base_path, length) != 0)
+        return false;
+    if (request->path[length] == '/') {
+        request->path += length;
+        return false;
+    }
+    if (request->path[length] != '\0' || !request_is_safe(request))
+        return false;
+    if (request_query(request, "token")) { /* the login redirects by itself */
+        request->path = "/";
+        return false;
+    }
+    response->status = 308;
+    response_set_header(response, "Location", "%s/", site->base_path);
+    return true;
+}
+
 static void dispatch(struct site *site, const struct request *request,
                      struct response *response)
 {
-    struct call call = { request, site->sessions, &site->page, "" };
+    struct identity who;
+    struct call call = { .request = request,
+                         .sessions = site->sessions,
+                         .page = &site->page,
+                         .auth = &site->auth,
+                         .who = &who };
     char allow[ROUTES_ALLOW_BYTES];
     const char *fault = NULL;
     const struct route *const route = routes_find(request, call.argument, allow);
     const enum scope needed = route ? route->scope : SCOPE_VIEWER;
     const int refusal = request_is_safe(request) ? 0 : auth_check_change(request, &fault);
-    if (auth_scope(&site->auth, request) < needed)
-        auth_refuse(request, response);
+    auth_identify(&site->auth, request, &who);
+    if (who.scope < needed)
+        auth_refuse(&who, request, response);
     else if (!route)
         refuse_route(request, response, allow);
     else if (refusal != 0)
@@ -91,10 +128,11 @@ static void add_security_headers(struct response *response)
     response_set_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
-void site_answer(void *context, const struct request *request, struct response *response)
+void site_answer(void *context, struct request *request, struct response *response)
 {
     struct site *const site = context;
-    if (!is_refused(site, request, response) && !auth_login(&site->auth, request, response))
+    if (!is_refused(site, request, response) && !is_redirected(site, request, response) &&
+        !auth_login(&site->auth, request, response))
         dispatch(site, request, response);
     response_finish(response, request);
     add_security_headers(response);

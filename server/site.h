@@ -4,6 +4,8 @@
  *     Host -> refusals -> login -> scope -> route -> change marks -> handler -> validator,
  *     compression, security headers
  *
+ * Below a base path everything is reached with it and without it: some proxies take it off.
+ *
  * It knows no sockets; http.c calls it from several threads, tests call it directly.
  *
  * Ownership: the site owns its parts, and borrows the sessions.
@@ -20,12 +22,15 @@
 struct request;
 struct response;
 struct sessions;
+struct shares;
 
 struct site {
     struct auth auth;
     struct hosts hosts;
     struct page page;
     struct sessions *sessions;
+    struct shares *shares;
+    const char *base_path; /* "": none */
 };
 
 struct site_options {
@@ -33,13 +38,17 @@ struct site_options {
     unsigned port;
     bool needs_token;
     const char *token; /* NULL: a random one */
+    bool is_tls;
+    const char *base_path;   /* as in "/pyrometer", borrowed; NULL or "": none */
+    const char *shares_file; /* NULL: shares end with the program */
 };
 
 MUST_CHECK enum err_code site_init(struct site *site, const struct site_options *options,
                                    struct err *err);
 void site_deinit(struct site *site);
 
-/* Fills an initialised response.  `site` is a struct site; the type is http.h's. */
-void site_answer(void *site, const struct request *request, struct response *response);
+/* Fills an initialised response, and takes the base path off the request.  `site` is a struct
+ * site; the type is http.h's. */
+void site_answer(void *site, struct request *request, struct response *response);
 
 #endif /* SERVER_SITE_H */

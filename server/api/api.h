@@ -34,5 +34,13 @@ enum err_code api_get_export(const struct call *call, struct response *response,
                              struct err *err);
 enum err_code api_get_report(const struct call *call, struct response *response,
                              struct err *err);
+enum err_code api_get_access(const struct call *call, struct response *response,
+                             struct err *err);
+enum err_code api_list_shares(const struct call *call, struct response *response,
+                              struct err *err);
+enum err_code api_add_share(const struct call *call, struct response *response,
+                            struct err *err);
+enum err_code api_revoke_share(const struct call *call, struct response *response,
+                               struct err *err);
 
 #endif /* SERVER_API_API_H */

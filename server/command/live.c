@@ -47,7 +47,9 @@ static enum err_code open_site(struct live *live, const struct options *options,
     char token[AUTH_MAX_TOKEN + 1];
     struct site_options site = { .sessions = live->sessions,
                                  .port = live->listener.port,
-                                 .needs_token = !options->no_token };
+                                 .needs_token = !options->no_token,
+                                 .base_path = options->base_path,
+                                 .shares_file = options->shares_file };
     enum err_code rc = ERR_OK;
     if (options->token_file) {
         rc = token_read(options->token_file, token, err);
@@ -85,13 +87,14 @@ void live_close(struct live *live)
 
 static void format_url(const struct live *live, const char *token, char *out, size_t bytes)
 {
-    snprintf(out, bytes, "http://%s:%u/%s%s", live->listener.host, live->listener.port,
-             live->site.auth.required ? "?token=" : "", live->site.auth.required ? token : "");
+    snprintf(out, bytes, "http://%s:%u%s/%s%s", live->listener.host, live->listener.port,
+             live->site.base_path, live->site.auth.required ? "?token=" : "",
+             live->site.auth.required ? token : "");
 }
 
 static void open_browser(const struct live *live, const struct signals *signals)
 {
-    char url[512];
+    char url[768];
     char program[] = "xdg-open";
     char *const argv[] = { program, url, NULL };
     format_url(live, live->site.auth.once, url, sizeof url);
@@ -124,7 +127,7 @@ static void say_started(struct sampler *sampler)
 static void say_url(struct live *live, const struct options *options,
                     const struct signals *signals)
 {
-    char url[512];
+    char url[768];
     if (options->listen.port != 0 && options->listen.port != live->listener.port)
         say("port %u is taken, using %u", options->listen.port, live->listener.port);
     format_url(live, live->site.auth.token, url, sizeof url);
@@ -177,8 +180,8 @@ enum err_code live_finish(const struct live *live, struct recording *recording,
     if (rc != ERR_OK)
         say("%s", err->message);
     sampler_status(recording->session->sampler, &status);
-    say("%s; the page stays at http://%s:%u/; Ctrl-C to quit",
+    say("%s; the page stays at http://%s:%u%s/; Ctrl-C to quit",
         *status.reason ? status.reason : "sampling ended", live->listener.host,
-        live->listener.port);
+        live->listener.port, live->site.base_path);
     return rc;
 }

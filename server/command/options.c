@@ -165,6 +165,31 @@ static enum err_code set_no_token(struct options *options, const char *value, st
     return ERR_OK;
 }
 
+static enum err_code set_shares(struct options *options, const char *value, struct err *err)
+{
+    if (*value == '\0')
+        return err_set(err, ERR_INVALID, "--shares needs a file name");
+    options->shares_file = value;
+    return ERR_OK;
+}
+
+/* "/a/b", with or without a '/' at the end; parts that no browser or proxy rewrites. */
+static enum err_code set_base_path(struct options *options, const char *value, struct err *err)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789-_~./";
+    size_t length = strlen(value);
+    while (length > 0 && value[length - 1] == '/')
+        length--;
+    if ((length > 0 && value[0] != '/') || length > OPTIONS_MAX_BASE_PATH ||
+        strspn(value, safe) != strlen(value) || strstr(value, "//") || strstr(value, "/."))
+        return err_set(err, ERR_INVALID, "bad base path '%.64s': use one such as /pyrometer",
+                       value);
+    memcpy(options->base_path, value, length);
+    options->base_path[length] = '\0';
+    return ERR_OK;
+}
+
 static enum err_code set_browser(struct options *options, const char *value, struct err *err)
 {
     (void)value;
@@ -479,6 +504,10 @@ static const struct option table[] = {
     { '\0', "token-file", "FILE", "take the access token from FILE", SERVING, set_token_file,
       NULL },
     { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token, NULL },
+    { '\0', "shares", "FILE", "keep shared links in FILE, over restarts", SERVING, set_shares,
+      NULL },
+    { '\0', "base-path", "PATH", "be below PATH, behind a proxy: /pyrometer", SERVING,
+      set_base_path, NULL },
     { '\0', "completion", "SHELL", "print what SHELL needs to complete: bash, zsh, fish",
       COMMAND_NONE, set_completion, NULL },
     { 'h', "help", NULL, "show this help", 0, set_help, NULL },

@@ -30,6 +30,7 @@ enum {
 };
 
 enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_THREADS = 64 };
+enum { OPTIONS_MAX_BASE_PATH = 128 };
 
 enum diff_form { DIFF_AS_NAMED, DIFF_TEXT, DIFF_JSON, DIFF_HTML };
 
@@ -56,6 +57,8 @@ struct options {
     size_t allowed_host_count;
     const char *token_file; /* NULL: a random token */
     bool no_token;
+    const char *shares_file;                   /* NULL: shared links end with the program */
+    char base_path[OPTIONS_MAX_BASE_PATH + 1]; /* "/pyrometer"; "": none */
     bool opens_browser;
     const char *python; /* NULL: python3 of PATH */
     bool runs_module;

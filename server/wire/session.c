@@ -35,8 +35,7 @@ static void put_bool(struct json *json, const char *key, bool value)
     json_bool(json, value);
 }
 
-/* RFC 3339; 0: not yet. */
-static void put_time(struct json *json, const char *key, uint64_t wall_ns)
+void session_put_time(struct json *json, const char *key, uint64_t wall_ns)
 {
     char text[32] = "";
     const time_t seconds = (time_t)(wall_ns / NS_PER_S);
@@ -205,8 +204,8 @@ void session_write(struct json *json, const struct session_facts *facts)
     write_processes(json, facts);
     json_key(json, "settings");
     write_settings(json, facts->options);
-    put_time(json, "started_at", status->started_at_ns);
-    put_time(json, "ended_at", status->ended_at_ns);
+    session_put_time(json, "started_at", status->started_at_ns);
+    session_put_time(json, "ended_at", status->ended_at_ns);
     put_number(json, "elapsed_s", (double)status->elapsed_ns / (double)NS_PER_S);
     put_text(json, "epoch", facts->epoch);
     put_uint(json, "generation", facts->snapshot->generation);

@@ -26,6 +26,9 @@ struct session_facts {
 
 void session_write(struct json *json, const struct session_facts *facts);
 
+/* A member that is an instant, RFC 3339 in UTC; 0: null. */
+void session_put_time(struct json *json, const char *key, uint64_t wall_ns);
+
 /* Ticks per second really reached. */
 double session_rate_hz(const struct profile_snapshot *snapshot);
 

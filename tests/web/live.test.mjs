@@ -237,7 +237,7 @@ test("downloads are links that keep the choice of threads and states", async () 
   const scene = await started();
   const links = scene.source.downloads({ threads: [2, 3], states: ["on_cpu", "!has_gil"] }).map((item) => item.href);
   assert.ok(links.every((link) => link.endsWith("thread=2&thread=3&state=on_cpu%2C%21has_gil")));
-  assert.deepEqual(links.slice(0, 2), ["/api/v1/sessions/1/report.html?thread=2&thread=3&state=on_cpu%2C%21has_gil", "/api/v1/sessions/1/export?format=collapsed&thread=2&thread=3&state=on_cpu%2C%21has_gil"]);
+  assert.deepEqual(links.slice(0, 2), ["api/v1/sessions/1/report.html?thread=2&thread=3&state=on_cpu%2C%21has_gil", "api/v1/sessions/1/export?format=collapsed&thread=2&thread=3&state=on_cpu%2C%21has_gil"]);
 });
 
 test("queries without anything are no query", () => {

@@ -10,7 +10,8 @@ import { FORMATS } from "../model/formats.js";
 import { addThreads } from "../model/states.js";
 import { emptyTimeline, withTimeline } from "../model/timeline.js";
 
-const API = "/api/v1";
+// Relative: the page may lie below another path, behind a proxy.
+const API = "api/v1";
 const ROUND_MS = 1000;
 const FIRST_ROUND_MS = 250;
 const FIRST_ROUNDS = 12;

@@ -24,9 +24,10 @@ static enum scope scope_with(const struct auth *auth, const char *name, const ch
     struct request request;
     request_init(&request, "GET", "/");
     request_add_header(&request, name, value);
-    const enum scope scope = auth_scope(auth, &request);
+    struct identity who;
+    auth_identify(auth, &request, &who);
     request_deinit(&request);
-    return scope;
+    return who.scope;
 }
 
 static void random_secrets_differ_and_are_long(void **state)

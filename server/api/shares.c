@@ -1,0 +1,180 @@
+#include "server/shares.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sampler/base/clock.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/auth.h"
+#include "server/body.h"
+#include "server/call.h"
+#include "server/query.h"
+#include "server/request.h"
+#include "server/response.h"
+#include "server/wire/session.h"
+
+enum { DEFAULT_LIFE_S = 7 * 86400, MAX_LIFE_S = 366 * 86400 };
+
+static enum err_code accept_no_query(const struct call *call, struct err *err)
+{
+    struct query query;
+    return query_read(call->request, 0, &query, err);
+}
+
+/* "90m", "12h", "7d"; 0: forever. */
+static enum err_code read_life(const char *text, uint64_t *seconds_out, struct err *err)
+{
+    static const struct {
+        const char *name;
+        uint64_t seconds;
+    } units[] = { { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+    const size_t digits = strspn(text, "0123456789");
+    const uint64_t number = digits > 0 && digits < 9 ? strtoull(text, NULL, 10) : 0;
+    *seconds_out = 0;
+    if (strcmp(text, "never") == 0)
+        return ERR_OK;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(text + digits, units[i].name) == 0)
+            *seconds_out = number * units[i].seconds;
+    if (*seconds_out == 0 || *seconds_out > MAX_LIFE_S)
+        return err_set(err, ERR_INVALID,
+                       "\"expires_in\" is a time such as 90m, 12h or 7d, up to 366d, or never");
+    return ERR_OK;
+}
+
+/* Members of an object that is open. */
+static void put_share(struct json *json, const struct share *share)
+{
+    json_key(json, "id");
+    json_uint(json, share->id);
+    json_key(json, "name");
+    json_text(json, share->name);
+    json_key(json, "scope");
+    json_text(json, auth_scope_text(SCOPE_VIEWER));
+    session_put_time(json, "made_at", share->made_at_ns);
+    session_put_time(json, "expires_at", share->expires_at_ns);
+    session_put_time(json, "used_at", share->used_at_ns);
+}
+
+/* As the one who asked sees us, also through a proxy. */
+static void put_url(struct json *json, const struct call *call, const char *token)
+{
+    const char *const protocol = request_header(call->request, "X-Forwarded-Proto");
+    const bool is_tls = call->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
+    const char *const host = request_header(call->request, "Host");
+    struct buffer url = { 0 };
+    buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
+                  call->auth->base_path, token);
+    json_key(json, "url");
+    json_text(json, buffer_string(&url));
+    buffer_deinit(&url);
+}
+
+static enum err_code send_made(const struct call *call, const struct share *share,
+                               const char *token, struct response *response, struct err *err)
+{
+    struct document document;
+    document_begin(&document);
+    json_object(&document.json);
+    put_share(&document.json, share);
+    json_key(&document.json, "token");
+    json_text(&document.json, token);
+    put_url(&document.json, call, token);
+    json_end(&document.json);
+    response->status = 201;
+    response_set_header(response, "Location", "%s/api/v1/shares/%" PRIu32,
+                        call->auth->base_path, share->id);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_add_share(const struct call *call, struct response *response, struct err *err)
+{
+    struct body_member members[] = { { .name = "name" }, { .name = "expires_in" } };
+    char token[DIGEST_SECRET_LENGTH + 1];
+    struct share share;
+    uint64_t life_s = DEFAULT_LIFE_S;
+    enum err_code rc = accept_no_query(call, err);
+    if (rc == ERR_OK && call->request->body_bytes > 0)
+        rc = body_read(call->request->body, call->request->body_bytes, members, 2, err);
+    if (rc == ERR_OK && strlen(members[0].text) > SHARES_MAX_NAME)
+        rc = err_set(err, ERR_INVALID, "\"name\" has up to %d bytes", SHARES_MAX_NAME);
+    if (rc == ERR_OK && members[1].is_present)
+        rc = read_life(members[1].text, &life_s, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!call->auth->required) {
+        response_problem(response, 409,
+                         "this server lets everybody in (--no-token): there is nothing to "
+                         "share but its address");
+        return ERR_OK;
+    }
+    rc = shares_add(call->auth->shares, members[0].text,
+                    life_s ? clock_wall_ns() + life_s * NS_PER_S : 0, &share, token, err);
+    return rc == ERR_OK ? send_made(call, &share, token, response, err) : rc;
+}
+
+enum err_code api_list_shares(const struct call *call, struct response *response,
+                              struct err *err)
+{
+    struct document document;
+    const enum err_code rc = accept_no_query(call, err);
+    if (rc != ERR_OK)
+        return rc;
+    struct share *const shares = calloc(SHARES_MAX, sizeof *shares);
+    if (!shares)
+        return err_set(err, ERR_NOMEM, "no memory for a list of shares");
+    const size_t count = shares_list(call->auth->shares, shares, SHARES_MAX);
+    document_begin(&document);
+    json_object(&document.json);
+    json_key(&document.json, "shares");
+    json_array(&document.json);
+    for (size_t i = 0; i < count; i++) {
+        json_object(&document.json);
+        put_share(&document.json, &shares[i]);
+        json_end(&document.json);
+    }
+    json_end(&document.json);
+    json_end(&document.json);
+    free(shares);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_revoke_share(const struct call *call, struct response *response,
+                               struct err *err)
+{
+    const size_t digits = strspn(call->argument, "0123456789");
+    const unsigned long long id =
+        digits > 0 && digits < 11 ? strtoull(call->argument, NULL, 10) : 0;
+    if (call->argument[digits] != '\0' || id == 0 || id > UINT32_MAX)
+        return err_set(err, ERR_NOT_FOUND, "no share %s", call->argument);
+    const enum err_code rc = shares_revoke(call->auth->shares, (uint32_t)id, err);
+    if (rc == ERR_OK)
+        response->status = 204;
+    return rc;
+}
+
+enum err_code api_get_access(const struct call *call, struct response *response,
+                             struct err *err)
+{
+    struct document document;
+    const enum err_code rc = accept_no_query(call, err);
+    if (rc != ERR_OK)
+        return rc;
+    document_begin(&document);
+    json_object(&document.json);
+    json_key(&document.json, "scope");
+    json_text(&document.json, auth_scope_text(call->who->scope));
+    json_key(&document.json, "share");
+    if (call->who->share)
+        json_uint(&document.json, call->who->share);
+    else
+        json_null(&document.json);
+    session_put_time(&document.json, "expires_at", call->who->expires_at_ns);
+    json_key(&document.json, "can_share");
+    json_bool(&document.json, call->auth->required && call->who->scope == SCOPE_OPERATOR);
+    json_end(&document.json);
+    return document_send(&document, response, err);
+}
