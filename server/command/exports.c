@@ -9,9 +9,14 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/profile/view.h"
+#include "sampler/sampler.h"
 #include "server/buffer.h"
 #include "server/command/exit.h"
+#include "server/command/split.h"
 #include "server/report/report.h"
+#include "server/told.h"
+#include "server/wire/session.h"
 
 enum { PROGRESS_MS = 500 };
 
@@ -46,7 +51,7 @@ static enum err_code open_one(struct export *item, const struct options *options
     const struct report_source source = { .session = facts };
     const char *const folder =
         options->output && is_folder(options->output) ? options->output : NULL;
-    const bool named = wanted->output || options->output;
+    const bool named = wanted->output || options->output || options->splits;
     char usual[REPORT_NAME_BYTES], path[PATH_MAX];
     item->format = format_for(wanted, named);
     if (wanted->output)
@@ -83,6 +88,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
         if (rc != ERR_OK)
             return rc;
     }
+    exports->splits = options->splits;
     make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
         struct export *const item = &exports->items[i];
@@ -91,6 +97,11 @@ enum err_code exports_open(struct exports *exports, const struct options *option
             return rc;
         const bool clashes = is_taken(exports, &item->output);
         exports->count++;
+        if (options->splits && !item->output.temporary[0])
+            return err_set(err, ERR_INVALID,
+                           "--split makes files: '%.200s' is none that a process id can be "
+                           "added to",
+                           item->output.path[0] ? item->output.path : "-");
         if (clashes)
             return err_set(err, ERR_INVALID,
                            "two formats would go to the same place: use -o FOLDER or a name "
@@ -162,9 +173,70 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     return rc;
 }
 
+static bool find_told(const struct session_facts *session, int pid, struct sampler_target *out)
+{
+    for (size_t i = 0; session->sampler && sampler_target_at(session->sampler, i, out); i++)
+        if (out->pid == pid)
+            return true;
+    for (size_t i = 0; session->told && i < session->told->count; i++)
+        if (session->told->items[i].target.pid == pid) {
+            *out = session->told->items[i].target;
+            return true;
+        }
+    return false;
+}
+
+/* The report of one process is of that process. */
+static enum err_code write_part(const struct exports *exports, const struct export *item,
+                                const struct report_source *source, const struct split *split,
+                                const struct split_part *part, struct err *err)
+{
+    struct sampler_target target;
+    struct view_query query = *source->query;
+    struct session_facts session = *source->session;
+    struct report_source own = *source;
+    struct export single = { .format = item->format };
+    char path[PATH_MAX];
+    enum err_code rc =
+        split_name(item->output.path, item->format->extension, part->pid, path, err);
+    if (rc == ERR_OK)
+        rc = output_init(&single.output, path, err);
+    if (rc != ERR_OK)
+        return rc;
+    query.processes = split->processes + part->first;
+    query.process_count = part->count;
+    if (find_told(source->session, part->pid, &target))
+        session.target = &target;
+    own.query = &query;
+    own.session = &session;
+    rc = write_one(exports, &single, &own, err);
+    output_deinit(&single.output);
+    return rc;
+}
+
+static enum err_code write_parts(const struct exports *exports,
+                                 const struct report_source *source, struct err *err)
+{
+    struct split split;
+    enum err_code first = split_init(&split, source->snapshot, source->query, err);
+    if (first != ERR_OK)
+        return first;
+    for (size_t i = 0; i < exports->count; i++)
+        for (size_t j = 0; j < split.count; j++) {
+            const enum err_code rc = write_part(exports, &exports->items[i], source, &split,
+                                                &split.parts[j], first == ERR_OK ? err : NULL);
+            if (first == ERR_OK)
+                first = rc;
+        }
+    split_deinit(&split);
+    return first;
+}
+
 enum err_code exports_write(struct exports *exports, const struct report_source *source,
                             struct err *err)
 {
+    if (exports->splits)
+        return write_parts(exports, source, err);
     enum err_code first = ERR_OK;
     for (size_t i = 0; i < exports->count; i++) {
         const enum err_code rc =

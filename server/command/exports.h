@@ -6,11 +6,12 @@
  * their usual names), then a name made of process and time in the working folder.
  *
  * Ownership: the caller's storage; exports_close removes what was not finished.
- * Depends on: options, output, report.
+ * Depends on: options, output, report, split.
  */
 #ifndef SERVER_COMMAND_EXPORTS_H
 #define SERVER_COMMAND_EXPORTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sampler/base/err.h"
@@ -23,6 +24,7 @@ struct session_facts;
 
 struct exports {
     size_t count;
+    bool splits; /* a file for each process; those opened are only to see that they can be */
     struct captured baseline; /* read before the work starts too */
     struct export
     {

@@ -221,6 +221,14 @@ static enum err_code set_output(struct options *options, const char *value, stru
     return ERR_OK;
 }
 
+static enum err_code set_split(struct options *options, const char *value, struct err *err)
+{
+    (void)value;
+    (void)err;
+    options->splits = true;
+    return ERR_OK;
+}
+
 /* Twice the same is once, with the later name. */
 static enum err_code add_format(struct options *options, const struct report_format *format,
                                 const char *output, struct err *err)
@@ -467,6 +475,7 @@ static const struct option table[] = {
       NULL },
     { 'o', "output", "FILE", "file or folder to write; - for standard output",
       SAMPLING | COMMAND_REPLAY | COMMAND_MERGE | COMMAND_DIFF, set_output, NULL },
+    { '\0', "split", NULL, "a file for each process: NAME_PID.html", WRITING, set_split, NULL },
     { '\0', "binary", "=FILE", "write a capture for replay (=FILE is optional)", SAMPLING,
       set_binary, NULL },
     { '\0', "from", "TIME", "leave out what was before TIME since the start", COMMAND_REPLAY,
@@ -747,6 +756,10 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         options->wants_capture = true;
     if (options->opens_browser && options->format_count == 0)
         return ERR_OK;
+    if (options->splits && options->format_count == 0)
+        return err_set(err, ERR_INVALID,
+                       "--split is for formats: a capture is of all processes, and replay "
+                       "--split writes a file for each");
     if (options->format_count == 0 && !options->wants_capture)
         return err_set(err, ERR_INVALID,
                        "%s needs a format, such as --flamegraph or --collapsed (see %s --help)",

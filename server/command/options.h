@@ -65,6 +65,7 @@ struct options {
     bool runs_command;  /* not Python source but a command of its own */
     char **target;      /* what to run, and its arguments; ends with NULL */
     const char *output; /* a file, or a folder for several formats */
+    bool splits;        /* a file for each process */
     bool wants_capture;
     const char *capture_file;             /* as in --binary=FILE; NULL: not given */
     const char *files[OPTIONS_MAX_FILES]; /* captures to read */

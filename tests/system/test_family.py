@@ -47,6 +47,30 @@ class Named(Test):
             self.assertEqual(code, 4, process.told())
             process.wait_line("process %d .* is not a Python process" % other.pid, process.err)
 
+    def test_a_file_for_each(self):
+        whole, each = file_in("whole.folded"), file_in("each.html")
+        with victim("alternate.py", LONG) as one, victim("threads.py", "2", LONG) as two:
+            pids = (one.pid, two.pid)
+            capture = file_in("split.pyro")
+            process, code = run_program("record", *map(str, pids), "-a", "-d", "1", "-o", capture)
+            self.assertEqual(code, 0, process.told())
+            process, code = run_program("record", *map(str, pids), "-d", "1", "--split", "--flamegraph", "-o", each)
+            self.assertEqual(code, 0, process.told())
+        self.assertFalse(os.path.exists(each))
+        for pid in pids:
+            self.assertTrue(os.path.exists(each.replace(".html", "_%d.html" % pid)))
+        self.assertEqual(run_program("replay", capture, "-o", whole)[1], 0)
+        self.assertEqual(run_program("replay", capture, "--split", "-o", whole)[1], 0)
+        with open(whole, encoding="utf-8") as file:
+            lines = set(file)
+        parts = []
+        for pid in pids:
+            with open(whole.replace(".folded", "_%d.folded" % pid), encoding="utf-8") as file:
+                parts.append(set(file))
+        self.assertEqual(parts[0] | parts[1], lines)
+        self.assertFalse(parts[0] & parts[1])
+        self.assertTrue(all(parts))
+
     def test_all_are_those_that_may_be_read(self):
         capture, folded = file_in("all.pyro"), file_in("all.folded")
         with victim("alternate.py", LONG) as one, victim("chain.py", LONG) as two:

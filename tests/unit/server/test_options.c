@@ -90,6 +90,9 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
         { "attach 99999999999", "'99999999999' is not a process id" },
         { "attach 2147483648", "'2147483648' is not a process id" },
         { "attach 1 2x", "'2x' is not a process id" },
+        { "record 1 --split",
+          "--split is for formats: a capture is of all processes, and replay --split writes a "
+          "file for each" },
         { "attach --all 1", "attach takes a PID or --all, not both" },
         { "attach 1 -r", "-r needs a value (RATE)" },
         { "attach 1 --sampling-rate", "--sampling-rate needs a value (RATE)" },
