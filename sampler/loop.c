@@ -21,6 +21,7 @@
 #include "sampler/schedule.h"
 #include "sampler/scout.h"
 #include "sampler/target/census.h"
+#include "sampler/waker.h"
 
 /* A live page is at most this far behind. */
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
@@ -51,6 +52,7 @@ struct loop {
 struct turn {
     struct loop *loop;
     struct schedule schedule;
+    struct waker waker;
     struct budget budget;
     uint64_t sealed_ns;
     uint64_t period_ns; /* what a sample of the open window stands for */
@@ -100,14 +102,6 @@ static bool is_stopping(struct loop *loop)
     return stopping;
 }
 
-/* A short sleep is a plain one: waiting for a change as well costs a second system call. */
-static void sleep_shortly(uint64_t deadline_ns)
-{
-    const struct timespec deadline = clock_timespec(deadline_ns);
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL) == EINTR) {
-    }
-}
-
 static void sleep_or_change(struct loop *loop, uint64_t deadline_ns)
 {
     const struct timespec deadline = clock_timespec(deadline_ns);
@@ -119,12 +113,13 @@ static void sleep_or_change(struct loop *loop, uint64_t deadline_ns)
 }
 
 /* Sleeps until the deadline.  Returns false when asked to stop. */
-static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns)
+static bool sleep_until(struct turn *turn, uint64_t now_ns, uint64_t deadline_ns)
 {
+    struct loop *const loop = turn->loop;
     if (deadline_ns > now_ns + SHORT_SLEEP_NS)
         sleep_or_change(loop, deadline_ns);
     else if (deadline_ns > now_ns + NEAR_NS)
-        sleep_shortly(deadline_ns);
+        waker_sleep(&turn->waker, deadline_ns);
     return !is_stopping(loop);
 }
 
@@ -256,7 +251,7 @@ static bool wait_for(struct turn *turn, uint64_t instant_ns)
         uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
         if (end_ns < until_ns)
             until_ns = end_ns;
-        if (!sleep_until(turn->loop, now_ns, until_ns))
+        if (!sleep_until(turn, now_ns, until_ns))
             return end(turn, SAMPLER_ENDED, "stopped");
         now_ns = clock_now_ns();
         if (!publish(turn, now_ns))
@@ -266,6 +261,14 @@ static bool wait_for(struct turn *turn, uint64_t instant_ns)
         if (now_ns + NEAR_NS >= instant_ns)
             return true;
     }
+}
+
+/* Where instants follow closely, the timer of the one after next is set before the next has come. */
+static void prepare_following(struct turn *turn)
+{
+    const double period_ns = turn->schedule.period_ns;
+    if (period_ns > (double)(4 * NEAR_NS) && period_ns < (double)SHORT_SLEEP_NS)
+        waker_prepare(&turn->waker, schedule_following(&turn->schedule));
 }
 
 static void run(struct turn *turn)
@@ -279,6 +282,8 @@ static void run(struct turn *turn)
         /* Nobody is there to be looked at: the scout may yet find somebody. */
         const bool paused = is_paused(loop) || loop->crew.count == 0;
         uint64_t instant_ns = schedule_next(&turn->schedule, now_ns, &missed);
+        if (!paused)
+            prepare_following(turn);
         if (loop->crew.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
         if (!paused && !was_paused)
@@ -297,6 +302,7 @@ static void *main_of_thread(void *context)
     const uint64_t now_ns = clock_now_ns();
     struct turn turn = { .loop = loop, .sealed_ns = now_ns };
     uint64_t seed = now_ns;
+    waker_init(&turn.waker);
     pthread_setname_np(pthread_self(), "sampler");
     /* Deadlines are met to the microsecond or so instead of 50. */
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
@@ -306,6 +312,7 @@ static void *main_of_thread(void *context)
                 thread_cpu_ns());
     turn.period_ns = (uint64_t)((double)NS_PER_S / loop->options.rate_hz);
     run(&turn);
+    waker_deinit(&turn.waker);
     (void)!seal(&turn, clock_now_ns());
     announce_end(&turn);
     return NULL;

@@ -2,9 +2,9 @@
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, double rate_hz, uint64_t seed)
 {
-    *schedule = (struct schedule){ .start_ns = now_ns,
-                                   .period_ns = 1e9 / rate_hz,
-                                   .random = seed ? seed : 1 };
+    *schedule = (struct schedule){ .start_ns = now_ns, .period_ns = 1e9 / rate_hz };
+    random_init(&schedule->random, seed);
+    schedule->fraction = random_fraction(&schedule->random);
 }
 
 void schedule_set_rate(struct schedule *schedule, uint64_t now_ns, double rate_hz)
@@ -14,13 +14,10 @@ void schedule_set_rate(struct schedule *schedule, uint64_t now_ns, double rate_h
     schedule->next = 0;
 }
 
-/* xorshift64*: enough to be unrelated to any program's rhythm. */
-static double random_fraction(uint64_t *state)
+uint64_t schedule_following(const struct schedule *schedule)
 {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return (double)(*state * 0x2545f4914f6cdd1du >> 11) / 9007199254740992.0;
+    const double periods = (double)schedule->next + schedule->fraction;
+    return schedule->start_ns + (uint64_t)(periods * schedule->period_ns);
 }
 
 uint64_t schedule_next(struct schedule *schedule, uint64_t now_ns, uint64_t *missed_out)
@@ -33,8 +30,8 @@ uint64_t schedule_next(struct schedule *schedule, uint64_t now_ns, uint64_t *mis
         *missed_out = current - schedule->next;
         schedule->next = current;
     }
-    const double at =
-        ((double)schedule->next + random_fraction(&schedule->random)) * schedule->period_ns;
+    const uint64_t at_ns = schedule_following(schedule);
     schedule->next++;
-    return schedule->start_ns + (uint64_t)at;
+    schedule->fraction = random_fraction(&schedule->random);
+    return at_ns;
 }

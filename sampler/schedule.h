@@ -6,18 +6,21 @@
  * periods that have passed: they are counted, never made up for in a burst.
  *
  * Units: nanoseconds of CLOCK_MONOTONIC.
- * Depends on: libc.
+ * Depends on: base/random.
  */
 #ifndef SAMPLER_SCHEDULE_H
 #define SAMPLER_SCHEDULE_H
 
 #include <stdint.h>
 
+#include "sampler/base/random.h"
+
 struct schedule {
     uint64_t start_ns;
     double period_ns;
     uint64_t next;   /* number of the period to come */
-    uint64_t random; /* state of the generator, never 0 */
+    double fraction; /* of that period, after which its instant comes */
+    struct random random;
 };
 
 void schedule_init(struct schedule *schedule, uint64_t now_ns, double rate_hz, uint64_t seed);
@@ -27,5 +30,7 @@ void schedule_set_rate(struct schedule *schedule, uint64_t now_ns, double rate_h
 
 /* The next instant to look at.  *missed_out: periods that passed without one since the last. */
 uint64_t schedule_next(struct schedule *schedule, uint64_t now_ns, uint64_t *missed_out);
+/* The one after it, if nothing is missed and the rate stays. */
+uint64_t schedule_following(const struct schedule *schedule);
 
 #endif /* SAMPLER_SCHEDULE_H */

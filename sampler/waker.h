@@ -1,0 +1,37 @@
+/*
+ * waker - sleeps until an instant, at the least cost.
+ *
+ * To set the clock that wakes us is what sleeping costs most (in a virtual machine 10 us and more).
+ * It is not set for a timer that comes after another one: the interrupt of the first one sets
+ * it for the next.  So two timers take turns, and the one after next is set while the next is
+ * waited for.
+ *
+ * Ownership: the caller's storage; waker_deinit accepts a zeroed one that was never init'ed.
+ * Threads: none.
+ * Units: nanoseconds of CLOCK_MONOTONIC.
+ * Depends on: base/clock.
+ */
+#ifndef SAMPLER_WAKER_H
+#define SAMPLER_WAKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { WAKER_TIMERS = 2 };
+
+struct waker {
+    struct waker_timer {
+        int fd; /* -1: none could be had; then sleeping is plain */
+        uint64_t at_ns;
+    } timers[WAKER_TIMERS];
+};
+
+void waker_init(struct waker *waker);
+void waker_deinit(struct waker *waker);
+
+/* It will be slept until this instant after the one that is slept until next. */
+void waker_prepare(struct waker *waker, uint64_t at_ns);
+/* Returns not before the instant. */
+void waker_sleep(struct waker *waker, uint64_t at_ns);
+
+#endif /* SAMPLER_WAKER_H */
