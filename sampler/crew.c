@@ -19,7 +19,7 @@ enum err_code crew_init(struct crew *crew, const struct sampler_options *options
     lanes_init(&crew->lanes, crew->profile);
     crew->lanes.mode = options->mode;
     crew->lanes.sink = options->sink;
-    crew->glance.random = clock_now_ns();
+    random_init_any(&crew->glance.random);
     if (options->blocking)
         crew->glance.stopper = &crew->stopper;
     return ERR_OK;
@@ -99,8 +99,7 @@ static bool is_chosen(struct glance *glance)
 {
     if (glance->weight <= 1)
         return true;
-    glance->random = glance->random * 6364136223846793005u + 1442695040888963407u;
-    return (double)(glance->random >> 11) / 9007199254740992.0 * glance->weight < 1;
+    return random_fraction(&glance->random) * glance->weight < 1;
 }
 
 bool crew_look(struct crew *crew, bool *looked_out, struct ending *out)

@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
@@ -301,13 +300,13 @@ static void *main_of_thread(void *context)
     struct loop *const loop = context;
     const uint64_t now_ns = clock_now_ns();
     struct turn turn = { .loop = loop, .sealed_ns = now_ns };
-    uint64_t seed = now_ns;
+    struct random random;
     waker_init(&turn.waker);
     pthread_setname_np(pthread_self(), "sampler");
     /* Deadlines are met to the microsecond or so instead of 50. */
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
-    (void)!getrandom(&seed, sizeof seed, GRND_NONBLOCK);
-    schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, seed);
+    random_init_any(&random);
+    schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, random_u64(&random));
     budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,
                 thread_cpu_ns());
     turn.period_ns = (uint64_t)((double)NS_PER_S / loop->options.rate_hz);

@@ -84,9 +84,7 @@ struct sight {
 static uint32_t whole(struct glance *glance, double weight)
 {
     const uint32_t floor = (uint32_t)weight;
-    glance->random = glance->random * 6364136223846793005u + 1442695040888963407u;
-    const double fraction = (double)(glance->random >> 11) / 9007199254740992.0;
-    return floor + (fraction < weight - floor);
+    return weight > floor ? floor + (random_fraction(&glance->random) < weight - floor) : floor;
 }
 
 static enum err_code seen(void *context, struct thread *thread, enum err_code failure)

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/random.h"
 #include "sampler/fold.h"
 #include "sampler/sampler.h"
 #include "sampler/target/process.h"
@@ -51,7 +52,7 @@ struct ending {
 struct glance {
     struct stopper *stopper; /* NULL: threads are not stopped */
     double weight;           /* members that each one looked at stands for, 1 or more */
-    uint64_t random;
+    struct random random;
     uint64_t now_ns; /* of the last look */
 };
 

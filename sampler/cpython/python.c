@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/random.h"
 #include "sampler/cpython/runtime.h"
 #include "sampler/cpython/thread_names.h"
 #include "sampler/target/namespace.h"
@@ -27,7 +28,7 @@ struct python {
     struct thread **chosen; /* to be looked at in this tick */
     size_t chosen_count;
     struct thread *some[PYTHON_MAX_LOOKS];
-    uint64_t random;
+    struct random random;
     struct memory_span spans[MEMORY_MAX_SPANS];
     char version[LAYOUT_VERSION_TEXT];
 };
@@ -47,7 +48,7 @@ enum err_code python_attach(struct process *process, struct strtab *strings,
     python->runtime = runtime;
     python->strings = strings;
     python->list_is_old = true;
-    python->random = clock_now_ns();
+    random_init_any(&python->random);
     layout_version_text(runtime.layout.version, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
@@ -212,18 +213,12 @@ static enum err_code look_at_chosen(struct python *python, python_seen seen, voi
     return rc;
 }
 
-static size_t random_below(struct python *python, size_t count)
-{
-    python->random = python->random * 6364136223846793005u + 1442695040888963407u;
-    return (size_t)((python->random >> 33) * count >> 31);
-}
-
 /* A run of the list that begins anywhere and goes on at its front: every thread is as likely to
  * be in it as any other. */
 static void choose_some(struct python *python)
 {
     const size_t count = python->threads.count;
-    const size_t start = random_below(python, count);
+    const size_t start = (size_t)random_below(&python->random, count);
     for (size_t i = 0; i < PYTHON_MAX_LOOKS; i++)
         python->some[i] = python->threads.items[(start + i) % count];
     python->chosen = python->some;
