@@ -20,6 +20,7 @@ import { createLegend } from "./view/legend.js";
 import { createNote } from "./view/note.js";
 import { createMeasures } from "./view/measures.js";
 import { createQuality } from "./view/quality.js";
+import { createSandwich } from "./view/sandwich.js";
 import { createStateChips } from "./view/states.js";
 import { createStrip } from "./view/strip.js";
 import { createTable } from "./view/table.js";
@@ -191,11 +192,12 @@ function startPage() {
   const applied = createApplied(place("applied"), dispatch);
   const crumbs = createCrumbs(place("stage"), dispatch);
   const flame = createFlame(place("stage"), dispatch);
+  const sandwich = createSandwich(place("stage"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, crumbs, flame, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, crumbs, flame, sandwich, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");

@@ -155,7 +155,7 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor = 0, exceptions = true, mode = "wall", seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -186,6 +186,12 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, quietFor 
   function lineOf(name, isLeaf) {
     const first = FUNCTIONS[name][2];
     return first === 0 ? 0 : first + 1 + Math.floor(random() * (isLeaf ? 4 : 2));
+  }
+
+  // Many functions with a sample each.
+  for (let i = 0; i < functions; i += 1) {
+    const node = stackNode(tables, [[FUNCTIONS.module, 3], [["generated_" + i, "/srv/shop/generated/part_" + (i % 97) + ".py", 1 + i], 2 + i]]);
+    countSample(0, node, ON_CPU, 0);
   }
 
   const deepStack = () => Array.from({ length: deep }, () => [FUNCTIONS.fib, 9]);

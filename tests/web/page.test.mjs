@@ -354,6 +354,36 @@ test("filters that leave nothing say so, and lead back", async () => {
   await page.close();
 });
 
+test("a function stands between its callers and callees, from the table and from a frame, live", async () => {
+  const { page, program, advance } = await live({ fragment: "#v=1&view=table" });
+  await page.until("document.querySelectorAll('tbody tr').length > 10");
+  await page.evaluate("Array.from(document.querySelectorAll('tbody tr')).find((row) => row.querySelector('.row-name').textContent === 'price_basket').querySelector('.row-about').click()");
+  await page.until("location.hash.includes('about=') && " + byId("sandwich-name") + ".textContent === 'price_basket'");
+  const inside = (side) => "Array.from(" + byId(side) + ".querySelectorAll('g.frame'), (g) => g.getAttribute('name'))";
+  await page.until(inside("sandwich-callers") + ".some((name) => name.startsWith('CheckoutView.post'))");
+  await page.until(inside("sandwich-callees") + ".some((name) => name.startsWith('TaxTable.lookup'))");
+  const numbers = await textOf(page, "sandwich-numbers");
+  advance(2);
+  await page.until(byId("sandwich-numbers") + ".textContent !== " + JSON.stringify(numbers));
+  await page.evaluate("Array.from(" + byId("sandwich-callees") + ".querySelectorAll('g.frame')).find((g) => g.getAttribute('name').startsWith('TaxTable.lookup')).dispatchEvent(new MouseEvent('click', { bubbles: true }))");
+  await page.until(byId("sandwich-name") + ".textContent === 'TaxTable.lookup'");
+  await page.evaluate("history.back()");
+  await page.until(byId("sandwich-name") + ".textContent === 'price_basket'");
+  assert.ok(program.view({}).total > 0);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a table of 50,000 functions has a few rows, and scrolls to its end", async () => {
+  const { page } = await live({ functions: 50000, threads: 2, seconds: 2, fragment: "#v=1&view=table" });
+  await page.until(byId("table") + "?.getAttribute('aria-rowcount') > 50000", 30000);
+  assert.ok(await page.evaluate("document.querySelectorAll('tbody tr').length < 400"));
+  await click(page, "sort-name");
+  await page.evaluate("(document.querySelector('.table').scrollTop = 1e9, 0)");
+  await page.until("Number(Array.from(document.querySelectorAll('tbody tr')).at(-1).getAttribute('aria-rowindex')) === Number(" + byId("table") + ".getAttribute('aria-rowcount'))");
+  await page.close();
+});
+
 test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);
@@ -410,7 +440,7 @@ test("on a phone nothing is wider than the screen", async () => {
   const { page } = await live();
   await page.resize(360, 640);
   await drawn(page);
-  for (const view of ["flame", "table"]) {
+  for (const view of ["flame", "sandwich", "table"]) {
     await page.evaluate("document.querySelector('[data-value=" + view + "]').click()");
     await page.until("document.documentElement.scrollWidth <= 360");
   }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPicture, heatLevel, memoise } from "../../web/model/picture.js";
 import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../web/model/state.js";
-import { stateOf } from "./sample.mjs";
+import { outline, stateOf } from "./sample.mjs";
 
 const session = (state, samples) => ({ state, reason: null, quality: { samples } });
 
@@ -67,12 +67,26 @@ test("the picture is the same object until something it shows changes", () => {
   assert.notEqual(compute({ ...state, width: 900 }).drawing, drawing);
 });
 
-test("the table is cut at its limit and says how many there are", () => {
-  const state = stateOf(Array.from({ length: 450 }, (_, i) => "f" + i + " 1"), { view: "table" });
+test("the table holds every function, in its order; labels are made where they are asked for", () => {
+  const state = stateOf(Array.from({ length: 450 }, (_, i) => "f" + i + " " + (i + 1)), { view: "table" });
   const { table } = createPicture()(state);
-  assert.deepEqual([table.rows.length, table.count], [200, 450]);
-  const more = reduce(reduce(state, { type: "showMore" }), { type: "showMore" });
-  assert.equal(createPicture()(more).table.rows.length, 450);
+  assert.deepEqual([table.rows.length, table.count], [450, 450]);
+  assert.deepEqual([table.labelOf(table.rows[0]).name, table.labelOf(table.rows[449]).name], ["f449", "f0"]);
+});
+
+test("a sandwich counts every sample once, recursion or not", () => {
+  const about = (name, lines) => {
+    const state = stateOf(lines, { view: "table" });
+    const { table } = createPicture()(state);
+    const key = table.keyOf(table.rows.find((row) => table.labelOf(row).name === name));
+    return createPicture()({ ...state, address: { ...state.address, view: "sandwich", about: key } }).sandwich;
+  };
+  const lines = ["m;a;f;x 4", "m;b;f 3", "m;a;f;f;y 2", "m;a;f;f 1", "m;a 9"];
+  const sandwich = about("f", lines);
+  assert.deepEqual([sandwich.total, sandwich.self], [10, 4]);
+  assert.deepEqual(outline(sandwich.callers.root).map((line) => line.replace(/ +\w+\.py/, "")), ["f 10", " a 7", "  m 7", " b 3", "  m 3"]);
+  assert.deepEqual(outline(sandwich.callees.root).map((line) => line.replace(/ +\w+\.py/, "")), ["f 10", " f 3", "  y 2", " x 4"]);
+  assert.equal(createPicture()({ ...stateOf(lines, { view: "sandwich", about: "zzz" }) }).sandwich, null);
 });
 
 test("a filter that leaves nothing says so and offers a way back", () => {

@@ -3,7 +3,7 @@
 import { grownArray } from "./column.js";
 
 export function createCounts() {
-  return { self: new Float64Array(1024), total: 0, generation: 0 };
+  return { self: new Float64Array(1024), total: 0, seconds: 0, generation: 0 };
 }
 
 // Adds `view` (an answer of /view). Throws RangeError when it names a node that does not exist among `nodes`.
@@ -17,5 +17,6 @@ export function applyView(counts, view, nodes) {
     counts.self[node] += count;
     counts.total += count;
   }
+  counts.seconds += view.seconds ?? NaN;
   counts.generation = view.generation;
 }

@@ -24,6 +24,11 @@ export function frameOf(frames, functionId, line) {
   return frame;
 }
 
+// The frame of a function where frames are functions, or undefined.
+export function frameOfFunction(frames, functionId) {
+  return frames.index.get(functionId * LINES_PER_FUNCTION_MAX);
+}
+
 export function functionText(profile, functionId) {
   return profile.strings[profile.functionName.values[functionId]];
 }

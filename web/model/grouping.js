@@ -12,6 +12,7 @@ const FRAMES_MAX = 2 ** 26;
 export function createGrouping(by, filters = []) {
   const grouping = {
     by,
+    filters,
     filter: createFilter(filters),
     seen: createColumn(),
     frames: createFrames(by === "line"),

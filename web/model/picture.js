@@ -2,9 +2,9 @@
 
 import { filteredText } from "./chips.js";
 import { cutTree } from "./cut.js";
-import { frameLabel } from "./frames.js";
+import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
-import { formatCount, formatShare, ratio } from "./numbers.js";
+import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
 import { currentGrouping } from "./recording.js";
 import { createMatcher, extendMatcher } from "./search.js";
 import { statusOf } from "./state.js";
@@ -12,7 +12,7 @@ import { sumThreads } from "./states.js";
 import { sortedRows, tableRows } from "./table.js";
 import { rangeText } from "./timeline.js";
 import { listThreads, resolveThreads, threadIds } from "./threads.js";
-import { bottomUpTree, resolveKeys, topDownTree, treeKeys, treePath } from "./trees.js";
+import { bottomUpTree, createInversion, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "./trees.js";
 
 // Shares of all samples at which a frame glows one step hotter.
 export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
@@ -54,15 +54,10 @@ function byLabel(a, b) {
   return Number(a.id) - Number(b.id);
 }
 
-function makeDrawing(recording, version, grouping, totals, tree, focus, width, matcher) {
-  if (totals.sum === 0 || width <= 0) return null;
+function createFields(recording, grouping, totals, tree, matcher) {
   const { frames } = grouping;
   const searching = matcher.search.active;
-
-  function fields(id) {
-    if (id === 0) {
-      return { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, mark: searching ? "other" : "" };
-    }
+  return (id) => {
     const frame = tree.frame(id);
     const label = frameLabel(frames, recording.profile, frame);
     const self = tree.self(id);
@@ -77,14 +72,39 @@ function makeDrawing(recording, version, grouping, totals, tree, focus, width, m
       neutral: label.synthetic,
       mark: searching ? (matched ? "match" : "other") : "",
     };
-  }
+  };
+}
 
-  const remainder = (kind, count, value, isMore) => ({
-    ...remainderFields(kind, count, value, isMore, totals.sum),
-    mark: searching ? "other" : "",
-  });
+function drawTree(tree, focus, width, fields, sum, searching) {
+  const remainder = (kind, count, value, isMore) => ({ ...remainderFields(kind, count, value, isMore, sum), mark: searching ? "other" : "" });
   const drawing = cutTree(tree, focus, { width, fields, remainder, order: byLabel });
   return { ...drawing, byId: indexDrawing(drawing.root) };
+}
+
+function makeDrawing(recording, version, grouping, totals, tree, focus, width, matcher) {
+  if (totals.sum === 0 || width <= 0) return null;
+  const searching = matcher.search.active;
+  const fieldsOf = createFields(recording, grouping, totals, tree, matcher);
+  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, mark: searching ? "other" : "" };
+  return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, searching);
+}
+
+// The frame that a link calls `key`, or 0.
+function frameOfKey(frames, profile, key) {
+  for (let frame = 1; frame < frames.function.length; frame += 1) if (frameKey(frames, profile, frame) === key) return frame;
+  return 0;
+}
+
+// Callers and callees of one function: {label, key, total, self, callers, callees (drawings)}; null when it is not there.
+function makeSandwich(recording, version, grouping, totals, key, width, matcher, names) {
+  const frame = key === "" ? 0 : frameOfKey(grouping.frames, recording.profile, key);
+  if (frame === 0 || totals.sum === 0) return null;
+  const trees = sandwichTrees(names, grouping, totals, frame);
+  const label = frameLabel(grouping.frames, recording.profile, frame);
+  if (trees.sum === 0 || width <= 0) return { label, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
+  const draw = (tree) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree, matcher), totals.sum, matcher.search.active);
+  const keyOf = (side, id) => frameKey(grouping.frames, recording.profile, trees[side].frame(Number(id)));
+  return { label, total: trees.sum, self: trees.self, callers: draw(trees.callers), callees: draw(trees.callees), keyOf };
 }
 
 // Every drawn frame by its id, with the frame above it and its level.
@@ -110,26 +130,33 @@ function makeMatches(recording, version, grouping, totals, matcher) {
   return { active: true, error: null, samples, share: ratio(samples, totals.sum), functions };
 }
 
+// All rows in their order; labels are made where they are looked at.
 function makeTable(recording, version, grouping, all, matcher, table) {
   const { frames } = grouping;
   const rows = matcher.search.active ? all.filter((row) => matcher.matched[frames.function[row.frame]]) : all;
   const labelOf = (row) => frameLabel(frames, recording.profile, row.frame);
   const sorted = sortedRows(rows, table.sort, table.descending, (row) => labelOf(row).label);
-  const shown = sorted.slice(0, table.limit).map((row) => ({ ...row, label: labelOf(row), key: row.frame }));
-  return { rows: shown, count: rows.length, functions: all.length };
+  return { rows: sorted, count: rows.length, functions: all.length, labelOf, keyOf: (row) => functionKey(recording, grouping, row.frame) };
+}
+
+// What a link calls the function of a frame, whatever line of it.
+function functionKey(recording, grouping, frame) {
+  const functions = currentGrouping(recording, "function", grouping.filters);
+  const same = frameOfFunction(functions.frames, grouping.frames.function[frame]);
+  return same > 0 ? frameKey(functions.frames, recording.profile, same) : "";
 }
 
 // The frames with the most samples of their own: {label, self}
 function makeHottest(recording, grouping, all) {
   const labelOf = (row) => frameLabel(grouping.frames, recording.profile, row.frame);
   const hottest = sortedRows(all.filter((row) => row.self > 0), "self", true, (row) => labelOf(row).label);
-  return hottest.slice(0, HOTTEST_COUNT).map((row) => ({ label: labelOf(row), self: row.self }));
+  return hottest.slice(0, HOTTEST_COUNT).map((row) => ({ label: labelOf(row), self: row.self, key: functionKey(recording, grouping, row.frame) }));
 }
 
 // What a frame of the tree is, for the details: null when there is no such frame.
 function describeFrame(recording, grouping, tree, id) {
   const label = frameLabel(grouping.frames, recording.profile, tree.frame(id));
-  return { id: String(id), label, self: tree.self(id), total: tree.total(id) };
+  return { id: String(id), label, key: functionKey(recording, grouping, tree.frame(id)), self: tree.self(id), total: tree.total(id) };
 }
 
 const SHOW_ALL_STATES = { label: "Show all states", changes: { states: [] } };
@@ -182,6 +209,9 @@ export function createPicture() {
   const matcherOf = memoise((profile, term) => createMatcher(term));
   const matchesOf = memoise(makeMatches);
   const drawingOf = memoise(makeDrawing);
+  const namesOf = memoise((grouping, key) => ({ up: createInversion(), down: createInversion() }));
+  const sandwichOf = memoise(makeSandwich);
+  const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const rowsOf = memoise((version, grouping, totals) => tableRows(grouping, totals));
   const tableOf = memoise(makeTable);
   const hottestOf = memoise(makeHottest);
@@ -202,6 +232,8 @@ export function createPicture() {
     const threads = threadsOf(profile, profile.threads.length);
     const drawing = drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, matcher);
     const chosen = chosenOf(threads, address.threads);
+    const functions = currentGrouping(recording, "function", address.filters);
+    const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, matcher, namesOf(functions, address.about));
     const sums = sumsOf(state.threadStates, chosen);
     return {
       sum: totals.sum,
@@ -211,6 +243,8 @@ export function createPicture() {
       selected: selected.missing === 0 && selected.id !== 0 ? String(selected.id) : null,
       matches: matchesOf(recording, version, grouping, totals, matcher),
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(version, grouping, totals), matcher, state.table) : null,
+      sandwich: address.view === "sandwich" ? sandwich() : null,
+      secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       hottest: () => hottestOf(recording, grouping, rowsOf(version, grouping, totals)),
       threads,
       chosen,

@@ -5,8 +5,6 @@ import { cleanTerm, FILTERS_MAX, parseTerm } from "./filter.js";
 import { createRecording } from "./recording.js";
 import { emptyTimeline } from "./timeline.js";
 
-const TABLE_STEP = 200;
-
 export function createState(live) {
   return {
     live,
@@ -26,7 +24,7 @@ export function createState(live) {
     samplesAtPause: 0,
     hover: null,
     width: 0,
-    table: { sort: "self", descending: true, limit: TABLE_STEP },
+    table: { sort: "self", descending: true },
     helpOpen: false,
     qualityOpen: false,
     note: "",
@@ -91,7 +89,6 @@ const REDUCERS = new Map([
   ["width", (state, action) => ({ ...state, width: action.width })],
   ["nextTheme", (state) => ({ ...state, theme: nextTheme(state.theme) })],
   ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],
-  ["showMore", (state) => ({ ...state, table: { ...state.table, limit: state.table.limit + TABLE_STEP } })],
   ["qualityDialog", (state, action) => ({ ...state, qualityOpen: action.open })],
   ["help", (state, action) => ({ ...state, helpOpen: action.open })],
   ["note", (state, action) => ({ ...state, note: action.text })],

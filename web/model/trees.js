@@ -66,37 +66,84 @@ function callersOf(grouping, groups, weights) {
   return { groups: Array.from(carried.keys()), weights: Array.from(carried.values()) };
 }
 
-// Bottom up: below the root the functions that were running, below each its callers. Built where it is looked at.
-export function bottomUpTree(inversion, grouping, totals) {
+// One step towards the leaves: what `groups` call.
+function calleesOf(grouping, totals) {
+  const { start, order } = groupChildren(grouping);
+  return (groups) => {
+    const called = [];
+    for (const group of groups) for (let at = start[group]; at < start[group + 1]; at += 1) if (totals.total[order[at]] > 0) called.push(order[at]);
+    return { groups: called, weights: called.map((group) => totals.total[group]) };
+  };
+}
+
+// A tree of groups merged by frame, built where it is looked at: `first` is below the root, step(groups, weights) gives
+// what is below a node. Both are {groups, weights}.
+function mergedTree(inversion, grouping, sum, first, step) {
   const tree = new Map();
-  const leaves = [];
-  const weights = [];
+  tree.set(0, { total: sum, groups: [], weights: [], children: null });
+  tree.get(0).children = addChildren(tree, inversion, grouping, 0, first.groups, first.weights);
+  return {
+    children(id) {
+      const node = tree.get(id);
+      if (node === undefined) return [];
+      if (node.children === null) {
+        const next = step(node.groups, node.weights);
+        node.children = addChildren(tree, inversion, grouping, id, next.groups, next.weights);
+      }
+      return node.children;
+    },
+    total: (id) => tree.get(id)?.total ?? 0,
+    frame: (id) => inversion.frame.values[id],
+    parent: (id) => inversion.parent.values[id],
+    groups: (id) => tree.get(id)?.groups ?? [],
+  };
+}
+
+// Bottom up: below the root the functions that were running, below each its callers.
+export function bottomUpTree(inversion, grouping, totals) {
+  const leaves = { groups: [], weights: [] };
   for (let g = 1; g < groupCount(grouping); g += 1) {
     if (totals.self[g] > 0) {
-      leaves.push(g);
-      weights.push(totals.self[g]);
+      leaves.groups.push(g);
+      leaves.weights.push(totals.self[g]);
     }
   }
-  tree.set(0, { total: totals.sum, groups: [], weights: [], children: null });
-  tree.get(0).children = addChildren(tree, inversion, grouping, 0, leaves, weights);
+  const tree = mergedTree(inversion, grouping, totals.sum, leaves, (groups, weights) => callersOf(grouping, groups, weights));
+  return { ...tree, self: (id) => (id !== 0 && tree.parent(id) === 0 ? tree.total(id) : 0) };
+}
 
-  function children(id) {
-    const node = tree.get(id);
-    if (node === undefined) return [];
-    if (node.children === null) {
-      const callers = callersOf(grouping, node.groups, node.weights);
-      node.children = addChildren(tree, inversion, grouping, id, callers.groups, callers.weights);
-    }
-    return node.children;
+// Where a frame stands outermost: recursion below belongs to it.
+function outermostGroups(grouping, totals, frame) {
+  const below = new Uint8Array(groupCount(grouping));
+  const found = { groups: [], weights: [], sum: 0 };
+  for (let g = 1; g < below.length; g += 1) {
+    const parent = grouping.parent.values[g];
+    below[g] = below[parent] || (parent !== 0 && grouping.frame.values[parent] === frame) ? 1 : 0;
+    if (grouping.frame.values[g] !== frame || below[g] || !(totals.total[g] > 0)) continue;
+    found.groups.push(g);
+    found.weights.push(totals.total[g]);
+    found.sum += totals.total[g];
   }
-  const total = (id) => tree.get(id)?.total ?? 0;
-  const parent = (id) => inversion.parent.values[id];
+  return found;
+}
+
+// All that leads to a frame and all that it calls, each sample once: {callers, callees, sum, self}; the root of both trees
+// is the frame. `names`: {up, down}, two inversions of its own.
+export function sandwichTrees(names, grouping, totals, frame) {
+  const middle = outermostGroups(grouping, totals, frame);
+  const selfOf = (groups) => groups.reduce((sum, group) => sum + totals.self[group], 0);
+  const stepUp = (groups, weights) => callersOf(grouping, groups, weights);
+  const stepDown = calleesOf(grouping, totals);
+  const up = mergedTree(names.up, grouping, middle.sum, stepUp(middle.groups, middle.weights), stepUp);
+  const down = mergedTree(names.down, grouping, middle.sum, stepDown(middle.groups), stepDown);
+  const frameOfTree = (tree) => (id) => (id === 0 ? frame : tree.frame(id));
+  let self = 0;
+  for (let g = 1; g < groupCount(grouping); g += 1) if (grouping.frame.values[g] === frame) self += totals.self[g];
   return {
-    children,
-    total,
-    self: (id) => (id !== 0 && parent(id) === 0 ? total(id) : 0),
-    frame: (id) => inversion.frame.values[id],
-    parent,
+    callers: { ...up, frame: frameOfTree(up), self: () => 0 },
+    callees: { ...down, frame: frameOfTree(down), self: (id) => selfOf(id === 0 ? middle.groups : down.groups(id)) },
+    sum: middle.sum,
+    self,
   };
 }
 

@@ -3,6 +3,7 @@
 import { stateLabel } from "../model/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { stackText } from "../model/folded.js";
+import { exactPattern } from "../model/filter.js";
 import { exactSearch } from "../model/search.js";
 import { rangeText } from "../model/timeline.js";
 import { el, icon, isolated, pathText } from "./dom.js";
@@ -82,6 +83,13 @@ export function createDetails(root, dispatch) {
     dispatch({ type: "address", changes: { search: exactSearch(label.raw) }, how: "push" });
   }
 
+  // The filters of frames that this one suggests.
+  function filterButtons(label) {
+    const pattern = "function:" + exactPattern(label.raw);
+    const button = (verb, text) => el("button", { type: "button", class: "link", on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, text);
+    return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, "Filter: "), button("focus", "focus"), button("show", "show"), button("hide", "hide"), button("merge", "merge"));
+  }
+
   function hottestRow(row, sum, most, byLine) {
     const fill = el("i", {});
     fill.style.width = (100 * row.self) / most + "%";
@@ -125,13 +133,15 @@ export function createDetails(root, dispatch) {
       el("p", { class: "soft scope" }, scopeText(state)),
       within,
       copy,
+      frame.key === "" ? null : el("button", { type: "button", class: "quiet wide", "data-testid": "open-sandwich", on: { click: () => dispatch({ type: "address", changes: { view: "sandwich", about: frame.key }, how: "push" }) } }, el("span", {}, "⇅"), el("span", {}, "Callers and callees")),
+      filterButtons(frame.label),
       callersList(path, picture.keysTo(id), state, dispatch),
     ].filter((part) => part !== null);
   }
 
   return {
     update(state) {
-      root.hidden = state.address.view === "table";
+      root.hidden = state.address.view !== "flame";
       const id = shownId(state);
       const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.rate_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;

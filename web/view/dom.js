@@ -48,6 +48,17 @@ export function setAttribute(element, name, value) {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 }
 
+const TIP_OFFSET_PX = 14;
+
+// Beside the pointer {x, y}, where there is room.
+export function placeNear(tip, pointer) {
+  const right = pointer.x + TIP_OFFSET_PX;
+  const left = right + tip.offsetWidth > window.innerWidth ? Math.max(4, pointer.x - tip.offsetWidth - TIP_OFFSET_PX) : right;
+  const below = pointer.y + TIP_OFFSET_PX;
+  tip.style.left = left + "px";
+  tip.style.top = (below + tip.offsetHeight > window.innerHeight ? Math.max(4, pointer.y - tip.offsetHeight - TIP_OFFSET_PX) : below) + "px";
+}
+
 // A row of buttons of which one is pressed: options [{value, label, hint}].
 export function segmented(label, testid, options, choose) {
   const buttons = options.map((option) =>

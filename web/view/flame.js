@@ -2,47 +2,9 @@
 // draws what it is given, with ids that stay the same from one update to the next.
 
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { el, setAttribute } from "./dom.js";
+import { createChart } from "./chart.js";
+import { el, placeNear, setAttribute } from "./dom.js";
 
-const THIN_PX = 4;
-const TIP_OFFSET_PX = 14;
-
-// What a frame looks like, as words the style sheet knows.
-export function frameLook(frame, pxPerSample) {
-  const words = ["h" + frame.heat, "u-" + frame.hue];
-  if (frame.neutral) words.push("neutral");
-  if (frame.remainder) words.push("remainder");
-  if (frame.mark !== "") words.push(frame.mark);
-  if (frame.value * pxPerSample < THIN_PX) words.push("thin");
-  return words.join(" ");
-}
-
-function createChart(holder, cell, onClick) {
-  const { d3, flamegraph } = globalThis;
-  const silent = Object.assign(() => {}, { show() {}, hide() {} });
-  const chart = flamegraph.default().inverted(true).transitionDuration(0).cellHeight(cell).tooltip(silent)
-    .setColorMapper(() => null).setLabelHandler(() => "").onClick((node) => onClick(node.data));
-  let drawn = false;
-  return {
-    draw(drawing, width) {
-      chart.width(width).height((drawing.levels + 1) * cell);
-      if (drawn) chart.update(drawing.root);
-      else d3.select(holder).datum(drawing.root).call(chart);
-      drawn = true;
-      const pxPerSample = width / drawing.root.value;
-      d3.select(holder).select("svg").attr("height", drawing.levels * cell).attr("role", "presentation")
-        .selectAll("g.frame").each(function setLook(node) {
-          setAttribute(this, "data-look", frameLook(node.data, pxPerSample));
-        });
-    },
-    frameAt: (element) => element?.closest?.("g.frame") ?? null,
-    dataOf: (element) => d3.select(element).datum()?.data ?? null,
-    elementOf(id) {
-      const found = d3.select(holder).selectAll("g.frame").filter((node) => node.data.id === id);
-      return found.empty() ? null : found.node();
-    },
-  };
-}
 
 function neighbour(byId, id, key) {
   const entry = byId.get(id);
@@ -62,7 +24,6 @@ export function createFlame(root, dispatch) {
     class: "flame", tabindex: "0", role: "tree", "data-testid": "flame", "aria-label": "Flame graph. Arrow keys move, Enter zooms, Escape resets the zoom.",
   }, holder);
   root.append(element, empty, tip);
-  const cell = parseInt(getComputedStyle(document.documentElement).getPropertyValue("--cell"), 10) || 20;
   let chart = null;
   let state = null;
   let shownDrawing = null;
@@ -97,16 +58,6 @@ export function createFlame(root, dispatch) {
     if (id !== state.hover) dispatch({ type: "hover", id });
   }
 
-  function placeTip() {
-    const width = tip.offsetWidth;
-    const height = tip.offsetHeight;
-    const right = pointer.x + TIP_OFFSET_PX;
-    const left = right + width > window.innerWidth ? Math.max(4, pointer.x - width - TIP_OFFSET_PX) : right;
-    const below = pointer.y + TIP_OFFSET_PX;
-    tip.style.left = left + "px";
-    tip.style.top = (below + height > window.innerHeight ? pointer.y - height - TIP_OFFSET_PX : below) + "px";
-  }
-
   function updateTip() {
     const frame = state.hover === null ? undefined : entryOf(state.hover)?.frame;
     tip.hidden = frame === undefined || pointer === null || pointer.type === "touch";
@@ -115,7 +66,7 @@ export function createFlame(root, dispatch) {
     const own = frame.remainder || state.address.inverted ? "" : "  ·  own " + formatShare(ratio(frame.self, sum));
     const numbers = formatShare(ratio(frame.total, sum)) + "  ·  " + formatCount(frame.total) + " samples" + own;
     tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers));
-    placeTip();
+    placeNear(tip, pointer);
   }
 
   function markSelected(id) {
@@ -163,7 +114,7 @@ export function createFlame(root, dispatch) {
   });
   new ResizeObserver(() => {
     const width = Math.floor(holder.clientWidth);
-    if (state !== null && width > 0 && width !== state.width) dispatch({ type: "width", width });
+    if (state !== null && width > 0 && width !== state.width && state.address.view === "flame") dispatch({ type: "width", width });
   }).observe(holder);
 
   function updateEmpty() {
@@ -177,7 +128,7 @@ export function createFlame(root, dispatch) {
   }
 
   function redraw(drawing) {
-    chart ??= createChart(holder, cell, zoomTo);
+    chart ??= createChart(holder, zoomTo);
     chart.draw(drawing, state.width);
     shownDrawing = drawing;
     shownWidth = state.width;

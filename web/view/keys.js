@@ -1,5 +1,7 @@
 // Keys that work anywhere on the page, unless something is being typed.
 
+import { VIEWS } from "../model/address.js";
+
 const TYPING = "input, textarea, select, [contenteditable]";
 const PRESSABLE = "button, a, summary, dialog, [popover]";
 
@@ -11,6 +13,7 @@ export function listenForKeys(dispatch, focus) {
     ["r", focus.strip],
     ["l", () => dispatch({ type: "toggleLibraries" })],
     ["h", () => dispatch({ type: "toggleHold" })],
+    ...VIEWS.map((view, i) => [String(i + 1), () => dispatch({ type: "address", changes: { view }, how: "push" })]),
     ["i", () => dispatch({ type: "invert" })],
     ["q", () => dispatch({ type: "qualityDialog", open: true })],
     ["p", () => dispatch({ type: "togglePause" })],

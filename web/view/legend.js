@@ -16,7 +16,7 @@ export function createLegend(root, dispatch) {
   root.append(element);
   return {
     update(state) {
-      element.hidden = state.address.view !== "flame" || state.picture.drawing === null;
+      element.hidden = !["flame", "sandwich"].includes(state.address.view) || state.picture.drawing === null;
       colour.set(state.address.colour);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;

@@ -1,6 +1,7 @@
-// The functions as a real table, for reading and for those who do not see the picture.
+// The functions as a real table, for reading and for those who do not see the picture. Only the rows in sight, and some
+// around them, are there; the others are room.
 
-import { formatCount, formatShare, ratio, wilsonInterval } from "../model/numbers.js";
+import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { exactSearch } from "../model/search.js";
 import { el, isolated, setAttribute, setText } from "./dom.js";
 
@@ -8,78 +9,122 @@ const COLUMNS = [
   { key: "self", label: "Own", meaning: "Samples in which it was running itself" },
   { key: "total", label: "Total", meaning: "Samples with it on the stack, each counted once" },
 ];
+const AROUND = 40;
+const ROWS_LEAST = 120;
+const ROW_PX = 27;
 
-function intervalHint(samples, sum) {
+function intervalOf(samples, sum) {
   const { low, high } = wilsonInterval(samples, sum);
-  return formatCount(samples) + " samples; 95 % interval " + formatShare(low) + " to " + formatShare(high);
+  return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
 }
 
 function createCell() {
   const fill = el("i", {});
   const share = el("span", { class: "share" });
   const samples = el("span", { class: "samples" });
-  const parts = el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples);
-  return { fill, share, samples, parts, element: el("td", {}, parts) };
+  const time = el("span", { class: "time" });
+  const interval = el("span", { class: "interval" });
+  const parts = el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples, time, interval);
+  return { fill, share, samples, time, interval, element: el("td", {}, parts) };
 }
 
-function createTableRow(find) {
+function createTableRow(find, about) {
   const name = isolated("");
   const place = isolated("", { class: "place" });
   const button = el("button", { type: "button", class: "row-name", "data-hint": "Find in the flame graph" }, name);
+  const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": "Callers and callees", "aria-label": "Callers and callees" }, "⇅");
   const self = createCell();
   const total = createCell();
-  const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, button, place));
+  const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)));
   const row = { element, name, place, self, total, label: null };
   button.addEventListener("click", () => find(row.label));
+  sandwich.addEventListener("click", () => about(row.shown));
   return row;
 }
 
-function fillCell(cell, samples, sum) {
+function fillCell(cell, samples, sum, secondsPerSample) {
   const share = ratio(samples, sum);
   cell.fill.style.width = (share || 0) * 100 + "%";
   setText(cell.share, formatShare(share));
   setText(cell.samples, formatCount(samples));
-  setAttribute(cell.parts, "data-hint", intervalHint(samples, sum));
+  setText(cell.time, formatDuration(samples * secondsPerSample));
+  setText(cell.interval, intervalOf(samples, sum));
 }
 
 export function createTable(root, dispatch) {
   const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
+  const units = () => el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}), el("span", { class: "share" }, "share"), el("span", { class: "samples" }, "samples"), el("span", { class: "time" }, "≈ time"), el("span", { class: "interval" }, "95 % interval"));
   const heads = COLUMNS.map((column) => ({
     key: column.key,
-    element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label)),
+    element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label), units()),
   }));
   const nameHead = { key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, "Function")) };
   const body = el("tbody", {});
   const caption = el("caption", {});
-  const more = el("button", { type: "button", "data-testid": "show-more", on: { click: () => dispatch({ type: "showMore" }) } }, "Show more");
-  const table = el("table", { "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element), nameHead.element)), body);
-  const element = el("div", { class: "table" }, table, more);
+  const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element), nameHead.element)), body);
+  const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Functions" }, table);
   root.append(element);
   const rows = [];
+  let state = null;
+  let first = 0;
 
   function find(label) {
     dispatch({ type: "address", changes: { view: "flame", search: exactSearch(label.raw), zoom: [] }, how: "push" });
   }
 
-  function fillRows(picture) {
-    const shown = picture.table.rows;
-    while (rows.length < shown.length) {
-      rows.push(createTableRow(find));
-      body.append(rows[rows.length - 1].element);
-    }
-    rows.forEach((row, i) => {
-      row.element.hidden = i >= shown.length;
-      if (row.element.hidden) return;
-      row.label = shown[i].label;
-      setText(row.name, row.label.name);
-      setText(row.place, row.label.place);
-      fillCell(row.self, shown[i].self, picture.sum);
-      fillCell(row.total, shown[i].total, picture.sum);
-    });
+  function about(row) {
+    dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
   }
 
+  // The rows from `first` on that there have to be.
+  function rowsInSight(count) {
+    const height = Math.max(1, rows[0]?.element.offsetHeight ?? ROW_PX);
+    const scroller = element.scrollHeight > element.clientHeight + 1 ? element : document.documentElement;
+    const above = scroller === element ? element.scrollTop : Math.max(0, -element.getBoundingClientRect().top);
+    const room = scroller === element ? element.clientHeight : window.innerHeight;
+    const wanted = Math.max(ROWS_LEAST, Math.ceil(room / height) + 2 * AROUND);
+    first = Math.max(0, Math.min(Math.floor(above / height) - AROUND, count - wanted));
+    return { height, last: Math.min(count, first + wanted) };
+  }
+
+  function fillRow(row, shown, index) {
+    const { picture } = state;
+    row.shown = shown;
+    row.label = picture.table.labelOf(shown);
+    setText(row.name, row.label.name);
+    setText(row.place, row.label.place);
+    setAttribute(row.place, "title", row.label.place);
+    setAttribute(row.element, "aria-rowindex", index + 2);
+    fillCell(row.self, shown.self, picture.sum, picture.secondsPerSample);
+    fillCell(row.total, shown.total, picture.sum, picture.secondsPerSample);
+  }
+
+  function fillRows() {
+    const all = state.picture.table.rows;
+    const { height, last } = rowsInSight(all.length);
+    while (rows.length < last - first) {
+      rows.push(createTableRow(find, about));
+      body.append(rows[rows.length - 1].element);
+    }
+    while (rows.length > last - first) rows.pop().element.remove();
+    rows.forEach((row, i) => fillRow(row, all[first + i], first + i));
+    body.style.setProperty("--rows-above", first * height + "px");
+    body.style.setProperty("--rows-below", (all.length - last) * height + "px");
+    setAttribute(table, "aria-rowcount", all.length + 1);
+  }
+
+  function onScroll() {
+    if (state === null || element.hidden) return;
+    const before = first;
+    rowsInSight(state.picture.table.rows.length);
+    if (first !== before) fillRows();
+  }
+  element.addEventListener("scroll", onScroll, { passive: true });
+  window.addEventListener("scroll", onScroll, { passive: true });
+
   return {
-    update(state) {
+    update(next) {
+      state = next;
       const { picture, table: order } = state;
       element.hidden = picture.table === null || picture.sum === 0;
       if (element.hidden) return;
@@ -89,9 +134,7 @@ export function createTable(root, dispatch) {
       const found = picture.table.count === picture.table.functions ? "" : " of " + formatCount(picture.table.functions);
       const what = state.address.by === "line" ? " lines" : " functions";
       setText(caption, formatCount(picture.table.count) + found + what + ", " + formatCount(picture.sum) + " samples");
-      fillRows(picture);
-      more.hidden = picture.table.count <= picture.table.rows.length;
-      setText(more, "Show more (" + formatCount(picture.table.count - picture.table.rows.length) + " left)");
+      fillRows();
     },
   };
 }

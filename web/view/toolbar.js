@@ -7,16 +7,17 @@ import { createThreadFilter } from "./threads.js";
 export function createToolbar(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
   const view = segmented("View", "view", [
-    { value: "flame", label: "Flame graph", hint: "Frames as wide as their samples" },
-    { value: "table", label: "Table", hint: "Functions with own and total samples" },
+    { value: "flame", label: "Flame graph", hint: "Frames as wide as their samples  ( 1 )" },
+    { value: "sandwich", label: "Sandwich", hint: "One function between its callers and its callees  ( 2 )" },
+    { value: "table", label: "Functions", hint: "A table with own and total samples  ( 3 )" },
   ], (value) => change({ view: value }));
   const direction = segmented("Direction", "direction", [
     { value: "down", label: "Callers first", hint: "From the outermost frame inwards  ( i )" },
     { value: "up", label: "Inverted", hint: "From the running function out to its callers  ( i )" },
   ], (value) => change({ inverted: value === "up" }));
   const grouping = segmented("Frames are", "grouping", [
-    { value: "function", label: "Functions", hint: "One frame per function" },
-    { value: "line", label: "Lines", hint: "One frame per line being executed" },
+    { value: "function", label: "By function", hint: "One frame per function" },
+    { value: "line", label: "By line", hint: "One frame per line being executed" },
   ], (value) => change({ by: value }));
   const threads = createThreadFilter(dispatch);
   const search = createSearch(dispatch);
@@ -28,7 +29,8 @@ export function createToolbar(root, dispatch) {
       view.set(state.address.view);
       direction.set(state.address.inverted ? "up" : "down");
       grouping.set(state.address.by);
-      direction.element.hidden = state.address.view === "table";
+      direction.element.hidden = state.address.view !== "flame";
+      grouping.element.hidden = state.address.view !== "flame" && state.address.view !== "table";
       threads.update(state);
       search.update(state);
     },

@@ -1,0 +1,109 @@
+// One function between its callers, which stand on it, and its callees, which hang from it.
+
+import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
+import { createChart } from "./chart.js";
+import { el, isolated, pathText, placeNear, setAttribute, setText } from "./dom.js";
+
+const SIDES = ["callers", "callees"];
+
+function createSide(side, title, onClick, onPoint) {
+  const holder = el("div", { class: "flame-chart" });
+  const element = el("div", { class: "sandwich-side", "data-side": side, "data-testid": "sandwich-" + side }, holder);
+  let chart = null;
+  let shown = null;
+  let width = 0;
+  element.addEventListener("pointermove", (event) => {
+    const under = chart?.frameAt(event.target) ?? null;
+    onPoint(under === null ? null : chart.dataOf(under), event);
+  });
+  element.addEventListener("pointerleave", () => onPoint(null, null));
+  return {
+    element,
+    holder,
+    update(drawing, room, label) {
+      element.hidden = drawing === null;
+      setAttribute(element, "role", "img");
+      setAttribute(element, "aria-label", label);
+      if (drawing === null || (drawing === shown && room === width)) return;
+      chart ??= createChart(holder, (frame) => onClick(side, frame), side === "callers");
+      chart.draw(drawing, room);
+      shown = drawing;
+      width = room;
+      // What matters is beside the function itself.
+      if (side === "callers") element.scrollTop = element.scrollHeight;
+    },
+  };
+}
+
+export function createSandwich(root, dispatch) {
+  let state = null;
+  const tip = el("div", { class: "tip", hidden: true });
+  const name = isolated("", { class: "sandwich-name", "data-testid": "sandwich-name" });
+  const place = el("span", { class: "place" });
+  const numbers = el("span", { class: "soft", "data-testid": "sandwich-numbers" });
+  const head = el("div", { class: "sandwich-head" }, el("h2", {}, name), place, numbers);
+  const choose = el("div", { class: "sandwich-choose" });
+  const titles = { callers: el("h3", {}, "Callers"), callees: el("h3", {}, "Callees") };
+
+  function recentre(side, frame) {
+    tip.hidden = true;
+    const key = state.picture.sandwich.keyOf(side, frame.remainder ? frame.of : frame.id);
+    if (key !== state.address.about) dispatch({ type: "address", changes: { about: key }, how: "push" });
+  }
+
+  function point(frame, event) {
+    tip.hidden = frame === null || event.pointerType === "touch";
+    if (tip.hidden) return;
+    const { sandwich, sum } = state.picture;
+    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label),
+      el("span", { class: "tip-numbers" }, formatShare(ratio(frame.total, sum)) + " of all  ·  " + formatShare(ratio(frame.total, sandwich.total)) + " of this function  ·  " + formatCount(frame.total) + " samples"));
+    placeNear(tip, { x: event.clientX, y: event.clientY });
+  }
+
+  const sides = Object.fromEntries(SIDES.map((side) => [side, createSide(side, side, recentre, point)]));
+  const element = el("div", { class: "sandwich", "data-testid": "sandwich" },
+    choose, head, titles.callers, sides.callers.element, titles.callees, sides.callees.element);
+  root.append(element, tip);
+
+  function chooseRow(row) {
+    return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => dispatch({ type: "address", changes: { about: row.key }, how: "push" }) } }, isolated(row.label.name)),
+      " ", el("span", { class: "soft" }, formatShare(ratio(row.self, state.picture.sum)) + " own"));
+  }
+
+  new ResizeObserver(() => {
+    const width = Math.floor(sides.callees.holder.clientWidth);
+    if (state !== null && width > 0 && width !== state.width && state.address.view === "sandwich") dispatch({ type: "width", width });
+  }).observe(element);
+
+  function showNone() {
+    const none = state.picture.sandwich === null;
+    head.hidden = none;
+    choose.hidden = !none;
+    for (const side of SIDES) {
+      titles[side].hidden = none;
+      sides[side].element.hidden = none;
+    }
+    if (!none) return false;
+    const missing = state.address.about === "" ? "Choose a function to see all that calls it and all that it calls." : "The linked function has not been seen" + (state.live ? " yet." : ".");
+    choose.replaceChildren(el("p", {}, missing), el("ol", {}, ...state.picture.hottest().map(chooseRow)));
+    return true;
+  }
+
+  return {
+    update(next) {
+      state = next;
+      element.hidden = state.address.view !== "sandwich" || state.picture.sum === 0;
+      if (element.hidden) tip.hidden = true;
+      if (element.hidden || showNone()) return;
+      const { sandwich, sum, secondsPerSample } = state.picture;
+      setText(name, sandwich.label.name);
+      place.replaceChildren(pathText(sandwich.label.place));
+      setText(numbers, formatShare(ratio(sandwich.total, sum)) + " total  ·  " + formatShare(ratio(sandwich.self, sum)) + " own  ·  " + formatCount(sandwich.total) + " samples  ·  ≈ " + formatDuration(sandwich.total * secondsPerSample));
+      setAttribute(element, "data-colour", state.address.colour);
+      const width = Math.floor(element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart));
+      if (width > 0 && width !== state.width) return void dispatch({ type: "width", width });
+      sides.callers.update(sandwich.callers, state.width, "Callers of " + sandwich.label.name + ", as a flame graph that grows upwards. The table has the same as text.");
+      sides.callees.update(sandwich.callees, state.width, "What " + sandwich.label.name + " calls, as a flame graph that grows downwards. The table has the same as text.");
+    },
+  };
+}
