@@ -3,42 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MAX_ENTRY_FRAMES_IN_A_ROW = 8,
-    MAX_FETCHES = 256,       /* of loose frames in one walk; more are found by the next ones */
-    MAX_CODES_LOADED = 4096, /* in one walk; a hostile stack ends there */
-    WORD = sizeof(uint64_t),
-};
+#include "sampler/cpython/walk_parts.h"
 
-/* Code objects are aligned to 16 bytes; a stack reference has its tag in the low bits. */
-static const uint64_t TAG_MASK = 7;
-
-struct walker {
-    struct walk *walk;
-    struct copy *copy;
-    const struct layout *layout;
-    const struct walk_context *context;
-    remote_addr running;
-    size_t kept;    /* leading frames of the walk before that may be taken over */
-    uint64_t place; /* of the outermost frame in a chunk seen so far */
-    size_t loaded, fetched;
-    bool clears_executable; /* 3.14 and later */
-    bool has_generators;    /* whose frames may lie between those in the chunks */
-};
+enum { MAX_FETCHES = 256 /* of loose frames in one walk; more are found by the next ones */ };
 
 void walk_deinit(struct walk *walk)
 {
     free(walk->frames);
     free(walk->inner);
     memset(walk, 0, sizeof *walk);
-}
-
-static size_t max_frames(const struct copy *copy)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < copy->chunk_count; i++)
-        bytes += copy->chunks[i].bytes;
-    return bytes / copy->layout->frame_bytes + copy->loose_count + 1;
 }
 
 /* Frames of the walk before whose bytes in the chunks are as they were. */
@@ -74,56 +47,6 @@ static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
     return count;
 }
 
-/* The code object at addr, CODE_NONE: there is none. */
-static code_id code_there(struct walker *w, remote_addr addr)
-{
-    code_id id = code_find(w->context->codes, addr);
-    if (id != CODE_NONE || w->loaded == MAX_CODES_LOADED)
-        return id;
-    w->loaded++;
-    if (code_load(w->context->codes, addr, &id))
-        return CODE_NONE;
-    w->walk->loaded = true;
-    return id;
-}
-
-/* That of a frame, or of what was left of one: the instruction is cleared later than the
- * executable, and filled in later. */
-static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk_frame *frame)
-{
-    const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
-    const code_id id = addr ? code_there(w, addr) : CODE_NONE;
-    if (id != CODE_NONE && code_holds(code_at(w->context->codes, id), frame->instr))
-        return id;
-    frame->has_returned = true;
-    return id != CODE_NONE || w->clears_executable
-               ? code_holding(w->context->codes, frame->instr)
-               : CODE_NONE;
-}
-
-enum found { FOUND_FRAME, FOUND_BEGINNING, FOUND_NOTHING };
-
-/* A frame that has not come near its first traceable instruction is still being set up, or is
- * the remains of a call that made a generator. */
-static enum found make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
-                             struct walk_frame *out)
-{
-    *out =
-        (struct walk_frame){ .addr = addr, .instr = field_u64(bytes, w->layout->frame_instr) };
-    out->code = code_of(w, bytes, out);
-    if (out->code == CODE_NONE)
-        return FOUND_NOTHING;
-    const struct code *const code = code_at(w->context->codes, out->code);
-    /* 3.11 to 3.13 leave all of a frame as it was at its end. */
-    if (!w->clears_executable &&
-        code_act_at(w->context->codes, out->code, out->instr) == CODE_RETURNS)
-        out->has_returned = true;
-    return !w->layout->code_firsttraceable ||
-                   out->instr + 2 >= code->instructions + (uint64_t)code->first_traceable * 2
-               ? FOUND_FRAME
-               : FOUND_BEGINNING;
-}
-
 static enum err_code push_inner(struct walk *walk, const struct walk_frame *frame)
 {
     if (walk->inner_count == walk->inner_room) {
@@ -138,22 +61,6 @@ static enum err_code push_inner(struct walk *walk, const struct walk_frame *fram
     return ERR_OK;
 }
 
-/* Does a frame wait for something it has called?  It has saved its value stack then.  One that has
- * not begun has an empty one saved, and an instruction that calls nothing. */
-static bool is_waiting(const struct walker *w, const struct walk_frame *frame,
-                       const unsigned char *bytes, bool for_generator)
-{
-    const struct code *const code = code_at(w->context->codes, frame->code);
-    const uint64_t begin = code->instructions + (uint64_t)code->first_traceable * 2;
-    if (frame->has_returned || (frame->instr <= begin && !code->is_shim))
-        return false;
-    const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
-    if (act == CODE_RETURNS || act == CODE_YIELDS || (for_generator && act != CODE_RESUMES))
-        return false;
-    return w->clears_executable ? field_u64(bytes, w->layout->frame_stack) != 0
-                                : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
-}
-
 /* What a frame that does not wait had called has returned.  A caller in C code does not show that
  * it waits before 3.14. */
 static void see_if_waiting(struct walker *w, struct walk_frame *caller,
@@ -164,7 +71,7 @@ static void see_if_waiting(struct walker *w, struct walk_frame *caller,
         return;
     struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
     caller->is_waiting =
-        is_waiting(w, caller, bytes, callee->is_loose && !callee->entered_from_c);
+        walk_is_waiting(w, caller, bytes, callee->is_loose && !callee->entered_from_c);
     if ((w->clears_executable || !callee->entered_from_c) && !caller->is_waiting)
         callee->has_returned = true;
 }
@@ -206,7 +113,7 @@ static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_
 static bool is_outermost(const struct walker *w, uint64_t place)
 {
     /* The first word of the first chunk is left empty by the interpreter. */
-    return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WORD;
+    return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WALK_WORD;
 }
 
 /* Whom a frame was called by; a generator that has yielded meanwhile, by whom it was resumed. */
@@ -288,7 +195,7 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
 {
     struct walk *const walk = w->walk;
     struct walk_frame frame;
-    enum found found = make_frame(w, addr, bytes, &frame);
+    enum found found = walk_make_frame(w, addr, bytes, &frame);
     const bool is_replaced = replace_innermost(w, addr, place, &frame, next);
     const bool is_lost =
         found == FOUND_NOTHING || (found == FOUND_BEGINNING && walk->inner_count);
@@ -366,13 +273,13 @@ static enum step step_to(struct walker *w, remote_addr addr, remote_addr *next,
 static bool has_frames(const struct copy *copy)
 {
     return copy->chunk_count &&
-           copy_stack_top(copy) != copy->chunks[0].addr + COPY_CHUNK_HEADER_BYTES + WORD;
+           copy_stack_top(copy) != copy->chunks[0].addr + COPY_CHUNK_HEADER_BYTES + WALK_WORD;
 }
 
 /* Walks outwards until there is no caller, or one that is known from the walk before. */
 static enum step walk_out(struct walker *w, enum err_code *rc)
 {
-    const size_t most = max_frames(w->copy) + MAX_FETCHES;
+    const size_t most = walk_max_frames(w->copy) + MAX_FETCHES;
     remote_addr addr = w->running;
     size_t entries = 0;
     enum step step = STEP_ON;
@@ -383,7 +290,7 @@ static enum step walk_out(struct walker *w, enum err_code *rc)
         if (step != STEP_ON)
             break;
         entries = w->walk->inner_count == count ? entries + 1 : 0;
-        if (entries > MAX_ENTRY_FRAMES_IN_A_ROW)
+        if (entries > WALK_MAX_ENTRIES)
             return STEP_LOST;
         addr = next;
     }
@@ -494,101 +401,12 @@ static enum err_code walk_with(struct walker *w)
     return rc ? rc : put_together(walk, w->kept);
 }
 
-/* The place of the next frame upwards: where the one before ends, or the first of the next chunk.
- * COPY_NOWHERE: there is none. */
-static uint64_t next_upwards(const struct walker *w, uint64_t place, uint64_t bytes)
-{
-    const struct copy *const copy = w->copy;
-    const size_t chunk = (size_t)(place >> 32);
-    const uint64_t end = (place & UINT32_MAX) + bytes;
-    const unsigned char *const header =
-        copy_at(copy, COPY_A, (uint64_t)chunk << 32, COPY_CHUNK_HEADER_BYTES);
-    if (!header || end > copy->chunks[chunk].size)
-        return COPY_NOWHERE;
-    const uint64_t used = COPY_CHUNK_HEADER_BYTES + field_u64(header, 2 * WORD) * WORD;
-    if (chunk + 1 == copy->chunk_count || end < used)
-        return (uint64_t)chunk << 32 | end;
-    return (uint64_t)(chunk + 1) << 32 | COPY_CHUNK_HEADER_BYTES;
-}
-
-/* Is a frame that lies where the next one would be part of the stack at the moment of its reading?
- * From 3.14 on a frame that was popped has no code; before, what lies below the top is live if its
- * caller waits for it.  A caller in C code does not show that it waits. */
-static bool is_live(const struct walker *w, const struct walk_frame *frame,
-                    const unsigned char *bytes, const struct walk_frame *caller,
-                    const unsigned char *caller_bytes)
-{
-    if (w->clears_executable)
-        return !frame->has_returned;
-    if (!caller_bytes)
-        return true;
-    const bool entered = field_u64(bytes, w->layout->frame_previous) != caller->addr ||
-                         (w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0);
-    return entered ? frame->addr < copy_stack_top(w->copy)
-                   : is_waiting(w, caller, caller_bytes, false);
-}
-
-/* The frame before, directly or through entry frames. */
-static bool is_called_by(const struct walker *w, const unsigned char *bytes, remote_addr caller)
-{
-    remote_addr addr = field_u64(bytes, w->layout->frame_previous);
-    for (int i = 0; i < MAX_ENTRY_FRAMES_IN_A_ROW && addr && addr != caller; i++) {
-        const unsigned char *const entry = copy_loose(w->copy, COPY_A, addr);
-        if (!entry || !copy_is_entry(w->layout, entry))
-            return false;
-        addr = field_u64(entry, w->layout->frame_previous);
-    }
-    return addr == caller;
-}
-
-/* Where the walk upwards begins: at the innermost frame in the chunks that is unchanged. */
-static uint64_t first_upwards(const struct walker *w)
-{
-    size_t from = w->kept;
-    while (from && w->walk->frames[from - 1].is_loose)
-        from--;
-    if (from)
-        return w->walk->frames[from - 1].place;
-    return w->copy->chunk_count ? COPY_CHUNK_HEADER_BYTES + WORD : COPY_NOWHERE;
-}
-
-/* Walks upwards from what is unchanged, as far as frames are live. */
-static struct slot find_leaf(struct walker *w)
-{
-    struct slot leaf = { 0 };
-    struct walk_frame frame, caller = { 0 };
-    const unsigned char *caller_bytes = NULL;
-    uint64_t place = first_upwards(w);
-    for (size_t i = max_frames(w->copy); i && place != COPY_NOWHERE; i--) {
-        const unsigned char *const bytes =
-            copy_at(w->copy, COPY_A, place, w->layout->frame_bytes);
-        const remote_addr addr =
-            bytes ? w->copy->chunks[place >> 32].addr + (place & UINT32_MAX) : 0;
-        w->walk->leaf_is_sure = bytes != NULL;
-        if (!bytes || make_frame(w, addr, bytes, &frame) != FOUND_FRAME)
-            break;
-        if (leaf.addr && (!is_live(w, &frame, bytes, &caller, caller_bytes) ||
-                          !is_called_by(w, bytes, leaf.addr)))
-            break;
-        const uint64_t size =
-            (uint64_t)code_at(w->context->codes, frame.code)->frame_words * WORD;
-        if (size < w->layout->frame_bytes - WORD || size > COPY_MAX_CHUNK_BYTES)
-            break;
-        leaf = (struct slot){ addr, frame.instr, field_u64(bytes, w->layout->frame_previous),
-                              frame.code };
-        caller = frame;
-        caller_bytes = bytes;
-        place = next_upwards(w, place, size);
-    }
-    return leaf;
-}
-
 static struct walker begin(struct walk *walk, struct copy *copy, remote_addr running,
                            const struct walk_context *context)
 {
     struct walker w = make_walker(walk, copy, running, context);
     walk->loaded = walk->is_broken = false;
-    walk->leaf = find_leaf(&w);
+    walk->leaf = walk_find_leaf(&w);
     return w;
 }
 

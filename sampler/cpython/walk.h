@@ -31,8 +31,8 @@ struct walk_frame {
     remote_addr instr; /* being executed */
     uint64_t place; /* in the chunks; of a loose frame that of the next frame outwards in one */
     code_id code;
-    uint32_t
-        tag; /* for the caller; kept while this frame and all outer ones stay as they are */
+    /* For the caller; kept while this frame and all outer ones stay as they are. */
+    uint32_t tag;
     bool is_loose;
     bool entered_from_c;
     bool is_waiting;   /* for what it has called */

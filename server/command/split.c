@@ -103,8 +103,7 @@ enum err_code split_name(const char *name, const char *extension, int pid, char 
                          struct err *err)
 {
     const size_t stem = stem_of(name, extension);
-    const int length =
-        snprintf(out, PATH_MAX, "%.*s_%d%s", (int)stem, name, pid, name + stem);
+    const int length = snprintf(out, PATH_MAX, "%.*s_%d%s", (int)stem, name, pid, name + stem);
     if (length < 0 || length >= PATH_MAX)
         return err_sys(err, ENAMETOOLONG, "cannot write '%.256s'", name);
     return ERR_OK;

@@ -23,12 +23,13 @@ struct split {
     struct split_part {
         int pid;
         size_t first, count; /* of the rows */
-    } *parts;
+    } * parts;
     size_t count;
 };
 
 /* The processes that have samples in the query. */
-MUST_CHECK enum err_code split_init(struct split *split, const struct profile_snapshot *snapshot,
+MUST_CHECK enum err_code split_init(struct split *split,
+                                    const struct profile_snapshot *snapshot,
                                     const struct view_query *query, struct err *err);
 void split_deinit(struct split *split);
 
