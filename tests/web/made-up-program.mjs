@@ -155,7 +155,7 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -172,10 +172,10 @@ export function createProgram({ threads = 20, endsAfter = 0, deep = 0, functions
 
   function addThread(name, work, main) {
     people.push({ id: tables.threads.length, work });
-    tables.threads.push({ process: 0, tid: 4711 + tables.threads.length, name: stringId(tables, name), main: main ? 1 : 0 });
+    tables.threads.push({ process: tables.threads.length % processes, tid: 4711 + tables.threads.length, name: stringId(tables, name), main: main ? 1 : 0 });
   }
 
-  tables.processes.push({ pid: 4711, name: stringId(tables, "app.py") });
+  for (let i = 0; i < processes; i += 1) tables.processes.push({ pid: 4711 + i, name: stringId(tables, i === 0 ? "app.py" : "/srv/worker.py") });
   addThread("MainThread", MAIN, true);
   for (let i = 1; i < threads; i += 1) {
     if (i % 6 === 5) addThread(i % 12 === 5 ? "feed <b>" + i + "</b>" : "feed-" + i, FEED, false);

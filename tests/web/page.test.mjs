@@ -257,6 +257,23 @@ test("every number of quality is one key away, and goes on while it is looked at
   await page.close();
 });
 
+test("threads are chosen by process where there are several", async () => {
+  const { page, program } = await live({ processes: 2 });
+  await drawn(page);
+  await click(page, "threads");
+  await page.until("document.querySelectorAll('[data-testid=thread-process] .share')[1]?.textContent.endsWith('%')");
+  const order = "Array.from(document.querySelectorAll('.thread-list [data-testid]'), (row) => row.dataset.pid ?? row.dataset.tid)";
+  assert.deepEqual((await page.evaluate(order)).sort(), ["4711", "4711", "4712", "4712", "4713", "4714", "4715", "4716", "4717", "4718"]);
+  await page.evaluate("document.querySelector('[data-pid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1, 3, 5, 7] }).total);
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [3, 5, 7] }).total);
+  await page.until("document.querySelector('[data-pid=\"4712\"] input').indeterminate");
+  assert.equal(await textOf(page, "threads"), "3 of 8 threads");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("every thread has a bar of what it did", async () => {
   const { page } = await live();
   await drawn(page);

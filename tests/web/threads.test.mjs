@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listThreads, resolveThreads, threadIds, threadLabel } from "../../web/model/threads.js";
+import { groupThreads, listThreads, processLabel, resolveThreads, threadIds, threadLabel, threadPlace } from "../../web/model/threads.js";
 
 const profile = {
   processes: [{ pid: 100, name: "app" }],
@@ -22,6 +22,23 @@ test("a renamed thread is one thread with all its rows", () => {
   const thread = listThreads(profile).find((candidate) => candidate.tid === 20);
   assert.deepEqual(thread.ids, [0, 3]);
   assert.equal(thread.name, "renamed");
+});
+
+test("threads stand with their processes, as these joined", () => {
+  const several = {
+    processes: [{ pid: 300, name: "/usr/bin/python3" }, { pid: 100, name: "" }],
+    threads: [
+      { id: 0, process: 1, tid: 100, name: "MainThread", main: true },
+      { id: 1, process: 0, tid: 301, name: "feed", main: false },
+      { id: 2, process: 0, tid: 300, name: "MainThread", main: true },
+    ],
+  };
+  const threads = listThreads(several);
+  const groups = groupThreads(threads);
+  assert.deepEqual(groups.map((group) => [group.pid, processLabel(group), group.threads.map((thread) => thread.tid)]), [[300, "python3", [300, 301]], [100, "Process 100", [100]]]);
+  assert.equal(threadPlace(threads[0], threads), "MainThread of 300");
+  assert.equal(threadPlace(threads[0], groups[0].threads), "MainThread");
+  assert.deepEqual(groupThreads([]), []);
 });
 
 test("a link finds the thread by its number and any of its names", () => {

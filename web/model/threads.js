@@ -2,15 +2,16 @@
 
 import { visibleText } from "./text.js";
 
-// -> [{ids, tid, pid, name, names, main}] main thread first, then by name as people count, then by tid
+// -> [{ids, tid, process, pid, program, name, names, main}] process by process as they joined, in each the main thread first,
+// then by name as people count, then by tid
 export function listThreads(profile) {
   const byPlace = new Map();
   for (const row of profile.threads) {
     const place = row.process + "/" + row.tid;
     const known = byPlace.get(place);
     if (known === undefined) {
-      const pid = profile.processes[row.process]?.pid;
-      byPlace.set(place, { ids: [row.id], tid: row.tid, pid, name: row.name, names: [row.name], main: row.main });
+      const { pid, name: program = "" } = profile.processes[row.process] ?? {};
+      byPlace.set(place, { ids: [row.id], tid: row.tid, process: row.process, pid, program, name: row.name, names: [row.name], main: row.main });
     } else {
       known.ids.push(row.id);
       known.names.push(row.name);
@@ -20,8 +21,31 @@ export function listThreads(profile) {
   }
   const order = new Intl.Collator("en", { numeric: true });
   return Array.from(byPlace.values()).sort(
-    (a, b) => Number(b.main) - Number(a.main) || order.compare(threadLabel(a), threadLabel(b)) || a.tid - b.tid,
+    (a, b) => a.process - b.process || Number(b.main) - Number(a.main) || order.compare(threadLabel(a), threadLabel(b)) || a.tid - b.tid,
   );
+}
+
+// -> [{pid, program, threads}] of threads in the order of listThreads; what is another program in the same process (exec) is
+// another entry
+export function groupThreads(threads) {
+  const groups = [];
+  for (const thread of threads) {
+    const last = groups[groups.length - 1];
+    if (last !== undefined && last.threads[0].process === thread.process) last.threads.push(thread);
+    else groups.push({ pid: thread.pid, program: thread.program, threads: [thread] });
+  }
+  return groups;
+}
+
+export function processLabel(group) {
+  const name = group.program.slice(group.program.lastIndexOf("/") + 1);
+  return name === "" ? "Process " + group.pid : visibleText(name);
+}
+
+// Main threads of several processes all have one name.
+export function threadPlace(thread, threads) {
+  const several = threads.some((other) => other.process !== thread.process);
+  return several ? threadLabel(thread) + " of " + thread.pid : threadLabel(thread);
 }
 
 export function threadLabel(thread) {

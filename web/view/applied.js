@@ -7,7 +7,7 @@ import { visibleText } from "../model/text.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { threadKeyOf } from "./threads.js";
-import { threadLabel } from "../model/threads.js";
+import { threadPlace } from "../model/threads.js";
 
 const EXAMPLES = ["hide function:poll", "merge libraries", "focus module:app", "show /regex/"];
 const CHIPS_OF_THREADS_MAX = 4;
@@ -35,7 +35,7 @@ export function appliedChips(state) {
   }
   const { chosen } = picture.chosen;
   if (chosen.length > 0 && chosen.length <= CHIPS_OF_THREADS_MAX) {
-    for (const thread of chosen) chips.push({ key: "thread " + thread.tid, kind: "thread", text: threadLabel(thread), hint: "Only this thread", changes: { threads: without(chosen, thread).map(threadKeyOf) } });
+    for (const thread of chosen) chips.push({ key: "thread " + thread.tid, kind: "thread", text: threadPlace(thread, picture.threads), hint: "Only this thread", changes: { threads: without(chosen, thread).map(threadKeyOf) } });
   } else if (chosen.length > 0) {
     chips.push({ key: "threads", kind: "threads", text: chosen.length + " chosen", hint: "Only these threads", changes: { threads: [] } });
   }

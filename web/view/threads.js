@@ -3,7 +3,7 @@
 import { DOING_LABELS, doingParts, doingText, factText } from "../model/doings.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { sumThreads } from "../model/states.js";
-import { threadLabel } from "../model/threads.js";
+import { groupThreads, processLabel, threadLabel, threadPlace } from "../model/threads.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { createPopover } from "./popover.js";
@@ -19,17 +19,31 @@ function createDoingBar() {
   return { element: el("span", { class: "doings", role: "img" }, ...parts.values()), parts };
 }
 
-function createThreadRow(thread, toggle) {
-  const box = el("input", { type: "checkbox", on: { change: () => toggle(thread) } });
+// One thread, or all of a process.
+function createRow({ threads, label, number, look, marks }, toggle) {
+  const box = el("input", { type: "checkbox", on: { change: () => toggle(threads) } });
   const bar = createDoingBar();
   const onCpu = el("span", { class: "number" });
   const hasGil = el("span", { class: "number" });
   const share = el("span", { class: "number share" });
-  const name = isolated(threadLabel(thread), { class: "name" });
-  const tid = el("span", { class: "tid" }, String(thread.tid));
-  const element = el("label", { class: "thread", "data-testid": "thread", "data-tid": thread.tid }, box, name, tid, bar.element, onCpu, hasGil, share);
-  return { element, box, bar, onCpu, hasGil, share, thread };
+  const name = isolated(label, { class: "name" });
+  const tid = el("span", { class: "tid" }, String(number));
+  const element = el("label", { class: look, ...marks }, box, name, tid, bar.element, onCpu, hasGil, share);
+  const ids = threads.flatMap((thread) => thread.ids);
+  // A process is found by its threads, and they by it.
+  const words = threads.map((thread) => [threadLabel(thread), thread.tid, processLabel(thread), thread.pid].join(" ")).join("\n").toLowerCase();
+  return { element, box, bar, onCpu, hasGil, share, threads, ids, words };
 }
+
+const rowOfThread = (thread) => ({
+  threads: [thread], label: threadLabel(thread), number: thread.tid, look: "thread",
+  marks: { "data-testid": "thread", "data-tid": thread.tid },
+});
+
+const rowOfProcess = (group) => ({
+  threads: group.threads, label: processLabel(group), number: group.pid, look: "thread thread-process",
+  marks: { "data-testid": "thread-process", "data-pid": group.pid },
+});
 
 function createThreadHead() {
   const names = [["", ""], ["name", "Thread"], ["tid", "tid"], ["", "was doing"], ["number", "on CPU"], ["number", "GIL"], ["number", "samples"]];
@@ -42,7 +56,7 @@ function createDoingLegend() {
 
 function buttonText(threads, chosen) {
   if (chosen.length === 0) return threads.length === 1 ? "1 thread" : "All " + formatCount(threads.length) + " threads";
-  if (chosen.length === 1) return threadLabel(chosen[0]);
+  if (chosen.length === 1) return threadPlace(chosen[0], threads);
   return formatCount(chosen.length) + " of " + formatCount(threads.length) + " threads";
 }
 
@@ -63,25 +77,30 @@ export function createThreadFilter(dispatch) {
     dispatch({ type: "address", changes: { threads: threads.map(threadKeyOf) }, how: "push" });
   }
 
-  function toggle(thread) {
-    choose(chosen.includes(thread) ? chosen.filter((other) => other !== thread) : [...chosen, thread]);
+  function toggle(threads) {
+    const others = chosen.filter((thread) => !threads.includes(thread));
+    choose(threads.every((thread) => chosen.includes(thread)) ? others : [...others, ...threads]);
   }
 
   function applyFilter() {
     const wanted = filter.value.trim().toLowerCase();
-    for (const row of rows) row.element.hidden = !(threadLabel(row.thread) + " " + row.thread.tid).toLowerCase().includes(wanted);
+    for (const row of rows) row.element.hidden = !row.words.includes(wanted);
   }
 
   function rebuild(threads) {
     shownThreads = threads;
-    rows = threads.map((thread) => createThreadRow(thread, toggle));
+    const groups = groupThreads(threads);
+    const ofGroup = (group) => (groups.length > 1 ? [rowOfProcess(group)] : []).concat(group.threads.map(rowOfThread));
+    rows = groups.flatMap(ofGroup).map((row) => createRow(row, toggle));
     list.replaceChildren(createThreadHead(), ...rows.map((row) => row.element));
     filter.hidden = threads.length < FILTER_FROM;
     applyFilter();
   }
 
   function updateRow(row, sums, samples) {
-    row.box.checked = chosen.includes(row.thread);
+    const count = row.threads.filter((thread) => chosen.includes(thread)).length;
+    row.box.checked = count === row.threads.length;
+    row.box.indeterminate = count > 0 && count < row.threads.length;
     for (const part of doingParts(sums)) row.bar.parts.get(part.key).style.width = (part.share || 0) * 100 + "%";
     const said = doingText(sums);
     setAttribute(row.bar.element, "data-hint", said);
@@ -93,8 +112,8 @@ export function createThreadFilter(dispatch) {
   }
 
   function updateRows(state) {
-    const sums = rows.map((row) => sumThreads(state.threadStates, row.thread.ids));
-    const samples = sums.reduce((total, one) => total + one.samples, 0);
+    const sums = rows.map((row) => sumThreads(state.threadStates, row.ids));
+    const { samples } = sumThreads(state.threadStates, shownThreads.flatMap((thread) => thread.ids));
     rows.forEach((row, i) => updateRow(row, sums[i], samples));
   }
 
