@@ -34,7 +34,7 @@ static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk
 }
 
 enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
-                             struct walk_frame *out)
+                           struct walk_frame *out)
 {
     *out =
         (struct walk_frame){ .addr = addr, .instr = field_u64(bytes, w->layout->frame_instr) };
@@ -53,7 +53,7 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
 }
 
 bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
-                       const unsigned char *bytes, bool for_generator)
+                     const unsigned char *bytes, bool for_generator)
 {
     const struct code *const code = code_at(w->context->codes, frame->code);
     const uint64_t begin = code->instructions + (uint64_t)code->first_traceable * 2;
@@ -65,4 +65,3 @@ bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
     return w->clears_executable ? field_u64(bytes, w->layout->frame_stack) != 0
                                 : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
 }
-

@@ -20,7 +20,8 @@ static uint64_t next_upwards(const struct walker *w, uint64_t place, uint64_t by
         copy_at(copy, COPY_A, (uint64_t)chunk << 32, COPY_CHUNK_HEADER_BYTES);
     if (!header || end > copy->chunks[chunk].size)
         return COPY_NOWHERE;
-    const uint64_t used = COPY_CHUNK_HEADER_BYTES + field_u64(header, 2 * WALK_WORD) * WALK_WORD;
+    const uint64_t used =
+        COPY_CHUNK_HEADER_BYTES + field_u64(header, 2 * WALK_WORD) * WALK_WORD;
     if (chunk + 1 == copy->chunk_count || end < used)
         return (uint64_t)chunk << 32 | end;
     return (uint64_t)(chunk + 1) << 32 | COPY_CHUNK_HEADER_BYTES;
@@ -96,4 +97,3 @@ struct slot walk_find_leaf(struct walker *w)
     }
     return leaf;
 }
-

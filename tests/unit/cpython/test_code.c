@@ -523,7 +523,64 @@ static void location_tables_have_a_limit_together(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(a_code_object_is_read_in_every_version),
+/* What is left of a popped frame is its instruction, which lies in one code object. */
+static void an_instruction_tells_its_code_object(void **state)
+{
+    enum { COUNT = 50 };
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        remote_addr addrs[COUNT];
+        code_id ids[COUNT];
+        begin(&world, minor);
+        assert_int_equal(code_holding(&world.codes, 0x1000), CODE_NONE);
+        for (size_t i = 0; i < COUNT; i++) {
+            addrs[i] = fake_code(&world.python, &EXAMPLE);
+            ids[i] = load(&world, addrs[i]);
+        }
+        for (size_t i = 0; i < COUNT; i++) {
+            const remote_addr first = fake_instr(&world.python, addrs[i], 0);
+            assert_int_equal(code_holding(&world.codes, first), ids[i]);
+            assert_int_equal(code_holding(&world.codes, first + (EXAMPLE.units - 1) * 2),
+                             ids[i]);
+            assert_int_equal(code_holding(&world.codes, first + EXAMPLE.units * 2), CODE_NONE);
+        }
+        assert_int_equal(code_holding(&world.codes, 0), CODE_NONE);
+        assert_int_equal(code_holding(&world.codes, UINT64_MAX), CODE_NONE);
+        end(&world);
+    }
+}
+
+static void what_an_instruction_does_is_known_in_every_version(void **state)
+{
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        begin(&world, minor);
+        const remote_addr addr = fake_function(&world.python, "f");
+        const code_id id = load(&world, addr);
+        static const struct {
+            uint32_t unit;
+            enum code_act act;
+        } rows[] = {
+            { FAKE_RETURN_AT, CODE_RETURNS },
+            { FAKE_YIELD_AT, CODE_YIELDS },
+            { FAKE_FOR_ITER_AT, CODE_RESUMES },
+            { FAKE_FIRST_TRACEABLE + 1, CODE_ACTS },
+            { 1000, CODE_ACTS },
+        };
+        for (int again = 0; again < 2; again++)
+            for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+                assert_int_equal(code_act_at(&world.codes, id,
+                                             fake_instr(&world.python, addr, rows[i].unit)),
+                                 rows[i].act);
+        end(&world);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(an_instruction_tells_its_code_object),
+          cmocka_unit_test(what_an_instruction_does_is_known_in_every_version),
+          cmocka_unit_test(a_code_object_is_read_in_every_version),
           cmocka_unit_test(an_address_used_again_never_gives_the_old_name),
           cmocka_unit_test(a_function_defined_again_at_the_same_place_is_noticed),
           cmocka_unit_test(in_one_epoch_a_code_object_is_checked_once),

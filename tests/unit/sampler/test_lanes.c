@@ -257,7 +257,27 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
+/* A thread that ran so shortly ago and has moved since is not asked about. */
+static void what_ran_just_now_runs(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_WALL);
+    sight_moving(&world, CPU_ON, 0);
+    world.lanes.items[0].tid = tid_of(CPU_OFF);
+    cpu_meter_close(&world.lanes.items[0].meter);
+    assert_true(cpu_meter_open(&world.lanes.items[0].meter, getpid(), tid_of(CPU_OFF)));
+    sight_moving(&world, CPU_ON, 0);
+    world.now_ns += LANES_FRESH_NS;
+    sight_moving(&world, CPU_ON, 0);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.samples, 3);
+    assert_int_equal(sums.yes[STATE_FACT_ON_CPU], 2);
+    end(&world);
+}
+
+TEST_MAIN(cmocka_unit_test(what_ran_just_now_runs),
+          cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
           cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
           cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),
           cmocka_unit_test(samples_that_waited_are_filtered_too),

@@ -85,6 +85,18 @@ static void one_instant_says_nothing_about_the_next(void **state)
     assert_true(correlation < 0.013 && correlation > -0.013);
 }
 
+static void the_one_after_next_is_known_already(void **state)
+{
+    struct schedule schedule;
+    uint64_t missed;
+    (void)state;
+    schedule_init(&schedule, 1000, 1e4, 7);
+    for (int i = 0; i < 100; i++) {
+        const uint64_t following_ns = schedule_following(&schedule);
+        assert_int_equal(schedule_next(&schedule, 1000, &missed), following_ns);
+    }
+}
+
 static void another_seed_gives_other_instants(void **state)
 {
     struct schedule a, b;
@@ -178,6 +190,7 @@ TEST_MAIN(cmocka_unit_test(one_instant_lies_in_each_period),
           cmocka_unit_test(the_rate_is_exact_in_the_long_run),
           cmocka_unit_test(instants_are_spread_evenly_over_the_period),
           cmocka_unit_test(one_instant_says_nothing_about_the_next),
+          cmocka_unit_test(the_one_after_next_is_known_already),
           cmocka_unit_test(another_seed_gives_other_instants),
           cmocka_unit_test(a_seed_of_zero_is_as_good_as_any),
           cmocka_unit_test(periods_slept_through_are_counted_and_not_made_up_for),
