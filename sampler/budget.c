@@ -13,6 +13,14 @@ void budget_init(struct budget *budget, double share, double wanted_hz, uint64_t
     };
 }
 
+void budget_change(struct budget *budget, double share, double wanted_hz)
+{
+    budget->share = share;
+    budget->wanted_hz = wanted_hz;
+    if (share <= 0 || budget->rate_hz > wanted_hz)
+        budget->rate_hz = wanted_hz;
+}
+
 bool budget_measure(struct budget *budget, uint64_t cpu_ns, uint64_t looks)
 {
     const uint64_t made = looks - budget->looks;

@@ -23,6 +23,10 @@ struct budget {
 
 void budget_init(struct budget *budget, double share, double wanted_hz, uint64_t cpu_ns);
 
+/* Another share, another rate wanted; rate_hz follows at once where there is no limit, else with
+ * the next measurement. */
+void budget_change(struct budget *budget, double share, double wanted_hz);
+
 /* Tells the CPU time of the thread and the looks made so far.  true: rate_hz has changed. */
 bool budget_measure(struct budget *budget, uint64_t cpu_ns, uint64_t looks);
 

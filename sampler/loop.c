@@ -43,6 +43,8 @@ struct loop {
     pthread_cond_t changed;
     bool stop, paused;
     struct sampler_status status;
+    bool has_changed; /* rate or budget */
+    double wanted_hz, max_cpu_percent;
     uint64_t created_ns; /* CLOCK_MONOTONIC */
     uint64_t ended_ns;
 };
@@ -203,13 +205,28 @@ static uint64_t thread_cpu_ns(void)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Lowers or raises the rate as the budget allows. */
+/* Takes over what was asked for since.  false: nothing. */
+static bool take_changes(struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    pthread_mutex_lock(&loop->mutex);
+    const bool has_changed = loop->has_changed;
+    const double share = loop->max_cpu_percent / 100, wanted_hz = loop->wanted_hz;
+    loop->has_changed = false;
+    pthread_mutex_unlock(&loop->mutex);
+    if (has_changed)
+        budget_change(&turn->budget, share, wanted_hz);
+    return has_changed;
+}
+
+/* Lowers or raises the rate as was asked for and the budget allows. */
 static void keep_budget(struct turn *turn, uint64_t now_ns)
 {
     struct loop *const loop = turn->loop;
     const uint64_t looks = profile_quality(loop->crew.profile)->ticks;
     const uint64_t cpu_ns = thread_cpu_ns() + (loop->scout ? scout_cpu_ns(loop->scout) : 0);
-    if (!budget_measure(&turn->budget, cpu_ns, looks))
+    const bool has_changed = take_changes(turn);
+    if (!budget_measure(&turn->budget, cpu_ns, looks) && !has_changed)
         return;
     schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
     pthread_mutex_lock(&loop->mutex);
@@ -317,10 +334,17 @@ static void *main_of_thread(void *context)
     return NULL;
 }
 
+static enum err_code check_rate(double rate_hz, struct err *err)
+{
+    return rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ
+               ? ERR_OK
+               : err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
+}
+
 static enum err_code check_options(const struct sampler_options *options, struct err *err)
 {
-    if (!(options->rate_hz >= SAMPLER_MIN_RATE_HZ && options->rate_hz <= SAMPLER_MAX_RATE_HZ))
-        return err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
+    if (check_rate(options->rate_hz, err))
+        return ERR_INVALID;
     if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
         return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
     if (options->pid_count > SAMPLER_MAX_PROCESSES)
@@ -437,6 +461,8 @@ static struct loop *allocate(const struct sampler_options *options)
     if (!loop)
         return NULL;
     loop->options = *options;
+    loop->wanted_hz = options->rate_hz;
+    loop->max_cpu_percent = options->max_cpu_percent;
     loop->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&loop->mutex, NULL);
     pthread_condattr_init(&monotonic);
@@ -514,6 +540,26 @@ void loop_pause(struct loop *loop, bool paused)
     loop->paused = paused;
     if (loop->status.state == SAMPLER_RUNNING || loop->status.state == SAMPLER_PAUSED)
         loop->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    pthread_mutex_unlock(&loop->mutex);
+}
+
+enum err_code loop_set_rate(struct loop *loop, double rate_hz, struct err *err)
+{
+    const enum err_code rc = check_rate(rate_hz, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&loop->mutex);
+    loop->wanted_hz = loop->status.wanted_hz = rate_hz;
+    loop->has_changed = true;
+    pthread_mutex_unlock(&loop->mutex);
+    return ERR_OK;
+}
+
+void loop_set_max_cpu(struct loop *loop, double percent)
+{
+    pthread_mutex_lock(&loop->mutex);
+    loop->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+    loop->has_changed = true;
     pthread_mutex_unlock(&loop->mutex);
 }
 

@@ -40,6 +40,16 @@ void sampler_pause(struct sampler *sampler, bool paused)
     loop_pause(sampler->loop, paused);
 }
 
+enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct err *err)
+{
+    return loop_set_rate(sampler->loop, rate_hz, err);
+}
+
+void sampler_set_max_cpu(struct sampler *sampler, double percent)
+{
+    loop_set_max_cpu(sampler->loop, percent);
+}
+
 void sampler_status(struct sampler *sampler, struct sampler_status *out)
 {
     loop_status(sampler->loop, out);

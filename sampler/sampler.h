@@ -82,7 +82,8 @@ struct sampler_status {
     uint64_t started_at_ns; /* since 1970 */
     uint64_t ended_at_ns;   /* since 1970, 0: not yet */
     uint64_t elapsed_ns;
-    double rate_hz; /* aimed at now: what was asked for, unless the CPU budget lowered it */
+    double rate_hz;   /* aimed at now: what was asked for, unless the CPU budget lowered it */
+    double wanted_hz; /* asked for last; 0: that of the options */
 };
 
 /* One process of a session.  Strings live as long as the sampler. */
@@ -116,6 +117,12 @@ void sampler_destroy(struct sampler *sampler);
 /* Asks the thread to end and returns at once. */
 void sampler_stop(struct sampler *sampler);
 void sampler_pause(struct sampler *sampler, bool paused);
+
+/* Within a quarter of a second.  ERR_INVALID: out of range. */
+MUST_CHECK enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz,
+                                          struct err *err);
+/* As options.max_cpu_percent; out of range is cut. */
+void sampler_set_max_cpu(struct sampler *sampler, double percent);
 
 void sampler_status(struct sampler *sampler, struct sampler_status *out);
 /* The first process of the session; its to_ns and reason are in sampler_target_at only. */

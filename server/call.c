@@ -14,7 +14,18 @@ enum err_code call_session(const struct call *call, struct session **out, struct
     struct session *const session = sessions_find(call->sessions, call->argument);
     if (!session)
         return err_set(err, ERR_NOT_FOUND, "no session %s", call->argument);
+    *call->held = session;
     *out = session;
+    return ERR_OK;
+}
+
+enum err_code call_dashboard(const struct call *call, struct dashboard **out, struct err *err)
+{
+    if (!call->dashboard)
+        return err_set(err, ERR_NOT_FOUND,
+                       "this server shows given sessions only; pyrometer serve has all of "
+                       "the host");
+    *out = call->dashboard;
     return ERR_OK;
 }
 

@@ -13,6 +13,7 @@
 
 struct auth;
 struct identity;
+struct dashboard;
 struct page;
 struct request;
 struct response;
@@ -24,13 +25,19 @@ struct call {
     struct sessions *sessions;
     const struct page *page;
     const struct auth *auth;
-    const struct identity *who; /* that asks */
-    char argument[32];          /* what stood for the * of the route */
+    const struct identity *who;  /* that asks */
+    struct dashboard *dashboard; /* NULL: this server is of given sessions only */
+    struct session **held;       /* what call_session found: released after the handler */
+    char argument[32];           /* what stood for the * of the route */
 };
 
-/* ERR_NOT_FOUND, with a sentence for the client. */
+/* ERR_NOT_FOUND, with a sentence for the client.  Once a call; it is held until the call ends. */
 MUST_CHECK enum err_code call_session(const struct call *call, struct session **out,
                                       struct err *err);
+
+/* ERR_NOT_FOUND: this server has none. */
+MUST_CHECK enum err_code call_dashboard(const struct call *call, struct dashboard **out,
+                                        struct err *err);
 
 /* Names the content by what it is made from.  True: the client has it, and the handler need not
  * make it. */

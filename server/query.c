@@ -132,6 +132,50 @@ static bool set_state(struct query *query, const char *value, struct err *why)
     return state_words_read(value, &query->view.require, &query->view.exclude, why) == ERR_OK;
 }
 
+static bool set_offset(struct query *query, const char *value, struct err *why)
+{
+    (void)why;
+    return read_id(value, &query->offset);
+}
+
+static bool set_limit(struct query *query, const char *value, struct err *why)
+{
+    if (!read_id(value, &query->limit))
+        return false;
+    if (query->limit >= 1 && query->limit <= QUERY_MAX_LIMIT)
+        return true;
+    err_set(why, ERR_INVALID, "a number from 1 to %d", QUERY_MAX_LIMIT);
+    return false;
+}
+
+static bool set_search(struct query *query, const char *value, struct err *why)
+{
+    (void)why;
+    query->search = value;
+    return true;
+}
+
+static bool set_host(struct query *query, const char *value, struct err *why)
+{
+    (void)why;
+    query->host = value;
+    return true;
+}
+
+static bool set_label(struct query *query, const char *value, struct err *why)
+{
+    (void)why;
+    query->label = value;
+    return true;
+}
+
+static bool set_title(struct query *query, const char *value, struct err *why)
+{
+    (void)why;
+    query->title = value;
+    return true;
+}
+
 static const struct parameter parameters[] = {
     { "since", QUERY_SINCE, false, set_since },
     { "from", QUERY_FROM, false, set_from },
@@ -144,6 +188,12 @@ static const struct parameter parameters[] = {
     { "below", QUERY_BELOW, true, add_below },
     { "at", QUERY_AT, true, add_at },
     { "hide", QUERY_HIDE, true, add_hide },
+    { "offset", QUERY_OFFSET, false, set_offset },
+    { "limit", QUERY_LIMIT, false, set_limit },
+    { "search", QUERY_SEARCH, false, set_search },
+    { "host", QUERY_HOST, false, set_host },
+    { "label", QUERY_LABEL, false, set_label },
+    { "title", QUERY_TITLE, false, set_title },
     { "format", QUERY_FORMAT, false, set_format },
 };
 

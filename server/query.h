@@ -11,6 +11,8 @@
  *     state=WORDS        what the thread was doing (state_words.h)
  *     buckets=N          slots of a timeline
  *     format=NAME        an output format
+ *     offset=N, limit=N  a part of a list
+ *     search=, host=, label=, title=TEXT
  *     omit=, below=, at=, hide=PATTERN ...
  *                        what to make of stacks (reshape.h); may be repeated.  PATTERN is a file,
  *                        or function:NAME
@@ -41,15 +43,26 @@ enum query_parameter {
     QUERY_BELOW = 1 << 9,
     QUERY_AT = 1 << 10,
     QUERY_HIDE = 1 << 11,
+    QUERY_OFFSET = 1 << 12,
+    QUERY_LIMIT = 1 << 13,
+    QUERY_SEARCH = 1 << 14,
+    QUERY_HOST = 1 << 15,
+    QUERY_LABEL = 1 << 16,
+    QUERY_TITLE = 1 << 17,
+    QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
+    QUERY_CAPTURES =
+        QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
     QUERY_RULES = QUERY_OMIT | QUERY_BELOW | QUERY_AT | QUERY_HIDE,
     QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
 
-enum { QUERY_MAX_PATTERNS = 16 };
+enum { QUERY_MAX_PATTERNS = 16, QUERY_MAX_LIMIT = 4096 };
 
 struct query {
     struct view_query view;
     const char *format;                                     /* NULL: not given */
+    const char *search, *host, *label, *title;              /* so are these */
+    uint32_t offset, limit;                                 /* of a list; limit 0: not given */
     uint32_t buckets;                                       /* 0: not given */
     struct reshape_rules rules;                             /* zeroed: none given */
     struct reshape_pattern patterns[4][QUERY_MAX_PATTERNS]; /* of the rules */

@@ -28,9 +28,12 @@ static enum err_code get_health(const struct call *call, struct response *respon
 static const struct route routes[] = {
     { METHOD_GET, "/", get_page, SCOPE_VIEWER },
     { METHOD_GET, "/healthz", get_health, SCOPE_OPEN },
+    { METHOD_GET, "/api/v1/processes", api_list_processes, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions", api_list_sessions, SCOPE_VIEWER },
+    { METHOD_POST, "/api/v1/sessions", api_start_session, SCOPE_OPERATOR },
     { METHOD_GET, "/api/v1/sessions/*", api_get_session, SCOPE_VIEWER },
     { METHOD_PATCH, "/api/v1/sessions/*", api_change_session, SCOPE_OPERATOR },
+    { METHOD_DELETE, "/api/v1/sessions/*", api_delete_session, SCOPE_OPERATOR },
     { METHOD_GET, "/api/v1/sessions/*/tree", api_get_tree, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/view", api_get_view, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/threads", api_get_threads, SCOPE_VIEWER },

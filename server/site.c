@@ -6,6 +6,7 @@
 #include "server/request.h"
 #include "server/response.h"
 #include "server/routes.h"
+#include "server/sessions.h"
 #include "server/shares.h"
 
 enum err_code site_init(struct site *site, const struct site_options *options, struct err *err)
@@ -13,6 +14,7 @@ enum err_code site_init(struct site *site, const struct site_options *options, s
     memset(site, 0, sizeof *site);
     site->sessions = options->sessions;
     site->base_path = options->base_path ? options->base_path : "";
+    site->dashboard = options->dashboard;
     enum err_code rc =
         auth_init(&site->auth, options->needs_token, options->token, options->port, err);
     if (rc == ERR_OK)
@@ -97,11 +99,14 @@ static void dispatch(struct site *site, const struct request *request,
                      struct response *response)
 {
     struct identity who;
+    struct session *held = NULL;
     struct call call = { .request = request,
                          .sessions = site->sessions,
                          .page = &site->page,
                          .auth = &site->auth,
-                         .who = &who };
+                         .who = &who,
+                         .dashboard = site->dashboard,
+                         .held = &held };
     char allow[ROUTES_ALLOW_BYTES];
     const char *fault = NULL;
     const struct route *const route = routes_find(request, call.argument, allow);
@@ -116,6 +121,7 @@ static void dispatch(struct site *site, const struct request *request,
         response_problem(response, refusal, "%s", fault);
     else
         run(route, &call, response);
+    session_release(held);
 }
 
 static void add_security_headers(struct response *response)

@@ -19,6 +19,7 @@
 #include "server/hosts.h"
 #include "server/page.h"
 
+struct dashboard;
 struct request;
 struct response;
 struct sessions;
@@ -30,11 +31,13 @@ struct site {
     struct page page;
     struct sessions *sessions;
     struct shares *shares;
-    const char *base_path; /* "": none */
+    const char *base_path;       /* "": none */
+    struct dashboard *dashboard; /* NULL: none */
 };
 
 struct site_options {
     struct sessions *sessions;
+    struct dashboard *dashboard;
     unsigned port;
     bool needs_token;
     const char *token; /* NULL: a random one */

@@ -152,6 +152,19 @@ static bool search_file(struct search *search, const struct mapping *mapping)
     return found;
 }
 
+bool runtime_is_in_file(int pid, const struct mapping *mapping)
+{
+    struct elf *elf;
+    struct elf_place place;
+    SCOPED_FD int fd = open_mapped_file(pid, mapping);
+    if (fd < 0 || elf_open(fd, &elf, NULL))
+        return false;
+    const bool is = elf_find_section(elf, ".PyRuntime", &place) ||
+                    elf_find_symbol(elf, "_PyRuntime", &place);
+    elf_close(elf);
+    return is;
+}
+
 static uint32_t file_hash(const struct mapping *m)
 {
     return idmap_mix(m->inode, (uint64_t)m->device_major << 32 | m->device_minor);

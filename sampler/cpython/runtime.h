@@ -13,9 +13,13 @@
 #ifndef SAMPLER_CPYTHON_RUNTIME_H
 #define SAMPLER_CPYTHON_RUNTIME_H
 
+#include <stdbool.h>
+
 #include "sampler/base/err.h"
 #include "sampler/cpython/layout.h"
 #include "sampler/target/process.h"
+
+struct mapping;
 
 struct runtime {
     remote_addr addr; /* of _PyRuntime */
@@ -26,6 +30,9 @@ struct runtime {
  * ERR_UNSUPPORTED: a version we cannot read, ERR_GONE. */
 MUST_CHECK enum err_code runtime_find(struct process *process, struct runtime *out,
                                       struct err *err);
+
+/* Does the mapped file hold an interpreter?  false also where it cannot be opened. */
+bool runtime_is_in_file(int pid, const struct mapping *mapping);
 
 /* Does the chain runtime -> interpreter -> thread -> interpreter close? */
 MUST_CHECK enum err_code runtime_confirm(struct memory *memory, const struct runtime *runtime);

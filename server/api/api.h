@@ -16,6 +16,12 @@ struct response;
 
 enum err_code api_list_sessions(const struct call *call, struct response *response,
                                 struct err *err);
+enum err_code api_list_processes(const struct call *call, struct response *response,
+                                 struct err *err);
+enum err_code api_start_session(const struct call *call, struct response *response,
+                                struct err *err);
+enum err_code api_delete_session(const struct call *call, struct response *response,
+                                 struct err *err);
 enum err_code api_get_session(const struct call *call, struct response *response,
                               struct err *err);
 enum err_code api_change_session(const struct call *call, struct response *response,

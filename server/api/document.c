@@ -17,3 +17,12 @@ enum err_code document_send(struct document *document, struct response *response
     buffer_deinit(&document->buffer);
     return rc;
 }
+
+enum err_code document_send_or_drop(struct document *document, enum err_code rc,
+                                    struct response *response, struct err *err)
+{
+    if (rc == ERR_OK)
+        return document_send(document, response, err);
+    buffer_deinit(&document->buffer);
+    return rc;
+}

@@ -26,5 +26,8 @@ struct document {
 void document_begin(struct document *document);
 MUST_CHECK enum err_code document_send(struct document *document, struct response *response,
                                        struct err *err);
+/* The same where writing it may have failed. */
+MUST_CHECK enum err_code document_send_or_drop(struct document *document, enum err_code rc,
+                                               struct response *response, struct err *err);
 
 #endif /* SERVER_API_DOCUMENT_H */

@@ -31,9 +31,10 @@ static enum err_code write(const struct look *look, const struct profile_snapsho
 {
     struct session_facts facts;
     session_describe(look->session, snapshot, &facts);
-    const struct report_source source = {
-        .snapshot = snapshot, .query = query, .session = &facts, .files = &look->session->files
-    };
+    const struct report_source source = { .snapshot = snapshot,
+                                          .query = query,
+                                          .session = &facts,
+                                          .files = session_files(look->session) };
     return send(&source, format, response, err);
 }
 

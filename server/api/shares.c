@@ -14,7 +14,7 @@
 #include "server/query.h"
 #include "server/request.h"
 #include "server/response.h"
-#include "server/wire/session.h"
+#include "server/wire/moment.h"
 
 enum { DEFAULT_LIFE_S = 7 * 86400, MAX_LIFE_S = 366 * 86400 };
 
@@ -54,9 +54,9 @@ static void put_share(struct json *json, const struct share *share)
     json_text(json, share->name);
     json_key(json, "scope");
     json_text(json, auth_scope_text(SCOPE_VIEWER));
-    session_put_time(json, "made_at", share->made_at_ns);
-    session_put_time(json, "expires_at", share->expires_at_ns);
-    session_put_time(json, "used_at", share->used_at_ns);
+    moment_write(json, "made_at", share->made_at_ns);
+    moment_write(json, "expires_at", share->expires_at_ns);
+    moment_write(json, "used_at", share->used_at_ns);
 }
 
 /* As the one who asked sees us, also through a proxy. */
@@ -172,7 +172,7 @@ enum err_code api_get_access(const struct call *call, struct response *response,
         json_uint(&document.json, call->who->share);
     else
         json_null(&document.json);
-    session_put_time(&document.json, "expires_at", call->who->expires_at_ns);
+    moment_write(&document.json, "expires_at", call->who->expires_at_ns);
     json_key(&document.json, "can_share");
     json_bool(&document.json, call->auth->required && call->who->scope == SCOPE_OPERATOR);
     json_end(&document.json);

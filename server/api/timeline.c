@@ -59,7 +59,7 @@ static uint64_t samples_in_gc(const struct timeline_slot *row, size_t doing)
     return row->in_gc;
 }
 
-static uint64_t time(const struct timeline_slot *row, size_t doing)
+static uint64_t slot_time(const struct timeline_slot *row, size_t doing)
 {
     (void)doing;
     return row->ns;
@@ -106,7 +106,7 @@ static void write_timeline(struct json *json, const struct look *look,
                            const struct timeline_slots *timeline)
 {
     static value_of *const counts[] = { samples, samples_doing, samples_in_gc };
-    static value_of *const times[] = { time, time_doing, time_in_gc };
+    static value_of *const times[] = { slot_time, time_doing, time_in_gc };
     json_object(json);
     json_key(json, "epoch");
     json_text(json, look->session->epoch);

@@ -31,8 +31,12 @@ static const struct command commands[] = {
       "FILE is a capture, as record writes it.  With --browser it is shown in the page\n"
       "instead, as serve does.\n",
       command_replay },
-    { "serve", COMMAND_SERVE, "FILE...", "show captures in the page",
-      "Prints one line, the URL of the page, and serves it until Ctrl-C.\n", command_serve },
+    { "serve", COMMAND_SERVE, "[FILE]...",
+      "show and profile all Python processes of this host; show captures",
+      "Prints one line, the URL of the page, and serves it until Ctrl-C.  Sessions are\n"
+      "started and ended in the page, or by its API.  Captures that are named are shown\n"
+      "from the start.  --max-cpu is for all sessions together.\n",
+      command_serve },
     { "merge", COMMAND_MERGE, "FILE FILE... -o FILE", "make one capture of several",
       "Samples keep their time: the first capture's start is that of all.\n", command_merge },
     { "diff", COMMAND_DIFF, "BEFORE NOW", "tell what changed between two captures",

@@ -466,8 +466,8 @@ static const struct option table[] = {
       NULL },
     { '\0', "blocking", NULL, "stop the program for each look; slows it down", SAMPLING,
       set_blocking, NULL },
-    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", SAMPLING, set_max_cpu,
-      NULL },
+    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", SAMPLING | COMMAND_SERVE,
+      set_max_cpu, NULL },
     { '\0', "memory", "SIZE", "memory for what is kept (default 256m)", 0, set_memory, NULL },
     { '\0', "realtime-stats", NULL, "print rate and errors every second", SAMPLING, set_stats,
       NULL },
@@ -517,6 +517,12 @@ static const struct option table[] = {
       NULL },
     { '\0', "base-path", "PATH", "be below PATH, behind a proxy: /pyrometer", SERVING,
       set_base_path, NULL },
+    { '\0', "hide-args", NULL, "show programs without their arguments", COMMAND_SERVE,
+      serve_set_hide_args, NULL },
+    { '\0', "max-rate", "RATE", "sessions may have up to RATE (default 10khz)", COMMAND_SERVE,
+      serve_set_max_rate, NULL },
+    { '\0', "max-sessions", "NUMBER", "so many may run at a time (default 50)", COMMAND_SERVE,
+      serve_set_max_sessions, NULL },
     { '\0', "completion", "SHELL", "print what SHELL needs to complete: bash, zsh, fish",
       COMMAND_NONE, set_completion, NULL },
     { 'h', "help", NULL, "show this help", 0, set_help, NULL },
@@ -797,7 +803,7 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID, "diff needs two captures: before, and now");
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
         options->wants_capture = true;
-    if (options->command->bit & READING && options->file_count == 0)
+    if (options->command->bit & (COMMAND_REPLAY | COMMAND_MERGE) && options->file_count == 0)
         return err_set(err, ERR_INVALID, "%s needs a FILE, as record makes them",
                        options->command->name);
     if (options->command->bit == COMMAND_MERGE && (options->file_count < 2 || !options->output))

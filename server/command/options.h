@@ -12,6 +12,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/sampler.h"
+#include "server/command/serve.h"
 #include "server/hosts.h"
 #include "server/listen.h"
 #include "server/report/comparison.h"
@@ -84,6 +85,7 @@ struct options {
     } formats[OPTIONS_MAX_FORMATS]; /* each once, in the order they were given */
     size_t format_count;
     struct report_settings report;
+    struct serve_settings serve;
     const char *baseline; /* a capture to compare with; NULL: none */
     enum diff_form diff_form;
     enum comparison_basis diff_basis;

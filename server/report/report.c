@@ -85,7 +85,7 @@ static double window_ns(const struct window *window)
 static double looked_at_ns(const struct report_source *source)
 {
     const struct profile_snapshot *const snapshot = source->snapshot;
-    const double wanted_hz = source->session->options->rate_hz;
+    const double wanted_hz = session_wanted_hz(source->session);
     if (snapshot->quality.ticks > 0 && snapshot->end_ns >= snapshot->quality.ticks)
         return (double)snapshot->end_ns / (double)snapshot->quality.ticks;
     return wanted_hz > 0 ? (double)NS_PER_S / wanted_hz : (double)NS_PER_S;

@@ -57,7 +57,7 @@ struct measures {
 static struct measures measure(const struct session_facts *facts)
 {
     return (struct measures){
-        .wanted_hz = facts->options->rate_hz,
+        .wanted_hz = session_wanted_hz(facts),
         .aimed_hz = facts->status.rate_hz,
         .rate_hz = session_rate_hz(facts->snapshot),
         .duration_s = (double)facts->snapshot->end_ns / (double)NS_PER_S,

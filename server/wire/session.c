@@ -1,6 +1,5 @@
 #include "server/wire/session.h"
 
-#include <time.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
@@ -8,6 +7,7 @@
 #include "server/json.h"
 #include "server/told.h"
 #include "server/wire/kept.h"
+#include "server/wire/moment.h"
 
 enum { HOST_NAME_BYTES = 256 };
 
@@ -33,19 +33,6 @@ static void put_bool(struct json *json, const char *key, bool value)
 {
     json_key(json, key);
     json_bool(json, value);
-}
-
-void session_put_time(struct json *json, const char *key, uint64_t wall_ns)
-{
-    char text[32] = "";
-    const time_t seconds = (time_t)(wall_ns / NS_PER_S);
-    struct tm parts;
-    json_key(json, key);
-    if (wall_ns == 0 || !gmtime_r(&seconds, &parts) ||
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
-        json_null(json);
-    else
-        json_text(json, text);
 }
 
 /* Members of an object that is open. */
@@ -133,10 +120,16 @@ static const char *const mode_texts[] = {
 #undef X
 };
 
-static void write_settings(struct json *json, const struct sampler_options *options)
+double session_wanted_hz(const struct session_facts *facts)
 {
+    return facts->status.wanted_hz > 0 ? facts->status.wanted_hz : facts->options->rate_hz;
+}
+
+static void write_settings(struct json *json, const struct session_facts *facts)
+{
+    const struct sampler_options *const options = facts->options;
     json_object(json);
-    put_number(json, "rate_hz", options->rate_hz);
+    put_number(json, "rate_hz", session_wanted_hz(facts));
     put_seconds(json, "duration_s", options->duration_ns);
     put_text(json, "threads", options->all_threads ? "all" : "main");
     put_bool(json, "subprocesses", options->subprocesses);
@@ -176,7 +169,7 @@ static void write_quality(struct json *json, const struct session_facts *facts)
     json_object(json);
     put_uint(json, "samples", quality->samples);
     put_uint(json, "ticks", quality->ticks);
-    put_number(json, "wanted_hz", facts->options->rate_hz);
+    put_number(json, "wanted_hz", session_wanted_hz(facts));
     put_number(json, "rate_hz", session_rate_hz(facts->snapshot));
     put_uint(json, "missed", quality->missed);
     put_uint(json, "exact", quality->exact);
@@ -187,6 +180,20 @@ static void write_quality(struct json *json, const struct session_facts *facts)
     json_key(json, "failed");
     write_failed(json, quality);
     json_end(json);
+}
+
+static void write_words(struct json *json, const struct session_facts *facts)
+{
+    static const char *const sources[] = {
+#define X(name, text) text,
+        SESSION_SOURCES(X)
+#undef X
+    };
+    const struct session_words *const words = &facts->words;
+    put_text(json, "name", words->name);
+    put_text(json, "note", words->note);
+    put_text(json, "source", sources[facts->source]);
+    put_text(json, "capture", *words->capture ? words->capture : NULL);
 }
 
 void session_write(struct json *json, const struct session_facts *facts)
@@ -203,9 +210,9 @@ void session_write(struct json *json, const struct session_facts *facts)
     json_key(json, "processes");
     write_processes(json, facts);
     json_key(json, "settings");
-    write_settings(json, facts->options);
-    session_put_time(json, "started_at", status->started_at_ns);
-    session_put_time(json, "ended_at", status->ended_at_ns);
+    write_settings(json, facts);
+    moment_write(json, "started_at", status->started_at_ns);
+    moment_write(json, "ended_at", status->ended_at_ns);
     put_number(json, "elapsed_s", (double)status->elapsed_ns / (double)NS_PER_S);
     put_text(json, "epoch", facts->epoch);
     put_uint(json, "generation", facts->snapshot->generation);
@@ -213,6 +220,7 @@ void session_write(struct json *json, const struct session_facts *facts)
     write_quality(json, facts);
     json_key(json, "kept");
     kept_write(json, facts->snapshot);
+    write_words(json, facts);
     put_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);
 }

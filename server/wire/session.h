@@ -12,6 +12,26 @@ struct json;
 struct profile_snapshot;
 struct told;
 
+#define SESSION_SOURCES(X) \
+    X(LIVE, "live")        \
+    X(CAPTURE, "capture")  \
+    X(CONTINUOUS, "continuous")
+
+enum session_source {
+#define X(name, text) SESSION_##name,
+    SESSION_SOURCES(X)
+#undef X
+};
+
+enum { SESSION_MAX_NAME = 120, SESSION_MAX_NOTE = 1000, SESSION_MAX_CAPTURE = 31 };
+
+/* What people call it, and the capture it is recorded into or was read from; "": none. */
+struct session_words {
+    char name[SESSION_MAX_NAME + 1];
+    char note[SESSION_MAX_NOTE + 1];
+    char capture[SESSION_MAX_CAPTURE + 1];
+};
+
 struct session_facts {
     const char *id;
     const char *epoch;
@@ -22,12 +42,14 @@ struct session_facts {
     const struct sampler_options *options;
     const char *host;                        /* where it was recorded; NULL: here */
     const struct profile_snapshot *snapshot; /* generation and quality */
+    enum session_source source;
+    struct session_words words;
 };
 
 void session_write(struct json *json, const struct session_facts *facts);
 
-/* A member that is an instant, RFC 3339 in UTC; 0: null. */
-void session_put_time(struct json *json, const char *key, uint64_t wall_ns);
+/* What was asked for last. */
+double session_wanted_hz(const struct session_facts *facts);
 
 /* Ticks per second really reached. */
 double session_rate_hz(const struct profile_snapshot *snapshot);

@@ -259,6 +259,22 @@ void sampler_pause(struct sampler *sampler, bool paused)
     pthread_mutex_unlock(&sampler->lock);
 }
 
+enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct err *err)
+{
+    if (!(rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ))
+        return err_set(err, ERR_INVALID, "out of range");
+    pthread_mutex_lock(&sampler->lock);
+    sampler->status.wanted_hz = rate_hz;
+    pthread_mutex_unlock(&sampler->lock);
+    return ERR_OK;
+}
+
+void sampler_set_max_cpu(struct sampler *sampler, double percent)
+{
+    (void)sampler;
+    (void)percent;
+}
+
 void sampler_status(struct sampler *sampler, struct sampler_status *out)
 {
     pthread_mutex_lock(&sampler->lock);

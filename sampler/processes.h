@@ -1,0 +1,71 @@
+/*
+ * processes - the Python processes of this host: those that can be attached to, and those that
+ * cannot, with the reason.
+ *
+ * A process is Python when a file mapped into it holds an interpreter.  Which file does is found
+ * out once a file, what a process is once a program it runs; from then on a look costs one small
+ * read a process.  Where we may not see what is mapped, the command line must do.  An interpreter
+ * that no file tells of (static and stripped) is not listed; it can be attached to all the same.
+ *
+ * A look takes at most PROCESSES_LOOK_NS for what is new; the rest waits for the next one and is
+ * counted as `examining`.  There is at most one look in PROCESSES_REST_NS, whoever asks.
+ *
+ * Ownership: processes_create makes, processes_destroy frees.
+ * Threads: any.
+ * Limits: PROCESSES_MAX of all kinds, more are not looked at.
+ * Units: nanoseconds, bytes; CPU as percent of one core.
+ * Depends on: target, cpython/runtime.
+ */
+#ifndef SAMPLER_PROCESSES_H
+#define SAMPLER_PROCESSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
+
+enum { PROCESSES_MAX = 1 << 16 };
+#define PROCESSES_REST_NS 900000000ull
+#define PROCESSES_LOOK_NS 400000000ull
+
+struct processes;
+
+struct process_facts {
+    pid_t pid, parent;
+    size_t argc;
+    const char *const *argv;
+    const char *executable; /* NULL: unknown */
+    const char *python;     /* "3.11.2"; NULL: unknown */
+    unsigned uid;
+    const char *user;           /* its number where it has no name */
+    const char *container;      /* id; NULL: in none */
+    const char *container_name; /* "": unknown */
+    uint32_t threads;
+    double cpu_percent; /* below 0: not known yet */
+    uint64_t rss_bytes;
+    uint64_t started_at_ns; /* since 1970 */
+    uint64_t uptime_ns;
+    const char *reason; /* why it cannot be attached to; NULL: it can */
+};
+
+struct processes_summary {
+    uint64_t at_ns;   /* of the look, since 1970 */
+    uint64_t number;  /* of the look, from 1 on */
+    size_t count;     /* Python processes */
+    size_t examining; /* processes that have not been looked into yet */
+};
+
+MUST_CHECK enum err_code processes_create(struct processes **out, struct err *err);
+/* NULL is fine. */
+void processes_destroy(struct processes *processes);
+
+/* Looks if it is time to, and tells of each Python process by pid.  What is told is borrowed
+ * until `tell` returns; it must not ask again.  tell NULL: only the summary. */
+typedef void (*processes_tell)(void *context, const struct process_facts *facts);
+MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_tell tell,
+                                         void *context, struct processes_summary *out,
+                                         struct err *err);
+
+#endif /* SAMPLER_PROCESSES_H */

@@ -1,0 +1,187 @@
+#include "sampler/processes.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/sampler.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/call.h"
+#include "server/dashboard.h"
+#include "server/query.h"
+#include "server/sessions.h"
+#include "server/wire/moment.h"
+
+enum { DEFAULT_LIMIT = 1000, MAX_USES = 4096, HOST_BYTES = 256 };
+
+/* Which session samples which process. */
+struct use {
+    pid_t pid;
+    char session[12];
+};
+
+struct listing {
+    struct json *json;
+    const struct dashboard *dashboard;
+    size_t at, offset, limit;
+    size_t use_count;
+    struct use uses[MAX_USES];
+};
+
+static void note_uses(struct listing *listing, struct session *session)
+{
+    struct sampler *const sampler = session->sampler;
+    const enum sampler_state state = session_state(session);
+    struct sampler_target target;
+    if (!sampler || (state != SAMPLER_RUNNING && state != SAMPLER_PAUSED))
+        return;
+    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++) {
+        if (target.to_ns || listing->use_count == MAX_USES)
+            continue;
+        struct use *const use = &listing->uses[listing->use_count++];
+        use->pid = target.pid;
+        snprintf(use->session, sizeof use->session, "%s", session->id);
+    }
+}
+
+static void note_all_uses(struct listing *listing, struct sessions *sessions)
+{
+    struct session *session = NULL;
+    for (size_t i = 0; (session = sessions_at(sessions, i)); i++) {
+        note_uses(listing, session);
+        session_release(session);
+    }
+}
+
+static void put_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static void write_container(struct json *json, const struct process_facts *facts)
+{
+    json_key(json, "container");
+    if (!facts->container) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    put_text(json, "id", facts->container);
+    put_text(json, "name", facts->container_name);
+    json_end(json);
+}
+
+static void write_command(const struct listing *listing, const struct process_facts *facts)
+{
+    const bool hides = listing->dashboard->hides_arguments;
+    const size_t count = hides && facts->argc > 1 ? 1 : facts->argc;
+    json_key(listing->json, "command");
+    json_array(listing->json);
+    for (size_t i = 0; i < count; i++)
+        json_text(listing->json, facts->argv[i]);
+    json_end(listing->json);
+}
+
+static void write_uses(const struct listing *listing, pid_t pid)
+{
+    json_key(listing->json, "sessions");
+    json_array(listing->json);
+    for (size_t i = 0; i < listing->use_count; i++)
+        if (listing->uses[i].pid == pid)
+            json_text(listing->json, listing->uses[i].session);
+    json_end(listing->json);
+}
+
+static void write_usage(struct json *json, const struct process_facts *facts)
+{
+    put_uint(json, "threads", facts->threads);
+    json_key(json, "cpu_percent");
+    if (facts->cpu_percent < 0)
+        json_null(json);
+    else
+        json_number(json, facts->cpu_percent);
+    put_uint(json, "rss_bytes", facts->rss_bytes);
+    moment_write(json, "started_at", facts->started_at_ns);
+    json_key(json, "uptime_s");
+    json_number(json, (double)(facts->uptime_ns / NS_PER_MS) / 1000);
+}
+
+static void write_process(void *context, const struct process_facts *facts)
+{
+    struct listing *const listing = context;
+    struct json *const json = listing->json;
+    const size_t at = listing->at++;
+    if (at < listing->offset || at - listing->offset >= listing->limit)
+        return;
+    json_object(json);
+    json_key(json, "pid");
+    json_int(json, facts->pid);
+    json_key(json, "parent");
+    json_int(json, facts->parent);
+    write_command(listing, facts);
+    put_text(json, "executable", facts->executable);
+    put_text(json, "python", facts->python);
+    put_uint(json, "uid", facts->uid);
+    put_text(json, "user", facts->user);
+    write_container(json, facts);
+    write_usage(json, facts);
+    write_uses(listing, facts->pid);
+    json_key(json, "attach");
+    json_bool(json, facts->reason == NULL);
+    put_text(json, "reason", facts->reason);
+    json_end(json);
+}
+
+static enum err_code write_listing(struct listing *listing, struct err *err)
+{
+    struct json *const json = listing->json;
+    struct processes_summary summary;
+    char host[HOST_BYTES] = "";
+    gethostname(host, sizeof host - 1);
+    json_object(json);
+    put_text(json, "host", host);
+    put_uint(json, "cpus", (uint64_t)sysconf(_SC_NPROCESSORS_ONLN));
+    put_uint(json, "offset", listing->offset);
+    json_key(json, "processes");
+    json_array(json);
+    const enum err_code rc =
+        processes_visit(listing->dashboard->processes, write_process, listing, &summary, err);
+    json_end(json);
+    if (rc != ERR_OK)
+        return rc;
+    moment_write(json, "at", summary.at_ns);
+    put_uint(json, "examining", summary.examining);
+    put_uint(json, "total", summary.count);
+    json_end(json);
+    return ERR_OK;
+}
+
+enum err_code api_list_processes(const struct call *call, struct response *response,
+                                 struct err *err)
+{
+    struct dashboard *dashboard = NULL;
+    struct query query;
+    struct document document;
+    struct listing listing = { .json = &document.json, .limit = DEFAULT_LIMIT };
+    enum err_code rc = call_dashboard(call, &dashboard, err);
+    if (rc == ERR_OK)
+        rc = query_read(call->request, QUERY_PAGE, &query, err);
+    if (rc != ERR_OK)
+        return rc;
+    listing.dashboard = dashboard;
+    listing.offset = query.offset;
+    if (query.limit)
+        listing.limit = query.limit;
+    note_all_uses(&listing, call->sessions);
+    document_begin(&document);
+    rc = write_listing(&listing, err);
+    return document_send_or_drop(&document, rc, response, err);
+}

@@ -1,0 +1,88 @@
+#include "server/command/serve.h"
+
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/live.h"
+#include "server/command/options.h"
+#include "server/command/signals.h"
+#include "server/dashboard.h"
+#include "server/loaded.h"
+#include "server/sessions.h"
+
+/* What a capture says of how much of it there is belongs to its user. */
+static void say_state(const struct loaded *loaded)
+{
+    if (loaded->is_cut)
+        say("%.200s: %s", loaded->path, loaded->status.reason);
+    if (loaded->lost > 0)
+        say("%.200s: %llu samples could not be written when it was recorded", loaded->path,
+            (unsigned long long)loaded->lost);
+}
+
+enum err_code serve_load(struct sessions *sessions, const struct options *options,
+                         const char *path, struct session **out, struct err *err)
+{
+    struct loaded *loaded = NULL;
+    enum err_code rc = loaded_open(path, options->sampling.memory_bytes, &loaded, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = sessions_add_loaded(sessions, loaded, out, err);
+    if (rc == ERR_OK)
+        say_state(loaded);
+    else
+        loaded_destroy(loaded);
+    return rc;
+}
+
+static enum err_code load_all(const struct live *live, const struct options *options,
+                              struct err *err)
+{
+    struct session *session = NULL;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
+        rc = serve_load(live->sessions, options, options->files[i], &session, err);
+    return rc;
+}
+
+static enum err_code open_dashboard(struct dashboard *dashboard, struct live *live,
+                                    const struct options *options, struct err *err)
+{
+    const struct serve_settings *const settings = &options->serve;
+    const enum err_code rc = dashboard_open(dashboard, live->sessions, err);
+    if (rc != ERR_OK)
+        return rc;
+    dashboard->hides_arguments = settings->hides_arguments;
+    dashboard->memory_bytes = options->sampling.memory_bytes;
+    if (settings->max_rate_hz > 0)
+        dashboard->max_rate_hz = settings->max_rate_hz;
+    sessions_limit(live->sessions,
+                   settings->max_sessions ? settings->max_sessions : DASHBOARD_MAX_SESSIONS,
+                   options->sampling.max_cpu_percent);
+    if (options->report.no_source)
+        sessions_hide_source(live->sessions);
+    live->site.dashboard = dashboard;
+    return ERR_OK;
+}
+
+int command_serve(const struct options *options)
+{
+    struct live live = { .listener.fd = -1 };
+    struct dashboard dashboard = { .processes = NULL };
+    struct signals signals;
+    struct err err = { 0 };
+    enum err_code rc = signals_init(&signals, &err);
+    if (rc == ERR_OK)
+        rc = live_open(&live, options, &err);
+    if (rc == ERR_OK)
+        rc = open_dashboard(&dashboard, &live, options, &err);
+    if (rc == ERR_OK)
+        rc = load_all(&live, options, &err);
+    if (rc == ERR_OK)
+        rc = live_show(&live, options, &signals, &err);
+    while (rc == ERR_OK && signals_wait(&signals, -1, -1) != SIGNALS_STOP) {
+    }
+    signals_deinit(&signals);
+    live_close(&live);
+    dashboard_close(&dashboard);
+    return exit_with(rc, &err);
+}

@@ -1,0 +1,36 @@
+/*
+ * serve - the server of a whole host, and captures that are shown.
+ *
+ * Depends on: options, sessions.
+ */
+#ifndef SERVER_COMMAND_SERVE_H
+#define SERVER_COMMAND_SERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct options;
+struct session;
+struct sessions;
+
+/* What serve is told beside its addresses.  0: the usual. */
+struct serve_settings {
+    bool hides_arguments;
+    double max_rate_hz;
+    size_t max_sessions;
+};
+
+/* The setters of the table of options. */
+enum err_code serve_set_hide_args(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_max_rate(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_max_sessions(struct options *options, const char *value,
+                                     struct err *err);
+
+/* Reads a capture and says what is missing of it. */
+MUST_CHECK enum err_code serve_load(struct sessions *sessions, const struct options *options,
+                                    const char *path, struct session **out, struct err *err);
+
+#endif /* SERVER_COMMAND_SERVE_H */

@@ -1,0 +1,150 @@
+#include "server/dashboard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/processes.h"
+#include "sampler/sampler.h"
+#include "server/sessions.h"
+
+enum { DEFAULT_RATE_HZ = 1000 };
+
+/* What a thread that starts a session is given; it frees it. */
+struct launch {
+    struct dashboard *dashboard;
+    struct session *session;
+    struct sampler_options options;
+};
+
+enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessions,
+                             struct err *err)
+{
+    memset(dashboard, 0, sizeof *dashboard);
+    dashboard->sessions = sessions;
+    dashboard->max_rate_hz = DASHBOARD_MAX_RATE_HZ;
+    return processes_create(&dashboard->processes, err);
+}
+
+void dashboard_close(struct dashboard *dashboard)
+{
+    processes_destroy(dashboard->processes);
+    memset(dashboard, 0, sizeof *dashboard);
+}
+
+void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out)
+{
+    *out = (struct sampler_options){ .rate_hz = DEFAULT_RATE_HZ,
+                                     .all_threads = true,
+                                     .memory_bytes = dashboard->memory_bytes };
+    if (out->rate_hz > dashboard->max_rate_hz)
+        out->rate_hz = dashboard->max_rate_hz;
+}
+
+static enum err_code check(const struct dashboard *dashboard,
+                           const struct sampler_options *options, struct err *err)
+{
+    if (options->pid_count == 0 && !options->all)
+        return err_set(err, ERR_INVALID, "\"pids\" names no process, and \"all\" is not true");
+    if (options->pid_count > 0 && options->all)
+        return err_set(err, ERR_INVALID, "\"pids\" and \"all\" exclude each other");
+    if (!(options->rate_hz >= SAMPLER_MIN_RATE_HZ &&
+          options->rate_hz <= dashboard->max_rate_hz))
+        return err_set(err, ERR_INVALID, "\"rate_hz\" is from %g to %g here",
+                       SAMPLER_MIN_RATE_HZ, dashboard->max_rate_hz);
+    if (options->duration_ns > DASHBOARD_MAX_DURATION_NS)
+        return err_set(err, ERR_INVALID, "\"duration_s\" is at most %llu",
+                       DASHBOARD_MAX_DURATION_NS / 1000000000);
+    return ERR_OK;
+}
+
+static void wait_for_end(const struct sampler *sampler)
+{
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    while (poll(&end, 1, -1) < 0 && errno == EINTR) {
+    }
+}
+
+static void *run_launch(void *context)
+{
+    struct launch *const launch = context;
+    struct sessions *const sessions = launch->dashboard->sessions;
+    struct sampler *sampler = NULL;
+    struct err err = { 0 };
+    if (sampler_start(&launch->options, &sampler, &err) == ERR_OK) {
+        session_become(launch->session, sampler, NULL);
+        sessions_share(sessions);
+        wait_for_end(sampler);
+    } else {
+        session_fail(launch->session, &err);
+    }
+    sessions_share(sessions);
+    session_release(launch->session);
+    free(launch);
+    sessions_work_end(sessions);
+    return NULL;
+}
+
+/* Signals are the main thread's business. */
+static int start_thread(void *(*run)(void *context), struct launch *launch)
+{
+    enum { STACK_BYTES = 512 * 1024 };
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&thread, &attributes, run, launch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return rc;
+}
+
+/* The thread holds the session as well. */
+static enum err_code start(struct dashboard *dashboard, void *(*run)(void *context),
+                           struct session *session, const struct sampler_options *options,
+                           struct err *err)
+{
+    struct launch *const launch = calloc(1, sizeof *launch);
+    if (!launch)
+        return err_set(err, ERR_NOMEM, "no memory to start a session");
+    launch->dashboard = dashboard;
+    launch->session = sessions_find(dashboard->sessions, session->id);
+    if (options)
+        launch->options = *options;
+    sessions_work_begin(dashboard->sessions);
+    const int sys = launch->session ? start_thread(run, launch) : ESRCH;
+    if (sys == 0)
+        return ERR_OK;
+    sessions_work_end(dashboard->sessions);
+    session_release(launch->session);
+    free(launch);
+    return err_sys(err, sys, "cannot start a thread");
+}
+
+enum err_code dashboard_launch(struct dashboard *dashboard,
+                               const struct sampler_options *options,
+                               const struct session_words *words, struct session **out,
+                               struct err *err)
+{
+    struct session *session = NULL;
+    enum err_code rc = check(dashboard, options, err);
+    if (rc == ERR_OK)
+        rc = sessions_begin(dashboard->sessions, SESSION_LIVE, options, words, &session, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = start(dashboard, run_launch, session, options, err);
+    if (rc == ERR_OK) {
+        *out = session;
+        return rc;
+    }
+    sessions_remove(dashboard->sessions, session);
+    session_release(session);
+    return rc;
+}

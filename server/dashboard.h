@@ -1,0 +1,54 @@
+/*
+ * dashboard - what a server of a whole host has beside its sessions: the processes there are, and
+ * the means to start sessions.
+ *
+ * Starting takes its time (interpreters are searched for, captures are read), so each is done on a
+ * thread of its own, which stays with the session until it has ended.
+ *
+ * Ownership: the dashboard owns the list of processes and borrows the sessions, whose
+ * sessions_destroy must come before dashboard_close.
+ * Threads: any, once opened.
+ * Depends on: sessions, sampler/processes.
+ */
+#ifndef SERVER_DASHBOARD_H
+#define SERVER_DASHBOARD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "server/wire/session.h"
+
+struct processes;
+struct sampler_options;
+struct session;
+struct sessions;
+
+enum { DASHBOARD_MAX_SESSIONS = 50 };
+#define DASHBOARD_MAX_RATE_HZ     10000.0
+#define DASHBOARD_MAX_DURATION_NS (7ull * 24 * 3600 * 1000000000)
+
+struct dashboard {
+    struct processes *processes;
+    struct sessions *sessions;
+    bool hides_arguments;
+    double max_rate_hz;
+    size_t memory_bytes; /* for what is kept of a session */
+};
+
+/* The rest is set by the caller.  dashboard_close accepts a zeroed one. */
+MUST_CHECK enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessions,
+                                        struct err *err);
+void dashboard_close(struct dashboard *dashboard);
+
+/* A session that is starting, held by the caller (session_release).  ERR_LIMIT: as many run as
+ * may; ERR_INVALID: options that no session may have. */
+MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
+                                          const struct sampler_options *options,
+                                          const struct session_words *words,
+                                          struct session **out, struct err *err);
+
+/* Names of the options that were left out have their defaults. */
+void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out);
+
+#endif /* SERVER_DASHBOARD_H */

@@ -1,0 +1,16 @@
+/*
+ * moment - an instant on the wire: RFC 3339, in UTC.
+ *
+ * Depends on: json.
+ */
+#ifndef SERVER_WIRE_MOMENT_H
+#define SERVER_WIRE_MOMENT_H
+
+#include <stdint.h>
+
+struct json;
+
+/* A member; wall_ns since 1970, 0: null. */
+void moment_write(struct json *json, const char *key, uint64_t wall_ns);
+
+#endif /* SERVER_WIRE_MOMENT_H */
