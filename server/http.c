@@ -1,9 +1,15 @@
 #include "server/http.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <microhttpd.h>
 
@@ -15,15 +21,26 @@
  * instead of a reset connection. */
 enum { DISCARD_MAX = 1024 * 1024 };
 
+/* What TLS may be spoken. */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
 struct http {
     struct MHD_Daemon *daemon;
-    http_handler *handler;
-    void *context;
+    struct http_options options;
+    atomic_bool is_ending;
+    pthread_mutex_t lock;
+    pthread_cond_t one_less;
+    unsigned slow; /* requests on threads of their own */
 };
 
 /* One request on its way in.  The target is known before the rest. */
 struct exchange {
     char *target;
+    struct http *http;
+    struct MHD_Connection *connection;
+    struct request *request; /* NULL: not complete yet */
+    struct response response;
+    bool is_answered; /* by a thread of its own */
     bool has_begun;
     bool is_too_large;
     size_t discarded;
@@ -32,12 +49,23 @@ struct exchange {
 
 static void *begin_exchange(void *cls, const char *target, struct MHD_Connection *connection)
 {
-    (void)cls;
-    (void)connection;
     struct exchange *const exchange = calloc(1, sizeof *exchange);
-    if (exchange)
-        exchange->target = strdup(target);
+    if (!exchange)
+        return NULL;
+    exchange->target = strdup(target);
+    exchange->http = cls;
+    exchange->connection = connection;
     return exchange;
+}
+
+static void drop_request(struct exchange *exchange)
+{
+    if (!exchange->request)
+        return;
+    response_deinit(&exchange->response);
+    request_deinit(exchange->request);
+    free(exchange->request);
+    exchange->request = NULL;
 }
 
 static void end_exchange(void *cls, struct MHD_Connection *connection, void **slot,
@@ -49,6 +77,7 @@ static void end_exchange(void *cls, struct MHD_Connection *connection, void **sl
     (void)how;
     if (!exchange)
         return;
+    drop_request(exchange);
     buffer_deinit(&exchange->body);
     free(exchange->target);
     free(exchange);
@@ -89,26 +118,123 @@ static enum MHD_Result queue(struct MHD_Connection *connection, struct response 
     return rc;
 }
 
-static enum MHD_Result answer(const struct http *http, struct MHD_Connection *connection,
-                              const char *method, const struct exchange *exchange)
+static void name_unix_peer(int fd, char out[REQUEST_PEER_BYTES])
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
+        snprintf(out, REQUEST_PEER_BYTES, "unix:uid=%u", (unsigned)peer.uid);
+}
+
+static void name_peer(struct MHD_Connection *connection, char out[REQUEST_PEER_BYTES])
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const union MHD_ConnectionInfo *const fd =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const struct sockaddr *const at = info ? info->client_addr : NULL;
+    if (at && at->sa_family == AF_INET) {
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)at)->sin_addr, out,
+                  REQUEST_PEER_BYTES);
+    } else if (at && at->sa_family == AF_INET6) {
+        const struct in6_addr *const address =
+            &((const struct sockaddr_in6 *)(const void *)at)->sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(address))
+            inet_ntop(AF_INET, address->s6_addr + 12, out, REQUEST_PEER_BYTES);
+        else
+            inet_ntop(AF_INET6, address, out, REQUEST_PEER_BYTES);
+    } else if (fd) {
+        name_unix_peer(fd->connect_fd, out);
+    }
+}
+
+static bool make_request(struct exchange *exchange, const char *method)
 {
     struct request *const request = malloc(sizeof *request);
-    struct response response;
     if (!request)
-        return MHD_NO;
+        return false;
     request_init(request, method, exchange->target);
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, add_header, request);
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
+    name_peer(exchange->connection, request->peer);
+    request->is_ending = &exchange->http->is_ending;
     request->body = exchange->body.data;
     request->body_bytes = exchange->body.length;
     if (exchange->is_too_large && !request->refusal)
         request->refusal = 413;
-    response_init(&response);
-    http->handler(http->context, request, &response);
-    const enum MHD_Result rc = queue(connection, &response);
-    response_deinit(&response);
-    request_deinit(request);
-    free(request);
+    response_init(&exchange->response);
+    exchange->request = request;
+    return true;
+}
+
+static enum MHD_Result finish(struct exchange *exchange)
+{
+    const enum MHD_Result rc = queue(exchange->connection, &exchange->response);
+    drop_request(exchange);
     return rc;
+}
+
+static void *answer_slowly(void *argument)
+{
+    struct exchange *const exchange = argument;
+    struct http *const http = exchange->http;
+    http->options.handler(http->options.context, exchange->request, &exchange->response);
+    exchange->is_answered = true;
+    /* From here on the exchange is the daemon's again. */
+    MHD_resume_connection(exchange->connection);
+    pthread_mutex_lock(&http->lock);
+    http->slow--;
+    pthread_cond_signal(&http->one_less);
+    pthread_mutex_unlock(&http->lock);
+    return NULL;
+}
+
+static bool take_place(struct http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    const bool has_room = http->slow < HTTP_MAX_SLOW && !atomic_load(&http->is_ending);
+    http->slow += has_room;
+    pthread_mutex_unlock(&http->lock);
+    return has_room;
+}
+
+static bool start_thread(struct exchange *exchange)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    const int failed = pthread_create(&thread, &attributes, answer_slowly, exchange);
+    pthread_attr_destroy(&attributes);
+    return !failed;
+}
+
+/* The connection sleeps until its thread has the answer. */
+static enum MHD_Result hand_over(struct exchange *exchange)
+{
+    struct http *const http = exchange->http;
+    if (!take_place(http)) {
+        response_problem(&exchange->response, 503,
+                         "%d long requests are being answered: ask again", HTTP_MAX_SLOW);
+        response_set_header(&exchange->response, "Retry-After", "1");
+        return finish(exchange);
+    }
+    MHD_suspend_connection(exchange->connection);
+    if (start_thread(exchange))
+        return MHD_YES;
+    answer_slowly(exchange);
+    return MHD_YES;
+}
+
+static enum MHD_Result answer(struct exchange *exchange, const char *method)
+{
+    const struct http_options *const options = &exchange->http->options;
+    if (!make_request(exchange, method))
+        return MHD_NO;
+    if (options->is_slow && options->is_slow(options->context, exchange->request))
+        return hand_over(exchange);
+    options->handler(options->context, exchange->request, &exchange->response);
+    return finish(exchange);
 }
 
 /* Known before the body comes. */
@@ -131,33 +257,39 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *data, si
     return exchange->discarded > DISCARD_MAX || exchange->body.failed ? MHD_NO : MHD_YES;
 }
 
-/* Called once with the headers, then with each piece of the body, then to be answered. */
+/* Called once with the headers, then with each piece of the body, then to be answered; once more
+ * when a thread of its own has the answer. */
 static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_bytes, void **slot)
 {
     struct exchange *const exchange = *slot;
+    (void)cls;
     (void)url;
     (void)version;
     if (!exchange || !exchange->target)
         return MHD_NO;
+    if (exchange->is_answered)
+        return finish(exchange);
     if (!exchange->has_begun) {
         exchange->has_begun = true;
         exchange->is_too_large = announces_too_much(connection);
-        return exchange->is_too_large ? answer(cls, connection, method, exchange) : MHD_YES;
+        return exchange->is_too_large ? answer(exchange, method) : MHD_YES;
     }
     if (*upload_bytes > 0)
         return take_body(exchange, upload, upload_bytes);
-    return answer(cls, connection, method, exchange);
+    return answer(exchange, method);
 }
 
-static struct MHD_Daemon *start_daemon(int listen_fd, struct http *http)
+static struct MHD_Daemon *start_daemon(struct http *http)
 {
+    const struct http_options *const own = &http->options;
+    const bool is_tls = own->tls_cert != NULL;
     const unsigned polling = MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES
                                  ? MHD_USE_EPOLL_INTERNAL_THREAD
                                  : MHD_USE_AUTO_INTERNAL_THREAD;
     struct MHD_OptionItem options[] = {
-        { MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL },
+        { MHD_OPTION_LISTEN_SOCKET, own->listen_fd, NULL },
         { MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL },
         { MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS, NULL },
         { MHD_OPTION_PER_IP_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS_PER_ADDRESS, NULL },
@@ -165,35 +297,70 @@ static struct MHD_Daemon *start_daemon(int listen_fd, struct http *http)
         { MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY, NULL },
         { MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
         { MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL },
-        { MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)begin_exchange, NULL },
+        { MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)begin_exchange, http },
         { MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end_exchange, NULL },
+        { is_tls ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0,
+          (void *)(uintptr_t)own->tls_cert },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)own->tls_key },
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES },
         { MHD_OPTION_END, 0, NULL },
     };
-    return MHD_start_daemon(polling | MHD_USE_ITC, 0, NULL, NULL, handle, http,
-                            MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+    return MHD_start_daemon(polling | MHD_ALLOW_SUSPEND_RESUME | (is_tls ? MHD_USE_TLS : 0U), 0,
+                            NULL, NULL, handle, http, MHD_OPTION_ARRAY, options,
+                            MHD_OPTION_END);
 }
 
-enum err_code http_start(int listen_fd, http_handler *handler, void *context, struct http **out,
-                         struct err *err)
+static enum err_code refuse_start(const struct http_options *options, struct err *err)
+{
+    if (!options->tls_cert)
+        return err_set(err, ERR_SYS, "the HTTP server does not start");
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return err_set(err, ERR_UNSUPPORTED, "libmicrohttpd was built without TLS here");
+    return err_set(err, ERR_INVALID,
+                   "the TLS certificate and the key cannot be used: both must be PEM, and the "
+                   "key the certificate's");
+}
+
+static void destroy(struct http *http)
+{
+    pthread_cond_destroy(&http->one_less);
+    pthread_mutex_destroy(&http->lock);
+    free(http);
+}
+
+enum err_code http_start(const struct http_options *options, struct http **out, struct err *err)
 {
     struct http *const http = calloc(1, sizeof *http);
     if (!http)
         return err_set(err, ERR_NOMEM, "no memory for the HTTP server");
-    http->handler = handler;
-    http->context = context;
-    http->daemon = start_daemon(listen_fd, http);
+    http->options = *options;
+    atomic_init(&http->is_ending, false);
+    pthread_mutex_init(&http->lock, NULL);
+    pthread_cond_init(&http->one_less, NULL);
+    http->daemon = start_daemon(http);
     if (!http->daemon) {
-        free(http);
-        return err_set(err, ERR_SYS, "the HTTP server does not start");
+        destroy(http);
+        return refuse_start(options, err);
     }
     *out = http;
     return ERR_OK;
+}
+
+/* A connection may not sleep when the daemon stops. */
+static void wait_for_slow(struct http *http)
+{
+    atomic_store(&http->is_ending, true);
+    pthread_mutex_lock(&http->lock);
+    while (http->slow > 0)
+        pthread_cond_wait(&http->one_less, &http->lock);
+    pthread_mutex_unlock(&http->lock);
 }
 
 void http_stop(struct http *http)
 {
     if (!http)
         return;
+    wait_for_slow(http);
     MHD_stop_daemon(http->daemon);
-    free(http);
+    destroy(http);
 }

@@ -12,6 +12,7 @@
 #ifndef SERVER_REQUEST_H
 #define SERVER_REQUEST_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -22,6 +23,7 @@ enum {
     REQUEST_MAX_QUERY = 256,
     REQUEST_MAX_HEADERS = 64,
     REQUEST_MAX_BODY = 64 * 1024,
+    REQUEST_PEER_BYTES = 64,
 };
 
 #define REQUEST_METHODS(X) \
@@ -56,6 +58,8 @@ struct request {
     size_t header_count;
     const char *body;
     size_t body_bytes;
+    char peer[REQUEST_PEER_BYTES]; /* who sent it: an address, or "unix:uid=N"; "": unknown */
+    const atomic_bool *is_ending;  /* true: the server ends, give up; NULL: it never does */
 };
 
 /* Zeroes the rest; a target that is too long or malformed becomes a refusal. */

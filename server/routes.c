@@ -30,25 +30,44 @@ static const struct route routes[] = {
     { METHOD_GET, "/healthz", get_health, SCOPE_OPEN },
     { METHOD_GET, "/api/v1/processes", api_list_processes, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions", api_list_sessions, SCOPE_VIEWER },
-    { METHOD_POST, "/api/v1/sessions", api_start_session, SCOPE_OPERATOR },
+    { METHOD_POST, "/api/v1/sessions", api_start_session, SCOPE_OPERATOR | ROUTE_START },
     { METHOD_GET, "/api/v1/sessions/*", api_get_session, SCOPE_VIEWER },
-    { METHOD_PATCH, "/api/v1/sessions/*", api_change_session, SCOPE_OPERATOR },
-    { METHOD_DELETE, "/api/v1/sessions/*", api_delete_session, SCOPE_OPERATOR },
+    { METHOD_PATCH, "/api/v1/sessions/*", api_change_session, SCOPE_OPERATOR | ROUTE_CHANGE },
+    { METHOD_DELETE, "/api/v1/sessions/*", api_delete_session, SCOPE_OPERATOR | ROUTE_DELETE },
     { METHOD_GET, "/api/v1/sessions/*/tree", api_get_tree, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/view", api_get_view, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/threads", api_get_threads, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/timeline", api_get_timeline, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/quality", api_get_quality, SCOPE_VIEWER },
-    { METHOD_GET, "/api/v1/sessions/*/export", api_get_export, SCOPE_VIEWER },
-    { METHOD_GET, "/api/v1/sessions/*/report.html", api_get_report, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/sessions/*/export", api_get_export,
+      SCOPE_VIEWER | ROUTE_SLOW | ROUTE_DOWNLOAD },
+    { METHOD_GET, "/api/v1/sessions/*/report.html", api_get_report,
+      SCOPE_VIEWER | ROUTE_SLOW | ROUTE_DOWNLOAD },
     { METHOD_GET, "/api/v1/access", api_get_access, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/shares", api_list_shares, SCOPE_OPERATOR },
-    { METHOD_POST, "/api/v1/shares", api_add_share, SCOPE_OPERATOR },
-    { METHOD_DELETE, "/api/v1/shares/*", api_revoke_share, SCOPE_OPERATOR },
+    { METHOD_POST, "/api/v1/shares", api_add_share, SCOPE_OPERATOR | ROUTE_SHARE },
+    { METHOD_DELETE, "/api/v1/shares/*", api_revoke_share, SCOPE_OPERATOR | ROUTE_REVOKE },
 };
 
 enum { ROUTE_COUNT = sizeof routes / sizeof *routes };
+
+_Static_assert((int)ROUTE_COUNT <= (int)ROUTES_MAX, "more routes than others count on");
+
+const struct route *routes_at(size_t index)
+{
+    return index < ROUTE_COUNT ? &routes[index] : NULL;
+}
+
+const char *route_audit_text(const struct route *route)
+{
+    static const char *const texts[] = { NULL,
+#define X(name, text) text,
+                                         ROUTE_AUDITS(X)
+#undef X
+    };
+    return texts[route->marks >> ROUTE_AUDIT_SHIFT];
+}
 
 /* A segment may not be empty: "/sessions//tree" is no session. */
 static bool matches(const char *pattern, const char *path, char argument[32])

@@ -95,6 +95,21 @@ static bool is_redirected(const struct site *site, struct request *request,
     return true;
 }
 
+bool site_is_slow(void *context, struct request *request)
+{
+    const struct site *const site = context;
+    const size_t length = strlen(site->base_path);
+    const char *const path = request->path;
+    char argument[32], allow[ROUTES_ALLOW_BYTES];
+    if (request->refusal != 0)
+        return false;
+    if (strncmp(path, site->base_path, length) == 0 && path[length] == '/')
+        request->path += length;
+    const struct route *const route = routes_find(request, argument, allow);
+    request->path = path;
+    return route && (route->marks & ROUTE_SLOW) != 0;
+}
+
 static void dispatch(struct site *site, const struct request *request,
                      struct response *response)
 {
@@ -110,7 +125,7 @@ static void dispatch(struct site *site, const struct request *request,
     char allow[ROUTES_ALLOW_BYTES];
     const char *fault = NULL;
     const struct route *const route = routes_find(request, call.argument, allow);
-    const enum scope needed = route ? route->scope : SCOPE_VIEWER;
+    const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_VIEWER;
     const int refusal = request_is_safe(request) ? 0 : auth_check_change(request, &fault);
     auth_identify(&site->auth, request, &who);
     if (who.scope < needed)

@@ -53,5 +53,7 @@ void site_deinit(struct site *site);
 /* Fills an initialised response, and takes the base path off the request.  `site` is a struct
  * site; the type is http.h's. */
 void site_answer(void *site, struct request *request, struct response *response);
+/* Whether that may take long. */
+bool site_is_slow(void *site, struct request *request);
 
 #endif /* SERVER_SITE_H */

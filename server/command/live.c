@@ -13,9 +13,12 @@
 #include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/command/recording.h"
+#include "server/command/tls.h"
 #include "server/command/token.h"
 #include "server/http.h"
 #include "server/sessions.h"
+
+enum { LIVE_URL_BYTES = 1024 };
 
 /* The usual port may be taken by another of us; one the user named must be had. */
 static enum err_code open_listener(struct live *live, const struct options *options,
@@ -32,10 +35,30 @@ static enum err_code open_listener(struct live *live, const struct options *opti
     return listen_open(&address, &live->listener, err);
 }
 
+/* A socket that was passed is the address. */
+static enum err_code find_listener(struct live *live, const struct options *options,
+                                   struct err *err)
+{
+    int fd = -1;
+    enum err_code rc = systemd_take_socket(&fd, err);
+    if (rc == ERR_OK && fd < 0)
+        return open_listener(live, options, err);
+    if (rc == ERR_OK && options->has_listen)
+        rc = err_set(err, ERR_INVALID, "systemd passes a socket: leave --listen out");
+    if (rc == ERR_OK)
+        rc = listen_adopt(fd, &live->listener, err);
+    live->is_passed = true;
+    if (rc != ERR_OK && fd >= 0)
+        close(fd);
+    return rc;
+}
+
 static enum err_code allow_hosts(struct live *live, const struct options *options,
                                  struct err *err)
 {
-    enum err_code rc = hosts_allow(&live->site.hosts, options->listen.host, err);
+    enum err_code rc = ERR_OK;
+    if (!options->listen.is_unix)
+        rc = hosts_allow(&live->site.hosts, options->listen.host, err);
     for (size_t i = 0; i < options->allowed_host_count && rc == ERR_OK; i++)
         rc = hosts_allow(&live->site.hosts, options->allowed_hosts[i], err);
     return rc;
@@ -48,6 +71,7 @@ static enum err_code open_site(struct live *live, const struct options *options,
     struct site_options site = { .sessions = live->sessions,
                                  .port = live->listener.port,
                                  .needs_token = !options->no_token,
+                                 .is_tls = options->tls_cert != NULL,
                                  .base_path = options->base_path,
                                  .shares_file = options->shares_file };
     enum err_code rc = ERR_OK;
@@ -64,9 +88,12 @@ enum err_code live_open(struct live *live, const struct options *options, struct
 {
     memset(live, 0, sizeof *live);
     live->listener.fd = -1;
+    live->tls_cert = options->tls_cert;
+    live->tls_key = options->tls_key;
+    systemd_init(&live->systemd);
     enum err_code rc = sessions_create(&live->sessions, err);
     if (rc == ERR_OK)
-        rc = open_listener(live, options, err);
+        rc = find_listener(live, options, err);
     if (rc == ERR_OK && options->no_token && !live->listener.is_loopback)
         rc = err_set(
             err, ERR_INVALID,
@@ -76,7 +103,9 @@ enum err_code live_open(struct live *live, const struct options *options, struct
 
 void live_close(struct live *live)
 {
+    systemd_notify(&live->systemd, "STOPPING=1");
     http_stop(live->http);
+    listen_forget(&live->listener);
     if (!live->http && live->listener.fd >= 0)
         close(live->listener.fd);
     site_deinit(&live->site);
@@ -87,14 +116,16 @@ void live_close(struct live *live)
 
 static void format_url(const struct live *live, const char *token, char *out, size_t bytes)
 {
-    snprintf(out, bytes, "http://%s:%u%s/%s%s", live->listener.host, live->listener.port,
-             live->site.base_path, live->site.auth.required ? "?token=" : "",
-             live->site.auth.required ? token : "");
+    char address[LIVE_URL_BYTES];
+    listen_format(&live->listener, live->tls_cert != NULL, address, sizeof address);
+    snprintf(out, bytes, "%s%s/%s%s", address, live->site.base_path,
+             token && live->site.auth.required ? "?token=" : "",
+             token && live->site.auth.required ? token : "");
 }
 
 static void open_browser(const struct live *live, const struct signals *signals)
 {
-    char url[768];
+    char url[2 * LIVE_URL_BYTES];
     char program[] = "xdg-open";
     char *const argv[] = { program, url, NULL };
     format_url(live, live->site.auth.once, url, sizeof url);
@@ -127,21 +158,38 @@ static void say_started(struct sampler *sampler)
 static void say_url(struct live *live, const struct options *options,
                     const struct signals *signals)
 {
-    char url[768];
-    if (options->listen.port != 0 && options->listen.port != live->listener.port)
+    char url[2 * LIVE_URL_BYTES];
+    if (options->listen.port != 0 && options->listen.port != live->listener.port &&
+        !live->listener.is_unix && !live->is_passed)
         say("port %u is taken, using %u", options->listen.port, live->listener.port);
     format_url(live, live->site.auth.token, url, sizeof url);
     puts(url);
     fflush(stdout);
     if (options->opens_browser)
         open_browser(live, signals);
+    systemd_notify(&live->systemd, "READY=1");
+}
+
+static enum err_code start_http(struct live *live, struct err *err)
+{
+    struct tls tls;
+    enum err_code rc = tls_read(live->tls_cert, live->tls_key, &tls, err);
+    const struct http_options http = { .listen_fd = live->listener.fd,
+                                       .handler = site_answer,
+                                       .is_slow = site_is_slow,
+                                       .context = &live->site,
+                                       .tls_cert = tls.cert,
+                                       .tls_key = tls.key };
+    if (rc == ERR_OK)
+        rc = http_start(&http, &live->http, err);
+    tls_deinit(&tls);
+    return rc;
 }
 
 enum err_code live_show(struct live *live, const struct options *options,
                         const struct signals *signals, struct err *err)
 {
-    const enum err_code rc =
-        http_start(live->listener.fd, site_answer, &live->site, &live->http, err);
+    const enum err_code rc = start_http(live, err);
     if (rc == ERR_OK)
         say_url(live, options, signals);
     return rc;
@@ -154,8 +202,7 @@ enum err_code live_start(struct live *live, const struct options *options,
     struct session *session = NULL;
     if (options->report.no_source)
         sessions_hide_source(live->sessions);
-    enum err_code rc =
-        http_start(live->listener.fd, site_answer, &live->site, &live->http, err);
+    enum err_code rc = start_http(live, err);
     if (rc == ERR_OK)
         rc = sessions_add(live->sessions, sampler, &session, err);
     if (rc != ERR_OK)
@@ -174,14 +221,15 @@ enum err_code live_finish(const struct live *live, struct recording *recording,
                           struct capturing *capturing, struct err *err)
 {
     struct sampler_status status;
+    char url[2 * LIVE_URL_BYTES];
     enum err_code rc = recording_finish(recording, err);
     if (rc == ERR_OK)
         rc = capturing_finish(capturing, err);
     if (rc != ERR_OK)
         say("%s", err->message);
     sampler_status(recording->session->sampler, &status);
-    say("%s; the page stays at http://%s:%u%s/; Ctrl-C to quit",
-        *status.reason ? status.reason : "sampling ended", live->listener.host,
-        live->listener.port, live->site.base_path);
+    format_url(live, NULL, url, sizeof url);
+    say("%s; the page stays at %s; Ctrl-C to quit",
+        *status.reason ? status.reason : "sampling ended", url);
     return rc;
 }

@@ -13,6 +13,7 @@
 
 #include "server/listen.h"
 #include "server/site.h"
+#include "server/systemd.h"
 
 struct capturing;
 struct http;
@@ -28,6 +29,9 @@ struct live {
     struct site site;
     struct sessions *sessions;
     struct http *http;
+    struct systemd systemd;
+    bool is_passed;                 /* the socket, by systemd */
+    const char *tls_cert, *tls_key; /* files, borrowed; NULL: no TLS */
 };
 
 /* A zeroed live may be closed. */

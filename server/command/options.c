@@ -165,6 +165,20 @@ static enum err_code set_no_token(struct options *options, const char *value, st
     return ERR_OK;
 }
 
+static enum err_code set_tls_cert(struct options *options, const char *value, struct err *err)
+{
+    (void)err;
+    options->tls_cert = value;
+    return ERR_OK;
+}
+
+static enum err_code set_tls_key(struct options *options, const char *value, struct err *err)
+{
+    (void)err;
+    options->tls_key = value;
+    return ERR_OK;
+}
+
 static enum err_code set_shares(struct options *options, const char *value, struct err *err)
 {
     if (*value == '\0')
@@ -505,7 +519,7 @@ static const struct option table[] = {
       NULL },
     { '\0', "python", "PATH", "interpreter for TARGET (default python3)", COMMAND_RUN,
       set_python, NULL },
-    { '\0', "listen", "HOST:PORT", "address to serve on (default 127.0.0.1:7997)", SERVING,
+    { '\0', "listen", "ADDRESS", "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", SERVING,
       set_listen, NULL },
     { '\0', "browser", NULL, "open the page in a browser", SERVING, set_browser, NULL },
     { '\0', "allow-host", "NAME", "also answer to this name (may be repeated)", SERVING,
@@ -513,6 +527,9 @@ static const struct option table[] = {
     { '\0', "token-file", "FILE", "take the access token from FILE", SERVING, set_token_file,
       NULL },
     { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token, NULL },
+    { '\0', "tls-cert", "FILE", "speak TLS with this certificate (and chain), PEM", SERVING,
+      set_tls_cert, NULL },
+    { '\0', "tls-key", "FILE", "the certificate's key, PEM", SERVING, set_tls_key, NULL },
     { '\0', "shares", "FILE", "keep shared links in FILE, over restarts", SERVING, set_shares,
       NULL },
     { '\0', "base-path", "PATH", "be below PATH, behind a proxy: /pyrometer", SERVING,
@@ -817,6 +834,8 @@ static enum err_code complete(struct options *options, struct err *err)
                        options->sampling.all ? "%s takes a PID or --all, not both"
                                              : "%s needs a PID, or --all",
                        options->command->name);
+    if (!options->tls_cert != !options->tls_key)
+        return err_set(err, ERR_INVALID, "--tls-cert and --tls-key need each other");
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");
     if (options->quality_file && is_written_elsewhere(options, options->quality_file))

@@ -58,6 +58,7 @@ struct options {
     size_t allowed_host_count;
     const char *token_file; /* NULL: a random token */
     bool no_token;
+    const char *tls_cert, *tls_key;            /* files; both or neither */
     const char *shares_file;                   /* NULL: shared links end with the program */
     char base_path[OPTIONS_MAX_BASE_PATH + 1]; /* "/pyrometer"; "": none */
     bool opens_browser;

@@ -30,9 +30,11 @@ void server_start(struct server *server, int pid)
     assert_int_equal(site_init(&server->site, &site, NULL), ERR_OK);
     assert_int_equal(sampler_start(&options, &server->sampler, NULL), ERR_OK);
     assert_int_equal(sessions_add(server->sessions, server->sampler, &session, NULL), ERR_OK);
-    assert_int_equal(
-        http_start(server->listener.fd, site_answer, &server->site, &server->http, NULL),
-        ERR_OK);
+    const struct http_options http = { .listen_fd = server->listener.fd,
+                                       .handler = site_answer,
+                                       .is_slow = site_is_slow,
+                                       .context = &server->site };
+    assert_int_equal(http_start(&http, &server->http, NULL), ERR_OK);
 }
 
 void server_stop(struct server *server)
