@@ -31,7 +31,7 @@
 #include "sampler/sampler.h"
 #include "sampler/target/cpu.h"
 
-enum { LANES_MAX_WAITING = 16 };
+enum { LANES_MAX_WAITING = 64 };
 
 #define LANES_IDLE_NS 2000000000ull
 /* A thread that was on a CPU so shortly ago, and has moved since, is not asked about again. */

@@ -80,7 +80,13 @@ static struct memory_span loose_span(const struct copy *copy, struct copy_loose 
                                  copy->layout->frame_bytes };
 }
 
-static size_t plan_first(struct copy *copy, struct memory_span *spans)
+/* Entry frames say nothing that those in the chunks around them do not. */
+static bool is_wanted(const struct copy_loose *loose, bool is_glance)
+{
+    return !is_glance || !loose->is_entry || !loose->has_last;
+}
+
+static size_t plan_first(struct copy *copy, bool is_glance, struct memory_span *spans)
 {
     size_t count = 0;
     spans[count++] =
@@ -90,7 +96,8 @@ static size_t plan_first(struct copy *copy, struct memory_span *spans)
                                                copy->layout->cframe_bytes };
     count += plan_chunks(copy, spans + count);
     for (size_t i = 0; i < copy->loose_count; i++)
-        spans[count++] = loose_span(copy, &copy->loose[i], COPY_A);
+        if (is_wanted(&copy->loose[i], is_glance))
+            spans[count++] = loose_span(copy, &copy->loose[i], COPY_A);
     return count;
 }
 
@@ -152,15 +159,27 @@ static size_t again_from(const struct copy *copy, const struct copy_chunk *newes
     return from < newest->bytes ? from / sizeof(uint64_t) * sizeof(uint64_t) : newest->bytes;
 }
 
+/* Up to where its top was, all that is known to be copied otherwise. */
+static size_t used_bytes(const struct copy *copy, const struct copy_chunk *newest)
+{
+    const remote_addr top = copy_stack_top(copy);
+    return copy_chunk_holds(newest, top) && top - newest->addr < newest->next_bytes
+               ? (size_t)(top - newest->addr)
+               : newest->next_bytes;
+}
+
 static void set_extents(struct copy *copy, bool is_glance)
 {
     for (size_t i = 0; i < copy->chunk_count; i++) {
         struct copy_chunk *const chunk = &copy->chunks[i];
         chunk->again_from = chunk->bytes = chunk->next_bytes;
     }
-    if (copy->chunk_count && !is_glance) {
+    if (copy->chunk_count) {
         struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
-        newest->again_from = again_from(copy, newest);
+        if (is_glance)
+            newest->again_from = newest->bytes = used_bytes(copy, newest);
+        else
+            newest->again_from = again_from(copy, newest);
     }
     for (size_t i = copy->chunk_count; i < copy->chunk_known; i++) {
         struct copy_chunk *const above = &copy->chunks[i];
@@ -178,14 +197,14 @@ static void trim(struct copy_chunk *newest)
     newest->most = 0;
 }
 
-void copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans)
+size_t copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans)
 {
     if (copy->is_kept)
         turn_over(copy);
     if (copy->chunk_count && copy->readings % TRIM_READINGS == TRIM_READINGS - 1)
         trim(&copy->chunks[copy->chunk_count - 1]);
     set_extents(copy, is_glance);
-    copy->first_spans = plan_first(copy, spans);
+    copy->first_spans = plan_first(copy, is_glance, spans);
     copy->plan_spans = copy->first_spans;
     if (!is_glance)
         copy->plan_spans += plan_again(copy, spans + copy->first_spans);
@@ -193,6 +212,7 @@ void copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans)
     copy->is_pieced = false;
     copy->hopes = 0;
     copy->readings++;
+    return copy->plan_spans;
 }
 
 static void drop_cframe(struct copy *copy, size_t at)
@@ -344,8 +364,7 @@ enum err_code copy_read(struct copy *copy)
     size_t arrived;
     if (rc)
         return rc;
-    copy_plan(copy, false, copy->spans);
-    size_t count = copy->plan_spans;
+    size_t count = copy_plan(copy, false, copy->spans);
     if (copy->generation_addr)
         copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
                                                      sizeof copy->generation };

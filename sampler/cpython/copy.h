@@ -102,12 +102,12 @@ void copy_init(struct copy *copy, struct memory *memory, const struct layout *la
                remote_addr tstate_addr, remote_addr generation_addr);
 void copy_deinit(struct copy *copy);
 
-/* What a reading consists of: copy_plan fills copy_plan_count places; after they have been read
+/* What a reading consists of: copy_plan fills at most copy_plan_count places; after they have been read
  * in order, copy_settle is told how many bytes of them arrived, reads what lies behind a place
  * that is gone, and says what copy_read would.  A glance has no B: enough to see that nothing has
  * moved.  The generation is not part of the plan: the caller reads it behind the places. */
 size_t copy_plan_count(const struct copy *copy, bool is_glance);
-void copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans);
+size_t copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
                                      size_t count, size_t arrived);
 

@@ -118,11 +118,9 @@ static size_t plan_threads(struct python *python, size_t from, size_t rest, size
     size_t threads = 0;
     for (size_t i = from; i < python->chosen_count; i++) {
         struct stack *const stack = &python->chosen[i]->stack;
-        const size_t count = stack_plan_count(stack);
-        if (*span_count + count + rest > MEMORY_MAX_SPANS)
+        if (*span_count + stack_plan_count(stack) + rest > MEMORY_MAX_SPANS)
             break;
-        stack_plan(stack, python->spans + *span_count);
-        *span_count += count;
+        *span_count += stack_plan(stack, python->spans + *span_count);
         threads++;
     }
     return threads;

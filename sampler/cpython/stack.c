@@ -390,9 +390,9 @@ size_t stack_plan_count(const struct stack *stack)
     return copy_plan_count(&stack->copy, glances(stack));
 }
 
-void stack_plan(struct stack *stack, struct memory_span *spans)
+size_t stack_plan(struct stack *stack, struct memory_span *spans)
 {
-    copy_plan(&stack->copy, glances(stack), spans);
+    return copy_plan(&stack->copy, glances(stack), spans);
 }
 
 enum err_code stack_finish(struct stack *stack, struct code_table *codes, struct links *links,

@@ -59,11 +59,11 @@ void stack_deinit(struct stack *stack);
 MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes,
                                     struct links *links);
 
-/* The same for a caller that reads many threads in one call: stack_plan fills the places that
- * stack_plan_count says, the caller reads them, and stack_finish is told how many bytes of them
+/* The same for a caller that reads many threads in one call: stack_plan fills at most
+ * stack_plan_count places and says how many, the caller reads them, and stack_finish is told how many bytes of them
  * arrived; it reads again whatever it must. */
 size_t stack_plan_count(const struct stack *stack);
-void stack_plan(struct stack *stack, struct memory_span *spans);
+size_t stack_plan(struct stack *stack, struct memory_span *spans);
 MUST_CHECK enum err_code stack_finish(struct stack *stack, struct code_table *codes,
                                       struct links *links, const struct memory_span *spans,
                                       size_t count, size_t arrived);

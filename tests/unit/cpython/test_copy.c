@@ -161,9 +161,9 @@ static void glance(struct world *world)
 {
     struct memory_span spans[16];
     size_t arrived;
-    const size_t count = copy_plan_count(&world->copy, true);
-    assert_in_range(count, 1, 16);
-    copy_plan(&world->copy, true, spans);
+    assert_in_range(copy_plan_count(&world->copy, true), 1, 16);
+    const size_t count = copy_plan(&world->copy, true, spans);
+    assert_in_range(count, 1, copy_plan_count(&world->copy, true));
     assert_int_equal(memory_readv(world->copy.memory, spans, count, &arrived), ERR_OK);
     assert_int_equal(copy_settle(&world->copy, spans, count, arrived), ERR_OK);
 }
