@@ -14,6 +14,7 @@
 #include "sampler/cpython/runtime.h"
 #include "sampler/target/census.h"
 #include "sampler/target/maps.h"
+#include "sampler/target/permission.h"
 #include "sampler/target/process.h"
 #include "sampler/target/vitals.h"
 
@@ -225,7 +226,7 @@ static void examine(struct processes *processes, struct entry *entry, uint64_t n
     const enum err_code rc = maps_read(&maps, entry->pid, NULL);
     if (rc == ERR_PERM && is_called_python(&entry->process)) {
         entry->kind = KIND_PYTHON;
-        (void)!process_explain_denied(&entry->process, &err);
+        (void)!permission_explain(entry->pid, &err);
         refuse(entry, &err, now_ns);
     } else if (!rc && has_interpreter(processes, entry->pid, &maps)) {
         find_python(entry, now_ns);

@@ -16,6 +16,7 @@
 #include "sampler/cpython/object.h"
 #include "sampler/target/elf.h"
 #include "sampler/target/maps.h"
+#include "sampler/target/permission.h"
 
 enum { SCAN_BLOCK_BYTES = 1 << 20, COOKIE_ALIGNMENT = 8 };
 /* Of all writable memory, and of one mapping of a file's data: more is a file that the program
@@ -300,7 +301,7 @@ static enum err_code find(struct search *search)
     struct err *const err = search->err;
     enum err_code rc = maps_read(&search->maps, pid, err);
     if (rc == ERR_PERM)
-        return process_explain_denied(search->process, err);
+        return permission_explain(pid, err);
     if (rc)
         return rc;
     if (search->maps.count == 0)
@@ -310,7 +311,7 @@ static enum err_code find(struct search *search)
                        pid);
     rc = probe(search);
     if (rc == ERR_PERM)
-        return process_explain_denied(search->process, err);
+        return permission_explain(pid, err);
     if (search_files(search) || scan_memory(search))
         return ERR_OK;
     if (search->refusal)

@@ -64,3 +64,9 @@ int32_t namespace_host_tid(int pid, int32_t tid)
     closedir(tasks);
     return found;
 }
+
+int32_t namespace_inside(int pid)
+{
+    const struct numbers numbers = read_numbers(pid, "status");
+    return numbers.count > 1 ? numbers.inmost : (int32_t)pid;
+}

@@ -14,4 +14,7 @@
  * 0: it has none (any more). */
 int32_t namespace_host_tid(int pid, int32_t tid);
 
+/* The number by which process `pid` knows itself: that of its own pid namespace. */
+int32_t namespace_inside(int pid);
+
 #endif /* SAMPLER_TARGET_NAMESPACE_H */

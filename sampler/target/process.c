@@ -131,39 +131,3 @@ enum process_fate process_fate(struct process *process, remote_addr mapped_addr)
         return fate_without_space(process);
     return PROCESS_RUNS;
 }
-
-static int yama_scope(void)
-{
-    int scope = 0;
-    FILE *const f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-    if (!f)
-        return 0;
-    if (fscanf(f, "%d", &scope) != 1)
-        scope = 0;
-    fclose(f);
-    return scope;
-}
-
-enum err_code process_explain_denied(const struct process *process, struct err *err)
-{
-    unsigned owner;
-    const int scope = yama_scope();
-    if (procfs_owner(process->pid, &owner, NULL))
-        return err_set(err, ERR_GONE, "no process %d", process->pid);
-    if (owner != geteuid() && geteuid() != 0)
-        return err_set(err, ERR_PERM,
-                       "process %d belongs to user %u and you are %u: run pyrometer as that "
-                       "user, with sudo, or give it cap_sys_ptrace",
-                       process->pid, owner, geteuid());
-    if (scope > 0 && geteuid() != 0)
-        return err_set(err, ERR_PERM,
-                       "the kernel (Yama ptrace_scope %d) lets you read only your own "
-                       "children: use 'pyrometer run', sudo, or sysctl "
-                       "kernel.yama.ptrace_scope=0",
-                       scope);
-    return err_set(err, ERR_PERM,
-                   "the kernel refuses to let us read process %d: in a container start it "
-                   "with --cap-add=SYS_PTRACE; a process that is not dumpable can only be "
-                   "read with CAP_SYS_PTRACE",
-                   process->pid);
-}

@@ -37,7 +37,4 @@ void process_close(struct process *process);
 /* One or two system calls; mapped_addr is any address that was mapped when it was opened. */
 enum process_fate process_fate(struct process *process, remote_addr mapped_addr);
 
-/* Why we may not read it, as one sentence with what to do about it. */
-MUST_CHECK enum err_code process_explain_denied(const struct process *process, struct err *err);
-
 #endif /* SAMPLER_TARGET_PROCESS_H */

@@ -45,6 +45,13 @@ static const struct command commands[] = {
       "that are new or gone.  The end of the file's name may stand for the form: .json,\n"
       ".html.\n",
       command_diff },
+    { "doctor", COMMAND_DOCTOR, "[PID]...",
+      "tell whether processes can be sampled, and if not why",
+      "Goes through everything that must be so, one line each: ok, passed (shut, but\n"
+      "there is a way past it), unknown, SHUT; below a gate that is shut stands what\n"
+      "opens it.  Without a PID it tells what this host lets us do.  The exit status is\n"
+      "the one that attach would end with.\n",
+      command_doctor },
 };
 
 const struct command *command_at(size_t index)

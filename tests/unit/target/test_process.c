@@ -186,17 +186,6 @@ static void the_words_of_a_command_line_are_kept_apart(void **state)
     close(input[1]);
 }
 
-static void a_refusal_says_what_to_do(void **state)
-{
-    struct process process = { .pid = getpid() };
-    struct err err = { 0 };
-    (void)state;
-    assert_int_equal(process_explain_denied(&process, &err), ERR_PERM);
-    assert_true(strstr(err.message, "SYS_PTRACE") || strstr(err.message, "ptrace_scope"));
-    process.pid = INT32_MAX;
-    assert_int_equal(process_explain_denied(&process, &err), ERR_GONE);
-}
-
 TEST_MAIN(cmocka_unit_test(our_own_process_is_open_to_us),
           cmocka_unit_test(a_number_that_is_no_process_is_gone),
           cmocka_unit_test(a_process_may_be_closed_twice),
@@ -205,5 +194,4 @@ TEST_MAIN(cmocka_unit_test(our_own_process_is_open_to_us),
           cmocka_unit_test(a_child_runs_until_it_exits),
           cmocka_unit_test(without_a_pidfd_the_start_time_tells),
           cmocka_unit_test(a_child_that_becomes_another_program_is_replaced),
-          cmocka_unit_test(the_words_of_a_command_line_are_kept_apart),
-          cmocka_unit_test(a_refusal_says_what_to_do))
+          cmocka_unit_test(the_words_of_a_command_line_are_kept_apart))

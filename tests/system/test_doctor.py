@@ -1,0 +1,227 @@
+"""Why a process cannot be read: doctor names the gate and what opens it, and the other commands say the same."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from harness import PROGRAM, Process, Test, exists, main, newest_python, run_program, victim, wait_gone
+
+NOBODY = 65534
+AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", "--"]
+WITHOUT_CAPABILITY = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", "--"]
+NOT_DUMPABLE = ("import ctypes, os, time\n"
+                "assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0\n"
+                "print('READY', flush=True)\n"
+                "time.sleep(120)\n")
+SLEEPS = "import time\nprint('READY', flush=True)\ntime.sleep(120)\n"
+
+
+def can(*command):
+    """True if this machine lets us run that."""
+    try:
+        return subprocess.run(command + ("true",), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              timeout=20, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def gates(process):
+    """What doctor has printed: name -> (state, what was found, what opens it)."""
+    found, last = {}, None
+    for line in process.out:
+        if line.startswith(" "):
+            found[last] = found[last][:2] + (line.strip(),)
+        else:
+            state, last, text = line.split(None, 2)
+            found[last] = (state, text, "")
+    return found
+
+
+class Readable(Test):
+    def test_every_gate_of_a_process_that_can_be_read_is_open(self):
+        with victim("threads.py", "2", "60") as target:
+            process, code = run_program("doctor", str(target.pid))
+            self.assertEqual((code, process.err), (0, []), process.told())
+            found = gates(process)
+            self.assertNotIn("SHUT", [state for state, _, _ in found.values()], process.told())
+            self.assertRegex(found["Python"][1], r"^CPython 3\.\d+\.\d+\S* in /.*python")
+            self.assertRegex(found["stacks"][1], r"^\d+ threads with \d+ Python frames$")
+            self.assertTrue(target.is_running())
+
+    def test_the_host(self):
+        process, code = run_program("doctor")
+        self.assertEqual((code, process.err), (0, []), process.told())
+        self.assertLessEqual({"kernel", "/proc", "capability", "Yama", "seccomp"}, set(gates(process)), process.told())
+
+    def test_several_processes_and_the_first_refusal(self):
+        with victim("chain.py", "60") as target, Process(["sleep", "60"]) as other:
+            process, code = run_program("doctor", str(target.pid), str(other.pid))
+            self.assertEqual(code, 4, process.told())
+            self.assertRegex(process.err[0], "process %d .*is not a Python process" % other.pid)
+            self.assertIn("process %d" % target.pid, process.out)
+
+
+class Gone(Test):
+    def test_a_process_that_is_not_there(self):
+        with open("/proc/sys/kernel/pid_max", encoding="ascii") as limit:
+            none = limit.read().strip()
+        process, code = run_program("doctor", none)
+        self.assertEqual(code, 4, process.told())
+        self.assertEqual(gates(process)["process"][:2], ("SHUT", "no process " + none))
+
+    def test_a_kernel_thread(self):
+        if not exists(2) or os.path.exists("/proc/2/exe"):
+            self.skipTest("no kernel thread is to be seen")
+        process, code = run_program("doctor", "2")
+        self.assertIn(code, (3, 4), process.told())
+        self.assertEqual(gates(process)["memory"][0], "SHUT", process.told())
+
+
+@unittest.skipUnless(os.geteuid() == 0 and can(*AS_NOBODY), "needs root and setpriv to be somebody else")
+class Refused(Test):
+    def setUp(self):
+        # Copies: the folder of the build may be closed to other users.
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o755)
+        self.program = shutil.copy(PROGRAM, folder.name)
+
+    def doctor(self, before, pid):
+        with Process(list(before) + [self.program, "doctor", str(pid)], cwd="/tmp") as process:
+            return process, process.wait()
+
+    def assert_gate(self, before, pid, gate, found, remedy):
+        """Doctor names this gate as the first that is shut, and record says the same line."""
+        process, code = self.doctor(before, pid)
+        self.assertEqual(code, 3, process.told())
+        shut = [name for name, (state, _, _) in gates(process).items() if state == "SHUT"]
+        self.assertEqual(shut[0], gate, process.told())
+        self.assertRegex(gates(process)[gate][1], found)
+        self.assertRegex(gates(process)[gate][2], remedy)
+        command = list(before) + [self.program, "record", "--collapsed", "-o", "-", "-d", "50ms", str(pid)]
+        with Process(command, cwd="/tmp") as other:
+            self.assertEqual((other.wait(), other.err), (3, process.err), other.told())
+
+    def test_another_user(self):
+        with victim("chain.py", "60") as target:
+            self.assert_gate(AS_NOBODY, target.pid, "user", "belongs to user 0 and you are %d" % NOBODY, "sudo")
+            self.assertTrue(target.is_running())
+
+    def nobodys(self, source):
+        command = AS_NOBODY + ["/usr/bin/python3", "-c", source]
+        if not can(*AS_NOBODY, "/usr/bin/python3", "-c", "0"):
+            self.skipTest("nobody cannot run /usr/bin/python3")
+        process = Process(command, cwd="/tmp")
+        self.addCleanup(process.kill)
+        process.wait_ready()
+        return process
+
+    def test_a_process_that_is_not_dumpable(self):
+        target = self.nobodys(NOT_DUMPABLE)
+        self.assert_gate(AS_NOBODY, target.pid, "dumpable", "is not dumpable", "sudo.*cap_sys_ptrace")
+        self.assertTrue(target.is_running())
+        # Root has the capability that leads past the gate.
+        process, _ = self.doctor([], target.pid)
+        self.assertEqual(gates(process)["dumpable"][0], "passed", process.told())
+        self.assertEqual(gates(process)["memory"][0], "ok", process.told())
+
+    def test_the_same_user_needs_nothing(self):
+        target = self.nobodys(SLEEPS)
+        process, _ = self.doctor(AS_NOBODY, target.pid)
+        found = gates(process)
+        self.assertEqual([found[name][0] for name in ("user", "dumpable", "privileges")], ["ok"] * 3, process.told())
+        if found["Yama"][0] == "ok":
+            self.assertEqual(found["memory"][0], "ok", process.told())
+
+    @unittest.skipUnless(can(*WITHOUT_CAPABILITY), "the capability cannot be given up here")
+    def test_without_the_capability(self):
+        with victim("chain.py", "60") as target:
+            self.assert_gate(WITHOUT_CAPABILITY, target.pid, "privileges", "has capabilities that we do not have",
+                             r"docker run --cap-add=SYS_PTRACE.*kubectl debug")
+
+    @unittest.skipUnless(can("unshare", "-Ur"), "no user namespace can be made here")
+    def test_from_a_user_namespace_below(self):
+        with victim("chain.py", "60") as target:
+            self.assert_gate(["unshare", "-Ur"], target.pid, "privileges", "another user namespace",
+                             "root of the host")
+
+    @unittest.skipUnless(can("unshare", "-Ur"), "no user namespace can be made here")
+    def test_into_a_user_namespace_below(self):
+        with Process(["unshare", "-Ur", newest_python(), "-c", SLEEPS]) as target:
+            target.wait_ready()
+            process, code = run_program("doctor", str(target.pid))
+            self.assertEqual(code, 0, process.told())
+            self.assertIn("user namespace below", gates(process)["capability"][1])
+
+
+@unittest.skipUnless(can("unshare", "-mpf", "--mount-proc"), "no pid and mount namespaces can be made here")
+class Namespaces(Test):
+    """Targets that see other files and other numbers than we do."""
+
+    def inside(self, script, *arguments):
+        """A shell script in namespaces of its own; its $0 is the interpreter."""
+        return Process(["unshare", "-mpf", "--kill-child", "--mount-proc", "sh", "-c", script, newest_python()]
+                       + list(arguments))
+
+    def python_in(self, process):
+        """The pid that we know the program by which is number 1 inside."""
+        process.wait_ready()
+        with open("/proc/%d/task/%d/children" % (process.pid, process.pid), encoding="ascii") as children:
+            return int(children.read().split()[0])
+
+    def record(self, pid):
+        # Until there is something: a loaded machine may take a while to the first look.
+        process, code = run_program("record", "-a", "-d", "2", "--collapsed", "-o", "-", str(pid))
+        self.assertEqual(code, 0, process.told())
+        return "\n".join(process.out)
+
+    def test_other_numbers_of_processes_and_threads(self):
+        script = ("import threading, time\n"
+                  "def spins():\n"
+                  "    while True: pass\n"
+                  "def sleeps(): time.sleep(100)\n"
+                  "threading.Thread(target=sleeps, name='sleeper').start()\n"
+                  "threading.Thread(target=spins, name='spinner').start()\n"
+                  "print('READY', flush=True)\n"
+                  "time.sleep(100)\n")
+        with self.inside('exec "$0" -c "$1"', script) as outer:
+            pid = self.python_in(outer)
+            process, code = run_program("doctor", str(pid))
+            self.assertEqual(code, 0, process.told())
+            self.assertIn("1 in its own pid namespace", gates(process)["process"][1])
+            process, code = run_program("record", "-a", "-d", "2", "--mode", "cpu", "--collapsed", "-o", "-", str(pid))
+            self.assertEqual(code, 0, process.told())
+            # The kernel's account is that of the right thread: it is the spinner that runs.
+            spins = sum(int(line.split()[-1]) for line in process.out if "spins" in line)
+            sleeps = sum(int(line.split()[-1]) for line in process.out if "sleeps" in line)
+            self.assertGreater(spins, 0, process.told())
+            self.assertLess(sleeps, spins, process.told())
+        wait_gone(pid)
+
+    def test_an_executable_that_only_its_own_mounts_have_and_that_is_gone(self):
+        """A renamed copy on a file system that we do not see, deleted once it runs."""
+        source = os.path.realpath(newest_python())
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder, True)
+        script = ('mount -t tmpfs none "$2" && cp "$0" "$2/server" && export PYTHONHOME="$3" && '
+                  'exec "$2/server" -c "$1"')
+        source_code = ("import os, sys, time\n"
+                       "def waits():\n"
+                       "    print('READY', flush=True)\n"
+                       "    time.sleep(100)\n"
+                       "os.unlink(sys.executable)\n"
+                       "waits()\n")
+        home = subprocess.run([source, "-c", "import sys; print(sys.prefix)"], stdout=subprocess.PIPE,
+                              check=True, timeout=60).stdout.decode().strip()
+        with Process(["unshare", "-mpf", "--kill-child", "--mount-proc", "sh", "-c", script, source, source_code,
+                      folder, home]) as outer:
+            pid = self.python_in(outer)
+            self.assertEqual(os.listdir(folder), [])
+            self.assertIn("waits", self.record(pid))
+        wait_gone(pid)
+
+
+if __name__ == "__main__":
+    main()
