@@ -369,26 +369,22 @@ static enum err_code attach_one(struct loop *loop, int pid, struct err *err)
     return rc;
 }
 
-/* Only what fails of us ends the search. */
-static bool is_own(enum err_code rc)
-{
-    return rc == ERR_NOMEM || rc == ERR_SYS;
-}
-
 /* Every Python process that we may read; what is none, or another's, is passed over. */
 static enum err_code attach_all(struct loop *loop, struct err *err)
 {
     struct pid_list pids = { 0 };
     uint64_t over = 0;
     enum err_code rc = census_all(&pids, err);
-    for (size_t i = 0; i < pids.count && !is_own(rc); i++) {
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < pids.count && rc != ERR_NOMEM; i++) {
         rc = pids.items[i] == (int)getpid() ? ERR_OK : attach_one(loop, pids.items[i], NULL);
         over += rc == ERR_LIMIT;
     }
     pid_list_deinit(&pids);
     roster_left_out(&loop->crew.roster, over, 0);
-    if (is_own(rc))
-        return err_set(err, rc, "cannot look at all processes: %s", err_text(rc));
+    if (rc == ERR_NOMEM)
+        return err_set(err, rc, "no memory for all processes");
     if (loop->crew.count == 0)
         return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read");
     return ERR_OK;

@@ -180,8 +180,10 @@ static void put_side(const struct report_source *source, uint64_t samples, const
                      struct buffer *out)
 {
     const struct sampler_target *const target = source->session->target;
-    buffer_printf(out, "%s %" PRIu64 " samples in %.2f s of process %d:", name, samples,
-                  (double)source->snapshot->end_ns / (double)NS_PER_S, (int)target->pid);
+    buffer_printf(out, "%s %" PRIu64 " samples in %.2f s of ", name, samples,
+                  (double)source->snapshot->end_ns / (double)NS_PER_S);
+    report_put_process(source, out);
+    buffer_char(out, ':');
     for (size_t i = 0; i < target->argc; i++) {
         const char *const word = target->argv[i];
         buffer_char(out, ' ');

@@ -224,7 +224,9 @@ static void put_head(const struct table *table)
     buffer_printf(out, "%" PRIu64 " samples in %.2f s", table->flat.samples,
                   (double)table->source->snapshot->end_ns / (double)NS_PER_S);
     paint(table, PLAIN);
-    buffer_printf(out, " of process %d:", (int)session->target->pid);
+    buffer_text(out, " of ");
+    report_put_process(table->source, out);
+    buffer_char(out, ':');
     for (size_t i = 0; i < session->target->argc; i++) {
         const char *const word = session->target->argv[i];
         buffer_char(out, ' ');

@@ -8,6 +8,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
 #include "sampler/profile/window.h"
+#include "server/buffer.h"
 #include "server/wire/session.h"
 
 #define MIME_TEXT "text/plain; charset=utf-8"
@@ -109,6 +110,16 @@ uint64_t report_period_ns(const struct report_source *source)
 uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns)
 {
     return cell->ns > 0 ? cell->ns : cell->count * period_ns;
+}
+
+void report_put_process(const struct report_source *source, struct buffer *out)
+{
+    const struct view_query *const query = source->query;
+    const size_t all = source->snapshot->sizes.processes;
+    const size_t count = query && query->processes ? query->process_count : all;
+    buffer_printf(out, "process %d", (int)source->session->target->pid);
+    if (count > 1)
+        buffer_printf(out, " and %zu other%s", count - 1, count > 2 ? "s" : "");
 }
 
 void report_file_name(const struct report_source *source, const struct report_format *format,

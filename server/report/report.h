@@ -88,6 +88,9 @@ struct view_cell;
 /* What a cell's samples stand for; by the period where the windows do not know. */
 uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns);
 
+/* "process 4711", or "process 4711 and 3 others" where the report is of several. */
+void report_put_process(const struct report_source *source, struct buffer *out);
+
 enum { REPORT_NAME_BYTES = 96 };
 
 /* "pyrometer-4711-20260131-100000.html": the pid and the start of the session. */

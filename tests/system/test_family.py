@@ -41,6 +41,19 @@ class Named(Test):
                                  "all 2 processes have ended; of the last: the target exited")
                 self.assertEqual(live.stop(), 0)
 
+    def test_many_threads_in_all_are_looked_at_by_turns(self):
+        """300 threads, of which a look sees some 256: each process has its share all the same."""
+        with victim("threads.py", "150", LONG) as one, victim("threads.py", "150", LONG) as two:
+            with Live("attach", str(one.pid), str(two.pid), "-a", "-r", "50") as live:
+                live.wait_samples(20000)
+                stood_in = live.get("/sessions/1/quality")["stood_in"]
+                tree = live.get("/sessions/1/tree")["processes"]["pid"]
+                totals = [live.get("/sessions/1/view?process=%d" % tree.index(pid))["total"] for pid in (one.pid, two.pid)]
+                self.assertEqual(live.stop(), 0)
+        self.assertGreater(stood_in, 0)
+        # Each is chosen with 85 %: 60 looks or more are within a factor of two for certain.
+        self.assertTrue(0.5 < totals[0] / totals[1] < 2, totals)
+
     def test_one_that_cannot_be_read_is_named(self):
         with victim("alternate.py", LONG) as one, Process(["sleep", LONG]) as other:
             process, code = run_program("record", str(one.pid), str(other.pid), "-o", file_in("never.pyro"))
