@@ -2,7 +2,7 @@
 
 import { formatAddress, parseAddress } from "./model/address.js";
 import { createPicture } from "./model/picture.js";
-import { takeDelivery } from "./model/recording.js";
+import { takeBase, takeDelivery } from "./model/recording.js";
 import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
 import { createLiveSource } from "./source/live.js";
@@ -11,8 +11,10 @@ import { createApplied } from "./view/applied.js";
 import { createBanner } from "./view/banner.js";
 import { createCrumbs } from "./view/crumbs.js";
 import { createDetails } from "./view/details.js";
+import { createDiff } from "./view/diff.js";
 import { createFlame } from "./view/flame.js";
 import { createHeader } from "./view/header.js";
+import { createHeatmap } from "./view/heatmap.js";
 import { createHelp } from "./view/help.js";
 import { createHint } from "./view/hint.js";
 import { listenForKeys } from "./view/keys.js";
@@ -90,23 +92,28 @@ function startPage() {
   let heldByPointing = false;
   let asked = questionOf([]);
 
+  // Whether what came fits what is here.
+  function taken(take) {
+    try {
+      take();
+      return true;
+    } catch (problem) {
+      if (!(problem instanceof RangeError)) throw problem;
+      return false;
+    } finally {
+      dispatch({ type: "recorded" });
+    }
+  }
+
   const source = (embedded === "" ? createLiveSource : createReportSource)(embedded === "" ? state.address.session : embedded, {
     onSession: (session) => dispatch({ type: "session", session }),
     onConnection: (connection) => dispatch({ type: "connection", connection }),
     onTimeline: (timeline) => dispatch({ type: "timeline", timeline }),
+    onHeat: (heat) => dispatch({ type: "heat", heat }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
-    onDelivery(delivery) {
-      try {
-        takeDelivery(state.recording, delivery);
-        return true;
-      } catch (problem) {
-        if (!(problem instanceof RangeError)) throw problem;
-        return false;
-      } finally {
-        dispatch({ type: "recorded" });
-      }
-    },
+    onDelivery: (delivery) => taken(() => takeDelivery(state.recording, delivery)),
+    onBase: (base) => taken(() => takeBase(state.recording, base)),
   });
 
   function pausedAt() {
@@ -114,8 +121,8 @@ function startPage() {
   }
 
   function questionOf(threads) {
-    const { states, range } = state.address;
-    return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until: pausedAt() };
+    const { states, range, base, view } = state.address;
+    return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until: pausedAt(), base: view === "diff" ? base : null };
   }
 
   // The server filters threads, states and times, so another choice is another question.
@@ -124,7 +131,7 @@ function startPage() {
     const unknown = state.address.threads.length > 0 && chosen.length === 0;
     const threads = unknown ? asked.threads : chosen;
     const question = questionOf(threads);
-    if (["threads", "states", "from", "to"].every((part) => String(question[part]) === String(asked[part]))) return;
+    if (["threads", "states", "from", "to", "base"].every((part) => JSON.stringify(question[part]) === JSON.stringify(asked[part]))) return;
     asked = question;
     source.ask(asked);
   }
@@ -134,6 +141,7 @@ function startPage() {
     let picture = compute(state);
     askFor(picture);
     picture = compute(state);
+    source.watchHeat(state.address.view === "heatmap");
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads(asked) };
     for (const view of views) view.update(shown);
   }
@@ -190,14 +198,16 @@ function startPage() {
   const toolbar = createToolbar(place("toolbar"), dispatch);
   const strip = createStrip(place("strip"), dispatch);
   const applied = createApplied(place("applied"), dispatch);
+  const heatmap = createHeatmap(place("stage"), dispatch);
   const crumbs = createCrumbs(place("stage"), dispatch);
   const flame = createFlame(place("stage"), dispatch);
   const sandwich = createSandwich(place("stage"), dispatch);
+  const diff = createDiff(place("stage"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, crumbs, flame, sandwich, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");

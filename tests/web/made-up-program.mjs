@@ -1,7 +1,7 @@
 // A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
 // functions with hostile names. Deterministic apart from the clock it is advanced by.
 
-import { addState, createSums, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../web/model/states.js";
+import { addState, createSums, doingOf, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../web/model/states.js";
 
 export const HOSTILE_NAMES = [
   "</script><img src=x onerror=\"document.title='PWNED'\">",
@@ -323,6 +323,23 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
+  // Bins of 20 ms of the whole seconds there are.
+  function heatmap({ since = 0, from = null, to = null }) {
+    const range = { from: Math.floor(from ?? 0), to: Math.ceil(to ?? elapsed) };
+    const rows = new Map();
+    const fresh = new Set();
+    for (const sample of log) {
+      const second = Math.floor(sample.at);
+      if (second < range.from || second >= range.to) continue;
+      if (!rows.has(second)) rows.set(second, STATE_DOINGS.map(() => new Array(50).fill(0)));
+      rows.get(second)[doingOf(sample.state)][Math.min(49, Math.floor((sample.at - second) * 50))] += 1;
+      if (sample.generation > since) fresh.add(second);
+    }
+    const seconds = Array.from(fresh).sort((a, b) => a - b);
+    const columns = Object.fromEntries(STATE_DOINGS.map((doing, i) => [doing, seconds.flatMap((second) => rows.get(second)[i])]));
+    return { epoch, generation, since, ...range, fine_from: 0, bins: 50, second: seconds, ...columns, steps: { width: 1, first: 0 }, lost: 0 };
+  }
+
   function threadStates({ since = 0, states = [], from = null, to = null }) {
     const { all, ids, byThread } = sumsSince(since, states, from, to);
     return { epoch, generation, since, all: sumColumns((pick) => pick(all)), threads: { thread: ids, ...sumColumns((pick) => ids.map((id) => pick(byThread.get(id)))) } };
@@ -364,5 +381,5 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
-  return { advance, session, tree, view, timeline, threadStates, fullQuality, report };
+  return { advance, session, tree, view, timeline, heatmap, threadStates, fullQuality, report };
 }

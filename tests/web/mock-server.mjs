@@ -77,6 +77,7 @@ export function createMockServer(program, page) {
     if (rest === "/tree") return answerJson(request, response, program.tree(readQuery(url).since));
     if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
     if (rest === "/timeline") return answerJson(request, response, program.timeline(readQuery(url)));
+    if (rest === "/heatmap") return answerJson(request, response, program.heatmap(readQuery(url)));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
     if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));

@@ -401,6 +401,47 @@ test("a table of 50,000 functions has a few rows, and scrolls to its end", async
   await page.close();
 });
 
+test("a stretch of the heat map gives its flame graph; another one with Shift is compared with it", async () => {
+  const { page, program } = await live({ seconds: 8, fragment: "#v=1&view=heatmap" });
+  await drawn(page);
+  await page.until(byId("heatmap") + ".getBoundingClientRect().width > 50 && !" + byId("heatmap") + ".closest('[hidden]')");
+  const drag = async (from, to, modifiers) => {
+    const at = await page.evaluate("(() => { const r = " + byId("heatmap") + ".getBoundingClientRect(); return { x: r.x, y: r.y, width: r.width, height: r.height }; })()");
+    const mouse = (type, [x, y], button) => page.call("Input.dispatchMouseEvent", { type, x: at.x + x * at.width, y: at.y + y * at.height, button, buttons: button === "left" ? 1 : 0, clickCount: 1, modifiers });
+    await mouse("mouseMoved", from, "none");
+    await mouse("mousePressed", from, "left");
+    await mouse("mouseMoved", to, "left");
+    await mouse("mouseReleased", to, "left");
+  };
+  await drag([0.2, 0.01], [0.45, 0.99], 0);
+  await page.until("location.hash.includes('range=1~4')");
+  await page.until(shownNumber + " === " + program.view({ from: 1, to: 4 }).total);
+  await drag([0.55, 0.01], [0.95, 0.99], 8);
+  await page.until("location.hash.includes('view=diff') && location.hash.includes('base=4~8')");
+  await page.until("document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10");
+  assert.match(await textOf(page, "diff-table"), new RegExp(program.view({ from: 4, to: 8 }).total.toLocaleString("en-US") + " samples in the base"));
+  await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 10");
+  await click(page, "diff-swap");
+  await page.until("location.hash.includes('range=4~8') && location.hash.includes('base=1~4')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("two halves are compared in a report too", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  for (let second = 1; second <= 8; second += 1) program.advance(second);
+  const path = join(folder, "compared.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path + "#v=1&view=diff");
+  await page.until(byId("diff-halves") + "?.getBoundingClientRect().width > 0");
+  await click(page, "diff-halves");
+  await page.until("document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10");
+  // It renders templates from its second second on, and JSON from its fourth.
+  await page.until("Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr')).some((row) => row.dataset.verdict === 'new' && row.textContent.includes('JSONEncoder'))");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);
@@ -457,7 +498,7 @@ test("on a phone nothing is wider than the screen", async () => {
   const { page } = await live();
   await page.resize(360, 640);
   await drawn(page);
-  for (const view of ["flame", "sandwich", "table"]) {
+  for (const view of ["flame", "sandwich", "table", "heatmap", "diff"]) {
     await page.evaluate("document.querySelector('[data-value=" + view + "]').click()");
     await page.until("document.documentElement.scrollWidth <= 360");
   }

@@ -15,7 +15,10 @@ const THREADS_MAX = 256;
 const STATES_LENGTH_MAX = 200;
 const FILE_LENGTH_MAX = 4096;
 
-export const VIEWS = ["flame", "sandwich", "table"];
+export const VIEWS = ["flame", "sandwich", "table", "heatmap", "diff"];
+
+// Views that show the flame graph, alone or beneath something else.
+export const FLAME_VIEWS = ["flame", "heatmap"];
 
 export function defaultAddress() {
   return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, base: null, filters: [], about: "", file: "", line: 0, zoom: [], frame: [] };

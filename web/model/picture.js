@@ -1,6 +1,7 @@
 // From the state to what is drawn: trees, zoom, search, the cut drawing. Every step is kept until its inputs change.
 
 import { filteredText } from "./chips.js";
+import { changeLook, compareGroups, compareRows } from "./compare.js";
 import { cutTree } from "./cut.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
@@ -130,6 +131,29 @@ function makeMatches(recording, version, grouping, totals, matcher) {
   return { active: true, error: null, samples, share: ratio(samples, totals.sum), functions };
 }
 
+// What changed from the base to the current query: {drawing, rows, count, baseSum, nowSum}, or null without a base.
+function makeDiff(recording, version, grouping, totals, width, wanted) {
+  if (!wanted || recording.base.total === 0) return null;
+  const base = groupTotals(grouping, recording.base);
+  if (base.sum === 0 && totals.sum === 0) return null;
+  const compared = compareGroups(base, totals);
+  const tree = topDownTree(grouping, compared.totals);
+  const { frames } = grouping;
+  const labelOf = (frame) => frameLabel(frames, recording.profile, frame);
+  const share = (sums, g) => (sums.sum > 0 ? (sums.total[g] ?? 0) / sums.sum : 0);
+  const fields = (id) => {
+    if (id === 0) return { name: "all", label: "all", heat: 0, hue: "none", neutral: true, mark: "" };
+    const label = labelOf(tree.frame(id));
+    const verdict = compared.verdict(id);
+    const sign = { new: "+ ", gone: "− " }[verdict] ?? "";
+    return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, mark: changeLook(verdict, compared.change(id)), verdict, base: share(base, id), now: share(totals, id) };
+  };
+  const rows = compareRows(tableRows(grouping, base), tableRows(grouping, totals), base.sum, totals.sum).map((row) => ({
+    ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame), base: ratio(row.base.self, base.sum), now: ratio(row.now.self, totals.sum),
+  }));
+  return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum, false) : null, rows, count: rows.length, baseSum: base.sum, nowSum: totals.sum };
+}
+
 // All rows in their order; labels are made where they are looked at.
 function makeTable(recording, version, grouping, all, matcher, table) {
   const { frames } = grouping;
@@ -211,6 +235,7 @@ export function createPicture() {
   const drawingOf = memoise(makeDrawing);
   const namesOf = memoise((grouping, key) => ({ up: createInversion(), down: createInversion() }));
   const sandwichOf = memoise(makeSandwich);
+  const diffOf = memoise(makeDiff);
   const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const rowsOf = memoise((version, grouping, totals) => tableRows(grouping, totals));
   const tableOf = memoise(makeTable);
@@ -244,6 +269,7 @@ export function createPicture() {
       matches: matchesOf(recording, version, grouping, totals, matcher),
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(version, grouping, totals), matcher, state.table) : null,
       sandwich: address.view === "sandwich" ? sandwich() : null,
+      diff: diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null),
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       hottest: () => hottestOf(recording, grouping, rowsOf(version, grouping, totals)),
       threads,

@@ -9,7 +9,7 @@ import { createInversion } from "./trees.js";
 const GROUPINGS_MAX = 6;
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), groupings: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), base: createCounts(), groupings: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -27,6 +27,15 @@ function addGrouping(groupings, key, by, filters) {
   if (groupings.size >= GROUPINGS_MAX) groupings.delete(groupings.keys().next().value);
   groupings.set(key, grouping);
   return grouping;
+}
+
+// delivery: {trees, view}: what the current query is compared with. Throws RangeError when it does not fit what is here.
+export function takeBase(recording, { trees, view }) {
+  const counts = createCounts();
+  for (const tree of trees) applyTree(recording.profile, tree);
+  applyView(counts, view, nodeCount(recording.profile));
+  recording.base = counts;
+  recording.version += 1;
 }
 
 // The grouping by "function" or "line" after these filters, up to date with the profile; the last few are kept.

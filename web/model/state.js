@@ -2,6 +2,7 @@
 
 import { defaultAddress } from "./address.js";
 import { cleanTerm, FILTERS_MAX, parseTerm } from "./filter.js";
+import { emptyHeat } from "./heatmap.js";
 import { createRecording } from "./recording.js";
 import { emptyTimeline } from "./timeline.js";
 
@@ -17,6 +18,7 @@ export function createState(live) {
     threadStates: new Map(),
     timeline: emptyTimeline(),
     timelineZoom: null,
+    heat: emptyHeat(),
     holdsOnHover: false,
     filterError: "",
     quality: null,
@@ -75,6 +77,7 @@ const REDUCERS = new Map([
   ["filter", (state, action) => withFilter(state, action.text)],
   ["toggleLibraries", withLibraries],
   ["timeline", (state, action) => ({ ...state, timeline: action.timeline })],
+  ["heat", (state, action) => ({ ...state, heat: action.heat })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
   ["invert", (state) => withAddress(state, { inverted: !state.address.inverted })],

@@ -1,12 +1,13 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
-//   start(), ask({threads, states, from, to, until}), pause(on), retry(), watchQuality(on), hasTimes(),
+//   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), hasTimes(),
 //   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
-// (`from` and `to` the chosen range, `until` the moment of a pause; null is none) and tells its handlers
+// (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onQuality(all there is to know,
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onBase(view) -> whether it fitted, onQuality(all there is to know,
 //   while it is watched)
 
 import { FORMATS } from "../model/formats.js";
+import { emptyHeat, withHeat } from "../model/heatmap.js";
 import { addThreads } from "../model/states.js";
 import { emptyTimeline, withTimeline } from "../model/timeline.js";
 
@@ -51,8 +52,8 @@ export function queryText(parameters, asked = {}) {
 }
 
 // A view being followed: its query, how far it was read, the ETag of the last answer.
-function createFollowed({ threads, states, from, to, until }) {
-  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, since: 0 };
+function createFollowed({ threads, states, from, to, until, base }) {
+  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, base: base ?? null, since: 0, baseGeneration: 0 };
 }
 
 export function createLiveSource(sessionId, handlers) {
@@ -74,6 +75,9 @@ export function createLiveSource(sessionId, handlers) {
   let timeline = emptyTimeline();
   let timelineGeneration = 0;
   let timelineRange = null;
+  let heat = emptyHeat();
+  let heatGeneration = 0;
+  let watchesHeat = false;
 
   // The answer, or null when it is what it was. `tag` names the resource whose last ETag is sent.
   async function get(path, tag) {
@@ -111,6 +115,7 @@ export function createLiveSource(sessionId, handlers) {
     threadStates = new Map();
     statesGeneration = 0;
     timelineGeneration = 0;
+    heatGeneration = 0;
     tags.clear();
   }
 
@@ -171,6 +176,29 @@ export function createLiveSource(sessionId, handlers) {
     return true;
   }
 
+  // What the view is compared with; once, unless it goes on.
+  async function readBase() {
+    const asked = followed;
+    const { base, threads, states } = asked;
+    if (base === null || epoch === null || (asked.baseGeneration !== 0 && (base.to !== null || paused || asked.baseGeneration >= session.generation))) return;
+    const view = await get("/sessions/" + session.id + "/view" + queryText({}, { threads, states, from: base.from, to: base.to }));
+    if (view.epoch !== epoch || asked !== followed) return;
+    await readTrees(view.generation).then((trees) => {
+      if (trees !== null && handlers.onBase({ trees, view })) asked.baseGeneration = view.generation;
+    });
+  }
+
+  // Cells of 20 ms, while somebody looks at them: of the strip's zoom, else of the last minutes.
+  async function readHeat() {
+    if (!watchesHeat || (heatGeneration !== 0 && (paused || heatGeneration >= session.generation))) return;
+    const range = timelineRange;
+    const answer = await get("/sessions/" + session.id + "/heatmap" + queryText({ since: heatGeneration }, { ...range }));
+    if (answer.epoch !== epoch || range !== timelineRange) return;
+    heat = withHeat(heat, answer);
+    heatGeneration = answer.generation;
+    handlers.onHeat(heat);
+  }
+
   function isCaughtUp() {
     return followed.since !== 0 && followed.since >= session.generation && epoch === session.epoch;
   }
@@ -180,6 +208,8 @@ export function createLiveSource(sessionId, handlers) {
     const frozen = paused && followed.since !== 0;
     if (!frozen && !isCaughtUp() && !(await readData())) forget();
     else if (epoch !== null && !(await readTimeline())) forget();
+    await readBase();
+    await readHeat();
     if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
   }
 
@@ -248,6 +278,7 @@ export function createLiveSource(sessionId, handlers) {
     zoomTimeline(range) {
       timelineRange = range;
       timelineGeneration = 0;
+      heatGeneration = 0;
       hurry();
     },
     // While paused nothing new is read, except once after another question.
@@ -259,6 +290,10 @@ export function createLiveSource(sessionId, handlers) {
     watchQuality(on) {
       watchesQuality = on;
       if (on) hurry();
+    },
+    watchHeat(on) {
+      if (on && !watchesHeat) hurry();
+      watchesHeat = on;
     },
     downloads(query) {
       if (session === null) return [];

@@ -15,6 +15,7 @@ export function createReportSource(base64, handlers) {
   function deliver(isFirst) {
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states, asked) });
     handlers.onThreadStates(threadsOfCells(report, asked));
+    if (report.slots !== undefined && asked.base) handlers.onBase({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.base) });
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
 
@@ -51,6 +52,7 @@ export function createReportSource(base64, handlers) {
     pause() {},
     retry() {},
     watchQuality() {},
+    watchHeat() {},
     zoomTimeline() {},
     downloads() {
       if (report === null) return [];

@@ -1,5 +1,6 @@
 // The way from the root to the zoomed frame; every step leads back there.
 
+import { FLAME_VIEWS } from "../model/address.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { el, isolated } from "./dom.js";
 
@@ -48,7 +49,7 @@ export function createCrumbs(root, dispatch) {
   return {
     update(state) {
       const { focus } = state.picture;
-      line.hidden = state.address.view !== "flame" || (state.picture.empty !== null && focus.missing === 0);
+      line.hidden = !FLAME_VIEWS.includes(state.address.view) || (state.picture.empty !== null && focus.missing === 0);
       const path = state.picture.pathTo(focus.id);
       const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.inverted + state.recording.profile.epoch;
       if (signature !== shown) {

@@ -1,5 +1,6 @@
 // Everything about one frame: the hovered one, else the selected one, else the zoomed one.
 
+import { FLAME_VIEWS } from "../model/address.js";
 import { stateLabel } from "../model/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { stackText } from "../model/folded.js";
@@ -141,7 +142,7 @@ export function createDetails(root, dispatch) {
 
   return {
     update(state) {
-      root.hidden = state.address.view !== "flame";
+      root.hidden = !FLAME_VIEWS.includes(state.address.view);
       const id = shownId(state);
       const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.rate_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;

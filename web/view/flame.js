@@ -1,6 +1,7 @@
 // The flame graph, drawn by d3-flame-graph from the cut tree. The model owns zoom, search and selection; the chart only
 // draws what it is given, with ids that stay the same from one update to the next.
 
+import { FLAME_VIEWS } from "../model/address.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { createChart } from "./chart.js";
 import { el, placeNear, setAttribute } from "./dom.js";
@@ -114,7 +115,7 @@ export function createFlame(root, dispatch) {
   });
   new ResizeObserver(() => {
     const width = Math.floor(holder.clientWidth);
-    if (state !== null && width > 0 && width !== state.width && state.address.view === "flame") dispatch({ type: "width", width });
+    if (state !== null && width > 0 && width !== state.width && FLAME_VIEWS.includes(state.address.view)) dispatch({ type: "width", width });
   }).observe(holder);
 
   function updateEmpty() {
@@ -146,7 +147,7 @@ export function createFlame(root, dispatch) {
     update(next) {
       state = next;
       moved = null;
-      const hidden = state.address.view !== "flame";
+      const hidden = !FLAME_VIEWS.includes(state.address.view);
       const { drawing, selected } = state.picture;
       element.hidden = hidden || state.picture.empty !== null;
       updateEmpty();

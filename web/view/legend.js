@@ -1,5 +1,6 @@
 // What the colours mean, and the other way to colour.
 
+import { FLAME_VIEWS } from "../model/address.js";
 import { HEAT_STEPS } from "../model/picture.js";
 import { el, segmented } from "./dom.js";
 
@@ -16,7 +17,7 @@ export function createLegend(root, dispatch) {
   root.append(element);
   return {
     update(state) {
-      element.hidden = !["flame", "sandwich"].includes(state.address.view) || state.picture.drawing === null;
+      element.hidden = ![...FLAME_VIEWS, "sandwich"].includes(state.address.view) || state.picture.drawing === null;
       colour.set(state.address.colour);
       const heat = state.address.colour === "heat";
       scale.hidden = !heat;

@@ -1,5 +1,6 @@
 // What is shown: view, direction, grouping, threads, search.
 
+import { FLAME_VIEWS } from "../model/address.js";
 import { el, segmented } from "./dom.js";
 import { createSearch } from "./search.js";
 import { createThreadFilter } from "./threads.js";
@@ -10,6 +11,8 @@ export function createToolbar(root, dispatch) {
     { value: "flame", label: "Flame graph", hint: "Frames as wide as their samples  ( 1 )" },
     { value: "sandwich", label: "Sandwich", hint: "One function between its callers and its callees  ( 2 )" },
     { value: "table", label: "Functions", hint: "A table with own and total samples  ( 3 )" },
+    { value: "heatmap", label: "Heat map", hint: "What happened within seconds: cells of 20 ms  ( 4 )" },
+    { value: "diff", label: "Compare", hint: "Two ranges of time  ( 5 )" },
   ], (value) => change({ view: value }));
   const direction = segmented("Direction", "direction", [
     { value: "down", label: "Callers first", hint: "From the outermost frame inwards  ( i )" },
@@ -29,8 +32,8 @@ export function createToolbar(root, dispatch) {
       view.set(state.address.view);
       direction.set(state.address.inverted ? "up" : "down");
       grouping.set(state.address.by);
-      direction.element.hidden = state.address.view !== "flame";
-      grouping.element.hidden = state.address.view !== "flame" && state.address.view !== "table";
+      direction.element.hidden = !FLAME_VIEWS.includes(state.address.view);
+      grouping.element.hidden = ![...FLAME_VIEWS, "table"].includes(state.address.view);
       threads.update(state);
       search.update(state);
     },

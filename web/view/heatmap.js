@@ -1,0 +1,174 @@
+// The sub-second heat map: a column a second, 20 ms a cell. Dragging chooses the time that the flame graph beneath shows;
+// with Shift it chooses what that is compared with.
+
+import { doingText } from "../model/doings.js";
+import { binsCovered, HEAT_MEASURES, heatColumn, heatMost } from "../model/heatmap.js";
+import { formatCount } from "../model/numbers.js";
+import { createSums } from "../model/states.js";
+import { axisMarks, rangeText, snapRange, timeLabel } from "../model/timeline.js";
+import { el, segmented, setAttribute, setText } from "./dom.js";
+
+const BIN_PX = 4;
+const COLUMN_MOST_PX = 14;
+const HEAT_LEVELS = 8;
+const HEAT_CLICK_PX = 3;
+const HEAT_MARK_PX = 84;
+
+// The colours of the style sheet as a canvas takes them; they change with the theme.
+function readColours(element) {
+  const probe = el("i", {});
+  element.append(probe);
+  const colourOf = (name) => {
+    probe.style.color = "var(--" + name + ")";
+    return getComputedStyle(probe).color;
+  };
+  const colours = { heat: Array.from({ length: HEAT_LEVELS }, (_, level) => colourOf("heat-" + level)), none: colourOf("sunken"), chosen: colourOf("accent"), base: colourOf("ink"), paper: colourOf("panel") };
+  probe.remove();
+  return colours;
+}
+
+export function createHeatmap(root, dispatch) {
+  const measure = segmented("Measure", "heat-measure", HEAT_MEASURES.map(({ key, label, meaning }) => ({ value: key, label, hint: "Cells are as hot as there were " + meaning })), (key) => {
+    measured = key;
+    draw();
+  });
+  const canvas = el("canvas", { class: "heat-canvas", tabindex: "0", role: "img", "data-testid": "heatmap" });
+  const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
+  const readout = el("span", { class: "strip-read", "data-testid": "heat-read" });
+  const hint = el("span", { class: "soft" }, "Drag: a range of time. Shift and drag: what to compare it with.");
+  const nothing = el("p", { class: "empty" });
+  const holder = el("div", { class: "heat-plot" }, canvas, axis);
+  const element = el("div", { class: "heatmap" }, el("div", { class: "heat-head" }, measure.element, hint, readout), holder, nothing);
+  root.append(element);
+  let state = null;
+  let measured = HEAT_MEASURES[0].key;
+  let drag = null;
+  let drawnFor = "";
+  let drawHeat = null;
+
+  const columns = () => Math.max(1, state.heat.to - state.heat.from);
+  const columnPx = () => Math.min(COLUMN_MOST_PX, holder.clientWidth / columns());
+  const cellTime = (x, y) => {
+    const at = canvas.getBoundingClientRect();
+    const second = Math.min(columns() - 1, Math.max(0, Math.floor((x - at.left) / columnPx())));
+    const bin = Math.min(state.heat.bins - 1, Math.max(0, Math.floor(((y - at.top) / at.height) * state.heat.bins)));
+    return { second: state.heat.from + second, bin, time: state.heat.from + second + bin / state.heat.bins };
+  };
+
+  function paintRange(context, range, width, colour, dashed) {
+    context.strokeStyle = colour;
+    context.lineWidth = 1.5;
+    context.setLineDash(dashed ? [4, 3] : []);
+    for (let second = Math.floor(range.from); second < Math.min(range.to, state.heat.to); second += 1) {
+      const { first, end } = binsCovered(state.heat, second, range);
+      if (first < end && second >= state.heat.from) context.strokeRect((second - state.heat.from) * width + 0.75, first * BIN_PX + 0.75, Math.max(1, width - 1.5), (end - first) * BIN_PX - 1.5);
+    }
+  }
+
+  function draw() {
+    if (state === null || element.hidden) return;
+    measure.set(measured);
+    const { heat } = state;
+    const width = columnPx();
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round(columns() * width * ratio);
+    canvas.height = heat.bins * BIN_PX * ratio;
+    canvas.style.width = columns() * width + "px";
+    canvas.style.height = heat.bins * BIN_PX + "px";
+    const context = canvas.getContext("2d");
+    const colours = readColours(element);
+    const most = heatMost(heat, measured);
+    context.scale(ratio, ratio);
+    context.fillStyle = colours.none;
+    context.fillRect(0, 0, columns() * width, heat.bins * BIN_PX);
+    for (const second of heat.columns.keys()) {
+      const x = (second - heat.from) * width;
+      heatColumn(heat, second, measured).forEach((count, bin) => {
+        context.fillStyle = colours.heat[count === 0 ? 0 : Math.min(HEAT_LEVELS - 1, 1 + Math.floor((count / most) * (HEAT_LEVELS - 1.01)))];
+        context.fillRect(x, bin * BIN_PX, Math.max(1, width - (width > 4 ? 1 : 0)), BIN_PX - 0.5);
+      });
+    }
+    const { range, base } = state.address;
+    if (base !== null) paintRange(context, { from: base.from, to: base.to ?? heat.to }, width, colours.base, true);
+    const shown = drag?.range ?? range;
+    if (shown) paintRange(context, { from: shown.from, to: shown.to ?? heat.to }, width, drag?.compare ? colours.base : colours.chosen, false);
+    drawAxis(width);
+    setAttribute(canvas, "aria-label", "Samples in cells of 20 ms: a column a second from " + rangeText({ from: heat.from, to: heat.to }) + ". " + (range === null ? "No range chosen." : "Chosen: " + rangeText(range) + ".") + " Arrow keys choose and move a second.");
+  }
+
+  function drawAxis(width) {
+    const span = { from: state.heat.from, to: state.heat.to };
+    const { step, marks } = axisMarks(span, Math.max(2, Math.floor((columns() * width) / HEAT_MARK_PX)));
+    axis.replaceChildren(...marks.map((mark) => {
+      const label = el("span", {}, timeLabel(mark, step));
+      label.style.left = (mark - span.from) * width + "px";
+      return label;
+    }));
+  }
+
+  function read(x, y) {
+    const { second, bin, time } = cellTime(x, y);
+    const rows = state.heat.columns.get(second);
+    if (drag?.range) return setText(readout, rangeText(drag.range));
+    const doing = rows === undefined ? [] : rows.map((counts) => counts[bin]);
+    const samples = doing.reduce((sum, count) => sum + count, 0);
+    return setText(readout, timeLabel(time, 0.02) + "  " + (samples === 0 ? "nothing was seen" : doingText({ ...createSums(), samples, doing })));
+  }
+
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
+    canvas.setPointerCapture(event.pointerId);
+    drag = { from: cellTime(event.clientX, event.clientY).time, x: event.clientX, y: event.clientY, compare: event.shiftKey, range: null };
+    event.preventDefault();
+    canvas.focus({ preventScroll: true });
+  });
+  canvas.addEventListener("pointermove", (event) => {
+    if (drag !== null && Math.hypot(event.clientX - drag.x, event.clientY - drag.y) > HEAT_CLICK_PX) {
+      const { time } = cellTime(event.clientX, event.clientY);
+      drag.range = snapRange(state.timeline, Math.min(drag.from, time), Math.max(drag.from, time) + 1 / state.heat.bins);
+      draw();
+    }
+    read(event.clientX, event.clientY);
+  });
+  canvas.addEventListener("pointerup", () => {
+    if (drag === null) return;
+    const { range, compare } = drag;
+    drag = null;
+    if (range === null) dispatch({ type: "address", changes: { range: null }, how: "push" });
+    else dispatch({ type: "address", changes: compare ? { base: range, view: "diff" } : { range }, how: "push" });
+  });
+  canvas.addEventListener("pointercancel", () => {
+    drag = null;
+    draw();
+  });
+  canvas.addEventListener("pointerleave", () => setText(readout, ""));
+  canvas.addEventListener("keydown", (event) => {
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (by === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const { range } = state.address;
+    const from = range === null ? state.heat.to - 1 : Math.max(0, Math.floor(range.from) + by);
+    dispatch({ type: "address", changes: { range: { from, to: from + 1 } }, how: "replace" });
+  });
+  new ResizeObserver(draw).observe(holder);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+
+  return {
+    update(next) {
+      state = next;
+      element.hidden = state.address.view !== "heatmap";
+      if (element.hidden) return;
+      const empty = state.heat.columns.size === 0;
+      holder.hidden = empty;
+      nothing.hidden = !empty;
+      setText(nothing, state.live ? "Nothing was seen yet." : "Cells of 20 ms are kept by the server only. This report has the strip of time above: drag there to choose a range.");
+      const { range, base } = state.address;
+      const signature = [state.theme, holder.clientWidth, JSON.stringify(range), JSON.stringify(base)].join(" ");
+      if (empty || drag !== null || (drawnFor === signature && drawHeat === state.heat)) return;
+      drawnFor = signature;
+      drawHeat = state.heat;
+      setText(hint, "Drag: a range of time. Shift and drag: what to compare it with. " + formatCount(state.heat.columns.size) + " s shown.");
+      draw();
+    },
+  };
+}
