@@ -44,7 +44,7 @@ export function appliedChips(state) {
 
 export function createApplied(root, dispatch) {
   const list = el("ul", { class: "applied-list" });
-  const input = el("input", { type: "text", placeholder: "Filter: " + EXAMPLES[0], "aria-label": "Add a filter: show, hide, merge or focus, and what to look for", list: "filter-examples", autocomplete: "off", spellcheck: "false", "data-testid": "filter-input" });
+  const input = el("input", { type: "text", placeholder: "Filter frames: hide …", "aria-label": "Add a filter: show, hide, merge or focus, and what to look for", list: "filter-examples", autocomplete: "off", spellcheck: "false", "data-testid": "filter-input" });
   const examples = el("datalist", { id: "filter-examples" }, ...EXAMPLES.map((value) => el("option", { value })));
   const error = el("span", { class: "applied-error", role: "alert", "data-testid": "filter-error" });
   const libraries = el("button", { type: "button", class: "chip", "data-testid": "hide-libraries", "data-hint": "Leave frames of the standard library and of installed packages out: their samples count for your code  ( l )", on: { click: () => dispatch({ type: "toggleLibraries" }) } }, "Hide library frames");
