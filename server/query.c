@@ -91,6 +91,12 @@ static bool set_buckets(struct query *query, const char *value, struct err *why)
     return false;
 }
 
+static bool set_function(struct query *query, const char *value, struct err *why)
+{
+    (void)why;
+    return read_id(value, &query->function);
+}
+
 static bool add_pattern(struct query *query, struct reshape_patterns *rule, size_t row,
                         const char *value, struct err *why)
 {
@@ -184,6 +190,7 @@ static const struct parameter parameters[] = {
     { "process", QUERY_PROCESS, true, set_process },
     { "state", QUERY_STATE, false, set_state },
     { "buckets", QUERY_BUCKETS, false, set_buckets },
+    { "function", QUERY_FUNCTION, false, set_function },
     { "omit", QUERY_OMIT, true, add_omit },
     { "below", QUERY_BELOW, true, add_below },
     { "at", QUERY_AT, true, add_at },
@@ -271,6 +278,7 @@ uint64_t query_hash(const struct query *query)
     hash = etag_hash(query->threads, view->thread_count * sizeof *query->threads, hash);
     hash = etag_hash(query->processes, view->process_count * sizeof *query->processes, hash);
     hash = etag_hash(&query->buckets, sizeof query->buckets, hash);
+    hash = etag_hash(&query->function, sizeof query->function, hash);
     hash = etag_hash(&view->require, sizeof view->require, hash);
     hash = etag_hash(&view->exclude, sizeof view->exclude, hash);
     hash = hash_patterns(&query->rules.omit, hash);

@@ -10,6 +10,7 @@
  *     process=ID ...     may be repeated
  *     state=WORDS        what the thread was doing (state_words.h)
  *     buckets=N          slots of a timeline
+ *     function=ID            of the tree
  *     format=NAME        an output format
  *     offset=N, limit=N  a part of a list
  *     search=, host=, label=, title=TEXT
@@ -49,6 +50,7 @@ enum query_parameter {
     QUERY_HOST = 1 << 15,
     QUERY_LABEL = 1 << 16,
     QUERY_TITLE = 1 << 17,
+    QUERY_FUNCTION = 1 << 18,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
@@ -64,6 +66,7 @@ struct query {
     const char *search, *host, *label, *title;              /* so are these */
     uint32_t offset, limit;                                 /* of a list; limit 0: not given */
     uint32_t buckets;                                       /* 0: not given */
+    function_id function;                                   /* 0: not given */
     struct reshape_rules rules;                             /* zeroed: none given */
     struct reshape_pattern patterns[4][QUERY_MAX_PATTERNS]; /* of the rules */
     thread_id threads[REQUEST_MAX_QUERY];

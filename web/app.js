@@ -23,6 +23,7 @@ import { createNote } from "./view/note.js";
 import { createMeasures } from "./view/measures.js";
 import { createQuality } from "./view/quality.js";
 import { createSandwich } from "./view/sandwich.js";
+import { createSource } from "./view/source.js";
 import { createStateChips } from "./view/states.js";
 import { createStrip } from "./view/strip.js";
 import { createTable } from "./view/table.js";
@@ -156,6 +157,7 @@ function startPage() {
   const effects = new Map([
     ["address", (action) => writeAddress(state.address, action.how)],
     ["toggleLibraries", () => writeAddress(state.address, "push")],
+    ["wantSource", (action) => readSource(action)],
     ["filter", () => writeAddress(state.address, "push")],
     ["zoomTimeline", (action) => source.zoomTimeline(action.range)],
     ["toggleHold", () => remember(HOLD_KEY, state.holdsOnHover ? "yes" : "no")],
@@ -168,6 +170,13 @@ function startPage() {
     ["copy", (action) => copyText(action.text).then(() => dispatch({ type: "note", text: action.note }), () => dispatch({ type: "note", text: "Copying was refused" }))],
     ["qualityDialog", (action) => source.watchQuality(action.open)],
   ]);
+
+  function readSource({ path, function: id }) {
+    if (state.sources.has(path)) return;
+    const done = (source) => dispatch({ type: "source", path, source });
+    done({ loading: true });
+    source.sourceText(id).then(done, (problem) => done({ error: String(problem.message).replace(/\.?$/, ".") }));
+  }
 
   function setPaused(paused) {
     if (!source.live) return;
@@ -203,17 +212,18 @@ function startPage() {
   const flame = createFlame(place("stage"), dispatch);
   const sandwich = createSandwich(place("stage"), dispatch);
   const diff = createDiff(place("stage"), dispatch);
+  const lines = createSource(place("stage"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");
   stage.addEventListener("pointerenter", () => dispatch({ type: "pointAtStage", on: true }));
   stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
-  listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus });
+  listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step });
   source.ask(asked);
   source.start();
   queueRender();

@@ -34,6 +34,8 @@ enum err_code api_get_timeline(const struct call *call, struct response *respons
                                struct err *err);
 enum err_code api_get_heatmap(const struct call *call, struct response *response,
                               struct err *err);
+enum err_code api_get_source(const struct call *call, struct response *response,
+                             struct err *err);
 enum err_code api_get_quality(const struct call *call, struct response *response,
                               struct err *err);
 enum err_code api_get_export(const struct call *call, struct response *response,

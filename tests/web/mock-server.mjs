@@ -78,6 +78,10 @@ export function createMockServer(program, page) {
     if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
     if (rest === "/timeline") return answerJson(request, response, program.timeline(readQuery(url)));
     if (rest === "/heatmap") return answerJson(request, response, program.heatmap(readQuery(url)));
+    if (rest === "/source") {
+      const found = program.source(Number(url.searchParams.get("function")));
+      return found === null ? answerProblem(response, 404, "there is no such source file") : answerJson(request, response, found);
+    }
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));
     if (rest === "/report.html") return answerFile(response, "report.html", "text/html; charset=utf-8", reportPage(pageFiles(page), program.report(readQuery(url))));

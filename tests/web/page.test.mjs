@@ -442,6 +442,40 @@ test("two halves are compared in a report too", async () => {
   await page.close();
 });
 
+test("files by heat, their lines with their text, and the way from line to line", async () => {
+  const { page } = await live({ seconds: 6, fragment: "#v=1&view=source&file=/srv/shop/pricing.py" });
+  const lines = "Array.from(document.querySelectorAll('.line'))";
+  await page.until(lines + ".length === 500");
+  assert.equal(await textOf(page, "source-path"), "/srv/shop/pricing.py");
+  assert.match(await page.evaluate(lines + "[7].querySelector('.line-code').textContent"), /^<\/script><b>line 8 of/);
+  assert.ok(await page.evaluate(lines + ".some((line) => /^h[1-7]$/.test(line.dataset.look))"));
+  await page.press("n");
+  await page.until("location.hash.includes('line=')");
+  const first = await page.evaluate("Number(/line=(\\d+)/.exec(location.hash)[1])");
+  await page.press("n");
+  await page.until("Number(/line=(\\d+)/.exec(location.hash)[1]) > " + first);
+  assert.match(await textOf(page, "source-about"), /Called from/);
+  await page.evaluate("Array.from(" + byId("source-about") + ".querySelectorAll('button')).find((button) => button.textContent.includes('checkout.py')).click()");
+  await page.until(byId("source-path") + ".textContent === '/srv/shop/views/checkout.py'");
+  await page.evaluate("Array.from(document.querySelectorAll('.source-file')).find((button) => button.title.includes('evil')).click()");
+  await page.until(byId("source-path") + ".textContent.includes('<b>evil</b>')");
+  assert.equal(await page.evaluate("document.querySelectorAll('main b').length"), 0);
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a report has lines without their text, and says so", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const path = join(folder, "lines.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path + "#v=1&view=source");
+  await page.until(byId("source-note") + "?.textContent.startsWith('No source text')");
+  assert.ok(await page.evaluate("document.querySelectorAll('.line').length > 0"));
+  assertQuiet(page);
+  await page.close();
+});
+
 test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);
@@ -498,7 +532,7 @@ test("on a phone nothing is wider than the screen", async () => {
   const { page } = await live();
   await page.resize(360, 640);
   await drawn(page);
-  for (const view of ["flame", "sandwich", "table", "heatmap", "diff"]) {
+  for (const view of ["flame", "sandwich", "table", "source", "heatmap", "diff"]) {
     await page.evaluate("document.querySelector('[data-value=" + view + "]').click()");
     await page.until("document.documentElement.scrollWidth <= 360");
   }

@@ -5,6 +5,7 @@ import { changeLook, compareGroups, compareRows } from "./compare.js";
 import { cutTree } from "./cut.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
+import { lineNeighbours, sourceLines } from "./lines.js";
 import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
 import { currentGrouping } from "./recording.js";
 import { createMatcher, extendMatcher } from "./search.js";
@@ -154,6 +155,17 @@ function makeDiff(recording, version, grouping, totals, width, wanted) {
   return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum, false) : null, rows, count: rows.length, baseSum: base.sum, nowSum: totals.sum };
 }
 
+// Files and lines: {files, nameOf(line), describe(frame), neighbours(line)}.
+function makeSource(recording, version, grouping, totals) {
+  const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
+  return {
+    files: totals.sum === 0 ? [] : sourceLines(grouping, recording.profile, totals),
+    nameOf: (line) => (line === undefined ? "" : labelOf(line.frames[0]).name),
+    describe: (frame) => ({ label: labelOf(frame), key: functionKey(recording, grouping, frame) }),
+    neighbours: (line) => lineNeighbours(grouping, totals, line.frames),
+  };
+}
+
 // All rows in their order; labels are made where they are looked at.
 function makeTable(recording, version, grouping, all, matcher, table) {
   const { frames } = grouping;
@@ -236,6 +248,8 @@ export function createPicture() {
   const namesOf = memoise((grouping, key) => ({ up: createInversion(), down: createInversion() }));
   const sandwichOf = memoise(makeSandwich);
   const diffOf = memoise(makeDiff);
+  const lineTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const sourceOf = memoise(makeSource);
   const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const rowsOf = memoise((version, grouping, totals) => tableRows(grouping, totals));
   const tableOf = memoise(makeTable);
@@ -258,6 +272,10 @@ export function createPicture() {
     const drawing = drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, matcher);
     const chosen = chosenOf(threads, address.threads);
     const functions = currentGrouping(recording, "function", address.filters);
+    const byLine = () => {
+      const lines = currentGrouping(recording, "line", address.filters);
+      return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
+    };
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, matcher, namesOf(functions, address.about));
     const sums = sumsOf(state.threadStates, chosen);
     return {
@@ -269,6 +287,7 @@ export function createPicture() {
       matches: matchesOf(recording, version, grouping, totals, matcher),
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(version, grouping, totals), matcher, state.table) : null,
       sandwich: address.view === "sandwich" ? sandwich() : null,
+      source: address.view === "source" ? byLine() : null,
       diff: diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null),
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       hottest: () => hottestOf(recording, grouping, rowsOf(version, grouping, totals)),

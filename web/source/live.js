@@ -1,5 +1,6 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
 //   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), hasTimes(),
+//   sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
 // (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
@@ -295,6 +296,7 @@ export function createLiveSource(sessionId, handlers) {
       if (on && !watchesHeat) hurry();
       watchesHeat = on;
     },
+    sourceText: (id) => get("/sessions/" + session.id + "/source" + queryText({ function: id })),
     downloads(query) {
       if (session === null) return [];
       const base = API + "/sessions/" + session.id;

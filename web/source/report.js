@@ -53,6 +53,7 @@ export function createReportSource(base64, handlers) {
     retry() {},
     watchQuality() {},
     watchHeat() {},
+    sourceText: () => Promise.reject(new Error("a report holds none; the format “heat map” does.")),
     zoomTimeline() {},
     downloads() {
       if (report === null) return [];

@@ -5,10 +5,12 @@ import { VIEWS } from "../model/address.js";
 const TYPING = "input, textarea, select, [contenteditable]";
 const PRESSABLE = "button, a, summary, dialog, [popover]";
 
-// focus: {search, filter, strip}, each puts the keyboard there
+// focus: {search, filter, strip}, each puts the keyboard there; stepLine(by) goes to the next line with samples
 export function listenForKeys(dispatch, focus) {
   const actions = new Map([
     ["/", focus.search],
+    ["n", () => focus.stepLine(1)],
+    ["N", () => focus.stepLine(-1)],
     ["f", focus.filter],
     ["r", focus.strip],
     ["l", () => dispatch({ type: "toggleLibraries" })],

@@ -11,8 +11,9 @@ export function createToolbar(root, dispatch) {
     { value: "flame", label: "Flame graph", hint: "Frames as wide as their samples  ( 1 )" },
     { value: "sandwich", label: "Sandwich", hint: "One function between its callers and its callees  ( 2 )" },
     { value: "table", label: "Functions", hint: "A table with own and total samples  ( 3 )" },
-    { value: "heatmap", label: "Heat map", hint: "What happened within seconds: cells of 20 ms  ( 4 )" },
-    { value: "diff", label: "Compare", hint: "Two ranges of time  ( 5 )" },
+    { value: "source", label: "Source", hint: "Files and lines with their heat  ( 4 )" },
+    { value: "heatmap", label: "Heat map", hint: "What happened within seconds: cells of 20 ms  ( 5 )" },
+    { value: "diff", label: "Compare", hint: "Two ranges of time  ( 6 )" },
   ], (value) => change({ view: value }));
   const direction = segmented("Direction", "direction", [
     { value: "down", label: "Callers first", hint: "From the outermost frame inwards  ( i )" },

@@ -68,6 +68,8 @@ static void bad_parameters_are_named(void **state)
         { "/api/v1/sessions/1/report.html?state=x", "unknown state \\\"x\\\"" },
         { "/api/v1/sessions/1/threads?thread=1", "unknown parameter \\\"thread\\\"" },
         { "/api/v1/sessions/1/quality?since=1", "unknown parameter \\\"since\\\"" },
+        { "/api/v1/sessions/1/source?function=x", "parameter \\\"function\\\"" },
+        { "/api/v1/sessions/1/source?thread=1", "unknown parameter \\\"thread\\\"" },
         { "/api/v1/sessions?x", "unknown parameter \\\"x\\\"" },
         { "/api/v1/sessions/1?x", "unknown parameter \\\"x\\\"" },
     };

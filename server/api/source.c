@@ -1,0 +1,60 @@
+#include "server/source.h"
+
+#include "sampler/profile/profile.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/api/look.h"
+#include "server/buffer.h"
+#include "server/sessions.h"
+
+static void write_source(struct json *json, struct strtab_string path,
+                         const struct buffer *text, bool has_changed)
+{
+    json_object(json);
+    json_key(json, "path");
+    json_string(json, path.text, path.length);
+    json_key(json, "changed");
+    json_bool(json, has_changed);
+    json_key(json, "text");
+    json_string(json, text->length > 0 ? text->data : "", text->length);
+    json_end(json);
+}
+
+/* Of no other file than one that a function of the session names. */
+static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+{
+    const struct profile_snapshot *const snapshot = &look->snapshot;
+    const function_id function = look->query.function;
+    if (function >= snapshot->sizes.functions)
+        return err_set(err, ERR_NOT_FOUND, "no function %u", function);
+    const struct strtab_string path =
+        profile_string(snapshot, profile_function_at(snapshot, function).file);
+    struct session_facts facts;
+    struct buffer text = { 0 };
+    uint64_t changed_ns = 0;
+    struct document document;
+    session_describe(look->session, snapshot, &facts);
+    const enum err_code rc = source_read(session_files(look->session), path.text, path.length,
+                                         &text, &changed_ns, err);
+    if (rc != ERR_OK) {
+        buffer_deinit(&text);
+        return rc;
+    }
+    const uint64_t began_ns = facts.status.started_at_ns;
+    document_begin(&document);
+    write_source(&document.json, path, &text, began_ns > 0 && changed_ns > began_ns);
+    buffer_deinit(&text);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_get_source(const struct call *call, struct response *response,
+                             struct err *err)
+{
+    struct look look;
+    enum err_code rc = look_begin(&look, call, QUERY_FUNCTION, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = answer(&look, response, err);
+    look_end(&look);
+    return rc;
+}
