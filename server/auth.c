@@ -126,18 +126,34 @@ static void try_cookies(const struct auth *auth, const char *header, struct iden
     }
 }
 
-static void try_bearer(const struct auth *auth, const char *header, struct identity *who)
+static void try_token(const struct auth *auth, const char *given, struct identity *who)
 {
-    static const char scheme[] = "Bearer ";
-    const size_t length = sizeof scheme - 1;
     struct share share;
-    if (strncasecmp(header, scheme, length) != 0)
-        return;
-    const char *const given = header + length + strspn(header + length, " ");
     if (auth_secret_equals(auth->token, given))
         become_operator(who);
     else if (auth->shares && shares_find_token(auth->shares, given, strlen(given), &share))
         become_viewer(who, &share);
+}
+
+/* What follows "SCHEME ", NULL: it is another one. */
+static const char *after_scheme(const char *header, const char *scheme)
+{
+    const size_t length = strlen(scheme);
+    return strncasecmp(header, scheme, length) == 0 && header[length] == ' '
+               ? header + length + strspn(header + length, " ")
+               : NULL;
+}
+
+/* Some programs can only send a name and a password: the token is the password. */
+static void try_authorization(const struct auth *auth, const char *header, struct identity *who)
+{
+    char pair[2 * AUTH_MAX_TOKEN];
+    const char *const bearer = after_scheme(header, "Bearer");
+    const char *const basic = after_scheme(header, "Basic");
+    if (bearer)
+        try_token(auth, bearer, who);
+    else if (basic && digest_decode64(basic, pair, sizeof pair) && strchr(pair, ':'))
+        try_token(auth, strchr(pair, ':') + 1, who);
 }
 
 void auth_identify(const struct auth *auth, const struct request *request, struct identity *out)
@@ -148,7 +164,7 @@ void auth_identify(const struct auth *auth, const struct request *request, struc
     for (size_t i = 0; i < request->header_count; i++) {
         const struct request_pair *const header = &request->headers[i];
         if (strcasecmp(header->name, "Authorization") == 0)
-            try_bearer(auth, header->value, out);
+            try_authorization(auth, header->value, out);
         else if (strcasecmp(header->name, "Cookie") == 0)
             try_cookies(auth, header->value, out);
     }

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "sampler/sampler.h"
+#include "server/admission.h"
 #include "server/encoding.h"
 #include "server/etag.h"
 #include "server/request.h"
@@ -27,6 +29,18 @@ enum err_code call_dashboard(const struct call *call, struct dashboard **out, st
                        "the host");
     *out = call->dashboard;
     return ERR_OK;
+}
+
+enum err_code call_admit(const struct call *call, const struct sampler_options *options,
+                         struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    if (options->all && !admission_is_open(call->admission))
+        return err_set(err, ERR_PERM,
+                       "this server may look at listed processes only: name them in \"pids\"");
+    for (size_t i = 0; i < options->pid_count && rc == ERR_OK; i++)
+        rc = admission_check(call->admission, options->pids[i], err);
+    return rc;
 }
 
 bool call_is_fresh(const struct call *call, struct response *response, const char *epoch,

@@ -11,21 +11,26 @@
 
 #include "sampler/base/err.h"
 
+struct admission;
 struct auth;
 struct identity;
 struct dashboard;
 struct page;
 struct request;
 struct response;
+struct sampler_options;
 struct session;
 struct sessions;
+struct traffic;
 
 struct call {
     const struct request *request;
     struct sessions *sessions;
     const struct page *page;
     const struct auth *auth;
-    const struct identity *who;  /* that asks */
+    const struct identity *who; /* that asks */
+    const struct admission *admission;
+    const struct traffic *traffic;
     struct dashboard *dashboard; /* NULL: this server is of given sessions only */
     struct session **held;       /* what call_session found: released after the handler */
     char argument[32];           /* what stood for the * of the route */
@@ -38,6 +43,10 @@ MUST_CHECK enum err_code call_session(const struct call *call, struct session **
 /* ERR_NOT_FOUND: this server has none. */
 MUST_CHECK enum err_code call_dashboard(const struct call *call, struct dashboard **out,
                                         struct err *err);
+
+/* ERR_PERM: not all of these processes may be looked at here (admission.h). */
+MUST_CHECK enum err_code call_admit(const struct call *call,
+                                    const struct sampler_options *options, struct err *err);
 
 /* Names the content by what it is made from.  True: the client has it, and the handler need not
  * make it. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -46,4 +47,19 @@ enum err_code digest_secret(char out[DIGEST_SECRET_LENGTH + 1], struct err *err)
         return err_sys(err, errno, "no random bytes for a token");
     digest_format(&random, out);
     return ERR_OK;
+}
+
+bool digest_decode64(const char *text, char *out, size_t bytes)
+{
+    const gnutls_datum_t in = { (unsigned char *)(uintptr_t)text, (unsigned)strlen(text) };
+    gnutls_datum_t made = { NULL, 0 };
+    if (gnutls_base64_decode2(&in, &made) != 0)
+        return false;
+    const bool fits = made.size < bytes;
+    if (fits) {
+        memcpy(out, made.data, made.size);
+        out[made.size] = '\0';
+    }
+    gnutls_free(made.data);
+    return fits;
 }

@@ -31,4 +31,7 @@ bool digest_parse(const char *text, struct digest *out);
 /* 256 random bits in hex. */
 MUST_CHECK enum err_code digest_secret(char out[DIGEST_SECRET_LENGTH + 1], struct err *err);
 
+/* The bytes that base64 stands for, with a zero behind them; false: it is none, or too long. */
+bool digest_decode64(const char *text, char *out, size_t bytes);
+
 #endif /* SERVER_DIGEST_H */

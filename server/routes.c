@@ -28,6 +28,9 @@ static enum err_code get_health(const struct call *call, struct response *respon
 static const struct route routes[] = {
     { METHOD_GET, "/", get_page, SCOPE_VIEWER },
     { METHOD_GET, "/healthz", get_health, SCOPE_OPEN },
+    { METHOD_GET, "/metrics", api_get_metrics, SCOPE_VIEWER },
+    { METHOD_GET, "/debug/pprof/profile", api_pull_pprof,
+      SCOPE_OPERATOR | ROUTE_SLOW | ROUTE_START },
     { METHOD_GET, "/api/v1/processes", api_list_processes, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions", api_list_sessions, SCOPE_VIEWER },
     { METHOD_POST, "/api/v1/sessions", api_start_session, SCOPE_OPERATOR | ROUTE_START },

@@ -1,7 +1,9 @@
 #include "server/site.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "server/admission.h"
 #include "server/call.h"
 #include "server/request.h"
 #include "server/response.h"
@@ -9,9 +11,14 @@
 #include "server/sessions.h"
 #include "server/shares.h"
 
+_Static_assert((int)TRAFFIC_ROUTES == (int)ROUTES_MAX + 1, "each route has its counters");
+
 enum err_code site_init(struct site *site, const struct site_options *options, struct err *err)
 {
+    static const struct admission all;
     memset(site, 0, sizeof *site);
+    site->audit.fd = -1;
+    site->admission = options->admission ? options->admission : &all;
     site->sessions = options->sessions;
     site->base_path = options->base_path ? options->base_path : "";
     site->dashboard = options->dashboard;
@@ -23,6 +30,8 @@ enum err_code site_init(struct site *site, const struct site_options *options, s
         rc = page_init(&site->page, err);
     if (rc == ERR_OK)
         rc = shares_create(options->shares_file, &site->shares, err);
+    if (rc == ERR_OK)
+        rc = audit_open(options->audit_file, &site->audit, err);
     site->auth.shares = site->shares;
     site->auth.base_path = site->base_path;
     site->auth.is_tls = options->is_tls;
@@ -37,6 +46,7 @@ void site_deinit(struct site *site)
     hosts_deinit(&site->hosts);
     shares_destroy(site->shares);
     site->shares = NULL;
+    audit_close(&site->audit);
 }
 
 static bool is_refused(struct site *site, const struct request *request,
@@ -110,8 +120,30 @@ bool site_is_slow(void *context, struct request *request)
     return route && (route->marks & ROUTE_SLOW) != 0;
 }
 
-static void dispatch(struct site *site, const struct request *request,
-                     struct response *response)
+static void answer(struct site *site, const struct route *route, struct call *call,
+                   const char *allow, struct response *response)
+{
+    const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_VIEWER;
+    const char *fault = NULL;
+    const int refusal =
+        request_is_safe(call->request) ? 0 : auth_check_change(call->request, &fault);
+    if (call->who->scope < needed)
+        auth_refuse(call->who, call->request, response);
+    else if (!route)
+        refuse_route(call->request, response, allow);
+    else if (refusal != 0)
+        response_problem(response, refusal, "%s", fault);
+    else
+        run(route, call, response);
+    /* Who is nobody could fill the log. */
+    if (route && route_audit_text(route) && call->who->scope != SCOPE_OPEN)
+        audit_write(&site->audit, route_audit_text(route), call->who, call->request,
+                    response->status);
+}
+
+/* The place of the route in the table; TRAFFIC_ROUTES - 1: none. */
+static size_t dispatch(struct site *site, const struct request *request,
+                       struct response *response)
 {
     struct identity who;
     struct session *held = NULL;
@@ -120,23 +152,16 @@ static void dispatch(struct site *site, const struct request *request,
                          .page = &site->page,
                          .auth = &site->auth,
                          .who = &who,
+                         .admission = site->admission,
+                         .traffic = &site->traffic,
                          .dashboard = site->dashboard,
                          .held = &held };
     char allow[ROUTES_ALLOW_BYTES];
-    const char *fault = NULL;
     const struct route *const route = routes_find(request, call.argument, allow);
-    const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_VIEWER;
-    const int refusal = request_is_safe(request) ? 0 : auth_check_change(request, &fault);
     auth_identify(&site->auth, request, &who);
-    if (who.scope < needed)
-        auth_refuse(&who, request, response);
-    else if (!route)
-        refuse_route(request, response, allow);
-    else if (refusal != 0)
-        response_problem(response, refusal, "%s", fault);
-    else
-        run(route, &call, response);
+    answer(site, route, &call, allow, response);
     session_release(held);
+    return route ? (size_t)(route - routes_at(0)) : TRAFFIC_ROUTES - 1;
 }
 
 static void add_security_headers(struct response *response)
@@ -152,9 +177,11 @@ static void add_security_headers(struct response *response)
 void site_answer(void *context, struct request *request, struct response *response)
 {
     struct site *const site = context;
+    size_t route = TRAFFIC_ROUTES - 1;
     if (!is_refused(site, request, response) && !is_redirected(site, request, response) &&
         !auth_login(&site->auth, request, response))
-        dispatch(site, request, response);
+        route = dispatch(site, request, response);
     response_finish(response, request);
     add_security_headers(response);
+    traffic_count(&site->traffic, route, response->status);
 }

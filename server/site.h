@@ -15,10 +15,13 @@
 #ifndef SERVER_SITE_H
 #define SERVER_SITE_H
 
+#include "server/audit.h"
 #include "server/auth.h"
 #include "server/hosts.h"
 #include "server/page.h"
+#include "server/traffic.h"
 
+struct admission;
 struct dashboard;
 struct request;
 struct response;
@@ -31,7 +34,10 @@ struct site {
     struct page page;
     struct sessions *sessions;
     struct shares *shares;
-    const char *base_path;       /* "": none */
+    const char *base_path; /* "": none */
+    const struct admission *admission;
+    struct audit audit;
+    struct traffic traffic;
     struct dashboard *dashboard; /* NULL: none */
 };
 
@@ -42,8 +48,10 @@ struct site_options {
     bool needs_token;
     const char *token; /* NULL: a random one */
     bool is_tls;
-    const char *base_path;   /* as in "/pyrometer", borrowed; NULL or "": none */
-    const char *shares_file; /* NULL: shares end with the program */
+    const char *base_path;             /* as in "/pyrometer", borrowed; NULL or "": none */
+    const char *shares_file;           /* NULL: shares end with the program */
+    const struct admission *admission; /* borrowed; NULL: all processes */
+    const char *audit_file;            /* NULL: none; "-": standard error */
 };
 
 MUST_CHECK enum err_code site_init(struct site *site, const struct site_options *options,

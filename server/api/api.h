@@ -50,5 +50,9 @@ enum err_code api_add_share(const struct call *call, struct response *response,
                             struct err *err);
 enum err_code api_revoke_share(const struct call *call, struct response *response,
                                struct err *err);
+enum err_code api_get_metrics(const struct call *call, struct response *response,
+                              struct err *err);
+enum err_code api_pull_pprof(const struct call *call, struct response *response,
+                             struct err *err);
 
 #endif /* SERVER_API_API_H */

@@ -249,6 +249,8 @@ enum err_code api_start_session(const struct call *call, struct response *respon
     dashboard_defaults(dashboard, &options);
     rc = read_post(call->request, &options, &words, err);
     if (rc == ERR_OK)
+        rc = call_admit(call, &options, err);
+    if (rc == ERR_OK)
         rc = dashboard_launch(dashboard, &options, &words, call->held, err);
     if (rc == ERR_LIMIT)
         return conflict(response, err);

@@ -71,10 +71,15 @@ static enum err_code open_site(struct live *live, const struct options *options,
     struct site_options site = { .sessions = live->sessions,
                                  .port = live->listener.port,
                                  .needs_token = !options->no_token,
-                                 .is_tls = options->tls_cert != NULL,
-                                 .base_path = options->base_path,
-                                 .shares_file = options->shares_file };
+                                 .is_tls = options->access.tls_cert != NULL,
+                                 .base_path = options->access.base_path,
+                                 .shares_file = options->access.shares_file,
+                                 .admission = &options->access.admission,
+                                 .audit_file = options->access.audit_file };
     enum err_code rc = ERR_OK;
+    /* A server of a whole host is a team's: who did what is said, unless it goes elsewhere. */
+    if (!site.audit_file && options->command->bit == COMMAND_SERVE)
+        site.audit_file = "-";
     if (options->token_file) {
         rc = token_read(options->token_file, token, err);
         site.token = token;
@@ -88,8 +93,8 @@ enum err_code live_open(struct live *live, const struct options *options, struct
 {
     memset(live, 0, sizeof *live);
     live->listener.fd = -1;
-    live->tls_cert = options->tls_cert;
-    live->tls_key = options->tls_key;
+    live->tls_cert = options->access.tls_cert;
+    live->tls_key = options->access.tls_key;
     systemd_init(&live->systemd);
     enum err_code rc = sessions_create(&live->sessions, err);
     if (rc == ERR_OK)

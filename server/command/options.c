@@ -165,45 +165,6 @@ static enum err_code set_no_token(struct options *options, const char *value, st
     return ERR_OK;
 }
 
-static enum err_code set_tls_cert(struct options *options, const char *value, struct err *err)
-{
-    (void)err;
-    options->tls_cert = value;
-    return ERR_OK;
-}
-
-static enum err_code set_tls_key(struct options *options, const char *value, struct err *err)
-{
-    (void)err;
-    options->tls_key = value;
-    return ERR_OK;
-}
-
-static enum err_code set_shares(struct options *options, const char *value, struct err *err)
-{
-    if (*value == '\0')
-        return err_set(err, ERR_INVALID, "--shares needs a file name");
-    options->shares_file = value;
-    return ERR_OK;
-}
-
-/* "/a/b", with or without a '/' at the end; parts that no browser or proxy rewrites. */
-static enum err_code set_base_path(struct options *options, const char *value, struct err *err)
-{
-    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "0123456789-_~./";
-    size_t length = strlen(value);
-    while (length > 0 && value[length - 1] == '/')
-        length--;
-    if ((length > 0 && value[0] != '/') || length > OPTIONS_MAX_BASE_PATH ||
-        strspn(value, safe) != strlen(value) || strstr(value, "//") || strstr(value, "/."))
-        return err_set(err, ERR_INVALID, "bad base path '%.64s': use one such as /pyrometer",
-                       value);
-    memcpy(options->base_path, value, length);
-    options->base_path[length] = '\0';
-    return ERR_OK;
-}
-
 static enum err_code set_browser(struct options *options, const char *value, struct err *err)
 {
     (void)value;
@@ -528,18 +489,25 @@ static const struct option table[] = {
       NULL },
     { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token, NULL },
     { '\0', "tls-cert", "FILE", "speak TLS with this certificate (and chain), PEM", SERVING,
-      set_tls_cert, NULL },
-    { '\0', "tls-key", "FILE", "the certificate's key, PEM", SERVING, set_tls_key, NULL },
-    { '\0', "shares", "FILE", "keep shared links in FILE, over restarts", SERVING, set_shares,
+      access_set_tls_cert, NULL },
+    { '\0', "tls-key", "FILE", "the certificate's key, PEM", SERVING, access_set_tls_key,
       NULL },
+    { '\0', "shares", "FILE", "keep shared links in FILE, over restarts", SERVING,
+      access_set_shares, NULL },
     { '\0', "base-path", "PATH", "be below PATH, behind a proxy: /pyrometer", SERVING,
-      set_base_path, NULL },
+      access_set_base_path, NULL },
     { '\0', "hide-args", NULL, "show programs without their arguments", COMMAND_SERVE,
       serve_set_hide_args, NULL },
     { '\0', "max-rate", "RATE", "sessions may have up to RATE (default 10khz)", COMMAND_SERVE,
       serve_set_max_rate, NULL },
     { '\0', "max-sessions", "NUMBER", "so many may run at a time (default 50)", COMMAND_SERVE,
       serve_set_max_sessions, NULL },
+    { '\0', "audit", "FILE", "who started, stopped, took what; - is stderr", SERVING,
+      access_set_audit, NULL },
+    { '\0', "allow-user", "USER", "look at USER's processes only (may be repeated)",
+      COMMAND_SERVE, access_add_user, NULL },
+    { '\0', "allow-command", "PATTERN", "at commands such as '*gunicorn*' only (likewise)",
+      COMMAND_SERVE, access_add_command, NULL },
     { '\0', "completion", "SHELL", "print what SHELL needs to complete: bash, zsh, fish",
       COMMAND_NONE, set_completion, NULL },
     { 'h', "help", NULL, "show this help", 0, set_help, NULL },
@@ -834,7 +802,7 @@ static enum err_code complete(struct options *options, struct err *err)
                        options->sampling.all ? "%s takes a PID or --all, not both"
                                              : "%s needs a PID, or --all",
                        options->command->name);
-    if (!options->tls_cert != !options->tls_key)
+    if (!options->access.tls_cert != !options->access.tls_key)
         return err_set(err, ERR_INVALID, "--tls-cert and --tls-key need each other");
     if (options->no_token && options->token_file)
         return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");

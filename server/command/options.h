@@ -12,6 +12,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/sampler.h"
+#include "server/command/access.h"
 #include "server/command/serve.h"
 #include "server/hosts.h"
 #include "server/listen.h"
@@ -32,7 +33,6 @@ enum {
 };
 
 enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_THREADS = 64 };
-enum { OPTIONS_MAX_BASE_PATH = 128 };
 
 enum diff_form { DIFF_AS_NAMED, DIFF_TEXT, DIFF_JSON, DIFF_HTML };
 
@@ -59,9 +59,7 @@ struct options {
     size_t allowed_host_count;
     const char *token_file; /* NULL: a random token */
     bool no_token;
-    const char *tls_cert, *tls_key;            /* files; both or neither */
-    const char *shares_file;                   /* NULL: shared links end with the program */
-    char base_path[OPTIONS_MAX_BASE_PATH + 1]; /* "/pyrometer"; "": none */
+    struct access_settings access;
     bool opens_browser;
     const char *python; /* NULL: python3 of PATH */
     bool runs_module;

@@ -290,6 +290,14 @@ class Live:
                 raise AssertionError("the session never became what was wanted: %r" % session)
             time.sleep(0.1)
 
+    def wait_until(self, is_so, seconds=WAIT_SECONDS):
+        """Until `is_so()`."""
+        end = time.monotonic() + seconds
+        while not is_so():
+            if time.monotonic() > end:
+                raise AssertionError("it never became so: " + self.process.told())
+            time.sleep(0.1)
+
     def wait_samples(self, count):
         return self.wait_session(lambda session: session["quality"]["samples"] >= count)
 

@@ -1,15 +1,18 @@
 """Who may do what: shared links, scopes, and what must not get through."""
 
+import gzip
 import http.client
 import json
 import os
 import re
+import select
 import socket
 import ssl
 import subprocess
 import tempfile
 import threading
 import urllib.parse
+import warnings
 
 from harness import PROGRAM, WAIT_SECONDS, Answer, Live, Process, Test, file_in, main, program, run_program, victim
 
@@ -196,7 +199,9 @@ class Listening(Test):
                 self.assertEqual(ask("/api/v1/sessions").status, 401)
                 old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
                 old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-                old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    old.minimum_version, old.maximum_version = ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1
                 with socket.create_connection(("127.0.0.1", url.port), WAIT_SECONDS) as plain:
                     with self.assertRaises(OSError):
                         old.wrap_socket(plain)
@@ -249,6 +254,119 @@ class Listening(Test):
             for count, words, reason in ((2, "", "passes 2 sockets"), (1, "--listen 127.0.0.1:0", "leave --listen out")):
                 with Process(["bash", "-c", script % (count, words)], **passed) as process:
                     self.assert_refused(process, process.wait(), 2, reason)
+
+
+def serve(*words, **options):
+    return Live("serve", *words, **options)
+
+
+class Served(Test):
+    """A server of a host: starting through HTTP, what is written down of it, what watches it."""
+
+    def start(self, live, headers=None, **members):
+        return live.ask("/api/v1/sessions", "POST", json.dumps(dict({"duration_s": 0.2}, **members)),
+                        dict(MARK, **(headers or {})), token=headers is None)
+
+    def test_only_listed_processes_are_looked_at(self):
+        with victim("chain.py", LONG) as target:
+            mine = str(os.getuid())
+            for words, status in ((["--allow-user", mine], 202), (["--allow-user", "65533"], 403),
+                                  (["--allow-command", "*/chain.py " + LONG], 202), (["--allow-command", "*gunicorn*"], 403),
+                                  (["--allow-user", mine, "--allow-command", "*/chain.py*"], 202),
+                                  (["--allow-user", "65533", "--allow-command", "*/chain.py*"], 403)):
+                with serve(*words) as live:
+                    self.assertEqual(self.start(live, pids=[target.pid]).status, status, words)
+                    self.assertEqual(self.start(live, all=True).status, 403, words)
+                    pull = live.ask("/debug/pprof/profile?seconds=1&pid=%d" % target.pid) if status == 403 else None
+                    self.assertEqual(pull.status if pull else 403, 403, words)
+        self.assert_refused(*run_program("serve", "--allow-user", "no such user"), 2, "there is no user")
+
+    def test_audit(self):
+        path = file_in("audit")
+        with victim("chain.py", LONG) as target, serve("--audit", path) as live:
+            made = share(live)
+            self.assertEqual(self.start(live, pids=[target.pid]).status, 202)
+            self.assertEqual(self.start(live, bearer(made["token"]), pids=[target.pid]).status, 403)
+            self.assertEqual(live.ask("/api/v1/sessions", "POST", "{}", MARK, token=False).status, 401)
+            live.wait_ended()
+            self.assertEqual(live.ask("/api/v1/sessions/1/export?format=collapsed").status, 200)
+            self.assertEqual(live.ask("/api/v1/sessions/1", "DELETE", None, MARK).status, 204)
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+            lines = [json.loads(line) for line in text.splitlines()]
+            self.assertEqual([(line["action"], line["status"], line["who"], line["share"]) for line in lines],
+                             [("share", 201, "operator", None), ("start", 202, "operator", None),
+                              ("start", 403, "viewer", made["id"]), ("download", 200, "operator", None),
+                              ("delete", 204, "operator", None)])
+            self.assertTrue(all(line["address"] == "127.0.0.1" for line in lines))
+            self.assertIn(str(target.pid), lines[1]["body"])
+            self.assertEqual(lines[3]["format"], "collapsed")
+            self.assertNotIn(live.token, text)
+            self.assertNotIn(made["token"], text)
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        with serve() as live:
+            share(live)
+            live.process.wait_line(r'^\{"at":"[^"]+","action":"share","status":201', live.process.err)
+
+    def test_pprof_is_pulled(self):
+        with victim("chain.py", LONG) as target, serve() as live:
+            path = "/debug/pprof/profile?seconds=1&pid=%d" % target.pid
+            answer = live.ask(path, headers={"Accept-Encoding": "gzip"})
+            self.assertEqual((answer.status, answer.coding), (200, "identity"), answer.body[:200])
+            self.assertEqual(answer.raw[:2], b"\x1f\x8b")
+            self.assertIn(b"chain.py", gzip.decompress(answer.raw))
+            for wrong, status in (("?pid=0", 400), ("?seconds=1", 400), ("?pid=%d&seconds=301" % target.pid, 400),
+                                  ("?pid=%d&seconds=x" % target.pid, 400), ("?pid=%d&pid=%d" % (target.pid, target.pid), 400),
+                                  ("?pid=%d&colour=1" % target.pid, 400), ("?pid=2147483647&seconds=1", 410)):
+                self.assertEqual(live.ask("/debug/pprof/profile" + wrong).status, status, wrong)
+            viewer = share(live)["token"]
+            self.assertEqual(live.ask(path, headers=bearer(viewer), token=False).status, 403)
+            # One too many at once is told so, and others are answered meanwhile.
+            long = "/debug/pprof/profile?seconds=300&pid=%d" % target.pid
+            pulls = [http.client.HTTPConnection("127.0.0.1", live.port, timeout=WAIT_SECONDS) for _ in range(5)]
+            for pull in pulls:
+                pull.request("GET", long, headers=bearer(live.token))
+            refused, _, _ = select.select([pull.sock for pull in pulls], [], [], WAIT_SECONDS)
+            self.assertEqual(len(refused), 1, "of five, one is told at once")
+            self.assertRegex(refused[0].recv(4096), rb"^HTTP/1\.1 503 [^\0]*Retry-After: 10")
+            self.assertEqual(live.ask("/healthz").status, 200)
+            live.process.signal(15)
+            self.assertEqual(live.process.wait(), 0, "waits for nobody")
+            for pull in pulls:
+                pull.close()
+
+    def test_metrics(self):
+        sample = re.compile(r'^([a-z_]+)(?:\{((?:[a-z_]+="[^"\\\n]*",?)*)\})? (-?[0-9.e+]+)$')
+        with victim("chain.py", LONG) as target, serve() as live:
+            self.assertEqual(self.start(live, pids=[target.pid]).status, 202)
+            live.wait_ended()
+            self.assertEqual(live.ask("/nowhere").status, 404)
+            self.assertEqual(live.ask("/metrics", token=False).status, 401)
+            answer = live.ask("/metrics", headers=bearer(share(live)["token"]), token=False)
+            self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+            kinds, told, current = {}, {}, None
+            for line in answer.body.decode().splitlines():
+                if line.startswith("# TYPE "):
+                    _, _, current, kind = line.split(" ")
+                    self.assertNotIn(current, kinds, "told twice")
+                    kinds[current] = kind
+                elif not line.startswith("# HELP "):
+                    match = sample.match(line)
+                    self.assertTrue(match, line)
+                    name, labels, value = match.groups()
+                    self.assertEqual(name, current, "outside its family")
+                    self.assertNotIn((name, labels), told)
+                    told[name, labels] = float(value)
+            for name, kind in kinds.items():
+                self.assertEqual(kind == "counter", name.endswith("_total"), name)
+            quality = live.session()["quality"]
+            for kind in ("exact", "repaired", "retried", "truncated"):
+                self.assertEqual(told["pyrometer_samples_total", 'session="1",kind="%s"' % kind], quality[kind])
+            self.assertEqual(told["pyrometer_sessions", 'state="ended"'], 1)
+            self.assertGreater(told["process_resident_memory_bytes", None], 1e6)
+            self.assertEqual(told["pyrometer_http_requests_total", 'method="",route="none",code="404"'], 1)
+            self.assertEqual(told["pyrometer_http_requests_total", 'method="POST",route="/api/v1/sessions",code="202"'], 1)
+            self.assertNotIn(str(target.pid), answer.body.decode())
 
 
 class Proxy:

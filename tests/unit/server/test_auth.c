@@ -71,6 +71,16 @@ static void bearer_tokens_open(void **state)
     assert_int_equal(scope_with(&auth, "Authorization", "Bearer "), SCOPE_OPEN);
     assert_int_equal(scope_with(&auth, "Authorization", token), SCOPE_OPEN);
     assert_int_equal(scope_with(&auth, "Authorization", ""), SCOPE_OPEN);
+    /* "x:0123456789abcdef-the-token", and without a colon, and another one */
+    assert_int_equal(
+        scope_with(&auth, "Authorization", "Basic eDowMTIzNDU2Nzg5YWJjZGVmLXRoZS10b2tlbg=="),
+        SCOPE_OPERATOR);
+    assert_int_equal(
+        scope_with(&auth, "Authorization", "Basic MDEyMzQ1Njc4OWFiY2RlZi10aGUtdG9rZW4="),
+        SCOPE_OPEN);
+    assert_int_equal(scope_with(&auth, "Authorization", "Basic eDo="), SCOPE_OPEN);
+    assert_int_equal(scope_with(&auth, "Authorization", "Basic !"), SCOPE_OPEN);
+    assert_int_equal(scope_with(&auth, "Authorization", "Basic "), SCOPE_OPEN);
 }
 
 struct cookie_row {

@@ -1,0 +1,233 @@
+/* The text format of Prometheus: base units, _total for what only grows, no process ids. */
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/profile/profile.h"
+#include "server/api/api.h"
+#include "server/buffer.h"
+#include "server/call.h"
+#include "server/query.h"
+#include "server/request.h"
+#include "server/response.h"
+#include "server/routes.h"
+#include "server/sessions.h"
+#include "server/traffic.h"
+#include "server/usage.h"
+
+#define MIME_METRICS "text/plain; version=0.0.4; charset=utf-8"
+
+static void put_head(struct buffer *out, const char *name, const char *type, const char *help)
+{
+    buffer_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static uint64_t count_descriptors(void)
+{
+    uint64_t count = 0;
+    DIR *const folder = opendir("/proc/self/fd");
+    if (!folder)
+        return 0;
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count > 3 ? count - 3 : 0; /* ".", "..", and the folder itself */
+}
+
+/* Since 1970, as the kernel has it: ticks since the machine came up. */
+static double start_time(void)
+{
+    char text[1024];
+    unsigned long long ticks = 0;
+    struct timespec up, wall;
+    FILE *const file = fopen("/proc/self/stat", "re");
+    const size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[bytes] = '\0';
+    const char *const end = strrchr(text, ')');
+    if (!end || sscanf(end,
+                       ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d "
+                       "%*d %*d %*d %llu",
+                       &ticks) != 1)
+        return 0;
+    clock_gettime(CLOCK_BOOTTIME, &up);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    return (double)wall.tv_sec - (double)up.tv_sec +
+           (double)ticks / (double)sysconf(_SC_CLK_TCK);
+}
+
+static void put_process(struct buffer *out)
+{
+    struct usage usage;
+    struct rlimit files = { 0 };
+    usage_read(&usage);
+    getrlimit(RLIMIT_NOFILE, &files);
+    put_head(out, "process_cpu_seconds_total", "counter", "CPU time of this program");
+    buffer_printf(out, "process_cpu_seconds_total %.6f\n", usage.cpu_user_s + usage.cpu_sys_s);
+    put_head(out, "process_resident_memory_bytes", "gauge", "Memory of this program");
+    buffer_printf(out, "process_resident_memory_bytes %" PRIu64 "\n", usage.rss_bytes);
+    put_head(out, "process_open_fds", "gauge", "Open descriptors");
+    buffer_printf(out, "process_open_fds %" PRIu64 "\n", count_descriptors());
+    put_head(out, "process_max_fds", "gauge", "Descriptors that may be open");
+    buffer_printf(out, "process_max_fds %" PRIu64 "\n", (uint64_t)files.rlim_cur);
+    put_head(out, "process_start_time_seconds", "gauge",
+             "When this program started, since 1970");
+    buffer_printf(out, "process_start_time_seconds %.2f\n", start_time());
+}
+
+static void put_requests(struct buffer *out, const struct traffic *traffic)
+{
+    put_head(out, "pyrometer_http_requests_total", "counter", "Requests that were answered");
+    for (size_t route = 0; route < TRAFFIC_ROUTES; route++) {
+        const struct route *const known = routes_at(route);
+        for (size_t i = 0; traffic_status(i); i++) {
+            const uint64_t count = traffic_read(traffic, route, i);
+            if (count > 0)
+                buffer_printf(out,
+                              "pyrometer_http_requests_total{method=\"%s\",route=\"%s\",code="
+                              "\"%d\"} %" PRIu64 "\n",
+                              known ? method_text(known->method) : "",
+                              known ? known->pattern : "none", traffic_status(i), count);
+        }
+    }
+}
+
+/* What is told of each session: one column of the table below. */
+struct family {
+    const char *name, *type, *help;
+    const char *labels; /* behind the session's */
+    size_t offset;      /* in struct quality; SIZE_MAX: no counter */
+};
+
+#define COUNTER(field) offsetof(struct quality, field)
+
+static const struct family families[] = {
+    { "pyrometer_ticks_total", "counter", "Instants at which targets were looked at", "",
+      COUNTER(ticks) },
+    { "pyrometer_samples_missed_total", "counter", "Instants skipped because we were late", "",
+      COUNTER(missed) },
+    { "pyrometer_samples_total", "counter", "Threads seen, by how certain their stack is",
+      ",kind=\"exact\"", COUNTER(exact) },
+    { "pyrometer_samples_total", NULL, NULL, ",kind=\"repaired\"", COUNTER(repaired) },
+    { "pyrometer_samples_total", NULL, NULL, ",kind=\"retried\"", COUNTER(retried) },
+    { "pyrometer_samples_total", NULL, NULL, ",kind=\"truncated\"", COUNTER(truncated) },
+    { "pyrometer_sample_errors_total", "counter", "Threads that could not be read",
+      ",reason=\"gone\"", COUNTER(failed_gone) },
+    { "pyrometer_sample_errors_total", NULL, NULL, ",reason=\"fault\"", COUNTER(failed_fault) },
+    { "pyrometer_sample_errors_total", NULL, NULL, ",reason=\"perm\"", COUNTER(failed_perm) },
+    { "pyrometer_sample_errors_total", NULL, NULL, ",reason=\"corrupt\"",
+      COUNTER(failed_corrupt) },
+    { "pyrometer_read_bytes_total", "counter", "Bytes read from targets", "",
+      COUNTER(read_bytes) },
+};
+
+static uint64_t counter_of(const struct quality *quality, size_t offset)
+{
+    uint64_t value = 0;
+    memcpy(&value, (const char *)quality + offset, sizeof value);
+    return value;
+}
+
+struct row {
+    char id[12];
+    enum sampler_state state;
+    bool is_live;
+    struct quality quality;
+};
+
+struct rows {
+    struct row items[SESSIONS_MAX];
+    size_t count;
+};
+
+static enum err_code gather(struct sessions *sessions, struct rows *rows, struct err *err)
+{
+    struct session *session = NULL;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; rc == ERR_OK && i < SESSIONS_MAX && (session = sessions_at(sessions, i));
+         i++) {
+        struct profile_snapshot snapshot;
+        struct row *const row = &rows->items[rows->count];
+        rc = profile_snapshot(session_profile(session), &snapshot, err);
+        if (rc == ERR_OK) {
+            memcpy(row->id, session->id, sizeof row->id);
+            row->state = session_state(session);
+            row->is_live = session->source != SESSION_CAPTURE;
+            row->quality = snapshot.quality;
+            rows->count++;
+            profile_snapshot_release(&snapshot);
+        }
+        session_release(session);
+    }
+    return rc;
+}
+
+static void put_states(struct buffer *out, const struct rows *rows)
+{
+    static const enum sampler_state states[] = {
+#define X(name, text) SAMPLER_##name,
+        SAMPLER_STATES(X)
+#undef X
+    };
+    put_head(out, "pyrometer_sessions", "gauge", "Sessions, by what they do");
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < rows->count; k++)
+            count += rows->items[k].state == states[i];
+        buffer_printf(out, "pyrometer_sessions{state=\"%s\"} %zu\n",
+                      sampler_state_text(states[i]), count);
+    }
+}
+
+static void put_counters(struct buffer *out, const struct rows *rows)
+{
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+        const struct family *const family = &families[i];
+        if (family->type)
+            put_head(out, family->name, family->type, family->help);
+        for (size_t k = 0; k < rows->count; k++)
+            if (rows->items[k].is_live)
+                buffer_printf(out, "%s{session=\"%s\"%s} %" PRIu64 "\n", family->name,
+                              rows->items[k].id, family->labels,
+                              counter_of(&rows->items[k].quality, family->offset));
+    }
+    put_head(out, "pyrometer_target_pause_seconds_total", "counter",
+             "Time for which targets were stopped");
+    for (size_t k = 0; k < rows->count; k++)
+        if (rows->items[k].is_live)
+            buffer_printf(out, "pyrometer_target_pause_seconds_total{session=\"%s\"} %.6f\n",
+                          rows->items[k].id, (double)rows->items[k].quality.stopped_ns / 1e9);
+}
+
+enum err_code api_get_metrics(const struct call *call, struct response *response,
+                              struct err *err)
+{
+    struct query query;
+    struct buffer out = { 0 };
+    enum err_code rc = query_read(call->request, 0, &query, err);
+    if (rc != ERR_OK)
+        return rc;
+    struct rows *const rows = calloc(1, sizeof *rows);
+    if (!rows)
+        return err_set(err, ERR_NOMEM, "no memory for metrics");
+    rc = gather(call->sessions, rows, err);
+    put_head(&out, "pyrometer_build_info", "gauge", "The version of this program");
+    buffer_printf(&out, "pyrometer_build_info{version=\"%s\"} 1\n", PYROMETER_VERSION);
+    put_states(&out, rows);
+    put_counters(&out, rows);
+    put_requests(&out, call->traffic);
+    put_process(&out);
+    free(rows);
+    if (rc == ERR_OK)
+        rc = response_take_buffer(response, MIME_METRICS, &out, err);
+    buffer_deinit(&out);
+    return rc;
+}

@@ -1,0 +1,178 @@
+/* What `go tool pprof URL`, Parca and others ask for: sample now, for so long, and answer. */
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "sampler/sampler.h"
+#include "server/admission.h"
+#include "server/api/api.h"
+#include "server/buffer.h"
+#include "server/call.h"
+#include "server/report/report.h"
+#include "server/request.h"
+#include "server/response.h"
+#include "server/sessions.h"
+#include "server/wire/session.h"
+
+enum {
+    PULL_MAX_AT_ONCE = 4,
+    PULL_SECONDS = 30,
+    PULL_MAX_SECONDS = 300,
+    PULL_RATE_HZ = 100,
+    PULL_MAX_RATE_HZ = 1000,
+    PULL_MEMORY_BYTES = 64 << 20,
+    PULL_GLANCE_MS = 100,
+};
+
+struct pull {
+    unsigned long pid, seconds, rate_hz;
+};
+
+static enum err_code read_number(const char *name, const char *value, unsigned long most,
+                                 unsigned long *out, struct err *err)
+{
+    const size_t digits = strspn(value, "0123456789");
+    const unsigned long number = digits > 0 && digits <= 10 ? strtoul(value, NULL, 10) : 0;
+    if (value[digits] != '\0' || number == 0 || number > most)
+        return err_set(err, ERR_INVALID, "parameter \"%s\" is a whole number from 1 to %lu",
+                       name, most);
+    *out = number;
+    return ERR_OK;
+}
+
+static enum err_code read_pull(const struct request *request, struct pull *out, struct err *err)
+{
+    const struct {
+        const char *name;
+        unsigned long most, *value;
+    } known[] = { { "pid", INT32_MAX, &out->pid },
+                  { "seconds", PULL_MAX_SECONDS, &out->seconds },
+                  { "rate_hz", PULL_MAX_RATE_HZ, &out->rate_hz } };
+    *out = (struct pull){ 0 };
+    for (size_t i = 0; i < request->query_count; i++) {
+        const struct request_pair *const pair = &request->query[i];
+        size_t k = 0;
+        while (k < 3 && strcmp(known[k].name, pair->name) != 0)
+            k++;
+        if (k == 3 || *known[k].value != 0)
+            return err_set(err, ERR_INVALID, "parameter \"%.64s\" is %s", pair->name,
+                           k == 3 ? "unknown here" : "given twice");
+        const enum err_code rc =
+            read_number(pair->name, pair->value, known[k].most, known[k].value, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    out->seconds = out->seconds ? out->seconds : PULL_SECONDS;
+    out->rate_hz = out->rate_hz ? out->rate_hz : PULL_RATE_HZ;
+    return ERR_OK;
+}
+
+/* Without a name it is the process of the first session that runs; a server of given sessions
+ * looks at their processes only. */
+static enum err_code choose(const struct call *call, struct pull *pull, struct err *err)
+{
+    struct session *session = NULL;
+    bool is_known = call->dashboard && pull->pid != 0;
+    for (size_t i = 0; !is_known && (session = sessions_at(call->sessions, i)); i++) {
+        struct sampler *const sampler = session->sampler;
+        struct sampler_target target;
+        for (size_t k = 0; sampler && sampler_target_at(sampler, k, &target) && !is_known; k++)
+            is_known = pull->pid == 0 || (unsigned long)target.pid == pull->pid;
+        if (is_known)
+            pull->pid = (unsigned long)target.pid;
+        session_release(session);
+    }
+    if (is_known)
+        return admission_check(call->admission, (pid_t)pull->pid, err);
+    if (pull->pid == 0)
+        return err_set(err, ERR_INVALID, "parameter \"pid\" is missing, and no session runs");
+    return err_set(err, ERR_PERM, "this server looks at the processes of its sessions only");
+}
+
+/* Until it has ended by itself, or the server ends. */
+static void wait_for_end(const struct call *call, struct sampler *sampler)
+{
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    const atomic_bool *const is_ending = call->request->is_ending;
+    while (poll(&end, 1, PULL_GLANCE_MS) <= 0)
+        if (is_ending && atomic_load(is_ending))
+            sampler_stop(sampler);
+}
+
+static enum err_code send_profile(struct sampler *sampler, struct response *response,
+                                  struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct profile_snapshot snapshot;
+    struct buffer file = { 0 };
+    enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    struct session_facts facts = { .id = "0",
+                                   .epoch = "",
+                                   .target = sampler_target(sampler),
+                                   .sampler = sampler,
+                                   .options = sampler_options(sampler),
+                                   .snapshot = &snapshot };
+    sampler_status(sampler, &facts.status);
+    const struct report_source source = { .snapshot = &snapshot,
+                                          .query = &everything,
+                                          .session = &facts };
+    const struct report_format *const format = report_find("pprof");
+    rc = format->write(&source, &file, err);
+    if (rc == ERR_OK)
+        rc = response_take_buffer(response, format->mime, &file, err);
+    buffer_deinit(&file);
+    profile_snapshot_release(&snapshot);
+    /* It is compressed already, and what fetches it may not expect more. */
+    response->is_encoded = true;
+    response_set_header(response, "Content-Disposition",
+                        "attachment; filename=\"profile.pb.gz\"");
+    response_set_header(response, "Cache-Control", "no-store");
+    return rc;
+}
+
+static enum err_code pull(const struct call *call, const struct pull *pull,
+                          struct response *response, struct err *err)
+{
+    struct sampler_options options = { .pids = { (pid_t)pull->pid },
+                                       .pid_count = 1,
+                                       .rate_hz = (double)pull->rate_hz,
+                                       .duration_ns = pull->seconds * NS_PER_S,
+                                       .all_threads = true,
+                                       .memory_bytes = PULL_MEMORY_BYTES };
+    struct sampler *sampler = NULL;
+    enum err_code rc = sampler_start(&options, &sampler, err);
+    if (rc != ERR_OK)
+        return rc;
+    wait_for_end(call, sampler);
+    rc = send_profile(sampler, response, err);
+    sampler_destroy(sampler);
+    return rc;
+}
+
+enum err_code api_pull_pprof(const struct call *call, struct response *response,
+                             struct err *err)
+{
+    static atomic_int running;
+    struct pull wanted;
+    enum err_code rc = read_pull(call->request, &wanted, err);
+    if (rc == ERR_OK)
+        rc = choose(call, &wanted, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (atomic_fetch_add(&running, 1) < PULL_MAX_AT_ONCE) {
+        rc = pull(call, &wanted, response, err);
+    } else {
+        response_problem(response, 503, "%d profiles are being taken: ask again later",
+                         PULL_MAX_AT_ONCE);
+        response_set_header(response, "Retry-After", "10");
+    }
+    atomic_fetch_sub(&running, 1);
+    return rc;
+}
