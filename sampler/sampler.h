@@ -89,7 +89,7 @@ struct sampler_status {
 /* One process of a session.  Strings live as long as the sampler. */
 struct sampler_target {
     pid_t pid;
-    pid_t parent; /* when it was found; 0: unknown */
+    pid_t parent; /* that is followed too; 0: none */
     size_t argc;
     const char *const *argv;
     const char *executable;

@@ -209,7 +209,9 @@ static void try_one(struct scout *scout, struct kin *kin)
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED)
         count(scout, kin, &scout->counts.denied);
     if (!rc && member->process.start_time == kin->identity.start_time) {
-        member->parent = kin->identity.parent;
+        /* Whoever is followed is of the family; who started the first of it is not. */
+        const int parent = kin->identity.parent;
+        member->parent = kin_find(&scout->kin, parent) ? parent : 0;
         if (hand_over(scout, member)) {
             kin->is_member = true;
             return;

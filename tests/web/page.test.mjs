@@ -260,6 +260,7 @@ test("every number of quality is one key away, and goes on while it is looked at
 test("threads are chosen by process where there are several", async () => {
   const { page, program } = await live({ processes: 2 });
   await drawn(page);
+  assert.match(await textOf(page, "facts"), /pid 4711 and 1 other/);
   await click(page, "threads");
   await page.until("document.querySelectorAll('[data-testid=thread-process] .share')[1]?.textContent.endsWith('%')");
   const order = "Array.from(document.querySelectorAll('.thread-list [data-testid]'), (row) => row.dataset.pid ?? row.dataset.tid)";

@@ -42,7 +42,9 @@ function statusText(state, status) {
 function factsOf(session) {
   const target = session.target;
   const python = "Python " + (target.python ?? "unknown") + (target.validated === false ? " (not validated)" : "");
-  return ["pid " + target.pid, python, target.host].filter(Boolean);
+  const others = (session.processes?.joined ?? 1) - 1;
+  const who = "pid " + target.pid + (others > 0 ? " and " + formatCount(others) + (others === 1 ? " other" : " others") : "");
+  return [who, python, target.host].filter(Boolean);
 }
 
 function createMark() {
