@@ -4,12 +4,17 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
+#include "server/captures.h"
+#include "server/loaded.h"
 #include "server/sessions.h"
+#include "server/taping.h"
 
 enum { DEFAULT_RATE_HZ = 1000 };
 
@@ -18,6 +23,7 @@ struct launch {
     struct dashboard *dashboard;
     struct session *session;
     struct sampler_options options;
+    int fd; /* of the capture to read; -1: none */
 };
 
 enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessions,
@@ -32,6 +38,7 @@ enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessi
 void dashboard_close(struct dashboard *dashboard)
 {
     processes_destroy(dashboard->processes);
+    captures_close(dashboard->captures);
     memset(dashboard, 0, sizeof *dashboard);
 }
 
@@ -73,15 +80,54 @@ static void *run_launch(void *context)
     struct launch *const launch = context;
     struct sessions *const sessions = launch->dashboard->sessions;
     struct sampler *sampler = NULL;
+    struct taping taping;
     struct err err = { 0 };
+    taping_open(&taping, launch->dashboard->captures);
+    launch->options.sink = taping_sink(&taping);
     if (sampler_start(&launch->options, &sampler, &err) == ERR_OK) {
+        taping_begin(&taping, sampler, launch->session);
         session_become(launch->session, sampler, NULL);
         sessions_share(sessions);
         wait_for_end(sampler);
     } else {
         session_fail(launch->session, &err);
     }
+    taping_close(&taping, sampler);
     sessions_share(sessions);
+    session_release(launch->session);
+    free(launch);
+    sessions_work_end(sessions);
+    return NULL;
+}
+
+/* Errors name the capture, not the descriptor. */
+static enum err_code load(const struct launch *launch, struct loaded **out, struct err *err)
+{
+    struct session_words words;
+    struct err why = { 0 };
+    char path[CAPTURES_PATH_BYTES];
+    captures_path_of(launch->fd, path);
+    const enum err_code rc = loaded_open(path, launch->dashboard->memory_bytes, out, &why);
+    if (rc == ERR_OK)
+        return rc;
+    session_words(launch->session, &words);
+    const char *const rest = strstr(why.message, path);
+    const char *const text = rest ? rest + strlen(path) : why.message;
+    return err_set(err, rc, "capture %s cannot be read%s%.250s", words.capture,
+                   rest ? "" : ": ", *text == '\'' ? text + 1 : text);
+}
+
+static void *run_load(void *context)
+{
+    struct launch *const launch = context;
+    struct sessions *const sessions = launch->dashboard->sessions;
+    struct loaded *loaded = NULL;
+    struct err err = { 0 };
+    if (load(launch, &loaded, &err) == ERR_OK)
+        session_become(launch->session, NULL, loaded);
+    else
+        session_fail(launch->session, &err);
+    close(launch->fd);
     session_release(launch->session);
     free(launch);
     sessions_work_end(sessions);
@@ -109,12 +155,13 @@ static int start_thread(void *(*run)(void *context), struct launch *launch)
 /* The thread holds the session as well. */
 static enum err_code start(struct dashboard *dashboard, void *(*run)(void *context),
                            struct session *session, const struct sampler_options *options,
-                           struct err *err)
+                           int fd, struct err *err)
 {
     struct launch *const launch = calloc(1, sizeof *launch);
     if (!launch)
         return err_set(err, ERR_NOMEM, "no memory to start a session");
     launch->dashboard = dashboard;
+    launch->fd = fd;
     launch->session = sessions_find(dashboard->sessions, session->id);
     if (options)
         launch->options = *options;
@@ -139,12 +186,44 @@ enum err_code dashboard_launch(struct dashboard *dashboard,
         rc = sessions_begin(dashboard->sessions, SESSION_LIVE, options, words, &session, err);
     if (rc != ERR_OK)
         return rc;
-    rc = start(dashboard, run_launch, session, options, err);
+    rc = start(dashboard, run_launch, session, options, -1, err);
     if (rc == ERR_OK) {
         *out = session;
         return rc;
     }
     sessions_remove(dashboard->sessions, session);
     session_release(session);
+    return rc;
+}
+
+static void take_title(void *context, const struct capture_entry *entry)
+{
+    struct session_words *const words = context;
+    snprintf(words->name, sizeof words->name, "%s", entry->words.title);
+    snprintf(words->note, sizeof words->note, "%s", entry->words.note);
+    snprintf(words->capture, sizeof words->capture, "%s", entry->name);
+}
+
+enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
+                                       struct session **out, struct err *err)
+{
+    struct session_words words = { .name = "" };
+    struct session *session = NULL;
+    uint64_t bytes = 0;
+    int fd = -1;
+    enum err_code rc = captures_tell_one(dashboard->captures, name, take_title, &words, err);
+    if (rc == ERR_OK)
+        rc = captures_open_file(dashboard->captures, name, &fd, &bytes, NULL, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, &words, &session, err);
+    if (rc == ERR_OK && (rc = start(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
+        sessions_remove(dashboard->sessions, session);
+        session_release(session);
+    }
+    if (rc != ERR_OK)
+        close(fd);
+    else
+        *out = session;
     return rc;
 }

@@ -5,10 +5,13 @@
  * Starting takes its time (interpreters are searched for, captures are read), so each is done on a
  * thread of its own, which stays with the session until it has ended.
  *
- * Ownership: the dashboard owns the list of processes and borrows the sessions, whose
+ * Sessions that are started are recorded into the folder of captures, if there is one; where that
+ * fails they go on without.
+ *
+ * Ownership: the dashboard owns the list of processes and the captures, and borrows the sessions, whose
  * sessions_destroy must come before dashboard_close.
  * Threads: any, once opened.
- * Depends on: sessions, sampler/processes.
+ * Depends on: sessions, captures, taping, sampler/processes.
  */
 #ifndef SERVER_DASHBOARD_H
 #define SERVER_DASHBOARD_H
@@ -19,6 +22,7 @@
 #include "sampler/base/err.h"
 #include "server/wire/session.h"
 
+struct captures;
 struct processes;
 struct sampler_options;
 struct session;
@@ -30,6 +34,7 @@ enum { DASHBOARD_MAX_SESSIONS = 50 };
 
 struct dashboard {
     struct processes *processes;
+    struct captures *captures; /* NULL: nothing is kept */
     struct sessions *sessions;
     bool hides_arguments;
     double max_rate_hz;
@@ -48,7 +53,11 @@ MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
                                           const struct session_words *words,
                                           struct session **out, struct err *err);
 
-/* Names of the options that were left out have their defaults. */
+/* The same for a capture; ERR_NOT_FOUND. */
+MUST_CHECK enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
+                                                  struct session **out, struct err *err);
+
+/* What a session has that was not asked for otherwise. */
 void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out);
 
 #endif /* SERVER_DASHBOARD_H */

@@ -1,6 +1,7 @@
 #include "server/http.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <microhttpd.h>
 
@@ -44,6 +46,8 @@ struct exchange {
     bool has_begun;
     bool is_too_large;
     size_t discarded;
+    int spool_fd; /* of a large body; -1: none */
+    size_t spool_left;
     struct buffer body;
 };
 
@@ -53,6 +57,7 @@ static void *begin_exchange(void *cls, const char *target, struct MHD_Connection
     if (!exchange)
         return NULL;
     exchange->target = strdup(target);
+    exchange->spool_fd = -1;
     exchange->http = cls;
     exchange->connection = connection;
     return exchange;
@@ -78,6 +83,8 @@ static void end_exchange(void *cls, struct MHD_Connection *connection, void **sl
     if (!exchange)
         return;
     drop_request(exchange);
+    if (exchange->spool_fd >= 0)
+        close(exchange->spool_fd);
     buffer_deinit(&exchange->body);
     free(exchange->target);
     free(exchange);
@@ -94,6 +101,13 @@ static enum MHD_Result add_header(void *request, enum MHD_ValueKind kind, const 
 
 static struct MHD_Response *make_response(struct response *response)
 {
+    if (response->file_fd >= 0) {
+        struct MHD_Response *const file =
+            MHD_create_response_from_fd(response->body_bytes, response->file_fd);
+        if (file)
+            response->file_fd = -1;
+        return file;
+    }
     if (!response->owned_body)
         return MHD_create_response_from_buffer(
             response->body_bytes, (void *)(uintptr_t)response->body, MHD_RESPMEM_PERSISTENT);
@@ -159,6 +173,7 @@ static bool make_request(struct exchange *exchange, const char *method)
     request->is_ending = &exchange->http->is_ending;
     request->body = exchange->body.data;
     request->body_bytes = exchange->body.length;
+    request->body_fd = exchange->spool_fd;
     if (exchange->is_too_large && !request->refusal)
         request->refusal = 413;
     response_init(&exchange->response);
@@ -237,16 +252,57 @@ static enum MHD_Result answer(struct exchange *exchange, const char *method)
     return finish(exchange);
 }
 
-/* Known before the body comes. */
-static bool announces_too_much(struct MHD_Connection *connection)
+/* Asks where a large body may go. */
+static void admit(struct exchange *exchange, const char *method)
 {
+    const struct http_options *const options = &exchange->http->options;
+    if (!options->admit || strcmp(method, "PUT") != 0 || !make_request(exchange, method))
+        return;
+    exchange->spool_fd =
+        options->admit(options->context, exchange->request, &exchange->spool_left);
+    drop_request(exchange);
+}
+
+/* Known before the body comes. */
+static bool announces_too_much(struct MHD_Connection *connection,
+                               const struct exchange *exchange)
+{
+    const size_t most = exchange->spool_fd >= 0 ? exchange->spool_left : REQUEST_MAX_BODY;
     const char *const length =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
-    return length && strtoull(length, NULL, 10) > REQUEST_MAX_BODY + DISCARD_MAX;
+    return length && strtoull(length, NULL, 10) > most + DISCARD_MAX;
+}
+
+static bool write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t written = write(fd, data, bytes);
+        if (written < 0 && errno != EINTR)
+            return false;
+        data += written > 0 ? written : 0;
+        bytes -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+static enum MHD_Result spool(struct exchange *exchange, const char *data, size_t *bytes)
+{
+    if (*bytes > exchange->spool_left) {
+        exchange->is_too_large = true;
+        exchange->discarded += *bytes;
+    } else if (!write_all(exchange->spool_fd, data, *bytes)) {
+        return MHD_NO;
+    } else {
+        exchange->spool_left -= *bytes;
+    }
+    *bytes = 0;
+    return exchange->discarded > DISCARD_MAX ? MHD_NO : MHD_YES;
 }
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *bytes)
 {
+    if (exchange->spool_fd >= 0)
+        return spool(exchange, data, bytes);
     if (exchange->body.length + *bytes > REQUEST_MAX_BODY) {
         exchange->is_too_large = true;
         exchange->discarded += *bytes;
@@ -273,7 +329,8 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         return finish(exchange);
     if (!exchange->has_begun) {
         exchange->has_begun = true;
-        exchange->is_too_large = announces_too_much(connection);
+        admit(exchange, method);
+        exchange->is_too_large = announces_too_much(connection, exchange);
         return exchange->is_too_large ? answer(exchange, method) : MHD_YES;
     }
     if (*upload_bytes > 0)

@@ -14,6 +14,7 @@
 #define SERVER_HTTP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "sampler/base/err.h"
 
@@ -35,6 +36,9 @@ typedef void http_handler(void *context, struct request *request, struct respons
 struct http_options {
     int listen_fd; /* TCP or Unix */
     http_handler *handler;
+    /* Where a large body goes, asked once the headers are known: a descriptor that is closed with
+     * the request, and how much it may take.  -1: a body like any other.  NULL: always. */
+    int (*admit)(void *context, struct request *request, size_t *most_out);
     bool (*is_slow)(void *context, struct request *request); /* NULL: nothing is */
     void *context;                                           /* of both */
     const char *tls_cert, *tls_key;                          /* PEM texts; NULL: no TLS */

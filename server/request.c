@@ -95,6 +95,7 @@ void request_init(struct request *request, const char *method, const char *targe
     memset(request, 0, sizeof *request);
     request->method = method_of(method);
     request->path = "/";
+    request->body_fd = -1;
     if (strlen(target) > REQUEST_MAX_TARGET) {
         request->refusal = 414;
         return;

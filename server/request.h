@@ -58,6 +58,7 @@ struct request {
     size_t header_count;
     const char *body;
     size_t body_bytes;
+    int body_fd;                   /* of a large body, whole; -1: it is in `body` */
     char peer[REQUEST_PEER_BYTES]; /* who sent it: an address, or "unix:uid=N"; "": unknown */
     const atomic_bool *is_ending;  /* true: the server ends, give up; NULL: it never does */
 };

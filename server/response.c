@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "server/buffer.h"
 #include "server/encoding.h"
@@ -17,6 +18,7 @@ void response_init(struct response *response)
 {
     memset(response, 0, sizeof *response);
     response->status = 200;
+    response->file_fd = -1;
     response->mime = MIME_TEXT;
 }
 
@@ -85,6 +87,9 @@ const char *response_header(const struct response *response, const char *name)
 void response_drop_body(struct response *response)
 {
     free(response->owned_body);
+    if (response->file_fd >= 0)
+        close(response->file_fd);
+    response->file_fd = -1;
     response->owned_body = NULL;
     response->body = NULL;
     response->body_bytes = 0;
@@ -103,6 +108,13 @@ void response_own_body(struct response *response, const char *mime, void *data, 
 {
     response_fix_body(response, mime, data, bytes);
     response->owned_body = data;
+}
+
+void response_own_file(struct response *response, const char *mime, int fd, size_t bytes)
+{
+    response_fix_body(response, mime, NULL, bytes);
+    response->file_fd = fd;
+    response->is_encoded = true;
 }
 
 enum err_code response_take_buffer(struct response *response, const char *mime,

@@ -36,6 +36,7 @@ struct response {
     const char *mime;
     const void *body;
     size_t body_bytes;
+    int file_fd;                /* the body is in a file; -1: in memory */
     void *owned_body;           /* to be freed, NULL: borrowed */
     char tag[RESPONSE_MAX_TAG]; /* names this content for ETag, "": not yet named */
     bool is_encoded;            /* Content-Encoding is already set */
@@ -59,6 +60,8 @@ void response_own_body(struct response *response, const char *mime, void *data, 
 /* Takes the buffer's bytes, or fails if the buffer did. */
 MUST_CHECK enum err_code response_take_buffer(struct response *response, const char *mime,
                                               struct buffer *buffer, struct err *err);
+/* The body is the file's first bytes; takes the descriptor.  The tag must be set. */
+void response_own_file(struct response *response, const char *mime, int fd, size_t bytes);
 void response_drop_body(struct response *response);
 
 /* An error as application/problem+json (RFC 9457). */

@@ -5,6 +5,8 @@
 
 #include "server/admission.h"
 #include "server/call.h"
+#include "server/captures.h"
+#include "server/dashboard.h"
 #include "server/request.h"
 #include "server/response.h"
 #include "server/routes.h"
@@ -105,19 +107,45 @@ static bool is_redirected(const struct site *site, struct request *request,
     return true;
 }
 
-bool site_is_slow(void *context, struct request *request)
+/* NULL: none. */
+static const struct route *find_route(const struct site *site, struct request *request)
 {
-    const struct site *const site = context;
     const size_t length = strlen(site->base_path);
     const char *const path = request->path;
     char argument[32], allow[ROUTES_ALLOW_BYTES];
     if (request->refusal != 0)
-        return false;
+        return NULL;
     if (strncmp(path, site->base_path, length) == 0 && path[length] == '/')
         request->path += length;
     const struct route *const route = routes_find(request, argument, allow);
     request->path = path;
+    return route;
+}
+
+bool site_is_slow(void *context, struct request *request)
+{
+    const struct route *const route = find_route(context, request);
     return route && (route->marks & ROUTE_SLOW) != 0;
+}
+
+/* It passes what site_answer asks of it, before anything of the body is taken. */
+int site_admit(void *context, struct request *request, size_t *most_out)
+{
+    struct site *const site = context;
+    struct captures *const captures = site->dashboard ? site->dashboard->captures : NULL;
+    const struct route *const route = find_route(site, request);
+    const char *fault = NULL;
+    struct identity who;
+    int fd = -1;
+    if (!captures || !route || !(route->marks & ROUTE_LARGE) ||
+        hosts_check(&site->hosts, request) != 0 || auth_check_change(request, &fault) != 0)
+        return -1;
+    auth_identify(&site->auth, request, &who);
+    if (who.scope < (enum scope)(route->marks & ROUTE_SCOPE) ||
+        captures_spool(captures, &fd, NULL) != ERR_OK)
+        return -1;
+    *most_out = captures_settings(captures)->max_upload;
+    return fd;
 }
 
 static void answer(struct site *site, const struct route *route, struct call *call,

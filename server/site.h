@@ -62,6 +62,8 @@ void site_deinit(struct site *site);
  * site; the type is http.h's. */
 void site_answer(void *site, struct request *request, struct response *response);
 /* Whether that may take long. */
+/* Where a capture that is sent goes; -1: nowhere, site_answer says why. */
+int site_admit(void *site, struct request *request, size_t *most_out);
 bool site_is_slow(void *site, struct request *request);
 
 #endif /* SERVER_SITE_H */

@@ -161,6 +161,11 @@ const struct capture_facts *reader_facts(const struct reader *reader)
     return &reader->facts;
 }
 
+bool reader_has_end(const struct reader *reader)
+{
+    return reader->has_end;
+}
+
 const char *reader_missing(const struct reader *reader)
 {
     return *reader->missing ? reader->missing : NULL;

@@ -13,11 +13,29 @@
 
 struct call;
 struct response;
+struct session;
 
 enum err_code api_list_sessions(const struct call *call, struct response *response,
                                 struct err *err);
 enum err_code api_list_processes(const struct call *call, struct response *response,
                                  struct err *err);
+enum err_code api_list_captures(const struct call *call, struct response *response,
+                                struct err *err);
+enum err_code api_get_capture(const struct call *call, struct response *response,
+                              struct err *err);
+enum err_code api_get_capture_file(const struct call *call, struct response *response,
+                                   struct err *err);
+enum err_code api_open_capture(const struct call *call, struct response *response,
+                               struct err *err);
+enum err_code api_put_capture(const struct call *call, struct response *response,
+                              struct err *err);
+enum err_code api_change_capture(const struct call *call, struct response *response,
+                                 struct err *err);
+enum err_code api_delete_capture(const struct call *call, struct response *response,
+                                 struct err *err);
+/* The document of a session as the answer, with its Location. */
+enum err_code api_send_session(struct session *session, int status, struct response *response,
+                               struct err *err);
 enum err_code api_start_session(const struct call *call, struct response *response,
                                 struct err *err);
 enum err_code api_delete_session(const struct call *call, struct response *response,

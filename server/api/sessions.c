@@ -80,8 +80,8 @@ enum err_code api_get_session(const struct call *call, struct response *response
     return rc == ERR_OK ? send_session(session, response, err) : rc;
 }
 
-static enum err_code send_new(struct session *session, int status, struct response *response,
-                              struct err *err)
+enum err_code api_send_session(struct session *session, int status, struct response *response,
+                               struct err *err)
 {
     response->status = status;
     response_set_header(response, "Location", "/api/v1/sessions/%s", session->id);
@@ -254,7 +254,7 @@ enum err_code api_start_session(const struct call *call, struct response *respon
         rc = dashboard_launch(dashboard, &options, &words, call->held, err);
     if (rc == ERR_LIMIT)
         return conflict(response, err);
-    return rc == ERR_OK ? send_new(*call->held, 202, response, err) : rc;
+    return rc == ERR_OK ? api_send_session(*call->held, 202, response, err) : rc;
 }
 
 enum { PATCH_STATE, PATCH_RATE, PATCH_NAME, PATCH_NOTE, PATCH_MEMBERS };

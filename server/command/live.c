@@ -181,6 +181,7 @@ static enum err_code start_http(struct live *live, struct err *err)
     enum err_code rc = tls_read(live->tls_cert, live->tls_key, &tls, err);
     const struct http_options http = { .listen_fd = live->listener.fd,
                                        .handler = site_answer,
+                                       .admit = site_admit,
                                        .is_slow = site_is_slow,
                                        .context = &live->site,
                                        .tls_cert = tls.cert,

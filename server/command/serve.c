@@ -1,5 +1,6 @@
 #include "server/command/serve.h"
 
+#include "server/captures.h"
 #include "server/command/commands.h"
 #include "server/command/exit.h"
 #include "server/command/live.h"
@@ -8,6 +9,9 @@
 #include "server/dashboard.h"
 #include "server/loaded.h"
 #include "server/sessions.h"
+
+/* How often captures are looked through for those to remove. */
+enum { TIDY_MS = 60 * 1000 };
 
 /* What a capture says of how much of it there is belongs to its user. */
 static void say_state(const struct loaded *loaded)
@@ -44,6 +48,24 @@ static enum err_code load_all(const struct live *live, const struct options *opt
     return rc;
 }
 
+static enum err_code open_captures(struct dashboard *dashboard,
+                                   const struct serve_settings *settings, struct err *err)
+{
+    const uint64_t usual_ns = 30ull * 24 * 3600 * 1000000000;
+    const struct captures_settings wanted = {
+        .folder = settings->data,
+        .keep_ns = settings->has_keep_days ? settings->keep_ns : usual_ns,
+        .keep_bytes = settings->has_keep_bytes ? settings->keep_bytes : CAPTURES_KEEP_BYTES,
+        .max_upload = settings->max_upload ? settings->max_upload : CAPTURES_MAX_UPLOAD,
+    };
+    if (settings->keeps_nothing)
+        return ERR_OK;
+    const enum err_code rc = captures_open(&wanted, &dashboard->captures, err);
+    if (rc == ERR_OK)
+        captures_tidy(dashboard->captures);
+    return rc;
+}
+
 static enum err_code open_dashboard(struct dashboard *dashboard, struct live *live,
                                     const struct options *options, struct err *err)
 {
@@ -61,7 +83,7 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     if (options->report.no_source)
         sessions_hide_source(live->sessions);
     live->site.dashboard = dashboard;
-    return ERR_OK;
+    return open_captures(dashboard, settings, err);
 }
 
 int command_serve(const struct options *options)
@@ -79,8 +101,9 @@ int command_serve(const struct options *options)
         rc = load_all(&live, options, &err);
     if (rc == ERR_OK)
         rc = live_show(&live, options, &signals, &err);
-    while (rc == ERR_OK && signals_wait(&signals, -1, -1) != SIGNALS_STOP) {
-    }
+    while (rc == ERR_OK && signals_wait(&signals, -1, TIDY_MS) != SIGNALS_STOP)
+        if (dashboard.captures)
+            captures_tidy(dashboard.captures);
     signals_deinit(&signals);
     live_close(&live);
     dashboard_close(&dashboard);

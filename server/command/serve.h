@@ -21,10 +21,19 @@ struct serve_settings {
     bool hides_arguments;
     double max_rate_hz;
     size_t max_sessions;
+    const char *data; /* the folder of captures; NULL: the usual one */
+    bool keeps_nothing;
+    bool has_keep_days, has_keep_bytes;
+    uint64_t keep_ns, keep_bytes, max_upload;
 };
 
 /* The setters of the table of options. */
 enum err_code serve_set_hide_args(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_data(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_no_data(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_keep_days(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_keep_bytes(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_max_upload(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_max_rate(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_max_sessions(struct options *options, const char *value,
                                      struct err *err);

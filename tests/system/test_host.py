@@ -2,19 +2,33 @@
 
 import json
 import os
+import shutil
+import signal
+import tempfile
 import time
+import urllib.parse
 
-from harness import WAIT_SECONDS, Live, Test, main, victim
+from harness import FOLDER, WAIT_SECONDS, Live, Test, main, run_program, victim
 
 LONG = "60"
 CHANGE = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 
 
 class Host(Live):
-    """`pyrometer serve`."""
+    """`pyrometer serve`, with a folder of its own unless one is given."""
 
-    def __init__(self, *arguments, **options):
-        super().__init__("serve", *arguments, **options)
+    def __init__(self, *arguments, data=None, **options):
+        os.makedirs(FOLDER, exist_ok=True)
+        self.data = data or tempfile.mkdtemp(prefix="data-", dir=FOLDER)
+        super().__init__("serve", "--data", self.data, *arguments, **options)
+
+    def capture_of(self, session):
+        """The name of the capture a running session is recorded into."""
+        return self.until("/sessions/" + session, lambda found: found["capture"])["capture"]
+
+    def put(self, data, query=""):
+        return self.ask("/api/v1/captures" + query, "PUT", data, {"X-Pyrometer": "1",
+                                                                  "Content-Type": "application/octet-stream"})
 
     def send(self, method, path, body=None):
         return self.ask("/api/v1" + path, method, None if body is None else json.dumps(body), CHANGE)
@@ -147,6 +161,160 @@ class Sessions(Test):
                 self.assertEqual(host.send("DELETE", "/sessions/" + one).status, 204)
                 host.get("/sessions")
             self.assertEqual([found["id"] for found in host.get("/sessions")["sessions"]], ids[1::2])
+
+
+def recorded(host, pid, samples=20, **body):
+    """The name of a complete capture of that process, and how many samples its session told."""
+    one = host.start(pids=[pid], rate_hz=200, **body)
+    host.until("/sessions/" + one, lambda found: found["quality"]["samples"] >= samples)
+    name = host.capture_of(one)
+    host.send("PATCH", "/sessions/" + one, {"state": "ended"})
+    host.until("/captures/" + name, lambda found: found["state"] == "complete")
+    return name, host.get("/sessions/" + one)["quality"]["samples"]
+
+
+class Captures(Test):
+    def test_what_is_recorded_outlives_the_server(self):
+        with victim("chain.py", LONG) as target:
+            with Host() as host:
+                name, samples = recorded(host, target.pid, name="Nightly build")
+                running = host.capture_of(host.start(pids=[target.pid], rate_hz=100))
+                self.assertEqual(host.get("/captures/" + running)["state"], "recording")
+                self.assertEqual(host.send("DELETE", "/captures/" + running).status, 409)
+                host.stop()
+            with Host(data=host.data) as host:
+                listed = host.get("/captures")
+                self.assertEqual((listed["total"], listed["folder"]), (2, host.data))
+                self.assertEqual([row["state"] for row in listed["captures"]], ["complete"] * 2)
+                found = host.get("/captures/" + name)
+                self.assertEqual((found["title"], found["target"]["pid"]), ("Nightly build", target.pid))
+                self.assertIn(LONG, found["target"]["command"])
+                answer = host.send("POST", "/captures", {"name": name})
+                self.assertEqual(answer.status, 202)
+                one = answer.json()["id"]
+                session = host.until("/sessions/" + one, lambda found: found["state"] == "ended")
+                self.assertEqual((session["quality"]["samples"], session["name"]), (samples, "Nightly build"))
+                self.assertEqual((session["source"], session["capture"]), ("capture", name))
+                self.assertEqual(host.get("/sessions/%s/view" % one)["total"], samples)
+                again = host.send("POST", "/captures", {"name": name})
+                self.assertEqual((again.status, again.json()["id"]), (200, one))
+                self.assertEqual(host.get("/captures/" + name)["sessions"], [one])
+
+    def test_a_kill_loses_at_most_the_last_block(self):
+        with victim("chain.py", LONG) as target:
+            with Host() as host:
+                saved, samples = recorded(host, target.pid)
+                one = host.start(pids=[target.pid], rate_hz=1000)
+                name = host.capture_of(one)
+                size = host.get("/captures/" + name)["bytes"]
+                host.until("/captures/" + name, lambda found: found["bytes"] > size)
+                host.process.signal(signal.SIGKILL)
+                host.process.wait()
+            with Host(data=host.data) as host:
+                self.assertEqual(host.get("/captures/" + saved)["state"], "complete")
+                self.assertEqual(host.get("/captures/" + name)["state"], "cut")
+                for capture, least in ((saved, samples), (name, 1)):
+                    two = host.send("POST", "/captures", {"name": capture}).json()["id"]
+                    session = host.until("/sessions/" + two, lambda found: found["state"] == "ended")
+                    self.assertGreaterEqual(session["quality"]["samples"], least)
+                self.assertTrue(session["reason"])
+
+    def test_they_are_named_found_and_removed(self):
+        with victim("chain.py", LONG) as target, Host() as host:
+            one, _ = recorded(host, target.pid)
+            two, _ = recorded(host, target.pid)
+            path = "/captures/" + one
+            changed = host.send("PATCH", path, {"title": "\u00c4 title", "note": "n", "labels": ["web", "before"]}).json()
+            self.assertEqual((changed["title"], changed["labels"]), ("\u00c4 title", ["web", "before"]))
+            self.assertEqual(host.send("PATCH", path, {"note": "m"}).json()["labels"], ["web", "before"])
+            for query, names in (("search=TITLE", [one]), ("search=bef", [one]), ("label=web", [one]), ("label=we", []),
+                                 ("search=chain.py", [one, two]), ("host=nowhere", []), ("from=4000000", [one, two]),
+                                 ("to=4000000", []), ("limit=1", [two]), ("offset=1", [one]), ("search=%00x", None)):
+                answer = host.ask("/api/v1/captures?" + query)
+                if names is None:
+                    self.assertEqual(answer.status, 400)
+                else:
+                    self.assertEqual(sorted(row["name"] for row in answer.json()["captures"]), sorted(names), query)
+            for body in ({"title": "x" * 121}, {"note": "x" * 1001}, {"labels": [""]}, {"labels": ["x" * 61]},
+                         {"labels": ["x"] * 17}, {"labels": "x"}, {"name": "x"}):
+                self.assertEqual(host.send("PATCH", path, body).status, 400, body)
+            self.assertEqual(host.send("DELETE", path).status, 204)
+            self.assertEqual(host.send("DELETE", path).status, 404)
+            self.assertEqual([row["name"] for row in host.get("/captures")["captures"]], [two])
+            self.assertEqual(sorted(os.listdir(host.data)), [two + ".pyro"])
+
+    def test_they_travel(self):
+        with victim("chain.py", LONG) as target, Host("--max-upload", "1m") as host:
+            name, samples = recorded(host, target.pid)
+            answer = host.ask("/api/v1/captures/%s/file" % name)
+            self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "application/octet-stream"))
+            self.assertIn(name + ".pyro", answer.headers["Content-Disposition"])
+            with open(os.path.join(host.data, name + ".pyro"), "rb") as file:
+                self.assertEqual(answer.body, file.read())
+            fresh = {"If-None-Match": answer.headers["ETag"]}
+            self.assertEqual(host.ask("/api/v1/captures/%s/file" % name, headers=fresh).status, 304)
+            sent = host.put(answer.body, "?title=" + urllib.parse.quote("From elsewhere"))
+            self.assertEqual(sent.status, 201, sent.body)
+            self.assertEqual((sent.json()["title"], sent.json()["state"]), ("From elsewhere", "complete"))
+            self.assertNotEqual(sent.json()["name"], name)
+            one = host.send("POST", "/captures", {"name": sent.json()["name"]}).json()["id"]
+            session = host.until("/sessions/" + one, lambda found: found["state"] == "ended")
+            self.assertEqual(session["quality"]["samples"], samples)
+            self.assertEqual(host.put(b"no capture").status, 422)
+            self.assertEqual(host.put(b"").status, 422)
+            self.assertEqual(host.put(b"x" * ((1 << 20) + 1)).status, 413)
+            self.assertEqual(host.ask("/api/v1/captures", "PUT", answer.body, {"X-Pyrometer": "1"}, token=False).status, 401)
+            self.assertEqual(host.ask("/api/v1/captures", "PUT", answer.body).status, 403)
+            self.assertEqual(len(os.listdir(host.data)), 3)
+
+    def test_no_path_leads_out_of_the_folder(self):
+        with victim("chain.py", LONG) as target, Host() as host:
+            name, _ = recorded(host, target.pid)
+            outside = os.path.join(FOLDER, "outside.pyro")
+            shutil.copy(os.path.join(host.data, name + ".pyro"), outside)
+            os.symlink(outside, os.path.join(host.data, "link.pyro"))
+            os.mkdir(os.path.join(host.data, "folder.pyro"))
+            os.mkfifo(os.path.join(host.data, "pipe.pyro"))
+            with open(os.path.join(host.data, "broken.pyro"), "wb") as file:
+                file.write(b"nothing of the sort")
+            listed = {row["name"]: row for row in host.get("/captures")["captures"]}
+            self.assertEqual(sorted(listed), sorted([name, "broken"]))
+            self.assertTrue(listed["broken"]["reason"])
+            for wrong in ("link", "folder", "pipe", "../outside", "..", ".", "%2e%2e%2foutside", outside, "", "x" * 300):
+                self.assertEqual(host.send("POST", "/captures", {"name": wrong}).status, 404, wrong)
+                quoted = urllib.parse.quote(wrong, safe="%")
+                for method, tail in (("GET", ""), ("GET", "/file"), ("DELETE", ""), ("PATCH", "")):
+                    answer = host.send(method, "/captures/" + quoted + tail, {} if method == "PATCH" else None)
+                    self.assertIn(answer.status, (404, 405), (method, wrong))
+            self.assertTrue(os.path.exists(outside))
+            broken = host.send("POST", "/captures", {"name": "broken"}).json()["id"]
+            session = host.until("/sessions/" + broken, lambda found: found["state"] == "failed")
+            self.assertIn("broken", session["reason"])
+            self.assertNotIn("/proc", session["reason"])
+
+    def test_old_ones_go(self):
+        with victim("chain.py", LONG) as target, Host() as host:
+            name, _ = recorded(host, target.pid)
+            path = os.path.join(host.data, name + ".pyro")
+            os.utime(path, (0, 0))
+            old = os.path.join(host.data, "large.pyro")
+            shutil.copy(path, old)
+            with open(old, "ab") as file:
+                file.truncate(2 << 20)
+        with Host("--keep-days", "0", data=host.data) as kept:
+            self.assertEqual(kept.get("/captures")["total"], 2)
+        with Host("--keep-days", "0", "--keep-bytes", "1m", data=host.data) as kept:
+            self.assertEqual([row["name"] for row in kept.get("/captures")["captures"]], [name])
+        with Host("--keep-days", "1", data=host.data) as kept:
+            self.assertEqual(kept.get("/captures")["captures"], [])
+
+    def test_a_server_may_keep_nothing(self):
+        with victim("chain.py", LONG) as target, Host("--no-data") as host:
+            self.assertEqual(host.ask("/api/v1/captures").status, 404)
+            self.assertIsNone(host.running(host.start(pids=[target.pid]))["capture"])
+        process, code = run_program("serve", "--data", "/proc/nowhere", "--listen", "127.0.0.1:0")
+        self.assertEqual(code, 1)
+        self.assertIn("/proc/nowhere", process.err[-1])
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ void server_start(struct server *server, int pid)
     assert_int_equal(sessions_add(server->sessions, server->sampler, &session, NULL), ERR_OK);
     const struct http_options http = { .listen_fd = server->listener.fd,
                                        .handler = site_answer,
+                                       .admit = site_admit,
                                        .is_slow = site_is_slow,
                                        .context = &server->site };
     assert_int_equal(http_start(&http, &server->http, NULL), ERR_OK);

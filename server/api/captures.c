@@ -1,0 +1,375 @@
+#include "server/captures.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/body.h"
+#include "server/call.h"
+#include "server/dashboard.h"
+#include "server/query.h"
+#include "server/request.h"
+#include "server/response.h"
+#include "server/sessions.h"
+#include "server/wire/moment.h"
+
+enum { DEFAULT_LIMIT = 100 };
+
+/* What a visitor of the list is given. */
+struct listing {
+    struct json *json;
+    struct sessions *sessions;
+    bool hides_arguments;
+    size_t at, offset, limit;
+};
+
+static enum err_code captures_of(const struct call *call, struct captures **out,
+                                 struct err *err)
+{
+    struct dashboard *dashboard = NULL;
+    const enum err_code rc = call_dashboard(call, &dashboard, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!dashboard->captures)
+        return err_set(err, ERR_NOT_FOUND, "this server keeps no captures (--no-data)");
+    *out = dashboard->captures;
+    return ERR_OK;
+}
+
+static void put_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+static void write_target(const struct listing *listing, const struct capture_entry *entry)
+{
+    struct json *const json = listing->json;
+    const size_t words = listing->hides_arguments && entry->argc > 1 ? 1 : entry->argc;
+    json_object(json);
+    json_key(json, "pid");
+    json_uint(json, entry->pid);
+    json_key(json, "command");
+    json_array(json);
+    for (size_t i = 0; i < words; i++)
+        json_text(json, entry->argv[i]);
+    json_end(json);
+    put_text(json, "executable", entry->executable);
+    put_text(json, "python", entry->python);
+    put_text(json, "host", entry->host);
+    put_text(json, "user", entry->user);
+    json_end(json);
+}
+
+static void write_sessions(const struct listing *listing, const char *name)
+{
+    struct session *session = NULL;
+    json_key(listing->json, "sessions");
+    json_array(listing->json);
+    for (size_t i = 0; (session = sessions_at(listing->sessions, i)); i++) {
+        struct session_words words;
+        session_words(session, &words);
+        if (strcmp(words.capture, name) == 0)
+            json_text(listing->json, session->id);
+        session_release(session);
+    }
+    json_end(listing->json);
+}
+
+static void write_labels(struct json *json, const struct capture_words *words)
+{
+    json_key(json, "labels");
+    json_array(json);
+    for (size_t i = 0; i < words->label_count; i++)
+        json_text(json, words->labels[i]);
+    json_end(json);
+}
+
+static void write_times(struct json *json, const struct capture_entry *entry)
+{
+    moment_write(json, "started_at", entry->started_at_ns);
+    moment_write(json, "ended_at", entry->ended_at_ns);
+    json_key(json, "elapsed_s");
+    if (entry->elapsed_ns)
+        json_number(json, (double)entry->elapsed_ns / (double)NS_PER_S);
+    else
+        json_null(json);
+    json_key(json, "rate_hz");
+    json_number(json, entry->rate_hz);
+}
+
+static void write_capture(void *context, const struct capture_entry *entry)
+{
+    static const char *const states[] = { "recording", "complete", "cut" };
+    const struct listing *const listing = context;
+    struct json *const json = listing->json;
+    const char *const reason = entry->fault ? entry->fault : entry->reason;
+    json_object(json);
+    put_text(json, "name", entry->name);
+    put_text(json, "title", entry->words.title);
+    put_text(json, "note", entry->words.note);
+    write_labels(json, &entry->words);
+    json_key(json, "bytes");
+    json_uint(json, entry->bytes);
+    json_key(json, "target");
+    write_target(listing, entry);
+    write_times(json, entry);
+    put_text(json, "state", states[entry->state]);
+    put_text(json, "reason", *reason ? reason : NULL);
+    json_key(json, "continuous");
+    json_bool(json, entry->words.is_continuous);
+    write_sessions(listing, entry->name);
+    json_end(json);
+}
+
+static void write_row(void *context, const struct capture_entry *entry)
+{
+    struct listing *const listing = context;
+    const size_t at = listing->at++;
+    if (at >= listing->offset && at - listing->offset < listing->limit)
+        write_capture(context, entry);
+}
+
+static struct listing listing_of(const struct call *call, struct json *json)
+{
+    return (struct listing){ .json = json,
+                             .sessions = call->sessions,
+                             .hides_arguments = call->dashboard->hides_arguments,
+                             .limit = DEFAULT_LIMIT };
+}
+
+static void write_keep(struct json *json, const struct captures_settings *settings)
+{
+    json_key(json, "keep");
+    json_object(json);
+    json_key(json, "days");
+    if (settings->keep_ns)
+        json_number(json, (double)settings->keep_ns / (double)NS_PER_S / 86400);
+    else
+        json_null(json);
+    json_key(json, "bytes");
+    if (settings->keep_bytes)
+        json_uint(json, settings->keep_bytes);
+    else
+        json_null(json);
+    json_end(json);
+}
+
+static enum err_code write_list(struct listing *listing, struct captures *captures,
+                                const struct query *query, struct err *err)
+{
+    const struct captures_query wanted = { .search = query->search,
+                                           .host = query->host,
+                                           .label = query->label,
+                                           .from_ns = query->view.from_ns,
+                                           .to_ns = query->view.to_ns };
+    struct json *const json = listing->json;
+    struct captures_summary summary;
+    json_object(json);
+    put_text(json, "folder", captures_folder(captures));
+    write_keep(json, captures_settings(captures));
+    json_key(json, "offset");
+    json_uint(json, listing->offset);
+    json_key(json, "captures");
+    json_array(json);
+    const enum err_code rc =
+        captures_visit(captures, &wanted, write_row, listing, &summary, err);
+    json_end(json);
+    json_key(json, "total");
+    json_uint(json, summary.total);
+    json_key(json, "bytes");
+    json_uint(json, summary.bytes);
+    json_end(json);
+    return rc;
+}
+
+enum err_code api_list_captures(const struct call *call, struct response *response,
+                                struct err *err)
+{
+    struct captures *captures = NULL;
+    struct query query;
+    struct document document;
+    enum err_code rc = captures_of(call, &captures, err);
+    if (rc == ERR_OK)
+        rc = query_read(call->request, QUERY_CAPTURES, &query, err);
+    if (rc != ERR_OK)
+        return rc;
+    document_begin(&document);
+    struct listing listing = listing_of(call, &document.json);
+    listing.offset = query.offset;
+    if (query.limit)
+        listing.limit = query.limit;
+    rc = write_list(&listing, captures, &query, err);
+    return document_send_or_drop(&document, rc, response, err);
+}
+
+static enum err_code send_one(const struct call *call, struct captures *captures,
+                              const char *name, struct response *response, struct err *err)
+{
+    struct document document;
+    document_begin(&document);
+    struct listing listing = listing_of(call, &document.json);
+    const enum err_code rc = captures_tell_one(captures, name, write_capture, &listing, err);
+    return document_send_or_drop(&document, rc, response, err);
+}
+
+enum err_code api_get_capture(const struct call *call, struct response *response,
+                              struct err *err)
+{
+    struct captures *captures = NULL;
+    const enum err_code rc = captures_of(call, &captures, err);
+    return rc == ERR_OK ? send_one(call, captures, call->argument, response, err) : rc;
+}
+
+enum err_code api_open_capture(const struct call *call, struct response *response,
+                               struct err *err)
+{
+    struct captures *captures = NULL;
+    struct body_member name = { .name = "name" };
+    enum err_code rc = captures_of(call, &captures, err);
+    if (rc == ERR_OK)
+        rc = body_read(call->request->body, call->request->body_bytes, &name, 1, err);
+    if (rc == ERR_OK && !name.is_present)
+        rc = err_set(err, ERR_INVALID, "\"name\" is missing");
+    if (rc != ERR_OK)
+        return rc;
+    *call->held = sessions_of_capture(call->sessions, name.text);
+    if (*call->held)
+        return api_send_session(*call->held, 200, response, err);
+    rc = dashboard_launch_capture(call->dashboard, name.text, call->held, err);
+    if (rc == ERR_LIMIT) {
+        response_problem(response, 409, "%s", err->message);
+        return ERR_OK;
+    }
+    return rc == ERR_OK ? api_send_session(*call->held, 202, response, err) : rc;
+}
+
+enum { PATCH_TITLE, PATCH_NOTE, PATCH_LABELS, PATCH_MEMBERS };
+
+static void take_words(void *context, const struct capture_entry *entry)
+{
+    struct capture_words *const words = context;
+    *words = entry->words;
+}
+
+static enum err_code change_words(const struct request *request, struct capture_words *words,
+                                  struct err *err)
+{
+    char labels[CAPTURES_MAX_LABELS][BODY_MAX_WORD + 1] = { { 0 } };
+    struct body_member members[PATCH_MEMBERS] = {
+        [PATCH_TITLE] = { .name = "title" },
+        [PATCH_NOTE] = { .name = "note" },
+        [PATCH_LABELS] = { .name = "labels",
+                           .kind = BODY_WORDS,
+                           .words = labels,
+                           .room = CAPTURES_MAX_LABELS },
+    };
+    const enum err_code rc =
+        body_read(request->body, request->body_bytes, members, PATCH_MEMBERS, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (strlen(members[PATCH_TITLE].text) > SESSION_MAX_NAME)
+        return err_set(err, ERR_INVALID, "\"title\" has at most %d bytes", SESSION_MAX_NAME);
+    if (strlen(members[PATCH_NOTE].text) > SESSION_MAX_NOTE)
+        return err_set(err, ERR_INVALID, "\"note\" has at most %d bytes", SESSION_MAX_NOTE);
+    if (members[PATCH_TITLE].is_present)
+        memcpy(words->title, members[PATCH_TITLE].text, sizeof words->title);
+    if (members[PATCH_NOTE].is_present)
+        memcpy(words->note, members[PATCH_NOTE].text, sizeof words->note);
+    if (members[PATCH_LABELS].is_present) {
+        memcpy(words->labels, labels, sizeof labels);
+        words->label_count = members[PATCH_LABELS].count;
+    }
+    return ERR_OK;
+}
+
+enum err_code api_change_capture(const struct call *call, struct response *response,
+                                 struct err *err)
+{
+    struct captures *captures = NULL;
+    struct capture_words words;
+    enum err_code rc = captures_of(call, &captures, err);
+    if (rc == ERR_OK)
+        rc = captures_tell_one(captures, call->argument, take_words, &words, err);
+    if (rc == ERR_OK)
+        rc = change_words(call->request, &words, err);
+    if (rc == ERR_OK)
+        rc = captures_describe(captures, call->argument, &words, err);
+    return rc == ERR_OK ? send_one(call, captures, call->argument, response, err) : rc;
+}
+
+enum err_code api_delete_capture(const struct call *call, struct response *response,
+                                 struct err *err)
+{
+    struct captures *captures = NULL;
+    enum err_code rc = captures_of(call, &captures, err);
+    if (rc == ERR_OK)
+        rc = captures_remove(captures, call->argument, err);
+    if (rc == ERR_LIMIT) {
+        response_problem(response, 409, "%s", err->message);
+        return ERR_OK;
+    }
+    if (rc == ERR_OK)
+        response->status = 204;
+    return rc;
+}
+
+enum err_code api_get_capture_file(const struct call *call, struct response *response,
+                                   struct err *err)
+{
+    struct captures *captures = NULL;
+    uint64_t bytes = 0, changed_ns = 0;
+    int fd = -1;
+    enum err_code rc = captures_of(call, &captures, err);
+    if (rc == ERR_OK)
+        rc = captures_open_file(captures, call->argument, &fd, &bytes, &changed_ns, err);
+    if (rc != ERR_OK)
+        return rc;
+    snprintf(response->tag, sizeof response->tag, "file-%" PRIx64 "-%" PRIx64, bytes,
+             changed_ns);
+    response_own_file(response, "application/octet-stream", fd, bytes);
+    response_set_header(response, "Content-Disposition", "attachment; filename=\"%s.pyro\"",
+                        call->argument);
+    return ERR_OK;
+}
+
+/* What was sent is no capture. */
+static bool is_their_fault(enum err_code rc)
+{
+    return rc == ERR_UNSUPPORTED || rc == ERR_CORRUPT || rc == ERR_INVALID;
+}
+
+enum err_code api_put_capture(const struct call *call, struct response *response,
+                              struct err *err)
+{
+    struct captures *captures = NULL;
+    struct capture_words words = { .label_count = 0 };
+    struct query query;
+    char name[CAPTURES_NAME_BYTES];
+    enum err_code rc = captures_of(call, &captures, err);
+    if (rc == ERR_OK)
+        rc = query_read(call->request, QUERY_TITLE, &query, err);
+    if (rc == ERR_OK && query.title && strlen(query.title) > SESSION_MAX_NAME)
+        rc = err_set(err, ERR_INVALID, "\"title\" has at most %d bytes", SESSION_MAX_NAME);
+    if (rc == ERR_OK && call->request->body_fd < 0)
+        rc = err_set(err, ERR_INVALID, "the body is missing");
+    if (rc != ERR_OK)
+        return rc;
+    if (query.title)
+        snprintf(words.title, sizeof words.title, "%s", query.title);
+    rc = captures_adopt(captures, call->request->body_fd, &words, name, err);
+    if (is_their_fault(rc)) {
+        response_problem(response, 422, "the body is no capture that can be read");
+        return ERR_OK;
+    }
+    if (rc == ERR_OK)
+        rc = send_one(call, captures, name, response, err);
+    if (rc == ERR_OK)
+        response->status = 201;
+    return rc;
+}

@@ -1,0 +1,40 @@
+/*
+ * taping - the capture of a session that a dashboard started.
+ *
+ *     taping_open     before the sampler: its sink is for the sampler's options
+ *     taping_begin    once there is a sampler
+ *     taping_close    once sampling has ended, or has not begun
+ *
+ * Nothing here fails: a session whose capture cannot be written goes on without.
+ *
+ * Ownership: the caller's storage; borrows the captures.
+ * Threads: one at a time.
+ * Depends on: captures, sessions, loaded, told, capture/recorder.
+ */
+#ifndef SERVER_TAPING_H
+#define SERVER_TAPING_H
+
+#include "server/captures.h"
+
+struct recorder;
+struct sampler;
+struct session;
+struct sink;
+
+struct taping {
+    struct captures *captures; /* NULL: nothing is recorded */
+    struct recorder *recorder;
+    int fd;
+    bool has_begun;
+    char name[CAPTURES_NAME_BYTES];
+};
+
+void taping_open(struct taping *taping, struct captures *captures);
+/* NULL: none. */
+const struct sink *taping_sink(const struct taping *taping);
+/* Names the capture to the session, and what the session is called to the capture. */
+void taping_begin(struct taping *taping, struct sampler *sampler, struct session *session);
+/* sampler: NULL: it did not start. */
+void taping_close(struct taping *taping, struct sampler *sampler);
+
+#endif /* SERVER_TAPING_H */
