@@ -1,10 +1,13 @@
 // Wires the source to the state and the state to the views. One state, one queued render.
 
+import { listenForPlaces } from "./host/home.js";
+import { startHost } from "./host/page.js";
 import { formatAddress, parseAddress } from "./model/address.js";
 import { createPicture } from "./model/picture.js";
 import { takeBase, takeDelivery } from "./model/recording.js";
 import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
+import { askAccess } from "./source/host.js";
 import { createLiveSource } from "./source/live.js";
 import { createReportSource } from "./source/report.js";
 import { createApplied } from "./view/applied.js";
@@ -229,4 +232,14 @@ function startPage() {
   queueRender();
 }
 
-startPage();
+// A server of a whole host has a page of its own; any session of it, named in the address, is shown as everywhere.
+async function start() {
+  if (document.getElementById("profile-data").textContent.trim() !== "") return startPage();
+  const place = listenForPlaces();
+  if (place.session !== null) startPage();
+  const access = await askAccess();
+  if (access?.host !== true) return place.session === null ? startPage() : undefined;
+  return place.session === null ? startHost(access, { stored: storedTheme, apply: applyTheme }) : place.showWayBack();
+}
+
+start();

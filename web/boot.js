@@ -1,5 +1,5 @@
-// Most of the page travels in it compressed: the libraries, and all of its own modules. What comes out is run as inline
-// scripts, which the page's policy allows by their hashes and by nothing else.
+// Most of the page travels in it compressed: how it looks, the libraries, and all of its own modules. What comes out
+// becomes inline styles and scripts, which the page's policy allows by their hashes and by nothing else.
 
 import { inflateText } from "./source/inflate.js";
 
@@ -11,13 +11,14 @@ function sayTooOld() {
   document.body.prepend(text);
 }
 
-async function unpackScripts() {
+async function unpackAll() {
   for (const packed of document.querySelectorAll("script[data-packed]")) {
-    const script = document.createElement("script");
-    if (packed.dataset.packed === "module") script.type = "module";
-    script.textContent = await inflateText(packed.textContent);
-    packed.replaceWith(script);
+    const kind = packed.dataset.packed;
+    const element = document.createElement(kind === "style" ? "style" : "script");
+    if (kind === "module") element.type = "module";
+    element.textContent = await inflateText(packed.textContent);
+    packed.replaceWith(element);
   }
 }
 
-unpackScripts().catch(sayTooOld);
+unpackAll().catch(sayTooOld);

@@ -175,6 +175,8 @@ enum err_code api_get_access(const struct call *call, struct response *response,
     moment_write(&document.json, "expires_at", call->who->expires_at_ns);
     json_key(&document.json, "can_share");
     json_bool(&document.json, call->auth->required && call->who->scope == SCOPE_OPERATOR);
+    json_key(&document.json, "host");
+    json_bool(&document.json, call->dashboard != NULL);
     json_end(&document.json);
     return document_send(&document, response, err);
 }

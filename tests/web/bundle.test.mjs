@@ -57,7 +57,7 @@ test("the libraries are one valid script, patched", () => {
 
 test("both policies allow exactly the scripts and styles of the page", () => {
   const scripts = [...runnable(), libraries(), packed("module")].map(hashOf).sort();
-  const styles = elements("style").map(({ text }) => hashOf(text)).sort();
+  const styles = [...elements("style").map(({ text }) => text), packed("style")].map(hashOf).sort();
   for (const policy of [made.csp, made.meta]) {
     assert.deepEqual(/script-src ([^;]*)/.exec(policy)[1].split(" ").sort(), scripts);
     assert.deepEqual(/style-src ([^;]*)/.exec(policy)[1].split(" ").sort(), styles);
@@ -75,7 +75,7 @@ test("the places a report fills are there exactly once", () => {
 });
 
 test("the page names no other place on the network", () => {
-  const ours = packed("module") + elements("style").map(({ text }) => text).join("");
+  const ours = packed("module") + packed("style") + elements("style").map(({ text }) => text).join("");
   const addresses = (ours + made.page.replace(/<script.*?<\/script>/gs, "")).match(/\b(?:https?:)?\/\/[a-z0-9.-]+\.[a-z]{2,}/gi) ?? [];
   assert.deepEqual(addresses.filter((address) => !address.endsWith("//www.w3.org")), []);
 });
@@ -91,7 +91,7 @@ test("no markup is made from strings, no style attributes are written", () => {
 });
 
 test("colours live in tokens.css only", () => {
-  assert.ok(!/#[0-9a-f]{3,8}\b(?!\s*[{,])/i.test(readFileSync(join(ROOT, "web/app.css"), "utf8").replace(/\/\*.*?\*\//gs, "")));
+  assert.ok(!/#[0-9a-f]{3,8}\b(?!\s*[{,])/i.test(["web/app.css", "web/host/host.css"].map((path) => readFileSync(join(ROOT, path), "utf8")).join("").replace(/\/\*.*?\*\//gs, "")));
 });
 
 // {name: [light, dark]} of tokens.css, as [r, g, b]

@@ -2,8 +2,9 @@
 //
 //   node tests/web/mock-server.mjs [--port 8765] [--ends SECONDS] [--threads N] [--deep LEVELS] [--quiet SECONDS]
 //                                  [--exceptions unknown] [--mode cpu] [--page FILE.html] [--report FILE.html]
+//                                  [--host PROCESSES [--sessions N] [--hostile yes] [--scope viewer]]
 //
-// Without --page the page is bundled anew on every load. --report also writes a standalone report when it ends or stops.
+// With --host it is the server of a whole host. Without --page the page is bundled anew on every load. --report also writes a standalone report when it ends or stops.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync, mkdtempSync } from "node:fs";
@@ -12,6 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
+import { createHost } from "./made-up-host.mjs";
 import { createProgram } from "./made-up-program.mjs";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -65,10 +67,35 @@ function readQuery(url) {
   return { since: Number(url.searchParams.get("since") ?? 0), threads: numbers("thread"), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: numberOr("from"), to: numberOr("to") };
 }
 
-// -> http.Server, not yet listening
-export function createMockServer(program, page) {
-  return createServer((request, response) => {
+async function readBody(request) {
+  const chunks = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const text = Buffer.concat(chunks).toString();
+  return request.headers["content-type"] === "application/json" ? JSON.parse(text) : text;
+}
+
+// True when it was answered: what is of the host, but not what a session of it holds.
+async function answerHost(host, request, response, url) {
+  if (!url.pathname.startsWith("/api/v1/")) return false;
+  const unsafe = request.method !== "GET";
+  if (unsafe && request.headers["x-pyrometer"] !== "1") return answerProblem(response, 403, "X-Pyrometer is missing"), true;
+  const body = unsafe ? await readBody(request) : undefined;
+  const answer = host.answer(request.method, url.pathname.slice("/api/v1/".length), url.searchParams, body);
+  if (answer === null) return false;
+  const { status = 200, value } = answer;
+  if (status === 200 && !unsafe) answerJson(request, response, value);
+  else if (status === 204) response.writeHead(204).end();
+  else response.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" }).end(JSON.stringify(value));
+  return true;
+}
+
+// -> http.Server, not yet listening. With a host (made-up-host.mjs), all its sessions hold the same program.
+export function createMockServer(program, page, host = null) {
+  return createServer(async (request, response) => {
     const url = new URL(request.url, "http://localhost");
+    if (host !== null && (await answerHost(host, request, response, url))) return undefined;
+    if (host !== null) url.pathname = url.pathname.replace(/^(\/api\/v1\/sessions\/)[^/]+/, "$11");
+    if (url.pathname === "/api/v1/access") return answerJson(request, response, { scope: "operator", share: null, expires_at: null, can_share: false, host: false });
     const rest = url.pathname.replace(/^\/api\/v1\/sessions\/1/, "");
     if (url.pathname === "/") return answerPage(response, page);
     if (url.pathname === "/api/v1/sessions") return answerJson(request, response, { sessions: [program.session()] });
@@ -104,8 +131,10 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     exceptions: option("exceptions", "known") !== "unknown",
     mode: option("mode", "wall"),
   });
+  const host = option("host", null) === null ? null : createHost({ processes: Number(option("host", 24)), sessions: Number(option("sessions", 4)), hostile: option("hostile", null) !== null, scope: option("scope", "operator") });
   const timer = setInterval(() => program.advance(), 100);
-  const server = createMockServer(program, option("page", null));
+  if (host !== null) setInterval(() => host.advance(1), 1000);
+  const server = createMockServer(program, option("page", null), host);
   const port = Number(option("port", 8765));
   server.listen(port, "127.0.0.1", () => console.log("http://127.0.0.1:" + port + "/"));
   const stop = () => {

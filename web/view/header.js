@@ -47,7 +47,7 @@ function factsOf(session) {
   return [who, python, target.host].filter(Boolean);
 }
 
-function createMark() {
+export function createMark() {
   const mark = icon("M1 1.5h14v3.6H1z", 18);
   mark.setAttribute("class", "mark");
   for (const [name, path] of [["warm", "M1 6.2h9.4v3.6H1z"], ["hot", "M1 10.9h5v3.6H1z"]]) {

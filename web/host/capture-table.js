@@ -1,0 +1,129 @@
+// The captures that are kept: found by words, host, label and age; opened, compared, renamed, taken along, deleted.
+
+import { captureTitle, formatBytes, formatWhen } from "../model/hosted.js";
+import { formatCount, formatDuration } from "../model/numbers.js";
+import { programName } from "../model/processes.js";
+import { visibleText } from "../model/text.js";
+import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
+import { ICONS } from "../view/icons.js";
+
+const CAPTURE_COLUMNS = ["Capture", "Host", "Started", "Length", "Python", "Size"];
+
+function stateMark(capture) {
+  if (capture.state === "recording") return { text: "recording", hint: "It is being written; it opens up to its last block." };
+  if (capture.state === "cut") return { text: "cut off", hint: capture.reason ?? "It has no end: what wrote it was killed. It opens up to its last block." };
+  return { text: capture.continuous ? "continuous" : "", hint: "" };
+}
+
+function createCaptureRow(act) {
+  const row = { capture: null };
+  const box = el("input", { type: "checkbox", on: { change: () => act.chooseCapture(row.capture, box.checked) } });
+  const name = isolated("");
+  const open = el("button", { type: "button", class: "row-name", "data-testid": "capture-open", on: { click: () => act.openCapture(row.capture) } }, name);
+  const mark = el("span", { class: "mark-word" });
+  const line = isolated("", { class: "command-line" });
+  const labels = el("span", { class: "labels" });
+  const note = isolated("", { class: "under-note" });
+  const under = isolated("", { class: "under" });
+  const cells = Object.fromEntries(["host", "started", "length", "python", "size"].map((key) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]));
+  const more = el("button", { type: "button", class: "quiet", "aria-haspopup": "menu", "data-testid": "capture-more", on: { click: () => act.captureMenu(row.capture, more) } }, icon(ICONS.more));
+  const element = el("tr", { "data-testid": "capture" }, el("td", { class: "col-select" }, box),
+    el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, open, mark, labels, line), note, under)),
+    cells.host, cells.started, cells.length, cells.python, cells.size, el("td", { class: "col-act" }, more));
+  return Object.assign(row, { element, box, name, open, mark, line, labels, note, under, cells, more, shownLabels: "" });
+}
+
+function fillLabels(row, capture, act) {
+  const signature = JSON.stringify(capture.labels);
+  if (row.shownLabels === signature) return;
+  row.shownLabels = signature;
+  row.labels.replaceChildren(...capture.labels.map((label) =>
+    el("button", { type: "button", class: "label", "data-testid": "label", "aria-label": "Only captures with the label " + visibleText(label), on: { click: () => act.address({ label }, "push") } }, isolated(visibleText(label)))));
+}
+
+function fillCaptureRow(row, capture, state, act) {
+  row.capture = capture;
+  const title = visibleText(captureTitle(capture));
+  const target = capture.target ?? {};
+  const { name, rest } = programName(target.command);
+  const mark = stateMark(capture);
+  setText(row.name, title);
+  setText(row.line, visibleText(rest || (capture.title ? name : ""), ""));
+  setText(row.mark, mark.text);
+  setAttribute(row.mark, "data-hint", mark.hint);
+  setAttribute(row.mark, "data-state", capture.state);
+  setText(row.note, capture.note ? visibleText(capture.note) : "");
+  row.note.hidden = !capture.note;
+  fillLabels(row, capture, act);
+  const started = formatWhen(capture.started_at, state.now);
+  const length = formatDuration(capture.elapsed_s === null ? NaN : Math.round(capture.elapsed_s * 10) / 10);
+  const texts = { host: visibleText(target.host ?? "", "—"), started, length, python: target.python ?? "—", size: formatBytes(capture.bytes) };
+  for (const [key, text] of Object.entries(texts)) setText(row.cells[key].firstChild, text);
+  setAttribute(row.cells.started, "title", capture.started_at);
+  setText(row.under, [started, length, texts.host, texts.size].join(" · "));
+  setAttribute(row.element, "data-name", capture.name);
+  setAttribute(row.box, "aria-label", "Select " + title);
+  setAttribute(row.more, "aria-label", "More about " + title);
+  row.box.checked = state.chosen.has(capture.name);
+  row.open.disabled = state.connection.state !== "ok" || (!state.operator && capture.sessions.length === 0);
+}
+
+export function createCaptureTable(root, act) {
+  const body = el("tbody", {});
+  const heads = CAPTURE_COLUMNS.map((label) => el("th", { scope: "col", class: "plain-head col-" + (label === "Capture" ? "command" : label.toLowerCase()) }, label));
+  const table = el("table", { class: "grid", "data-testid": "captures", "aria-label": "Saved captures" },
+    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, el("span", { class: "offscreen" }, "Select")), ...heads, el("th", { class: "col-act" }, el("span", { class: "offscreen" }, "More")))), body);
+  const head = el("h2", {});
+  const text = el("p", { class: "soft" });
+  const all = el("button", { type: "button", on: { click: () => act.address({ find: "", label: "", on: "", age: "any" }, "replace") } }, "Show all captures");
+  const empty = el("div", { class: "blank", "data-testid": "captures-empty" }, head, text, all);
+  const foot = el("p", { class: "remark", "data-testid": "captures-foot" });
+  const more = el("button", { type: "button", class: "more-rows", on: { click: () => act.moreCaptures() } });
+  const element = el("section", { class: "list", "aria-label": "Captures" }, table, empty, more, foot);
+  root.append(element);
+  const rows = [];
+
+  function sayEmpty(state) {
+    const { find, label, on, age } = state.address;
+    const asked = find !== "" || label !== "" || on !== "" || age !== "any";
+    all.hidden = !asked || state.folder === null;
+    if (state.folder === null) {
+      setText(head, "Nothing is kept on disk");
+      setText(text, "The server was started without a folder for captures (--data DIR).");
+    } else {
+      setText(head, asked ? "No capture is like that" : "No captures yet");
+      setText(text, asked ? "None fits the words, label, host and time." : "Whatever is profiled is kept here. A .pyro file dropped on this page is added.");
+    }
+  }
+
+  return {
+    update(state) {
+      element.hidden = state.tab !== "captures";
+      if (element.hidden || state.captures === undefined) return;
+      const captures = state.captures;
+      while (rows.length < captures.length) {
+        rows.push(createCaptureRow(act));
+        body.append(rows[rows.length - 1].element);
+      }
+      rows.forEach((row, i) => {
+        row.element.hidden = i >= captures.length;
+        if (!row.element.hidden) fillCaptureRow(row, captures[i], state, act);
+      });
+      table.hidden = captures.length === 0;
+      empty.hidden = captures.length > 0;
+      if (captures.length === 0) sayEmpty(state);
+      const folder = state.folder;
+      const left = folder === null ? 0 : folder.total - folder.captures.length;
+      more.hidden = left <= 0;
+      setText(more, "Show more (" + formatCount(left) + " left)");
+      foot.hidden = folder === null;
+      if (folder !== null) setText(foot, visibleText(folder.folder) + " holds " + formatBytes(folder.bytes) + keepText(folder.keep));
+    },
+  };
+}
+
+function keepText(keep) {
+  if (!keep) return "";
+  const parts = [keep.days ? formatCount(keep.days) + " days" : "", keep.bytes ? formatBytes(keep.bytes) : ""].filter(Boolean);
+  return parts.length === 0 ? "; nothing is deleted by itself." : "; what is over " + parts.join(" or ") + " is deleted, the oldest first.";
+}

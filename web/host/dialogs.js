@@ -1,0 +1,144 @@
+// Questions in dialogs: how to profile, what to call something, whether really.
+
+import { defaultProfile, profileRequest, wordsRequest } from "../model/hosted.js";
+import { visibleText } from "../model/text.js";
+import { el, icon, segmented, setText } from "../view/dom.js";
+import { ICONS } from "../view/icons.js";
+
+// A dialog that is made when it opens and gone when it closes.
+export function openDialog(root, { title, testid, wide = false }, ...content) {
+  const close = el("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => dialog.close() } }, icon(ICONS.close));
+  const dialog = el("dialog", { class: "help host-dialog", "data-testid": testid, "aria-label": title, "data-wide": wide },
+    el("div", { class: "help-head" }, el("h2", {}, el("bdi", {}, title)), close), ...content);
+  dialog.addEventListener("close", () => dialog.remove());
+  dialog.addEventListener("click", (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+  root.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+function fieldRow(label, hint, control) {
+  return el("label", { class: "form-row" }, el("span", { class: "form-label" }, label), control, hint ? el("span", { class: "form-hint" }, hint) : null);
+}
+
+function textInput(name, value, attributes = {}) {
+  const input = el("input", { type: "text", name, autocomplete: "off", spellcheck: "false", ...attributes });
+  input.value = value;
+  return input;
+}
+
+// A form of which `submit` answers what is wrong, {field, problem}, or null. It may take its time.
+function createForm(yes, rows, submit, onDone) {
+  const error = el("p", { class: "form-error", role: "alert", "data-testid": "form-error" });
+  const button = el("button", { type: "submit", class: "primary", "data-testid": "form-submit" }, yes);
+  const cancel = el("button", { type: "button", on: { click: () => form.closest("dialog").close() } }, "Cancel");
+  const form = el("form", { class: "form", novalidate: true }, ...rows, error, el("div", { class: "form-buttons" }, cancel, button));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    for (const input of form.querySelectorAll("[aria-invalid]")) input.removeAttribute("aria-invalid");
+    const wrong = await submit();
+    button.disabled = false;
+    setText(error, wrong === null ? "" : visibleText(wrong.problem));
+    if (wrong === null) return onDone();
+    const input = form.querySelector('[name="' + wrong.field + '"]');
+    input?.setAttribute("aria-invalid", "true");
+    input?.focus();
+    return undefined;
+  });
+  return form;
+}
+
+function checkbox(name, label, hint, checked) {
+  const box = el("input", { type: "checkbox", name });
+  box.checked = checked;
+  return { box, element: el("label", { class: "form-check" }, box, el("span", {}, label, el("span", { class: "form-hint" }, hint))) };
+}
+
+function choiceRow(label, hint, name, value, options) {
+  let chosen = value;
+  const buttons = segmented(label, "form-" + name, options, (picked) => {
+    chosen = picked;
+    buttons.set(picked);
+  });
+  buttons.set(value);
+  return { read: () => chosen, element: el("div", { class: "form-row" }, el("span", { class: "form-label" }, label), buttons.element, hint ? el("span", { class: "form-hint" }, hint) : null) };
+}
+
+const CHECKS = [
+  ["subprocesses", "Children too", "processes that it starts, now and later"],
+  ["native", "Native frames", "C functions called from Python are named"],
+  ["gc", "Garbage collection", "time in it is shown as <GC>"],
+  ["opcodes", "Bytecode", "the instruction of each frame"],
+  ["blocking", "Stop while reading", "exact, but costs the program time"],
+];
+
+// How to profile `pids`; start(body) is a promise. The options are kept for the next time.
+let lastProfile = defaultProfile();
+
+export function openProfileDialog(root, { pids, title }, start) {
+  const form = { ...lastProfile, name: "", note: "" };
+  const rate = textInput("rate", form.rate, { inputmode: "decimal", list: "rates" });
+  const duration = textInput("duration", form.duration, { placeholder: "until stopped" });
+  const name = textInput("name", "", { placeholder: "shown in lists" });
+  const note = textInput("note", "", { placeholder: "why, after what change" });
+  const threads = choiceRow("Threads", null, "threads", form.threads, [{ value: "all", label: "All" }, { value: "main", label: "Main only" }]);
+  const mode = choiceRow("Keep", null, "mode", form.mode, [
+    { value: "wall", label: "Everything", hint: "every look at every thread; choose later what to see" },
+    { value: "cpu", label: "On CPU", hint: "only what ran" },
+    { value: "gil", label: "GIL", hint: "only what held the interpreter's lock" },
+    { value: "exception", label: "Exceptions", hint: "only what was handling an exception" },
+  ]);
+  const checks = CHECKS.map(([key, label, hint]) => ({ key, ...checkbox(key, label, hint, form[key]) }));
+  const read = () => ({
+    ...form, rate: rate.value, duration: duration.value, threads: threads.read(), mode: mode.read(), name: name.value.trim(), note: note.value,
+    ...Object.fromEntries(checks.map(({ key, box }) => [key, box.checked])),
+  });
+  async function submit() {
+    const given = read();
+    const { body, field, problem } = profileRequest(pids, given);
+    if (problem) return { field, problem };
+    lastProfile = given;
+    return start(body);
+  }
+  const rates = el("datalist", { id: "rates" }, ...["100", "1000", "5000", "10000"].map((value) => el("option", { value })));
+  const rows = [
+    el("div", { class: "form-pair" }, fieldRow("Rate", "looks a second", rate), fieldRow("Duration", "30 s, 5 min, 2 h", duration)), rates,
+    threads.element, mode.element, el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)), fieldRow("Name", null, name), fieldRow("Note", null, note),
+  ];
+  const dialog = openDialog(root, { title, testid: "profile-dialog" }, createForm("Start profiling", rows, submit, () => dialog.close()));
+  rate.focus();
+  rate.select();
+  return dialog;
+}
+
+// Name, note and, where there are any, labels; save(body) answers as `submit`.
+export function openWordsDialog(root, { title, first, words }, save) {
+  const name = textInput("title", words.title);
+  const note = el("textarea", { name: "note", rows: "3" });
+  note.value = words.note;
+  const labels = words.labels === undefined ? null : textInput("labels", words.labels.join(", "), { placeholder: "web, before" });
+  async function submit() {
+    const { body, field, problem } = wordsRequest({ title: name.value, note: note.value, labels: labels?.value }, first);
+    return problem ? { field, problem } : save(body);
+  }
+  const rows = [fieldRow("Name", null, name), fieldRow("Note", null, note), labels ? fieldRow("Labels", "with commas between them", labels) : null].filter(Boolean);
+  const dialog = openDialog(root, { title, testid: "words-dialog" }, createForm("Save", rows, submit, () => dialog.close()));
+  name.focus();
+  name.select();
+}
+
+export function openConfirmDialog(root, { title, text, yes }, act) {
+  const go = el("button", { type: "button", class: "primary danger", "data-testid": "confirm", on: { click: () => { dialog.close(); act(); } } }, yes);
+  const cancel = el("button", { type: "button", on: { click: () => dialog.close() } }, "Cancel");
+  const dialog = openDialog(root, { title, testid: "confirm-dialog" }, el("p", {}, text), el("div", { class: "form-buttons" }, cancel, go));
+  cancel.focus();
+}
+
+// Why a process cannot be attached, to read and to copy.
+export function openReasonDialog(root, { title, reason }) {
+  openDialog(root, { title, testid: "reason-dialog" }, el("p", { class: "reason" }, el("bdi", {}, visibleText(reason, "no reason is given"))),
+    el("p", { class: "soft" }, "pyrometer doctor PID on the host shows each step, and which of them is refused."));
+}

@@ -1,0 +1,198 @@
+// The Python processes of the host. Values change each second; while somebody points at a row or is in one, rows stay put.
+
+import { arrangeProcesses, commonRefusal, containerName, processKey, programName } from "../model/processes.js";
+import { formatAge, formatBytes } from "../model/hosted.js";
+import { formatCount } from "../model/numbers.js";
+import { visibleText } from "../model/text.js";
+import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
+import { ICONS } from "../view/icons.js";
+
+const ROWS_STEP = 500;
+const COLUMNS_OF_PROCESSES = [
+  { key: "command", label: "Process", hint: "Its script or module, and its command line" },
+  { key: "cpu", label: "CPU", hint: "Of one core, over the last second" },
+  { key: "memory", label: "Memory", hint: "Resident, as the kernel counts it" },
+  { key: "threads", label: "Threads", hint: "Of the system, not only of Python" },
+  { key: "pid", label: "PID", hint: "Its number on this host" },
+  { key: "python", label: "Python", hint: "Version of the interpreter in it" },
+  { key: "user", label: "User", hint: "Who it runs as" },
+  { key: "container", label: "Container", hint: "As its control group says" },
+  { key: "uptime", label: "Up", hint: "Since it was started" },
+];
+
+function createProcessRow(act) {
+  const row = { process: null };
+  const box = el("input", { type: "checkbox", "data-role": "select", on: { change: () => act.select(row.process, box.checked) } });
+  const name = isolated("", { class: "program" });
+  const rest = isolated("", { class: "command-line" });
+  const under = isolated("", { class: "under" });
+  const fill = el("i", {});
+  const cpu = el("span", { class: "share" });
+  const cells = Object.fromEntries(["memory", "threads", "pid", "python", "user", "container", "uptime"].map((key) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]));
+  const open = el("a", { class: "watch", "data-role": "act", "data-testid": "process-open" }, el("span", { class: "live-dot" }), el("span", {}));
+  const start = el("button", { type: "button", class: "start", "data-role": "act", "data-testid": "profile", on: { click: () => act.profile(row.process) } }, "Profile");
+  const more = el("button", { type: "button", class: "start more", "aria-label": "Options", "data-hint": "Rate, duration, threads and more", "data-role": "more", "data-testid": "profile-options", on: { click: () => act.options([row.process]) } }, icon(ICONS.chevron, 12));
+  const split = el("span", { class: "split" }, start, more);
+  const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused", on: { click: () => act.explain(row.process) } }, "Cannot attach");
+  const element = el("tr", { "data-testid": "process" },
+    el("td", { class: "col-select" }, box),
+    el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, name, " ", rest), under)),
+    el("td", { class: "col-cpu" }, el("div", { class: "cpu" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), cpu)),
+    cells.memory, cells.threads, cells.pid, cells.python, cells.user, cells.container, cells.uptime,
+    el("td", { class: "col-act" }, open, split, refused));
+  return Object.assign(row, { element, box, name, rest, under, fill, cpu, cells, open, start, more, split, refused, key: null });
+}
+
+// What does not change while a process lives.
+function nameRow(row, process) {
+  const { name, rest } = programName(process.command);
+  row.key = processKey(process);
+  setText(row.name, visibleText(name));
+  setText(row.rest, rest === "" || rest === name ? "" : visibleText(rest));
+  setAttribute(row.element, "data-pid", process.pid);
+  setAttribute(row.rest, "title", rest === "" ? null : visibleText(rest));
+  setAttribute(row.box, "aria-label", "Select " + visibleText(name) + ", process " + process.pid);
+  setAttribute(row.start, "aria-label", "Profile " + visibleText(name) + ", process " + process.pid);
+  setAttribute(row.open, "aria-label", "Open the profile of " + visibleText(name) + ", process " + process.pid);
+}
+
+function fillNumbers(row, process) {
+  const percent = process.cpu_percent;
+  row.fill.style.width = Math.min(100, percent ?? 0) + "%";
+  setAttribute(row.fill, "data-over", (percent ?? 0) > 100 || null);
+  setText(row.cpu, typeof percent === "number" ? (percent < 9.95 ? percent.toFixed(1) : Math.round(percent)) + " %" : "—");
+  const container = containerName(process.container);
+  const texts = {
+    memory: formatBytes(process.rss_bytes), threads: formatCount(process.threads), pid: String(process.pid), python: process.python ?? "—", user: visibleText(process.user ?? "", "—"),
+    container: visibleText(container, ""), uptime: formatAge(process.uptime_s),
+  };
+  for (const [key, text] of Object.entries(texts)) setText(row.cells[key].firstChild, text);
+  setAttribute(row.cells.uptime, "title", "since " + process.started_at);
+  setText(row.under, visibleText([process.pid, process.python ?? "", process.user ?? "", container].filter(Boolean).join(" · ")));
+}
+
+function fillActions(row, process, gone, state) {
+  const sampled = process.sessions?.[0];
+  setAttribute(row.element, "data-gone", gone || null);
+  row.open.hidden = gone || sampled === undefined;
+  if (sampled !== undefined) {
+    setAttribute(row.open, "href", "#v=1&session=" + encodeURIComponent(sampled));
+    setText(row.open.lastChild, process.sessions.length > 1 ? "Open (" + process.sessions.length + ")" : "Open");
+  }
+  row.split.hidden = gone || !state.operator || !process.attach || sampled !== undefined;
+  row.start.disabled = state.connection.state !== "ok";
+  row.refused.hidden = gone || process.attach || sampled !== undefined;
+  setAttribute(row.refused, "data-hint", process.reason === null ? "" : visibleText(process.reason ?? ""));
+  row.box.disabled = gone || !process.attach;
+  row.box.hidden = !state.operator;
+  row.box.checked = state.selected.has(row.key);
+}
+
+function moveFocus(event, body) {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const role = event.target.dataset?.role;
+  if (step === undefined || role === undefined) return;
+  event.preventDefault();
+  const rows = Array.from(body.rows).filter((row) => !row.hidden);
+  for (let at = rows.indexOf(event.target.closest("tr")) + step; at >= 0 && at < rows.length; at += step) {
+    const found = Array.from(rows[at].querySelectorAll('[data-role="' + role + '"]')).find((control) => !control.disabled && control.checkVisibility());
+    if (found) return found.focus();
+  }
+  return undefined;
+}
+
+export function createProcessTable(root, act) {
+  const heads = COLUMNS_OF_PROCESSES.map(({ key, label, hint }) => ({
+    key, element: el("th", { scope: "col", class: "col-" + key }, el("button", { type: "button", "data-hint": hint, "data-testid": "sort-" + key, on: { click: () => act.sort(key) } }, label)),
+  }));
+  const every = el("input", { type: "checkbox", "aria-label": "Select all that are shown and can be profiled", "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.attach && !row.gone).map((row) => row.process), every.checked) } });
+  const body = el("tbody", {});
+  const table = el("table", { class: "grid", "data-testid": "processes", "aria-label": "Python processes of this host" },
+    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, every), ...heads.map((head) => head.element), el("th", { class: "col-act" }, el("span", { class: "offscreen" }, "Profile")))), body);
+  const empty = el("div", { class: "blank", "data-testid": "processes-empty" }, el("h2", {}), el("p", { class: "soft" }), el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } }, "Show all processes"));
+  const refusal = el("p", { class: "remark", role: "status", "data-testid": "refusal" });
+  const more = el("button", { type: "button", class: "more-rows", "data-testid": "more-processes", on: { click: () => { limit += ROWS_STEP; act.again(); } } });
+  const element = el("section", { class: "list", "aria-label": "Processes" }, refusal, table, empty, more);
+  root.append(element);
+  let limit = ROWS_STEP;
+  let shownRows = [];
+  let orderOf = "";
+  let pointed = false;
+  const rows = new Map();
+  body.addEventListener("pointerenter", (event) => (pointed = event.pointerType === "mouse"));
+  body.addEventListener("pointerleave", () => {
+    pointed = false;
+    act.again();
+  });
+  body.addEventListener("focusout", () => act.again());
+  body.addEventListener("keydown", (event) => moveFocus(event, body));
+
+  function isHeld() {
+    return pointed || (body.contains(document.activeElement) && document.activeElement.matches(":focus-visible"));
+  }
+
+  function placeRows() {
+    const wanted = new Set(shownRows.slice(0, limit).map((row) => processKey(row.process)));
+    for (const [key, row] of rows) {
+      if (wanted.has(key)) continue;
+      row.element.remove();
+      rows.delete(key);
+    }
+    let next = body.firstElementChild;
+    for (const { process } of shownRows.slice(0, limit)) {
+      const key = processKey(process);
+      if (!rows.has(key)) rows.set(key, createProcessRow(act));
+      const { element: tr } = rows.get(key);
+      if (tr === next) next = next.nextElementSibling;
+      else body.insertBefore(tr, next);
+    }
+  }
+
+  function fillRows(state) {
+    for (const { process, gone } of shownRows.slice(0, limit)) {
+      const row = rows.get(processKey(process));
+      row.process = process;
+      if (row.key === null) nameRow(row, process);
+      fillNumbers(row, process);
+      fillActions(row, process, gone, state);
+    }
+  }
+
+  function updateEmpty(state) {
+    const none = shownRows.length === 0;
+    empty.hidden = !none || state.processes === null;
+    table.hidden = none;
+    const [head, text, all] = empty.children;
+    const filtered = (state.processes?.length ?? 0) > 0;
+    all.hidden = !filtered;
+    setText(head, filtered ? "No process is like that" : "No Python process runs here");
+    setText(text, filtered ? formatCount(state.processes.length) + " are here, but none that fits what was asked for." : "One that starts appears within a second.");
+  }
+
+  function updateHeads({ sort, up }) {
+    for (const head of heads) setAttribute(head.element, "aria-sort", head.key !== sort ? null : up ? "ascending" : "descending");
+  }
+
+  return {
+    update(state) {
+      element.hidden = state.tab !== "processes";
+      if (element.hidden || state.processes === null) return;
+      const { address } = state;
+      const order = [address.search, address.only, address.sort, address.up].join("\n");
+      shownRows = arrangeProcesses(state.processes, address, order === orderOf && isHeld() ? shownRows : null);
+      orderOf = order;
+      placeRows();
+      fillRows(state);
+      updateHeads(address);
+      updateEmpty(state);
+      const common = state.operator ? commonRefusal(state.processes) : null;
+      refusal.hidden = common === null;
+      if (common !== null) setText(refusal, "None of these can be profiled. Of " + formatCount(common.count) + " it says: " + visibleText(common.reason));
+      setAttribute(table, "data-containers", state.processes.some((process) => process.container) || null);
+      every.hidden = !state.operator;
+      every.checked = state.selected.size > 0 && shownRows.every((row) => row.gone || !row.process.attach || state.selected.has(processKey(row.process)));
+      more.hidden = shownRows.length <= limit;
+      setText(more, "Show more (" + formatCount(shownRows.length - limit) + " left)");
+    },
+  };
+}

@@ -1,0 +1,156 @@
+// What is being profiled, and what was: a card for each running session, a line for each that ended.
+
+import { isOver, sessionTitle, sparkShares, sparkSlots } from "../model/hosted.js";
+import { formatClock, formatRate, formatShare, formatShortCount } from "../model/numbers.js";
+import { programName } from "../model/processes.js";
+import { visibleText } from "../model/text.js";
+import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
+import { ICONS } from "../view/icons.js";
+
+const SVG_SPACE = "http://www.w3.org/2000/svg";
+const SPARK_HEIGHT = 100;
+const SPARK_WIDTH = 1000;
+const SPARK_LAYERS = ["gil", "cpu", "waits"];
+const STATE_SAYS = { starting: "starting", paused: "paused", ended: "ended", failed: "failed" };
+
+function createSpark() {
+  const svg = document.createElementNS(SVG_SPACE, "svg");
+  svg.setAttribute("class", "spark");
+  svg.setAttribute("viewBox", "0 0 " + SPARK_WIDTH + " " + SPARK_HEIGHT);
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  const layers = SPARK_LAYERS.map((name) => {
+    const path = document.createElementNS(SVG_SPACE, "path");
+    path.setAttribute("class", "spark-" + name);
+    svg.append(path);
+    return path;
+  });
+  return { svg, layers, drawn: null };
+}
+
+// Stacked from below: what held the GIL, what ran otherwise, what waited for the GIL.
+function sparkPaths(slots) {
+  const paths = SPARK_LAYERS.map(() => "");
+  for (const slot of slots) {
+    let floor = SPARK_HEIGHT;
+    SPARK_LAYERS.forEach((name, i) => {
+      const height = slot[name] * SPARK_HEIGHT;
+      if (height < 0.01) return;
+      const [x, width] = [slot.x * SPARK_WIDTH, Math.max(1, slot.width * SPARK_WIDTH - 3)];
+      paths[i] += "M" + x.toFixed(1) + " " + floor.toFixed(1) + "h" + width.toFixed(1) + "v" + (-height).toFixed(1) + "h" + (-width).toFixed(1) + "z";
+      floor -= height;
+    });
+  }
+  return paths;
+}
+
+function drawSpark(spark, drawn, numbers) {
+  if (spark.drawn === drawn) return;
+  spark.drawn = drawn;
+  if (drawn === null) return;
+  sparkPaths(sparkSlots(drawn.timeline, drawn.from, drawn.to)).forEach((path, i) => spark.layers[i].setAttribute("d", path));
+  const shares = sparkShares(drawn.timeline);
+  const text = shares === null ? "no samples lately" : "CPU " + formatShare(shares.cpu) + "  ·  GIL " + formatShare(shares.gil);
+  setText(numbers, text);
+  spark.svg.setAttribute("aria-label", "The last two minutes: " + text);
+}
+
+function createSessionCard(act) {
+  const card = { session: null };
+  const title = isolated("");
+  const link = el("a", { class: "session-title", "data-testid": "session-open" }, el("span", { class: "live-dot" }), title);
+  const clock = el("span", { class: "clock" });
+  const facts = isolated("", { class: "session-facts" });
+  const note = isolated("", { class: "session-note" });
+  const spark = createSpark();
+  const numbers = el("span", { class: "spark-numbers" });
+  const samples = el("span", { class: "samples" });
+  const pause = el("button", { type: "button", class: "quiet", "data-testid": "session-pause", on: { click: () => act.togglePause(card.session) } });
+  const stop = el("button", { type: "button", class: "quiet", "aria-label": "Stop", "data-hint": "End the recording", "data-testid": "session-stop", on: { click: () => act.stop(card.session) } }, icon(ICONS.stop));
+  const more = el("button", { type: "button", class: "quiet", "aria-label": "More", "aria-haspopup": "menu", "data-testid": "session-more", on: { click: () => act.sessionMenu(card.session, more) } }, icon(ICONS.more));
+  const foot = el("div", { class: "session-foot" }, el("span", { class: "session-numbers" }, numbers, samples), pause, stop, more);
+  const element = el("li", { class: "session", "data-testid": "session" }, el("div", { class: "session-head" }, link, clock), facts, note, spark.svg, foot);
+  return Object.assign(card, { element, link, title, clock, facts, note, spark, numbers, samples, pause, stop, more, shownPaused: null });
+}
+
+function factsText(session) {
+  const target = session.target ?? {};
+  const { name, rest } = programName(target.command);
+  const said = STATE_SAYS[session.state];
+  const processes = session.processes?.joined ?? session.targets?.length ?? 1;
+  return [
+    said === undefined ? null : said + (session.reason ? ": " + session.reason : ""),
+    session.name || isOver(session) ? name : rest || name, processes > 1 ? processes + " processes" : "pid " + target.pid, isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
+  ].filter(Boolean).join(" · ");
+}
+
+function fillCard(card, session, state) {
+  const over = isOver(session);
+  card.session = session;
+  const title = visibleText(sessionTitle(session));
+  setText(card.title, title);
+  setAttribute(card.link, "href", "#v=1&session=" + encodeURIComponent(session.id));
+  setAttribute(card.element, "data-state", session.state);
+  setAttribute(card.element, "data-id", session.id);
+  setText(card.clock, formatClock(session.elapsed_s));
+  setText(card.facts, visibleText(factsText(session)));
+  setText(card.note, session.note ? visibleText(session.note) : "");
+  card.note.hidden = !session.note;
+  setText(card.samples, formatShortCount(session.quality?.samples ?? 0) + " samples");
+  card.spark.svg.toggleAttribute("hidden", over || session.state === "starting");
+  card.numbers.hidden = over;
+  if (!over) drawSpark(card.spark, state.sparks.get(session.id) ?? null, card.numbers);
+  card.pause.hidden = over || !state.operator || session.state === "starting";
+  card.stop.hidden = over || !state.operator;
+  for (const button of [card.pause, card.stop]) button.disabled = state.connection.state !== "ok";
+  setAttribute(card.stop, "aria-label", "Stop " + title);
+  setAttribute(card.more, "aria-label", "More about " + title);
+  const paused = session.state === "paused";
+  if (card.shownPaused === paused) return;
+  card.shownPaused = paused;
+  card.pause.replaceChildren(icon(paused ? ICONS.play : ICONS.pause));
+  setAttribute(card.pause, "aria-label", (paused ? "Go on with " : "Pause ") + title);
+  setAttribute(card.pause, "data-hint", paused ? "Go on recording" : "Record nothing for a while");
+}
+
+export function createSessionList(root, act) {
+  const running = el("ol", { class: "sessions", "data-testid": "running", "aria-label": "Running sessions" });
+  const over = el("ol", { class: "sessions over", "data-testid": "over", "aria-label": "Ended sessions" });
+  const overHead = el("h3", {}, "Ended");
+  const blank = el("p", { class: "soft blank-line", "data-testid": "sessions-empty" });
+  const legend = el("p", { class: "spark-legend", "aria-hidden": "true" }, ...[["gil", "holds the GIL"], ["cpu", "on CPU otherwise"], ["waits", "waits for the GIL"]].map(([name, label]) => el("span", {}, el("i", { class: "key-" + name }), label)));
+  const count = el("span", { class: "soft" });
+  const element = el("aside", { class: "watched", "aria-label": "Sessions" }, el("h2", {}, "Being profiled ", count), blank, running, legend, overHead, over);
+  root.append(element);
+  const cards = new Map();
+
+  function fillList(list, sessions, state) {
+    let next = list.firstElementChild;
+    for (const session of sessions) {
+      if (!cards.has(session.id)) cards.set(session.id, createSessionCard(act));
+      const card = cards.get(session.id);
+      if (card.element === next) next = next.nextElementSibling;
+      else list.insertBefore(card.element, next);
+      fillCard(card, session, state);
+    }
+  }
+
+  return {
+    update(state) {
+      const sessions = state.sessions ?? { running: [], over: [] };
+      const shown = new Set([...sessions.running, ...sessions.over].map((session) => session.id));
+      for (const [id, card] of cards) {
+        if (shown.has(id)) continue;
+        card.element.remove();
+        cards.delete(id);
+      }
+      fillList(running, sessions.running, state);
+      fillList(over, sessions.over, state);
+      overHead.hidden = sessions.over.length === 0;
+      legend.hidden = sessions.running.length === 0;
+      setText(count, sessions.running.length === 0 ? "" : String(sessions.running.length));
+      blank.hidden = state.sessions === null || sessions.running.length > 0;
+      setText(blank, state.operator ? "Nothing at the moment. Press Profile beside a process." : "Nothing at the moment.");
+    },
+  };
+}
