@@ -30,6 +30,11 @@ test("a program is called by its script or module", () => {
   ]) assert.equal(programName(command).name, name, command.join(" "));
 });
 
+test("the folder of an interpreter is left out of what is shown, that of anything else is not", () => {
+  assert.equal(programName(["/root/.pyenv/bin/python3.11", "/srv/app.py"]).rest, "python3.11 /srv/app.py");
+  assert.equal(programName(["/opt/uwsgi", "--ini"]).rest, "/opt/uwsgi --ini");
+});
+
 test("processes are found by every word, wherever it is", () => {
   const one = process(7, { user: "www", container: { id: "3f1c0e9a5b7d11", name: "docker" } });
   for (const search of ["", "app7", "WWW docker", "3f1c 3.12", "7"]) assert.ok(matchesProcess(one, search), search);
@@ -100,6 +105,7 @@ test("sessions and captures have names; those that run come first", () => {
   assert.deepEqual([running.map(({ id }) => id), over.map(({ id }) => id)], [["10", "9"], ["3", "2"]]);
   assert.equal(sessionTitle(session("1", "running", { targets: [{}, {}, {}] })), "a.py and 2 more");
   assert.equal(sessionTitle(session("1", "running", { name: "n" })), "n");
+  assert.equal(sessionTitle({ id: "1", state: "starting", name: "", target: { pid: 7, command: [] }, targets: [] }), "process 7");
   assert.equal(captureTitle({ title: "", target: { command: ["x"] } }), "x");
   assert.equal(captureTitle({ title: "" }), "(no command line)");
 });

@@ -130,10 +130,10 @@ export function startHost(access, themes) {
   const goTo = (id) => (location.hash = sessionLink(id));
   const titleOfProcess = (process) => visibleText(programName(process.command).name);
 
-  async function startSession(body) {
+  async function startSession(body, title) {
     const session = await source.tell("POST", "/sessions", body);
     state.selected.clear();
-    toasts.show({ text: "Profiling " + visibleText(sessionTitle(session)), action: { label: "Open", href: sessionLink(session.id) } });
+    toasts.show({ text: "Profiling " + title, action: { label: "Open", href: sessionLink(session.id) } });
     again();
   }
 
@@ -191,10 +191,10 @@ export function startHost(access, themes) {
       state.chosen.clear();
       again();
     },
-    profile: (process) => startSession(profileRequest([process.pid], defaultProfile()).body).catch(sayProblem),
+    profile: (process) => startSession(profileRequest([process.pid], defaultProfile()).body, titleOfProcess(process)).catch(sayProblem),
     options(processes) {
-      const title = processes.length === 1 ? "Profile " + titleOfProcess(processes[0]) : "Profile " + processes.length + " processes together";
-      openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title }, (body) => asForm(startSession(body)));
+      const what = processes.length === 1 ? titleOfProcess(processes[0]) : processes.length + " processes together";
+      openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title: "Profile " + what }, (body) => asForm(startSession(body, what)));
     },
     explain: (process) => openReasonDialog(overlay, { title: titleOfProcess(process) + ", process " + process.pid, reason: process.reason ?? "" }),
     togglePause: (session) => tell("PATCH", "/sessions/" + session.id, { state: session.state === "paused" ? "running" : "paused" }),

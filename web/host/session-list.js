@@ -1,7 +1,7 @@
 // What is being profiled, and what was: a card for each running session, a line for each that ended.
 
 import { isOver, sessionTitle, sparkShares, sparkSlots } from "../model/hosted.js";
-import { formatClock, formatRate, formatShare, formatShortCount } from "../model/numbers.js";
+import { formatClock, formatRate, formatShortCount } from "../model/numbers.js";
 import { programName } from "../model/processes.js";
 import { visibleText } from "../model/text.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
@@ -50,7 +50,7 @@ function drawSpark(spark, drawn, numbers) {
   if (drawn === null) return;
   sparkPaths(sparkSlots(drawn.timeline, drawn.from, drawn.to)).forEach((path, i) => spark.layers[i].setAttribute("d", path));
   const shares = sparkShares(drawn.timeline);
-  const text = shares === null ? "no samples lately" : "CPU " + formatShare(shares.cpu) + "  ·  GIL " + formatShare(shares.gil);
+  const text = shares === null ? "no samples lately" : "CPU " + Math.round(shares.cpu * 100) + " %  ·  GIL " + Math.round(shares.gil * 100) + " %";
   setText(numbers, text);
   spark.svg.setAttribute("aria-label", "The last two minutes: " + text);
 }
@@ -80,7 +80,7 @@ function factsText(session) {
   const processes = session.processes?.joined ?? session.targets?.length ?? 1;
   return [
     said === undefined ? null : said + (session.reason ? ": " + session.reason : ""),
-    session.name || isOver(session) ? name : rest || name, processes > 1 ? processes + " processes" : "pid " + target.pid, isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
+    !target.command?.length ? null : session.name || isOver(session) ? name : rest || name, processes > 1 ? processes + " processes" : "pid " + target.pid, isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
   ].filter(Boolean).join(" · ");
 }
 

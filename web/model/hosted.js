@@ -17,6 +17,7 @@ export function isOver(session) {
 
 export function sessionTitle(session) {
   if (session.name) return session.name;
+  if (!session.target?.command?.length) return "process " + (session.target?.pid ?? session.targets?.[0]?.pid ?? "");
   const more = (session.targets?.length ?? 1) - 1;
   return programName(session.target?.command).name + (more > 0 ? " and " + more + " more" : "");
 }

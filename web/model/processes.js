@@ -4,12 +4,13 @@ import { baseName } from "./text.js";
 
 const INTERPRETER = /^(python|pypy)[\d.]*(t|d)?$/;
 
-// -> {name, rest}: what a person calls the program (its script or module), and the words of its command line as one text.
+// -> {name, rest}: what a person calls the program (its script or module), and the words of its command line as one text,
+// without the folder of the interpreter.
 export function programName(command) {
   const words = command ?? [];
   if (words.length === 0) return { name: "(no command line)", rest: "" };
   const first = baseName(words[0]);
-  const line = words.join(" ");
+  const line = [INTERPRETER.test(first) ? first : words[0], ...words.slice(1)].join(" ");
   if (words.length === 1 || !INTERPRETER.test(first)) return { name: first || words[0], rest: line };
   const module = words.indexOf("-m");
   if (module > 0 && module + 1 < words.length) return { name: words[module + 1], rest: line };
