@@ -19,6 +19,8 @@ enum err_code api_list_sessions(const struct call *call, struct response *respon
                                 struct err *err);
 enum err_code api_list_processes(const struct call *call, struct response *response,
                                  struct err *err);
+enum err_code api_dump_process(const struct call *call, struct response *response,
+                               struct err *err);
 enum err_code api_list_captures(const struct call *call, struct response *response,
                                 struct err *err);
 enum err_code api_get_capture(const struct call *call, struct response *response,

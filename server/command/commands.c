@@ -45,6 +45,9 @@ static const struct command commands[] = {
       "that are new or gone.  The end of the file's name may stand for the form: .json,\n"
       ".html.\n",
       command_diff },
+    { "dump", COMMAND_DUMP, "PID...", "print where all threads of processes are now",
+      "Innermost frame first, and what each thread is doing: on_cpu, has_gil, ...\n",
+      command_dump },
     { "doctor", COMMAND_DOCTOR, "[PID]...",
       "tell whether processes can be sampled, and if not why",
       "Goes through everything that must be so, one line each: ok, passed (shut, but\n"

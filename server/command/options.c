@@ -807,6 +807,8 @@ static enum err_code complete(struct options *options, struct err *err)
         !options->wants_capture)
         return err_set(err, ERR_INVALID, "-o is for --binary here: %s shows its page",
                        options->command->name);
+    if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
+        return err_set(err, ERR_INVALID, "dump needs a PID");
     if (options->command->bit & NAMING && !options->sampling.pid_count != options->sampling.all)
         return err_set(err, ERR_INVALID,
                        options->sampling.all ? "%s takes a PID or --all, not both"

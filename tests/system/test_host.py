@@ -82,6 +82,25 @@ class Processes(Test):
             target.kill()
             host.until("/processes", lambda found: all(row["pid"] != target.pid for row in found["processes"]))
 
+    def test_a_dump_shows_every_thread_once(self):
+        with victim("chain.py", LONG) as target, Host() as host:
+            dump = host.get("/processes/%d/dump" % target.pid)
+            main_thread = [thread for thread in dump["threads"] if thread["main"]]
+            self.assertEqual([thread["tid"] for thread in main_thread], [target.pid])
+            frames = main_thread[0]["frames"]
+            self.assertEqual(frames[-1]["function"], "<module>")
+            self.assertTrue(frames[-1]["file"].endswith("chain.py"))
+            self.assertEqual(len({thread["tid"] for thread in dump["threads"]}), len(dump["threads"]))
+            for path, status in (("4194300", 404), ("1x", 404), ("0", 404), ("99999999999999999999", 404)):
+                self.assertEqual(host.ask("/api/v1/processes/%s/dump" % path).status, status, path)
+            process, code = run_program("dump", str(target.pid))
+            self.assertEqual(code, 0, process.err)
+            self.assertRegex(process.out[0], r"^process %d, Python 3\.\d+" % target.pid)
+            self.assertTrue(any(line.startswith("    <module> (") for line in process.out))
+        process, code = run_program("dump", "4194300")
+        self.assertEqual((code, process.out), (4, []))
+        self.assertEqual(run_program("dump")[1], 2)
+
     def test_arguments_can_be_hidden(self):
         with victim("chain.py", LONG) as target, Host("--hide-args") as host:
             row = host.row(target.pid)

@@ -1,0 +1,128 @@
+#include "server/dump.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/sampler.h"
+#include "server/admission.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/call.h"
+#include "server/dashboard.h"
+#include "server/query.h"
+#include "server/request.h"
+#include "server/response.h"
+#include "server/wire/moment.h"
+
+static void put_string(struct json *json, const char *key,
+                       const struct profile_snapshot *snapshot, str_id id)
+{
+    const struct strtab_string string = profile_string(snapshot, id);
+    json_key(json, key);
+    json_string(json, string.text, string.length);
+}
+
+static void write_frames(struct json *json, const struct profile_snapshot *snapshot,
+                         node_id node)
+{
+    json_key(json, "frames");
+    json_array(json);
+    for (; node != 0; node = profile_node_at(snapshot, node).parent) {
+        const struct profile_frame frame =
+            profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
+        const struct profile_function function =
+            profile_function_at(snapshot, frame.function);
+        json_object(json);
+        put_string(json, "function", snapshot, function.name);
+        put_string(json, "file", snapshot, function.file);
+        json_key(json, "line");
+        json_int(json, frame.line);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+/* The words of the bits from `shift` on. */
+static void write_states(struct json *json, const char *key, state_bits state, unsigned shift)
+{
+    json_key(json, key);
+    json_array(json);
+#define X(name, bit, text)              \
+    if (state >> (bit + shift) & 1)     \
+        json_text(json, text);
+    STATE_FACTS(X)
+#undef X
+    json_end(json);
+}
+
+static void write_thread(struct json *json, const struct dump *dump, const struct dump_row *row)
+{
+    const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
+    json_object(json);
+    json_key(json, "tid");
+    json_int(json, thread.tid);
+    put_string(json, "name", &dump->snapshot, thread.name);
+    json_key(json, "main");
+    json_bool(json, thread.is_main);
+    write_states(json, "states", row->state, 0);
+    write_states(json, "unknown", row->state, 8);
+    write_frames(json, &dump->snapshot, row->node);
+    json_end(json);
+}
+
+static void write_dump(struct json *json, const struct dump *dump, pid_t pid)
+{
+    json_object(json);
+    json_key(json, "pid");
+    json_int(json, pid);
+    json_key(json, "python");
+    json_text(json, sampler_target(dump->sampler)->python);
+    moment_write(json, "at", dump->at_ns);
+    json_key(json, "samples");
+    json_uint(json, dump->samples);
+    json_key(json, "threads");
+    json_array(json);
+    for (size_t i = 0; i < dump->count; i++)
+        write_thread(json, dump, &dump->rows[i]);
+    json_end(json);
+    json_end(json);
+}
+
+static enum err_code read_pid(const char *text, pid_t *out, struct err *err)
+{
+    const size_t digits = strspn(text, "0123456789");
+    const long pid = digits > 0 && digits < 10 && !text[digits] ? strtol(text, NULL, 10) : 0;
+    *out = (pid_t)pid;
+    return pid > 0 ? ERR_OK : err_set(err, ERR_NOT_FOUND, "no process %.32s", text);
+}
+
+enum err_code api_dump_process(const struct call *call, struct response *response,
+                               struct err *err)
+{
+    struct dashboard *dashboard = NULL;
+    struct document document;
+    struct query query;
+    struct dump dump;
+    pid_t pid = 0;
+    enum err_code rc = call_dashboard(call, &dashboard, err);
+    if (rc == ERR_OK)
+        rc = query_read(call->request, 0, &query, err);
+    if (rc == ERR_OK)
+        rc = read_pid(call->argument, &pid, err);
+    if (rc == ERR_OK)
+        rc = admission_check(call->admission, pid, err);
+    if (rc == ERR_OK)
+        rc = dump_take(&dump, pid, call->request->is_ending, err);
+    if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
+        response_problem(response, 404, "%s", err->message);
+        return ERR_OK;
+    }
+    if (rc != ERR_OK)
+        return rc;
+    document_begin(&document);
+    write_dump(&document.json, &dump, pid);
+    dump_deinit(&dump);
+    response_set_header(response, "Cache-Control", "no-store");
+    return document_send(&document, response, err);
+}

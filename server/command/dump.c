@@ -1,0 +1,68 @@
+#include "server/dump.h"
+
+#include <stdio.h>
+
+#include "sampler/sampler.h"
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/options.h"
+
+/* Names may hold anything, and a terminal obeys much of it. */
+static void print_string(const struct profile_snapshot *snapshot, str_id id)
+{
+    const struct strtab_string string = profile_string(snapshot, id);
+    for (uint32_t i = 0; i < string.length; i++) {
+        const unsigned char c = (unsigned char)string.text[i];
+        putchar(c < 0x20 || c == 0x7f ? '?' : c);
+    }
+}
+
+static void print_frames(const struct profile_snapshot *snapshot, node_id node)
+{
+    for (; node != 0; node = profile_node_at(snapshot, node).parent) {
+        const struct profile_frame frame =
+            profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
+        const struct profile_function function =
+            profile_function_at(snapshot, frame.function);
+        fputs("    ", stdout);
+        print_string(snapshot, function.name);
+        fputs(" (", stdout);
+        print_string(snapshot, function.file);
+        if (frame.line > 0)
+            printf(":%d", (int)frame.line);
+        puts(")");
+    }
+}
+
+static void print_thread(const struct dump *dump, const struct dump_row *row)
+{
+    const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
+    printf("  thread %d ", (int)thread.tid);
+    print_string(&dump->snapshot, thread.name);
+#define X(name, bit, text)       \
+    if (row->state & (1u << bit)) \
+        fputs(" " text, stdout);
+    STATE_FACTS(X)
+#undef X
+    puts("");
+    print_frames(&dump->snapshot, row->node);
+}
+
+int command_dump(const struct options *options)
+{
+    struct err err = { 0 };
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < options->sampling.pid_count && rc == ERR_OK; i++) {
+        struct dump dump;
+        const pid_t pid = options->sampling.pids[i];
+        rc = dump_take(&dump, pid, NULL, &err);
+        if (rc != ERR_OK)
+            break;
+        printf("process %d, Python %s\n", (int)pid, sampler_target(dump.sampler)->python);
+        for (size_t k = 0; k < dump.count; k++)
+            print_thread(&dump, &dump.rows[k]);
+        dump_deinit(&dump);
+    }
+    fflush(stdout);
+    return exit_with(rc, &err);
+}

@@ -1,0 +1,82 @@
+#include "server/dump.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/sink.h"
+#include "sampler/sampler.h"
+
+/* Some looks, so that every thread is seen; the last counts. */
+static const uint64_t LOOK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
+enum { RATE_HZ = 200, GLANCE_MS = 10 };
+
+/* On the sampling thread, which is the only one to touch the rows until it has ended. */
+static void take_run(void *context, const struct run *run)
+{
+    struct dump *const dump = context;
+    size_t i = 0;
+    while (i < dump->count && dump->rows[i].thread != run->thread)
+        i++;
+    if (i == DUMP_MAX_THREADS)
+        return;
+    dump->count += i == dump->count;
+    dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state };
+}
+
+static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
+                      const struct quality *quality)
+{
+    (void)context;
+    (void)end_ns;
+    (void)period_ns;
+    (void)quality;
+}
+
+/* Lets it look some times, and waits until it has ended. */
+static void wait_for_looks(struct sampler *sampler, const atomic_bool *is_ending)
+{
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    const uint64_t began_ns = clock_now_ns();
+    while (poll(&end, 1, GLANCE_MS) <= 0)
+        if (clock_now_ns() - began_ns > LOOK_NS || (is_ending && atomic_load(is_ending)))
+            sampler_stop(sampler);
+}
+
+enum err_code dump_take(struct dump *dump, pid_t pid, const atomic_bool *is_ending,
+                        struct err *err)
+{
+    const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
+    const struct sampler_options options = { .pids = { pid },
+                                             .pid_count = 1,
+                                             .rate_hz = RATE_HZ,
+                                             .duration_ns = MOST_NS,
+                                             .all_threads = true,
+                                             .native = true,
+                                             .sink = &sink };
+    memset(dump, 0, sizeof *dump);
+    dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
+    if (!dump->rows)
+        return err_set(err, ERR_NOMEM, "no memory for the threads of a process");
+    enum err_code rc = sampler_start(&options, &dump->sampler, err);
+    if (rc == ERR_OK) {
+        wait_for_looks(dump->sampler, is_ending);
+        dump->at_ns = clock_wall_ns();
+        rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
+        dump->has_snapshot = rc == ERR_OK;
+        dump->samples = dump->snapshot.quality.samples;
+    }
+    if (rc != ERR_OK)
+        dump_deinit(dump);
+    return rc;
+}
+
+void dump_deinit(struct dump *dump)
+{
+    if (dump->has_snapshot)
+        profile_snapshot_release(&dump->snapshot);
+    sampler_destroy(dump->sampler);
+    free(dump->rows);
+    memset(dump, 0, sizeof *dump);
+}
