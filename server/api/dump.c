@@ -31,8 +31,7 @@ static void write_frames(struct json *json, const struct profile_snapshot *snaps
     for (; node != 0; node = profile_node_at(snapshot, node).parent) {
         const struct profile_frame frame =
             profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
-        const struct profile_function function =
-            profile_function_at(snapshot, frame.function);
+        const struct profile_function function = profile_function_at(snapshot, frame.function);
         json_object(json);
         put_string(json, "function", snapshot, function.name);
         put_string(json, "file", snapshot, function.file);
@@ -48,8 +47,8 @@ static void write_states(struct json *json, const char *key, state_bits state, u
 {
     json_key(json, key);
     json_array(json);
-#define X(name, bit, text)              \
-    if (state >> (bit + shift) & 1)     \
+#define X(name, bit, text)          \
+    if (state >> (bit + shift) & 1) \
         json_text(json, text);
     STATE_FACTS(X)
 #undef X

@@ -22,8 +22,7 @@ static void print_frames(const struct profile_snapshot *snapshot, node_id node)
     for (; node != 0; node = profile_node_at(snapshot, node).parent) {
         const struct profile_frame frame =
             profile_frame_at(snapshot, profile_node_at(snapshot, node).frame);
-        const struct profile_function function =
-            profile_function_at(snapshot, frame.function);
+        const struct profile_function function = profile_function_at(snapshot, frame.function);
         fputs("    ", stdout);
         print_string(snapshot, function.name);
         fputs(" (", stdout);
@@ -39,7 +38,7 @@ static void print_thread(const struct dump *dump, const struct dump_row *row)
     const struct profile_thread thread = profile_thread_at(&dump->snapshot, row->thread);
     printf("  thread %d ", (int)thread.tid);
     print_string(&dump->snapshot, thread.name);
-#define X(name, bit, text)       \
+#define X(name, bit, text)        \
     if (row->state & (1u << bit)) \
         fputs(" " text, stdout);
     STATE_FACTS(X)
