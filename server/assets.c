@@ -6,6 +6,7 @@ extern const char asset_page_csp_start[], asset_page_csp_end[];
 extern const char asset_page_meta_start[], asset_page_meta_end[];
 extern const char asset_heatmap_head_start[], asset_heatmap_head_end[];
 extern const char asset_diff_head_start[], asset_diff_head_end[];
+extern const char asset_openapi_start[], asset_openapi_end[];
 
 static struct asset trimmed(const char *start, const char *end)
 {
@@ -37,4 +38,10 @@ struct asset asset_heatmap_head(void)
 struct asset asset_diff_head(void)
 {
     return trimmed(asset_diff_head_start, asset_diff_head_end);
+}
+
+struct asset asset_openapi(void)
+{
+    return (struct asset){ asset_openapi_start,
+                           (size_t)(asset_openapi_end - asset_openapi_start) };
 }

@@ -23,5 +23,7 @@ struct asset asset_page_meta(void);
 struct asset asset_heatmap_head(void);
 /* Policy, style and script of the differential flame graph. */
 struct asset asset_diff_head(void);
+/* The description of the API, OpenAPI 3.1. */
+struct asset asset_openapi(void);
 
 #endif /* SERVER_ASSETS_H */

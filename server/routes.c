@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/api/api.h"
+#include "server/assets.h"
 #include "server/page.h"
 #include "server/response.h"
 
@@ -22,6 +23,16 @@ static enum err_code get_health(const struct call *call, struct response *respon
     (void)call;
     (void)err;
     response_fix_body(response, MIME_TEXT, "ok\n", 3);
+    return ERR_OK;
+}
+
+static enum err_code get_openapi(const struct call *call, struct response *response,
+                                 struct err *err)
+{
+    const struct asset document = asset_openapi();
+    (void)call;
+    (void)err;
+    response_fix_body(response, MIME_JSON, document.data, document.bytes);
     return ERR_OK;
 }
 
@@ -59,6 +70,7 @@ static const struct route routes[] = {
     { METHOD_DELETE, "/api/v1/captures/*", api_delete_capture, SCOPE_OPERATOR | ROUTE_DELETE },
     { METHOD_GET, "/api/v1/captures/*/file", api_get_capture_file,
       SCOPE_VIEWER | ROUTE_DOWNLOAD },
+    { METHOD_GET, "/api/v1/openapi.json", get_openapi, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/access", api_get_access, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/shares", api_list_shares, SCOPE_OPERATOR },
     { METHOD_POST, "/api/v1/shares", api_add_share, SCOPE_OPERATOR | ROUTE_SHARE },

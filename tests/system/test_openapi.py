@@ -1,0 +1,126 @@
+"""Every answer is as the API's own description says: /api/v1/openapi.json."""
+
+import json
+import re
+import sys
+import tempfile
+import unittest
+import urllib.parse
+
+from harness import SKIPPED, Live, check_surroundings, victim
+
+try:
+    import jsonschema
+except ImportError:
+    print("skipped: Python's jsonschema is not installed")
+    sys.exit(SKIPPED)
+
+MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
+
+
+class Description:
+    """The document, and what it says of an answer."""
+
+    def __init__(self, document):
+        self.document = document
+        self.unseen = {operation["operationId"] for path in document["paths"].values()
+                       for method, operation in path.items() if method != "parameters"}
+
+    def check(self, method, target, answer):
+        path = urllib.parse.urlsplit(target).path
+        for pattern, operations in self.document["paths"].items():
+            if method.lower() in operations and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", pattern), path):
+                return self._check_operation(operations[method.lower()], answer)
+        raise AssertionError("%s %s is not described" % (method, path))
+
+    def _check_operation(self, operation, answer):
+        name = operation["operationId"]
+        self.unseen.discard(name)
+        told = operation["responses"].get(str(answer.status))
+        assert told is not None, "%s answers %d, which is not described: %s" % (name, answer.status, answer.body[:300])
+        if "$ref" in told:
+            told = self.document["components"]["responses"][told["$ref"].rpartition("/")[2]]
+        content = told.get("content")
+        if not content:
+            assert not answer.body, "%s %d has a body" % (name, answer.status)
+            return
+        mime = answer.headers["Content-Type"].partition(";")[0]
+        assert mime in content or "*/*" in content, "%s answers %s" % (name, mime)
+        if mime.endswith("json") and mime in content:
+            schema = dict(content[mime]["schema"], components=self.document["components"])
+            checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
+            jsonschema.Draft202012Validator(schema, format_checker=checker).validate(answer.json())
+
+
+class Contract(unittest.TestCase):
+    def ask(self, method, target, body=None, headers=None, status=None):
+        sent = dict(headers or {}) if method == "GET" else dict(MARK, **(headers or {}))
+        answer = self.live.ask(target, method, body if body is None or isinstance(body, bytes) else json.dumps(body), sent,
+                               token="Authorization" not in sent)
+        if status is not None:
+            self.assertEqual(answer.status, status, (method, target, answer.body[:300]))
+        self.description.check(method, target, answer)
+        return answer
+
+    def test_every_answer_is_as_described(self):
+        with tempfile.TemporaryDirectory() as folder, victim("chain.py", "60") as target:
+            with Live("serve", "--data", folder, "--audit", "/dev/null") as self.live:
+                self.description = Description(self.live.get("/openapi.json"))
+                self.look_around(target.pid)
+                self.share_and_keep()
+                self.assertEqual(self.description.unseen, set(), "never asked for")
+
+    def look_around(self, pid):
+        started = self.ask("POST", "/api/v1/sessions", {"pids": [pid], "duration_s": 1}, status=202).json()
+        self.assertEqual(started["state"], "starting")
+        self.live.wait_ended()
+        one = "/api/v1/sessions/1"
+        for path in ("/", "/healthz", "/metrics", "/api/v1/openapi.json", "/api/v1/processes", "/api/v1/sessions", one,
+                     one + "/tree", one + "/view", one + "/view?state=on_cpu&from=0&to=1", one + "/threads", one + "/timeline",
+                     one + "/heatmap", one + "/quality", one + "/export?format=collapsed", one + "/export?format=pprof",
+                     one + "/report.html", "/debug/pprof/profile?seconds=1&pid=%d" % pid, "/api/v1/access"):
+            answer = self.ask("GET", path, status=200)
+            if "pprof/" not in path and path != "/healthz":
+                self.assertEqual(answer.headers.get("ETag") is not None, True, path)
+        tree = self.live.get("/sessions/1/tree")
+        function = tree["functions"]["file"].index(next(i for i, text in enumerate(tree["strings"]["values"])
+                                                        if text.endswith("/chain.py")))
+        self.ask("GET", one + "/source?function=%d" % function, status=200)
+        tag = self.ask("GET", one + "/tree").headers["ETag"]
+        self.ask("GET", one + "/tree", headers={"If-None-Match": tag}, status=304)
+        for path, status in ((one + "/tree?since=x", 400), ("/api/v1/sessions/99", 404), (one + "/export?format=pdf", 400),
+                             ("/debug/pprof/profile?pid=0", 400), ("/api/v1/processes?limit=0", 400)):
+            self.ask("GET", path, status=status)
+        for body, status in (({"pids": []}, 400), ({"pids": [pid], "rate_hz": 1e9}, 400), ({"colour": 1}, 400)):
+            self.ask("POST", "/api/v1/sessions", body, status=status)
+        self.ask("PATCH", one, {"name": "nightly"}, status=200)
+        self.ask("PATCH", one, {"state": "paused"}, status=409)
+        self.ask("GET", one, headers={"Authorization": "Bearer x"}, status=401)
+
+    def share_and_keep(self):
+        made = self.ask("POST", "/api/v1/shares", {"name": "ann", "expires_in": "1h"}, status=201).json()
+        self.ask("POST", "/api/v1/shares", {"expires_in": "soon"}, status=400)
+        self.ask("GET", "/api/v1/shares", status=200)
+        self.ask("GET", "/api/v1/shares", headers={"Authorization": "Bearer " + made["token"]}, status=403)
+        self.ask("GET", "/api/v1/access", headers={"Authorization": "Bearer " + made["token"]}, status=200)
+        self.ask("DELETE", "/api/v1/shares/%d" % made["id"], status=204)
+        self.ask("DELETE", "/api/v1/shares/%d" % made["id"], status=404)
+        self.live.wait_until(lambda: all(capture["state"] == "complete" for capture in
+                                         self.live.get("/captures")["captures"]))
+        captures = self.ask("GET", "/api/v1/captures", status=200).json()["captures"]
+        one = "/api/v1/captures/" + captures[0]["name"]
+        self.ask("GET", one, status=200)
+        self.ask("GET", "/api/v1/captures/nothing", status=404)
+        self.ask("PATCH", one, {"title": "before", "labels": ["web"]}, status=200)
+        file = self.ask("GET", one + "/file", status=200).body
+        self.ask("DELETE", "/api/v1/sessions/1", status=204)
+        self.ask("POST", "/api/v1/captures", {"name": captures[0]["name"]}, status=202)
+        octets = {"Content-Type": "application/octet-stream"}
+        put = self.ask("PUT", "/api/v1/captures?title=again", file, octets, status=201).json()
+        self.ask("PUT", "/api/v1/captures", b"none of ours", octets, status=422)
+        self.ask("DELETE", "/api/v1/captures/" + put["name"], status=204)
+
+
+if __name__ == "__main__":
+    check_surroundings()
+    unittest.main(verbosity=2)

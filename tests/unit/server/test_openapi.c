@@ -1,0 +1,115 @@
+/* The table of endpoints and the document that describes them say the same. */
+#include <ctype.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cjson/cJSON.h>
+#include <cmocka.h>
+
+#include "server/assets.h"
+#include "server/routes.h"
+
+static cJSON *document;
+
+/* "/sessions/{id}/tree" is what the table calls "/sessions/" "*" "/tree". */
+static void as_pattern(const char *path, char *out)
+{
+    for (const char *c = path; *c; c++)
+        if (*c == '{') {
+            *out++ = '*';
+            c += strcspn(c, "}");
+        } else {
+            *out++ = *c;
+        }
+    *out = '\0';
+}
+
+static bool is_method(const char *name)
+{
+    static const char *const names[] = { "get", "post", "put", "patch", "delete" };
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        found |= strcmp(names[i], name) == 0;
+    return found;
+}
+
+static bool has_name(enum method method, const char *name)
+{
+    return strcasecmp(method_text(method), name) == 0;
+}
+
+static const cJSON *find_operation(const struct route *route)
+{
+    char pattern[256];
+    for (const cJSON *path = cJSON_GetObjectItem(document, "paths")->child; path;
+         path = path->next) {
+        as_pattern(path->string, pattern);
+        for (const cJSON *item = path->child; item; item = item->next)
+            if (strcmp(pattern, route->pattern) == 0 && is_method(item->string) &&
+                has_name(route->method, item->string))
+                return item;
+    }
+    return NULL;
+}
+
+static void every_endpoint_is_described_with_its_scope(void **state)
+{
+    const struct route *route = NULL;
+    (void)state;
+    for (size_t i = 0; (route = routes_at(i)); i++) {
+        const cJSON *const operation = find_operation(route);
+        if (!operation)
+            fail_msg("openapi.json lacks %s %s", method_text(route->method), route->pattern);
+        assert_string_equal(cJSON_GetStringValue(cJSON_GetObjectItem(operation, "x-scope")),
+                            auth_scope_text((enum scope)(route->marks & ROUTE_SCOPE)));
+    }
+}
+
+static bool is_in_table(const char *path, const char *method)
+{
+    char pattern[256];
+    const struct route *route = NULL;
+    bool found = false;
+    as_pattern(path, pattern);
+    for (size_t i = 0; (route = routes_at(i)); i++)
+        found |= strcmp(route->pattern, pattern) == 0 && has_name(route->method, method);
+    return found;
+}
+
+static void every_description_has_an_endpoint(void **state)
+{
+    (void)state;
+    for (const cJSON *path = cJSON_GetObjectItem(document, "paths")->child; path;
+         path = path->next)
+        for (const cJSON *item = path->child; item; item = item->next)
+            if (is_method(item->string) && !is_in_table(path->string, item->string))
+                fail_msg("no endpoint is %s %s of openapi.json", item->string, path->string);
+}
+
+static int parse(void **state)
+{
+    const struct asset asset = asset_openapi();
+    (void)state;
+    document = cJSON_ParseWithLength(asset.data, asset.bytes);
+    return document ? 0 : -1;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    cJSON_Delete(document);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_endpoint_is_described_with_its_scope),
+        cmocka_unit_test(every_description_has_an_endpoint),
+    };
+    return cmocka_run_group_tests(tests, parse, drop);
+}
