@@ -4,7 +4,6 @@
 
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
-#include "server/admission.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
 #include "server/body.h"
@@ -229,20 +228,6 @@ static enum err_code read_post(const struct request *request, struct sampler_opt
     return ERR_OK;
 }
 
-/* All processes may be looked at only where every one may. */
-static enum err_code check_admission(const struct call *call,
-                                     const struct sampler_options *options, struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    if (options->all && !admission_is_open(call->admission))
-        return err_set(err, ERR_PERM,
-                       "this server looks at some processes only: name them in \"pids\"");
-    for (size_t i = 0; i < options->pid_count && rc == ERR_OK; i++)
-        if (!admission_is_open(call->admission))
-            rc = admission_check(call->admission, options->pids[i], err);
-    return rc;
-}
-
 /* A limit that was reached is the client's to see to. */
 static enum err_code conflict(struct response *response, const struct err *err)
 {
@@ -263,8 +248,6 @@ enum err_code api_start_session(const struct call *call, struct response *respon
         return rc;
     dashboard_defaults(dashboard, &options);
     rc = read_post(call->request, &options, &words, err);
-    if (rc == ERR_OK)
-        rc = check_admission(call, &options, err);
     if (rc == ERR_OK)
         rc = call_admit(call, &options, err);
     if (rc == ERR_OK)
