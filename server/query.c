@@ -182,6 +182,13 @@ static bool set_title(struct query *query, const char *value, struct err *why)
     return true;
 }
 
+static bool set_base(struct query *query, const char *value, struct err *why)
+{
+    (void)why;
+    query->base = value;
+    return true;
+}
+
 static const struct parameter parameters[] = {
     { "since", QUERY_SINCE, false, set_since },
     { "from", QUERY_FROM, false, set_from },
@@ -202,6 +209,7 @@ static const struct parameter parameters[] = {
     { "label", QUERY_LABEL, false, set_label },
     { "title", QUERY_TITLE, false, set_title },
     { "format", QUERY_FORMAT, false, set_format },
+    { "base", QUERY_BASE, false, set_base },
 };
 
 static const struct parameter *find(const char *name, unsigned accepted)

@@ -12,6 +12,7 @@
  *     buckets=N          slots of a timeline
  *     function=ID            of the tree
  *     format=NAME        an output format
+ *     base=ID            the session to compare with
  *     offset=N, limit=N  a part of a list
  *     search=, host=, label=, title=TEXT
  *     omit=, below=, at=, hide=PATTERN ...
@@ -51,6 +52,7 @@ enum query_parameter {
     QUERY_LABEL = 1 << 16,
     QUERY_TITLE = 1 << 17,
     QUERY_FUNCTION = 1 << 18,
+    QUERY_BASE = 1 << 19,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
@@ -63,7 +65,7 @@ enum { QUERY_MAX_PATTERNS = 16, QUERY_MAX_LIMIT = 4096 };
 struct query {
     struct view_query view;
     const char *format;                                     /* NULL: not given */
-    const char *search, *host, *label, *title;              /* so are these */
+    const char *search, *host, *label, *title, *base;       /* so are these */
     uint32_t offset, limit;                                 /* of a list; limit 0: not given */
     uint32_t buckets;                                       /* 0: not given */
     function_id function;                                   /* 0: not given */

@@ -3,6 +3,7 @@
 #include "server/api/api.h"
 #include "server/api/look.h"
 #include "server/buffer.h"
+#include "server/call.h"
 #include "server/report/report.h"
 #include "server/response.h"
 #include "server/sessions.h"
@@ -27,15 +28,38 @@ static enum err_code send(const struct report_source *source,
 
 static enum err_code write(const struct look *look, const struct profile_snapshot *snapshot,
                            const struct view_query *query, const struct report_format *format,
-                           struct response *response, struct err *err)
+                           const struct report_source *baseline, struct response *response,
+                           struct err *err)
 {
     struct session_facts facts;
     session_describe(look->session, snapshot, &facts);
     const struct report_source source = { .snapshot = snapshot,
                                           .query = query,
                                           .session = &facts,
-                                          .files = session_files(look->session) };
+                                          .files = session_files(look->session),
+                                          .baseline = baseline };
     return send(&source, format, response, err);
+}
+
+/* Against all of another session. */
+static enum err_code write_against(const struct look *look, struct session *base,
+                                   const struct report_format *format,
+                                   struct response *response, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct profile_snapshot snapshot;
+    struct session_facts facts;
+    enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    session_describe(base, &snapshot, &facts);
+    const struct report_source baseline = { .snapshot = &snapshot,
+                                            .query = &everything,
+                                            .session = &facts,
+                                            .files = session_files(base) };
+    rc = write(look, &look->snapshot, &look->query.view, format, &baseline, response, err);
+    profile_snapshot_release(&snapshot);
+    return rc;
 }
 
 /* The samples of the query in a profile of their own, where they have other stacks. */
@@ -52,7 +76,7 @@ static enum err_code write_reshaped(const struct look *look, const struct report
     if (rc == ERR_OK)
         rc = profile_snapshot(made, &snapshot, err);
     if (rc == ERR_OK) {
-        rc = write(look, &snapshot, &everything, format, response, err);
+        rc = write(look, &snapshot, &everything, format, NULL, response, err);
         profile_snapshot_release(&snapshot);
     }
     profile_destroy(made);
@@ -69,7 +93,7 @@ static enum err_code answer(const struct look *look, const struct report_format 
 {
     if (has_rules(&look->query.rules))
         return write_reshaped(look, format, response, err);
-    return write(look, &look->snapshot, &look->query.view, format, response, err);
+    return write(look, &look->snapshot, &look->query.view, format, NULL, response, err);
 }
 
 static enum err_code unknown_format(struct err *err)
@@ -77,26 +101,43 @@ static enum err_code unknown_format(struct err *err)
     struct buffer names = { 0 };
     const struct report_format *format = NULL;
     for (size_t i = 0; (format = report_at(i)); i++)
-        if (!format->needs_baseline)
-            buffer_printf(&names, "%s%s", i > 0 ? ", " : "", format->name);
+        buffer_printf(&names, "%s%s", i > 0 ? ", " : "", format->name);
     const char *const text = buffer_string(&names);
     err_set(err, ERR_INVALID, "parameter \"format\" is one of %s", text ? text : "the formats");
     buffer_deinit(&names);
     return ERR_INVALID;
 }
 
+static enum err_code compare(const struct call *call, const struct look *look,
+                             const struct report_format *format, struct response *response,
+                             struct err *err)
+{
+    const char *const id = look->query.base;
+    if (!id)
+        return err_set(err, ERR_INVALID, "format \"%s\" compares with the session of base=ID",
+                       format->name);
+    if (has_rules(&look->query.rules))
+        return err_set(err, ERR_INVALID, "format \"%s\" compares whole stacks", format->name);
+    struct session *const base = sessions_find(call->sessions, id);
+    if (!base)
+        return err_set(err, ERR_INVALID, "parameter \"base\": no session %.32s", id);
+    const enum err_code rc = write_against(look, base, format, response, err);
+    session_release(base);
+    return rc;
+}
+
 enum err_code api_get_export(const struct call *call, struct response *response,
                              struct err *err)
 {
     struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_VIEW | QUERY_RULES | QUERY_FORMAT, err);
+    enum err_code rc =
+        look_begin(&look, call, QUERY_VIEW | QUERY_RULES | QUERY_FORMAT | QUERY_BASE, err);
     if (rc != ERR_OK)
         return rc;
     const struct report_format *const format =
         report_find(look.query.format ? look.query.format : "");
     if (format && format->needs_baseline)
-        rc = err_set(err, ERR_INVALID, "format \"%s\" compares two captures: pyrometer diff",
-                     format->name);
+        rc = compare(call, &look, format, response, err);
     else
         rc = format ? answer(&look, format, response, err) : unknown_format(err);
     look_end(&look);

@@ -81,9 +81,9 @@ export async function startVictim(path, ...words) {
   return victim;
 }
 
-// `pyrometer attach` on a free port: its `url` carries the token.
-export async function attach(pid, ...options) {
-  const profiler = start([PROGRAM, "attach", "--listen", "127.0.0.1:0", ...options, String(pid)]);
+// One of ours on a free port: its `url` carries the token.
+async function startServer(...words) {
+  const profiler = start([PROGRAM, ...words]);
   profilers.add(profiler);
   const [, url, origin, token] = await profiler.line(/^((http:\/\/[^/]+)\/\?token=(\S+))$/m);
   const ask = async (path) => {
@@ -93,6 +93,9 @@ export async function attach(pid, ...options) {
   };
   return Object.assign(profiler, { url, origin, ask, session: async () => (await ask("/sessions/1")).json() });
 }
+
+export const attach = (pid, ...options) => startServer("attach", "--listen", "127.0.0.1:0", ...options, String(pid));
+export const serve = (...options) => startServer("serve", "--listen", "127.0.0.1:0", ...options);
 
 // Profilers end as a user would end them, so that sanitizers say what they have to say.
 export async function endAll() {

@@ -84,11 +84,14 @@ async function openPage(send, listeners, url, { width, height, dark = false, mob
     said,
     evaluate,
     call,
-    // Waits until the expression is true, and gives its value.
+    // Waits until the expression is true, and gives its value. A page that is just being left has no answer yet.
     async until(source, ms = 10000) {
       const deadline = Date.now() + ms;
       for (;;) {
-        const value = await evaluate(source);
+        const value = await evaluate(source).catch((problem) => {
+          if (!/navigated or closed|context was destroyed|default execution context/.test(problem.message)) throw problem;
+          return false;
+        });
         if (value) return value;
         if (Date.now() > deadline) throw new Error("never true: " + source);
         await pause(50);

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { launchChromium } from "./chromium.mjs";
+import { launchChromium, pause } from "./chromium.mjs";
 import { createHost } from "./made-up-host.mjs";
 import { createProgram } from "./made-up-program.mjs";
 import { createMockServer } from "./mock-server.mjs";
@@ -57,6 +57,14 @@ async function openHost({ fragment = "", size = {}, ...options } = {}) {
   const write = (selector, text) => page.evaluate("(() => { const field = document.querySelector(" + JSON.stringify(selector) + "); field.value = " + JSON.stringify(text) + "; })()");
   await page.until(hook("host") + " !== null && " + hook("status") + "?.textContent === 'live'");
   return { page, host, server, press, type, write, texts: (selector) => page.evaluate("Array.from(document.querySelectorAll(" + JSON.stringify(selector) + "), (element) => element.textContent)") };
+}
+
+async function downloaded(name) {
+  const deadline = Date.now() + 20000;
+  while (!existsSync(join(folder, name))) {
+    assert.ok(Date.now() < deadline, "no " + name + " arrived");
+    await pause(50);
+  }
 }
 
 test("processes are listed, searched, sorted; one is profiled, opened, and there is a way back", async () => {
@@ -161,7 +169,7 @@ test("sessions are paused, stopped, renamed and forgotten, with a way back from 
   await page.evaluate("(document.querySelector('.toast .close').click(), 0)");
   await page.until("document.querySelector('[data-id=\"2\"]') === null && document.querySelector('.toast') === null");
   const deadline = Date.now() + 10000;
-  while (host.sessions.length > 1 && Date.now() < deadline) await page.evaluate("new Promise((done) => setTimeout(done, 50))");
+  while (host.sessions.length > 1 && Date.now() < deadline) await pause(50);
   assert.equal(host.sessions.length, 1);
   assert.deepEqual(page.said, []);
   await page.close();
@@ -192,12 +200,18 @@ test("captures are found, named, opened, deleted with undo; files are added, and
   await press("toast-action");
   await page.until(shown + ".length === 9");
   assert.equal(host.captures.length, 9);
+  await page.call("Page.setDownloadBehavior", { behavior: "allow", downloadPath: folder });
+  await page.evaluate("(" + shown + ".slice(0, 2).forEach((tr) => tr.querySelector('input').click()), 0)");
+  await press("compare");
+  await page.until(hook("chosen") + ".checkVisibility() === false");
+  await downloaded("profile.collapsed.txt");
+  assert.equal(host.sessions.length, 2);
   const drop = (name, text) => page.evaluate("(() => { const transfer = new DataTransfer(); transfer.items.add(new File([" + JSON.stringify(text) + "], " + JSON.stringify(name) + "));"
     + " for (const type of ['dragenter', 'dragover', 'drop']) document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true })); })()");
   await drop("wrong.pyro", "GIF89a");
   await page.until(hooks("upload") + "[0]?.textContent.includes('the file is no capture')");
   await drop("mine.pyro", "PYRO 1");
-  await page.until("location.hash.includes('session=1') && " + hook("home") + " !== null");
+  await page.until("location.hash.includes('session=3') && " + hook("home") + " !== null");
   assert.equal(host.captures[0].title, "mine");
   assert.deepEqual(page.said.filter((line) => !line.includes("422")), []);
   await page.close();

@@ -118,7 +118,7 @@ export function createHostToolbar(root, act) {
   const label = choiceBox("Label", "label-choice", (value) => act.address({ label: value }, "push"));
   const chosen = el("span", { class: "chosen-count", role: "status", "data-testid": "chosen" });
   const profile = el("button", { type: "button", class: "primary", "data-testid": "profile-selected", on: { click: () => act.options(act.selected()) } }, "Profile together…");
-  const compare = el("button", { type: "button", class: "primary", "data-testid": "compare", "data-hint": "Which functions take more, and which less, than in the older one", on: { click: () => act.compare() } }, "Compare");
+  const compare = el("button", { type: "button", class: "primary", "data-testid": "compare", "data-hint": "A flame graph of what takes more, and what less, than in the older one: one HTML file", on: { click: () => act.compare() } }, "Compare");
   const remove = el("button", { type: "button", "data-testid": "delete-chosen", on: { click: () => act.deleteChosen() } }, "Delete");
   const clear = el("button", { type: "button", class: "link", "data-testid": "clear-chosen", on: { click: () => act.clear() } }, "Clear");
   const chosenBar = el("div", { class: "chosen" }, chosen, profile, compare, remove, clear);

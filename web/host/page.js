@@ -5,7 +5,7 @@ import { captureQuery, formatHostAddress, parseHostAddress, sortedBy } from "../
 import { processKey, programName } from "../model/processes.js";
 import { nextTheme } from "../model/state.js";
 import { visibleText } from "../model/text.js";
-import { captureFile, createHostSource, sessionReport, uploadCapture } from "../source/host.js";
+import { captureFile, comparison, createHostSource, sessionReport, uploadCapture } from "../source/host.js";
 import { el } from "../view/dom.js";
 import { createHint } from "../view/hint.js";
 import { createHostBanner, createHostHeader, createHostToolbar } from "./bar.js";
@@ -21,6 +21,7 @@ import { createToasts } from "./toasts.js";
 const CAPTURES_STEP = 200;
 const CAPTURES_MOST = 4096;
 const SELECTED_MAX = 256;
+const READING_MS = 250;
 const WIDE = "(min-width: 1000px)";
 const HOST_KEYS = [["/", "search"], ["1  2  3", "processes, sessions, captures"], ["↑ ↓", "from row to row, once one has the focus"], ["Esc", "clear the search, or what is chosen"], ["t", "theme: system, light, dark"], ["?", "this help"]];
 
@@ -160,8 +161,20 @@ export function startHost(access, themes) {
 
   const deleteCapture = (capture) => deleteLater("capture " + capture.name, "Deleted " + visibleText(captureTitle(capture)), "/captures/" + encodeURIComponent(capture.name));
 
+  // The list of captures may be some seconds old: a session that it names may be forgotten.
   async function openedSession(capture) {
-    return capture.sessions.length > 0 ? { id: capture.sessions[0] } : source.tell("POST", "/captures", { name: capture.name });
+    const open = allSessions.find((session) => capture.sessions.includes(session.id) && !state.leaving.has("session " + session.id));
+    return open ?? source.tell("POST", "/captures", { name: capture.name });
+  }
+
+  // The id of a session once all of its capture has been read.
+  async function readSession({ id }) {
+    for (;;) {
+      const session = await source.tell("GET", "/sessions/" + encodeURIComponent(id));
+      if (session.state === "failed") throw new Error("It cannot be read: " + session.reason);
+      if (session.state !== "starting") return id;
+      await new Promise((done) => setTimeout(done, READING_MS));
+    }
   }
 
   const act = {
@@ -231,11 +244,14 @@ export function startHost(access, themes) {
       act.clear();
     },
     async compare() {
-      const [before, after] = Array.from(state.chosen.values()).sort((a, b) => a.started_at.localeCompare(b.started_at));
+      const both = Array.from(state.chosen.values()).sort((a, b) => a.started_at.localeCompare(b.started_at));
+      const gone = toasts.show({ text: "Comparing " + visibleText(captureTitle(both[0])) + " with " + visibleText(captureTitle(both[1])) });
       try {
-        const opened = await Promise.all([openedSession(before), openedSession(after)]);
-        location.hash = sessionLink(opened[1].id) + "&view=diff&against=" + encodeURIComponent(opened[0].id);
+        const [before, after] = await Promise.all(both.map((capture) => openedSession(capture).then(readSession)));
+        act.clear();
+        el("a", { href: comparison(after, before), download: "" }).click();
       } catch (problem) {
+        gone();
         sayProblem(problem);
       }
     },

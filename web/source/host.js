@@ -75,6 +75,10 @@ export function uploadCapture(file, onProgress) {
   });
 }
 
+export function comparison(now, base) {
+  return HOST_API + "/sessions/" + encodeURIComponent(now) + "/export?format=diff-flamegraph&base=" + encodeURIComponent(base);
+}
+
 export function createHostSource(handlers) {
   const tags = new Map();
   let timer = null;

@@ -445,6 +445,28 @@ static void every_format_can_be_exported(void **state)
     }
 }
 
+static void a_session_is_compared_with_another(void **state)
+{
+    static const struct {
+        const char *query, *part;
+        unsigned status;
+    } cases[] = {
+        { "&base=1", "<!doctype html>", 200 },        { "", "base=ID", 400 },
+        { "&base=9", "no session 9", 400 },           { "&base=1&base=1", "given twice", 400 },
+        { "&base=1&hide=x.py", "whole stacks", 400 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char target[128];
+        struct reply reply;
+        snprintf(target, sizeof target, "/api/v1/sessions/1/export?format=diff-flamegraph%s",
+                 cases[i].query);
+        server_get(*state, target, BEARER, &reply);
+        assert_int_equal(reply.status, cases[i].status);
+        assert_non_null(strstr(reply.body, cases[i].part));
+        reply_deinit(&reply);
+    }
+}
+
 static void exports_are_downloads(void **state)
 {
     struct reply reply;
@@ -564,6 +586,7 @@ int main(void)
         WITH_SERVER(quality_explains_every_number),
         WITH_SERVER(hostile_names_stay_text),
         WITH_SERVER(every_format_can_be_exported),
+        WITH_SERVER(a_session_is_compared_with_another),
         WITH_SERVER(exports_are_downloads),
         WITH_SERVER(sessions_are_paused_resumed_and_ended),
         WITH_SERVER(changes_without_their_marks_do_nothing),
