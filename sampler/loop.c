@@ -15,6 +15,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/budget.h"
 #include "sampler/crew.h"
+#include "sampler/joining.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 #include "sampler/schedule.h"
@@ -35,6 +36,7 @@ static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 struct loop {
     struct sampler_options options;
     struct crew crew;
+    struct joining joining;
     struct scout *scout; /* NULL: children are not followed */
     int end_fd;
 
@@ -158,11 +160,14 @@ static void grow(struct loop *loop)
             scout_release(loop->scout, &member->process);
             member_close(member);
         }
+    while ((member = joining_take(&loop->joining)))
+        if (crew_add(&loop->crew, member, NULL))
+            member_close(member);
 }
 
 static bool may_grow(struct loop *loop)
 {
-    return loop->scout && scout_has_hope(loop->scout);
+    return loop->options.waits || (loop->scout && scout_has_hope(loop->scout));
 }
 
 static void tell_left_out(struct loop *loop)
@@ -442,6 +447,7 @@ static enum err_code attach(struct loop *loop, struct err *err)
 static void free_loop(struct loop *loop)
 {
     scout_destroy(loop->scout);
+    joining_deinit(&loop->joining);
     crew_deinit(&loop->crew);
     if (loop->end_fd >= 0)
         close(loop->end_fd);
@@ -461,6 +467,7 @@ static struct loop *allocate(const struct sampler_options *options)
     loop->max_cpu_percent = options->max_cpu_percent;
     loop->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&loop->mutex, NULL);
+    joining_init(&loop->joining);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&loop->changed, &monotonic);
@@ -537,6 +544,17 @@ void loop_pause(struct loop *loop, bool paused)
     if (loop->status.state == SAMPLER_RUNNING || loop->status.state == SAMPLER_PAUSED)
         loop->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
     pthread_mutex_unlock(&loop->mutex);
+}
+
+enum err_code loop_join(struct loop *loop, int pid, struct err *err)
+{
+    struct member *member = NULL;
+    if (loop->options.subprocesses)
+        return err_set(err, ERR_INVALID, "the session follows processes itself");
+    enum err_code rc = member_open(pid, profile_strings(loop->crew.profile), &member, err);
+    if (!rc && (rc = joining_put(&loop->joining, member, err)))
+        member_close(member);
+    return rc;
 }
 
 enum err_code loop_set_rate(struct loop *loop, double rate_hz, struct err *err)

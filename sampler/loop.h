@@ -21,6 +21,7 @@ void loop_destroy(struct loop *loop);
 
 void loop_stop(struct loop *loop);
 void loop_pause(struct loop *loop, bool paused);
+MUST_CHECK enum err_code loop_join(struct loop *loop, int pid, struct err *err);
 MUST_CHECK enum err_code loop_set_rate(struct loop *loop, double rate_hz, struct err *err);
 void loop_set_max_cpu(struct loop *loop, double percent);
 void loop_status(struct loop *loop, struct sampler_status *out);

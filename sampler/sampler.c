@@ -40,6 +40,11 @@ void sampler_pause(struct sampler *sampler, bool paused)
     loop_pause(sampler->loop, paused);
 }
 
+enum err_code sampler_join(struct sampler *sampler, pid_t pid, struct err *err)
+{
+    return loop_join(sampler->loop, (int)pid, err);
+}
+
 enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct err *err)
 {
     return loop_set_rate(sampler->loop, rate_hz, err);

@@ -49,6 +49,7 @@ struct sampler_options {
     pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
     size_t pid_count;
     bool all;          /* instead of pids: every Python process that we may read */
+    bool waits;        /* go on when the last process has ended: others may join */
     bool subprocesses; /* children too, and theirs, from now on and those that are there */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the last target ends */
@@ -118,6 +119,9 @@ void sampler_destroy(struct sampler *sampler);
 void sampler_stop(struct sampler *sampler);
 void sampler_pause(struct sampler *sampler, bool paused);
 
+/* Adds a process to a session that runs, soon; that it is not in it is for the caller to know, and
+ * that the session does not follow processes itself (subprocesses).  Errors as those of start. */
+MUST_CHECK enum err_code sampler_join(struct sampler *sampler, pid_t pid, struct err *err);
 /* Within a quarter of a second.  ERR_INVALID: out of range. */
 MUST_CHECK enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz,
                                           struct err *err);

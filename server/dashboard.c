@@ -175,15 +175,15 @@ static enum err_code start(struct dashboard *dashboard, void *(*run)(void *conte
     return err_sys(err, sys, "cannot start a thread");
 }
 
-enum err_code dashboard_launch(struct dashboard *dashboard,
-                               const struct sampler_options *options,
-                               const struct session_words *words, struct session **out,
-                               struct err *err)
+static enum err_code launch_source(struct dashboard *dashboard, enum session_source source,
+                                   const struct sampler_options *options,
+                                   const struct session_words *words, struct session **out,
+                                   struct err *err)
 {
     struct session *session = NULL;
     enum err_code rc = check(dashboard, options, err);
     if (rc == ERR_OK)
-        rc = sessions_begin(dashboard->sessions, SESSION_LIVE, options, words, &session, err);
+        rc = sessions_begin(dashboard->sessions, source, options, words, &session, err);
     if (rc != ERR_OK)
         return rc;
     rc = start(dashboard, run_launch, session, options, -1, err);
@@ -194,6 +194,22 @@ enum err_code dashboard_launch(struct dashboard *dashboard,
     sessions_remove(dashboard->sessions, session);
     session_release(session);
     return rc;
+}
+
+enum err_code dashboard_launch(struct dashboard *dashboard,
+                               const struct sampler_options *options,
+                               const struct session_words *words, struct session **out,
+                               struct err *err)
+{
+    return launch_source(dashboard, SESSION_LIVE, options, words, out, err);
+}
+
+enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
+                                          const struct sampler_options *options,
+                                          const struct session_words *words,
+                                          struct session **out, struct err *err)
+{
+    return launch_source(dashboard, SESSION_CONTINUOUS, options, words, out, err);
 }
 
 static void take_title(void *context, const struct capture_entry *entry)

@@ -53,6 +53,11 @@ MUST_CHECK enum err_code dashboard_launch(struct dashboard *dashboard,
                                           const struct session_words *words,
                                           struct session **out, struct err *err);
 
+/* The same for a session of all processes, which no limit on numbers counts. */
+MUST_CHECK enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
+                                                     const struct sampler_options *options,
+                                                     const struct session_words *words,
+                                                     struct session **out, struct err *err);
 /* The same for a capture; ERR_NOT_FOUND. */
 MUST_CHECK enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
                                                   struct session **out, struct err *err);

@@ -58,7 +58,9 @@ static enum err_code begin(struct taping *taping, struct sampler *sampler)
 
 void taping_begin(struct taping *taping, struct sampler *sampler, struct session *session)
 {
-    const int pid = sampler_options(sampler)->all ? 0 : (int)sampler_target(sampler)->pid;
+    const bool is_of_all =
+        sampler_options(sampler)->all || session->source == SESSION_CONTINUOUS;
+    const int pid = is_of_all ? 0 : (int)sampler_target(sampler)->pid;
     if (!taping->recorder ||
         captures_make(taping->captures, pid, taping->name, &taping->fd, NULL) != ERR_OK)
         return;

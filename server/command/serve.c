@@ -6,6 +6,7 @@
 #include "server/command/live.h"
 #include "server/command/options.h"
 #include "server/command/signals.h"
+#include "server/continuous.h"
 #include "server/dashboard.h"
 #include "server/loaded.h"
 #include "server/sessions.h"
@@ -86,10 +87,25 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     return open_captures(dashboard, settings, err);
 }
 
+/* --max-cpu is what all sessions may use, and what this one may. */
+static enum err_code sample_all(struct dashboard *dashboard, const struct options *options,
+                                struct continuous **out, struct err *err)
+{
+    const struct serve_settings *const settings = &options->serve;
+    const double percent = options->sampling.max_cpu_percent;
+    const struct continuous_settings wanted = {
+        .rate_hz = settings->continuous_hz > 0 ? settings->continuous_hz : CONTINUOUS_RATE_HZ,
+        .max_cpu_percent = percent > 0 ? percent : CONTINUOUS_CPU_PERCENT,
+        .turn_ns = settings->turn_ns ? settings->turn_ns : CONTINUOUS_TURN_NS,
+    };
+    return settings->is_continuous ? continuous_start(dashboard, &wanted, out, err) : ERR_OK;
+}
+
 int command_serve(const struct options *options)
 {
     struct live live = { .listener.fd = -1 };
     struct dashboard dashboard = { .processes = NULL };
+    struct continuous *continuous = NULL;
     struct signals signals;
     struct err err = { 0 };
     enum err_code rc = signals_init(&signals, &err);
@@ -101,10 +117,13 @@ int command_serve(const struct options *options)
         rc = load_all(&live, options, &err);
     if (rc == ERR_OK)
         rc = live_show(&live, options, &signals, &err);
+    if (rc == ERR_OK)
+        rc = sample_all(&dashboard, options, &continuous, &err);
     while (rc == ERR_OK && signals_wait(&signals, -1, TIDY_MS) != SIGNALS_STOP)
         if (dashboard.captures)
             captures_tidy(dashboard.captures);
     signals_deinit(&signals);
+    continuous_stop(continuous);
     live_close(&live);
     dashboard_close(&dashboard);
     return exit_with(rc, &err);

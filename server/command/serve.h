@@ -22,7 +22,9 @@ struct serve_settings {
     double max_rate_hz;
     size_t max_sessions;
     const char *data; /* the folder of captures; NULL: the usual one */
-    bool keeps_nothing;
+    bool keeps_nothing, is_continuous;
+    double continuous_hz; /* 0: the usual */
+    uint64_t turn_ns;     /* of a continuous session; 0: the usual */
     bool has_keep_days, has_keep_bytes;
     uint64_t keep_ns, keep_bytes, max_upload;
 };
@@ -34,6 +36,8 @@ enum err_code serve_set_no_data(struct options *options, const char *value, stru
 enum err_code serve_set_keep_days(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_keep_bytes(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_max_upload(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_continuous(struct options *options, const char *value, struct err *err);
+enum err_code serve_set_turn(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_max_rate(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_max_sessions(struct options *options, const char *value,
                                      struct err *err);

@@ -81,3 +81,20 @@ enum err_code serve_set_max_upload(struct options *options, const char *value, s
 {
     return read_size(value, &options->serve.max_upload, err);
 }
+
+/* "--continuous", "--continuous=50". */
+enum err_code serve_set_continuous(struct options *options, const char *value, struct err *err)
+{
+    options->serve.is_continuous = true;
+    if (!value || units_rate(value, &options->serve.continuous_hz))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "bad sampling rate '%.64s': use 1 to 1mhz, as in 19",
+                   value);
+}
+
+enum err_code serve_set_turn(struct options *options, const char *value, struct err *err)
+{
+    if (units_duration(value, &options->serve.turn_ns))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "bad duration '%.64s': use 10, 30m or 1h", value);
+}

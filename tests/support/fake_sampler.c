@@ -259,6 +259,12 @@ void sampler_pause(struct sampler *sampler, bool paused)
     pthread_mutex_unlock(&sampler->lock);
 }
 
+enum err_code sampler_join(struct sampler *sampler, pid_t pid, struct err *err)
+{
+    (void)sampler;
+    return err_set(err, ERR_NOT_PYTHON, "process %d is not Python", (int)pid);
+}
+
 enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct err *err)
 {
     if (!(rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ))

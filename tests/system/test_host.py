@@ -192,6 +192,24 @@ def recorded(host, pid, samples=20, **body):
     return name, host.get("/sessions/" + one)["quality"]["samples"]
 
 
+class Continuous(Test):
+    def test_all_processes_are_sampled_also_new_ones(self):
+        with victim("chain.py", LONG) as first, Host("--continuous=50", "--turn", "8") as host:
+            def mine(found, *pids):
+                return [one for one in found["sessions"] if one["source"] == "continuous" and
+                        set(pids) <= {target["pid"] for target in one["targets"] if target["to_s"] is None}]
+            found = mine(host.until("/sessions", lambda found: mine(found, first.pid)), first.pid)[0]
+            self.assertEqual((found["name"], found["settings"]["max_cpu_percent"]), ("all processes", 1))
+            with victim("chain.py", LONG) as second:
+                host.until("/sessions", lambda found: mine(found, first.pid, second.pid))
+            # The next one takes its place, and its capture stays.
+            host.until("/sessions", lambda now: mine(now, first.pid) and
+                       all(one["id"] != found["id"] for one in now["sessions"]))
+            listed = host.until("/captures", lambda listed: any(
+                row["continuous"] and row["state"] == "complete" for row in listed["captures"]))
+            self.assertTrue(all(row["title"] == "all processes" for row in listed["captures"]))
+
+
 class Captures(Test):
     def test_what_is_recorded_outlives_the_server(self):
         with victim("chain.py", LONG) as target:
