@@ -6,10 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/target/procfs.h"
 
 void stopper_init(struct stopper *stopper)
 {
@@ -71,6 +74,23 @@ static void take_status(struct stopper *stopper, size_t index, int status)
         item->signal = WSTOPSIG(status);
 }
 
+/* The end of our own child is told once, and not for us: who started it waits for that. */
+static int is_end_of_own_child(int32_t tid)
+{
+    siginfo_t info = { 0 };
+    struct procfs_identity identity;
+    if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) ||
+        info.si_pid != tid || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+        return 0;
+    if (procfs_identify(tid, &identity, NULL) || identity.parent != (int)getpid())
+        return 0;
+    /* Only processes have one, threads do not. */
+    const int pidfd = (int)syscall(SYS_pidfd_open, tid, 0);
+    if (pidfd >= 0)
+        close(pidfd);
+    return pidfd >= 0;
+}
+
 /* Asks once for each thread that has not stopped yet; returns how many are still out. */
 static size_t poll_threads(struct stopper *stopper)
 {
@@ -79,6 +99,10 @@ static size_t poll_threads(struct stopper *stopper)
         int status;
         if (stopper->items[i].state == STOPPER_STOPPED)
             continue;
+        if (is_end_of_own_child(stopper->items[i].tid)) {
+            forget(stopper, i);
+            continue;
+        }
         const pid_t rc = waitpid(stopper->items[i].tid, &status, __WALL | WNOHANG);
         if (rc == stopper->items[i].tid)
             take_status(stopper, i, status);

@@ -61,9 +61,20 @@ enum err_code child_start(struct child *child, char *const *argv, const struct s
     return ERR_OK;
 }
 
+/* A child that the sampling thread has stopped (--blocking) would be told to whoever waits for it
+ * first, so it is only looked at until it has ended. */
+static bool has_exited(pid_t pid)
+{
+    siginfo_t info = { 0 };
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid &&
+           (info.si_code == CLD_EXITED || info.si_code == CLD_KILLED ||
+            info.si_code == CLD_DUMPED);
+}
+
 bool child_reap(struct child *child)
 {
-    if (child->pid != 0 && !child->has_ended)
+    if (child->pid != 0 && !child->has_ended && has_exited(child->pid))
         child->has_ended = waitpid(child->pid, &child->wait_status, WNOHANG) == child->pid;
     return child->has_ended;
 }
@@ -93,7 +104,9 @@ void child_end(struct child *child, struct signals *signals)
     if (wait_for_end(child, signals))
         return;
     kill(child->pid, SIGKILL);
-    waitpid(child->pid, &child->wait_status, 0);
+    while (waitpid(child->pid, &child->wait_status, 0) == child->pid &&
+           WIFSTOPPED(child->wait_status)) {
+    }
     child->has_ended = true;
 }
 

@@ -4,7 +4,7 @@ import os
 import signal
 import time
 
-from harness import (SANITIZED, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, read_folded,
+from harness import (SANITIZED, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, read_folded,
                      run_program, victim)
 
 LONG = "60"
@@ -132,6 +132,16 @@ class Children(Test):
                 self.assertGreaterEqual(session["processes"]["joined"], 4, session)
                 self.assertGreaterEqual(len(self.with_samples), 4, session)
                 self.assertTrue(session["reason"].startswith("all "), session)
+
+    def test_what_we_start_may_be_stopped_for_each_look(self):
+        """A stop is told to the thread that asked for it, the end to the one that started the program."""
+        with Live("run", "--subprocesses", "--blocking", "-a", "-r", "100", "--python", newest_python(), TREE,
+                  "fork") as live:
+            self.assertGreaterEqual(live.wait_ended()["processes"]["joined"], 4)
+            self.assertEqual(live.stop(), 0)
+        with Live("run", "--blocking", "--python", newest_python(), os.path.join(VICTIMS, "exits.py"), "1") as live:
+            live.wait_ended()
+            self.assertEqual(live.stop(), 3)
 
     def test_trees_with_shells_between(self):
         session = self.joined("nested", 2)

@@ -91,6 +91,29 @@ static void a_stopped_process_stands_still_and_goes_on(void **state)
     child_end(&child);
 }
 
+/* Whoever started it waits for its end; the stopper must not take it away. */
+static void the_end_of_our_child_is_left_to_who_waits_for_it(void **state)
+{
+    struct stopper stopper;
+    int status = 0;
+    struct child child = start(count_for_ever, NULL);
+    (void)state;
+    assert_true(counts());
+    stopper_init(&stopper);
+    stop_or_skip(&stopper, child.pid);
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    child_await_zombie(&child);
+    /* As if it had ended before it was seen to stop. */
+    stopper.items[0].state = STOPPER_SEIZED;
+    stopper_resume(&stopper);
+    assert_int_equal(stopper.count, 0);
+    stopper_deinit(&stopper);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_true(WIFSIGNALED(status));
+    close(child.order_fd);
+    close(child.ready_fd);
+}
+
 static void a_signal_that_comes_meanwhile_is_delivered(void **state)
 {
     struct stopper stopper;
@@ -152,6 +175,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
+        cmocka_unit_test(the_end_of_our_child_is_left_to_who_waits_for_it),
         cmocka_unit_test(a_signal_that_comes_meanwhile_is_delivered),
         cmocka_unit_test(a_process_that_is_gone_is_said_to_be),
         cmocka_unit_test(a_target_goes_on_when_who_stopped_it_is_killed),
