@@ -157,7 +157,7 @@ static void grow(struct loop *loop)
     struct member *member = NULL;
     while (loop->scout && (member = scout_take(loop->scout)))
         if (crew_add(&loop->crew, member, NULL)) {
-            scout_release(loop->scout, &member->process);
+            scout_refuse(loop->scout, &member->process);
             member_close(member);
         }
     while ((member = joining_take(&loop->joining)))

@@ -34,6 +34,7 @@ enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4 };
 struct released {
     int pid;
     uint64_t start_time;
+    bool is_refused;
 };
 
 struct scout {
@@ -97,7 +98,8 @@ static void take_released(struct scout *scout, uint64_t now_ns)
         struct kin *const kin = kin_find(&scout->kin, scout->released[i].pid);
         if (kin && kin->identity.start_time == scout->released[i].start_time) {
             kin->is_member = false;
-            kin->since_ns = kin->try_ns = now_ns;
+            kin->since_ns = now_ns;
+            kin->try_ns = now_ns + (scout->released[i].is_refused ? LAST_PAUSE_NS : 0);
         }
     }
     scout->released_count = 0;
@@ -375,13 +377,24 @@ struct member *scout_take(struct scout *scout)
     return member;
 }
 
-void scout_release(struct scout *scout, const struct process *process)
+static void give_back(struct scout *scout, const struct process *process, bool is_refused)
 {
     pthread_mutex_lock(&scout->mutex);
     scout->released[scout->released_count++] =
-        (struct released){ process->pid, process->start_time };
+        (struct released){ process->pid, process->start_time, is_refused };
     scout->members--;
+    scout->counts.over += is_refused;
     pthread_mutex_unlock(&scout->mutex);
+}
+
+void scout_release(struct scout *scout, const struct process *process)
+{
+    give_back(scout, process, false);
+}
+
+void scout_refuse(struct scout *scout, const struct process *process)
+{
+    give_back(scout, process, true);
 }
 
 bool scout_has_hope(struct scout *scout)

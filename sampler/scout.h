@@ -54,6 +54,8 @@ MUST_CHECK enum err_code scout_start(struct scout *scout, struct err *err);
 struct member *scout_take(struct scout *scout);
 /* This one is no member any more: it has ended, or is another program now. */
 void scout_release(struct scout *scout, const struct process *process);
+/* This one could not become a member: it is tried again, but not soon. */
+void scout_refuse(struct scout *scout, const struct process *process);
 /* May there be members yet, of what is followed now? */
 bool scout_has_hope(struct scout *scout);
 void scout_counts(struct scout *scout, struct scout_counts *out);
