@@ -412,14 +412,17 @@ class Run(unittest.TestCase):
     def test_ctrl_c_reaches_the_program_too(self):
         with tempfile.TemporaryDirectory() as folder:
             mark = os.path.join(folder, "interrupted")
+            ready = os.path.join(folder, "ready")
             code = ("import time\n"
-                    "try:\n    time.sleep(60)\n"
-                    "except KeyboardInterrupt:\n    time.sleep(0.3); open(%r, 'w')\n" % mark)
+                    "try:\n    open(%r, 'w'); time.sleep(60)\n"
+                    "except KeyboardInterrupt:\n    time.sleep(0.3); open(%r, 'w')\n" % (ready, mark))
             pid, terminal = pty.fork()
             if pid == 0:
                 os.execv(PROGRAM, [PROGRAM, "run", "--listen", ":0", "--", sys.executable, "-c", code])
             self.read_until(terminal, b"?token=")
-            time.sleep(0.5)  # until it sleeps
+            end = time.monotonic() + TIMEOUT_S
+            while not os.path.exists(ready) and time.monotonic() < end:
+                time.sleep(0.05)
             os.write(terminal, b"\x03")
             self.read_until(terminal, None)
             _, status = os.waitpid(pid, 0)
