@@ -21,6 +21,7 @@ import { createHeatmap } from "./view/heatmap.js";
 import { createHelp } from "./view/help.js";
 import { createHint } from "./view/hint.js";
 import { listenForKeys } from "./view/keys.js";
+import { createLanes, laneThreads } from "./view/lanes.js";
 import { createLegend } from "./view/legend.js";
 import { createNote } from "./view/note.js";
 import { createMeasures } from "./view/measures.js";
@@ -113,6 +114,7 @@ function startPage() {
     onSession: (session) => dispatch({ type: "session", session }),
     onConnection: (connection) => dispatch({ type: "connection", connection }),
     onTimeline: (timeline) => dispatch({ type: "timeline", timeline }),
+    onLanes: (lanes) => dispatch({ type: "lanes", lanes }),
     onHeat: (heat) => dispatch({ type: "heat", heat }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
@@ -145,6 +147,7 @@ function startPage() {
     let picture = compute(state);
     askFor(picture);
     picture = compute(state);
+    source.watchLanes(state.address.view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
     source.watchHeat(state.address.view === "heatmap");
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads(asked) };
     for (const view of views) view.update(shown);
@@ -216,11 +219,12 @@ function startPage() {
   const sandwich = createSandwich(place("stage"), dispatch);
   const diff = createDiff(place("stage"), dispatch);
   const lines = createSource(place("stage"), dispatch);
+  const lanes = createLanes(place("stage"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");

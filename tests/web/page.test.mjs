@@ -477,6 +477,23 @@ test("a report has lines without their text, and says so", async () => {
   await page.close();
 });
 
+test("every thread has a lane, live and in a report", async () => {
+  const { page, program } = await live({ fragment: "#v=1&view=threads" });
+  const lanes = "Array.from(document.querySelectorAll('[data-testid=lane]'))";
+  await page.until(lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)");
+  assert.match(await page.evaluate(lanes + "[0].querySelector('.lane-plot').getAttribute('aria-label')"), /^[\d,]+ samples: /);
+  assertQuiet(page);
+  const path = join(folder, "lanes.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  await page.close();
+  const report = await browser.open("file://" + path + "#v=1&view=threads");
+  await report.until(lanes + ".length === 8 && " + lanes + ".every((lane) => lane.querySelectorAll('path[d]:not([d=\"\"])').length > 0)");
+  await report.evaluate("document.querySelector('[data-tid=\"4712\"] .row-name').click()");
+  await report.until(shownNumber + " === " + program.view({ threads: [1] }).total);
+  assertQuiet(report);
+  await report.close();
+});
+
 test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);
@@ -533,7 +550,7 @@ test("on a phone nothing is wider than the screen", async () => {
   const { page } = await live();
   await page.resize(360, 640);
   await drawn(page);
-  for (const view of ["flame", "sandwich", "table", "source", "heatmap", "diff"]) {
+  for (const view of ["flame", "sandwich", "table", "source", "heatmap", "threads", "diff"]) {
     await page.evaluate("document.querySelector('[data-value=" + view + "]').click()");
     await page.until("document.documentElement.scrollWidth <= 360");
   }

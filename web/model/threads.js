@@ -1,5 +1,6 @@
 // Threads as people know them: rows of one native thread (it may be renamed) are one, named as it was last.
 
+import { STATE_DOINGS, sumThreads } from "./states.js";
 import { visibleText } from "./text.js";
 
 // -> [{ids, tid, process, pid, program, name, names, main}] process by process as they joined, in each the main thread first,
@@ -63,6 +64,16 @@ export function resolveThreads(threads, wanted) {
     for (const thread of alike) chosen.add(thread);
   }
   return { chosen: threads.filter((thread) => chosen.has(thread)), missing };
+}
+
+// The threads that were busiest: with the most samples that did not wait, at most `most`, in the order they are listed.
+export function busiestThreads(threads, threadStates, most) {
+  const busy = new Map(threads.map((thread) => {
+    const { samples, doing } = sumThreads(threadStates, thread.ids);
+    return [thread, samples - doing[STATE_DOINGS.indexOf("waits")]];
+  }));
+  const kept = new Set(threads.slice().sort((a, b) => busy.get(b) - busy.get(a)).slice(0, most));
+  return threads.filter((thread) => kept.has(thread));
 }
 
 export function threadIds(threads) {

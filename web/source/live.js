@@ -1,10 +1,10 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
-//   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), hasTimes(),
+//   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), watchLanes(lists of thread ids), hasTimes(),
 //   sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
 // (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onBase(view) -> whether it fitted, onQuality(all there is to know,
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
 //   while it is watched)
 
 import { FORMATS } from "../model/formats.js";
@@ -23,6 +23,8 @@ const RETRY_MS = [1000, 2000, 4000, 8000];
 const TIMEOUT_MS = 20000;
 const TREES_MAX = 64;
 const TIMELINE_SLOTS = 480;
+const LANE_SLOTS = 160;
+const LANES_AT_ONCE = 8;
 
 class HttpProblem extends Error {
   constructor(status, detail) {
@@ -79,6 +81,10 @@ export function createLiveSource(sessionId, handlers) {
   let heat = emptyHeat();
   let heatGeneration = 0;
   let watchesHeat = false;
+  let lanes = [];
+  let laneRange = null;
+  let nextLane = 0;
+  let laneTimelines = new Map();
 
   // The answer, or null when it is what it was. `tag` names the resource whose last ETag is sent.
   async function get(path, tag) {
@@ -117,6 +123,7 @@ export function createLiveSource(sessionId, handlers) {
     statesGeneration = 0;
     timelineGeneration = 0;
     heatGeneration = 0;
+    laneTimelines = new Map();
     tags.clear();
   }
 
@@ -200,6 +207,23 @@ export function createLiveSource(sessionId, handlers) {
     handlers.onHeat(heat);
   }
 
+  // What single threads were doing along time, while somebody looks at them: some each round, in turn.
+  async function readLanes() {
+    if (laneRange !== timelineRange) laneTimelines = new Map();
+    laneRange = timelineRange;
+    const due = lanes.filter((ids) => { const known = laneTimelines.get(ids.join()); return known === undefined || (!paused && known.generation < session.generation); });
+    if (due.length === 0) return;
+    const range = timelineRange;
+    const chosen = Array.from({ length: Math.min(LANES_AT_ONCE, due.length) }, (_, i) => due[(nextLane + i) % due.length]);
+    nextLane += chosen.length;
+    const answers = await Promise.all(chosen.map((threads) => get("/sessions/" + session.id + "/timeline" + queryText({ buckets: LANE_SLOTS }, { threads, ...range }))));
+    if (range !== timelineRange) return;
+    laneTimelines = new Map(laneTimelines);
+    chosen.forEach((ids, i) => laneTimelines.set(ids.join(), { ...withTimeline(emptyTimeline(), answers[i]), generation: answers[i].generation }));
+    handlers.onLanes(laneTimelines);
+    if (due.some((ids) => !laneTimelines.has(ids.join()))) again = true;
+  }
+
   function isCaughtUp() {
     return followed.since !== 0 && followed.since >= session.generation && epoch === session.epoch;
   }
@@ -211,6 +235,7 @@ export function createLiveSource(sessionId, handlers) {
     else if (epoch !== null && !(await readTimeline())) forget();
     await readBase();
     await readHeat();
+    await readLanes();
     if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
   }
 
@@ -295,6 +320,11 @@ export function createLiveSource(sessionId, handlers) {
     watchHeat(on) {
       if (on && !watchesHeat) hurry();
       watchesHeat = on;
+    },
+    watchLanes(wanted) {
+      if (wanted.map(String).join(";") === lanes.map(String).join(";")) return;
+      lanes = wanted;
+      if (lanes.length > 0) hurry();
     },
     sourceText: (id) => get("/sessions/" + session.id + "/source" + queryText({ function: id })),
     downloads(query) {

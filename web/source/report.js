@@ -10,6 +10,7 @@ const REPORT_VERSION = 1;
 
 export function createReportSource(base64, handlers) {
   let report = null;
+  let lanes = "";
   let asked = { threads: [], states: [], from: null, to: null };
 
   function deliver(isFirst) {
@@ -53,6 +54,12 @@ export function createReportSource(base64, handlers) {
     retry() {},
     watchQuality() {},
     watchHeat() {},
+    watchLanes(wanted) {
+      const signature = wanted.map(String).join(";");
+      if (report?.slots === undefined || signature === lanes) return;
+      lanes = signature;
+      if (wanted.length > 0) handlers.onLanes(new Map(wanted.map((ids) => [ids.join(), timelineOfCells(report, ids)])));
+    },
     sourceText: () => Promise.reject(new Error("a report holds none; the format “heat map” does.")),
     zoomTimeline() {},
     downloads() {

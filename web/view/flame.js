@@ -70,8 +70,10 @@ export function createFlame(root, dispatch) {
     placeNear(tip, pointer);
   }
 
-  function markSelected(id) {
-    const target = id === null ? null : chart.elementOf(id);
+  // The tree always has the item at which the keyboard is: the selected frame, else the zoomed one.
+  function markSelected(selected) {
+    const id = selected ?? String(state.picture.focus.id);
+    const target = chart.elementOf(id);
     if (marked !== null && marked !== target) {
       for (const name of ["data-selected", "role", "id", "aria-label", "aria-level", "aria-selected"]) marked.removeAttribute(name);
     }
@@ -80,9 +82,9 @@ export function createFlame(root, dispatch) {
     if (target === null) return;
     const { frame, level } = entryOf(id);
     const said = frame.label + ", " + formatShare(ratio(frame.total, state.picture.sum)) + ", own " + formatShare(ratio(frame.self, state.picture.sum));
-    const attributes = { "data-selected": "", role: "treeitem", id: "frame-selected", "aria-label": said, "aria-level": level + 1, "aria-selected": "true" };
+    const attributes = { "data-selected": selected === null ? null : "", role: "treeitem", id: "frame-selected", "aria-label": said, "aria-level": level + 1, "aria-selected": String(selected !== null) };
     for (const [name, value] of Object.entries(attributes)) setAttribute(target, name, value);
-    if (target.nextElementSibling !== null) target.parentNode.append(target);
+    if (selected !== null && target.nextElementSibling !== null) target.parentNode.append(target);
   }
 
   element.addEventListener("pointermove", (event) => {

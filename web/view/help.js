@@ -4,10 +4,16 @@ import { el, icon } from "./dom.js";
 import { ICONS } from "./icons.js";
 
 const KEYS = [
+  ["1 … 7", "flame graph, sandwich, functions, source, heat map, threads, compare"],
   ["/", "search: a piece of text, or /a regular expression/"],
+  ["f", "filter frames: show, hide, merge or focus, and function:, file: or module:"],
+  ["l", "library frames away, and back"],
+  ["r", "the strip of time: arrows move the range, with Shift its end; + and - zoom"],
+  ["n  N", "source: the next line with samples, the one before"],
   ["i", "inverted: running functions first, then their callers"],
   ["q", "how well this was measured: every number"],
   ["p or Space", "hold this picture; recording goes on"],
+  ["h", "hold the picture while the pointer is over it"],
   ["← ↑ → ↓", "move in the flame graph, once it has the focus"],
   ["Enter", "zoom into the frame"],
   ["Esc", "reset the zoom; in the search box: clear it"],

@@ -20,7 +20,8 @@ function svg(tag, attributes) {
   return element;
 }
 
-function createPlot() {
+// Layers of a timeline as an SVG that follows the theme: {root, draw(layers)}.
+export function createPlot() {
   const root = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, preserveAspectRatio: "none", "aria-hidden": "true", class: "strip-svg" });
   const paths = STACKED.map((doing) => svg("path", { class: "strip-layer", "data-doing": STATE_DOINGS[doing] }));
   root.append(...paths);

@@ -13,7 +13,8 @@ export function createToolbar(root, dispatch) {
     { value: "table", label: "Functions", hint: "A table with own and total samples  ( 3 )" },
     { value: "source", label: "Source", hint: "Files and lines with their heat  ( 4 )" },
     { value: "heatmap", label: "Heat map", hint: "What happened within seconds: cells of 20 ms  ( 5 )" },
-    { value: "diff", label: "Compare", hint: "Two ranges of time  ( 6 )" },
+    { value: "threads", label: "Threads", hint: "What each thread was doing along time  ( 6 )" },
+    { value: "diff", label: "Compare", hint: "Two ranges of time  ( 7 )" },
   ], (value) => change({ view: value }));
   const direction = segmented("Direction", "direction", [
     { value: "down", label: "Callers first", hint: "From the outermost frame inwards  ( i )" },

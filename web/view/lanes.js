@@ -1,0 +1,73 @@
+// Threads one below the other along time: what each was doing, and in numbers.
+
+import { doingParts, doingText, factText } from "../model/doings.js";
+import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { busiestThreads, threadLabel } from "../model/threads.js";
+import { sumThreads } from "../model/states.js";
+import { stackedLayers, timelineSpan } from "../model/timeline.js";
+import { el, isolated, setAttribute, setText } from "./dom.js";
+import { createPlot } from "./strip.js";
+import { threadKeyOf } from "./threads.js";
+
+export const LANES_MAX = 64;
+
+// The threads that have a lane: those chosen, else the busiest.
+export function laneThreads(state) {
+  const { chosen } = state.picture.chosen;
+  return busiestThreads(chosen.length > 0 ? chosen : state.picture.threads, state.threadStates, LANES_MAX);
+}
+
+function createLane(thread, choose) {
+  const plot = createPlot();
+  const name = el("button", { type: "button", class: "row-name", "data-hint": "Only this thread", on: { click: () => choose(thread) } }, isolated(threadLabel(thread)));
+  const numbers = { share: el("td", { class: "number" }), cpu: el("td", { class: "number" }), gil: el("td", { class: "number" }), waits: el("td", { class: "number" }) };
+  const picture = el("div", { class: "lane-plot", role: "img" }, plot.root);
+  const row = el("tr", { "data-testid": "lane", "data-tid": thread.tid }, el("th", { scope: "row" }, name, el("span", { class: "tid" }, String(thread.tid))), el("td", { class: "lane-cell" }, picture), numbers.share, numbers.cpu, numbers.gil, numbers.waits);
+  return { row, plot, picture, numbers, thread, shown: null, span: "" };
+}
+
+export function createLanes(root, dispatch) {
+  const body = el("tbody", {});
+  const caption = el("caption", {});
+  const heads = ["Thread", "Along time", "Samples", "On CPU", "Holds the GIL", "Waits for the GIL"].map((text) => el("th", { scope: "col" }, text));
+  const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Threads" }, el("table", { class: "lanes", "data-testid": "lanes" }, caption, el("thead", {}, el("tr", {}, ...heads)), body));
+  root.append(element);
+  let lanes = [];
+  let shownThreads = "";
+  const choose = (thread) => dispatch({ type: "address", changes: { threads: [threadKeyOf(thread)], view: "flame" }, how: "push" });
+
+  function fill(lane, state, span, samples) {
+    const sums = sumThreads(state.threadStates, lane.thread.ids);
+    const said = doingText(sums);
+    setText(lane.numbers.share, formatShare(ratio(sums.samples, samples)));
+    setText(lane.numbers.cpu, factText(sums, "on_cpu"));
+    setText(lane.numbers.gil, factText(sums, "has_gil"));
+    setText(lane.numbers.waits, formatShare(doingParts(sums).find((part) => part.key === "waits_gil").share));
+    setAttribute(lane.picture, "aria-label", said);
+    setAttribute(lane.picture, "data-hint", said);
+    const timeline = state.lanes.get(lane.thread.ids.join());
+    const signature = span.from + " " + span.to;
+    if (timeline === undefined || (timeline === lane.shown && signature === lane.span)) return;
+    lane.shown = timeline;
+    lane.span = signature;
+    lane.plot.draw(stackedLayers(timeline, span));
+  }
+
+  return {
+    update(state) {
+      element.hidden = state.address.view !== "threads" || state.picture.threads.length === 0;
+      if (element.hidden) return;
+      const threads = laneThreads(state);
+      const signature = threads.map((thread) => thread.ids.join() + thread.name).join(";");
+      if (signature !== shownThreads) {
+        lanes = threads.map((thread) => createLane(thread, choose));
+        body.replaceChildren(...lanes.map((lane) => lane.row));
+      }
+      shownThreads = signature;
+      const all = sumThreads(state.threadStates, []);
+      setText(caption, (threads.length < state.picture.threads.length ? "The " + formatCount(threads.length) + " busiest or chosen of " : "") + formatCount(state.picture.threads.length) + " threads. Shares of a thread's own samples; the first one of all samples.");
+      const span = state.timelineZoom ?? timelineSpan(state.timeline, null);
+      for (const lane of lanes) fill(lane, state, span, all.samples);
+    },
+  };
+}
