@@ -25,6 +25,7 @@ import { createLanes, laneThreads } from "./view/lanes.js";
 import { createLegend } from "./view/legend.js";
 import { createNote } from "./view/note.js";
 import { createMeasures } from "./view/measures.js";
+import { createPalette } from "./view/palette.js";
 import { createQuality } from "./view/quality.js";
 import { createSandwich } from "./view/sandwich.js";
 import { createSource } from "./view/source.js";
@@ -220,17 +221,18 @@ function startPage() {
   const diff = createDiff(place("stage"), dispatch);
   const lines = createSource(place("stage"), dispatch);
   const lanes = createLanes(place("stage"), dispatch);
+  const palette = createPalette(place("overlay"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, table, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, table, palette, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");
   stage.addEventListener("pointerenter", () => dispatch({ type: "pointAtStage", on: true }));
   stage.addEventListener("pointerleave", () => dispatch({ type: "pointAtStage", on: false }));
-  listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step });
+  listenForKeys(dispatch, { search: toolbar.focusSearch, filter: applied.focus, strip: strip.focus, stepLine: lines.step, palette: palette.open });
   source.ask(asked);
   source.start();
   queueRender();

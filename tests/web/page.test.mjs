@@ -494,6 +494,24 @@ test("every thread has a lane, live and in a report", async () => {
   await report.close();
 });
 
+test("the palette finds what the page can do, and functions", async () => {
+  const { page } = await live();
+  await drawn(page);
+  await page.press("k");
+  await page.until(byId("palette") + ".open");
+  await page.type("compare");
+  await page.until(byId("palette") + ".querySelectorAll('li').length === 1");
+  await page.press("Enter");
+  await page.until("location.hash.includes('view=diff') && !" + byId("palette") + ".open");
+  await page.press("k");
+  await page.type("taxtable");
+  await page.until(byId("palette") + ".querySelector('li')?.textContent.startsWith('TaxTable.lookup')");
+  await page.press("Enter");
+  await page.until(byId("sandwich-name") + ".textContent === 'TaxTable.lookup'");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("the end of the target and the loss of the server are said", async () => {
   const { page, server, advance } = await live({ endsAfter: 4 });
   await drawn(page);

@@ -290,6 +290,8 @@ export function createPicture() {
       source: address.view === "source" ? byLine() : null,
       diff: diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null),
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
+      // Every function with samples, most total samples first: [{label, key}]
+      functions: () => sortedRows(rowsOf(version, grouping, totals), "total", true, (row) => row.frame).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       hottest: () => hottestOf(recording, grouping, rowsOf(version, grouping, totals)),
       threads,
       chosen,

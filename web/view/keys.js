@@ -5,12 +5,13 @@ import { VIEWS } from "../model/address.js";
 const TYPING = "input, textarea, select, [contenteditable]";
 const PRESSABLE = "button, a, summary, dialog, [popover]";
 
-// focus: {search, filter, strip}, each puts the keyboard there; stepLine(by) goes to the next line with samples
+// focus: {search, filter, strip, palette}, each puts the keyboard there; stepLine(by) goes to the next line with samples
 export function listenForKeys(dispatch, focus) {
   const actions = new Map([
     ["/", focus.search],
     ["n", () => focus.stepLine(1)],
     ["N", () => focus.stepLine(-1)],
+    ["k", focus.palette],
     ["f", focus.filter],
     ["r", focus.strip],
     ["l", () => dispatch({ type: "toggleLibraries" })],
@@ -26,6 +27,11 @@ export function listenForKeys(dispatch, focus) {
   ]);
 
   document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey) {
+      event.preventDefault();
+      focus.palette();
+      return;
+    }
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
     const target = event.target instanceof Element ? event.target : document.body;
     if (target.closest(TYPING) || document.querySelector("dialog[open], :popover-open")) return;
