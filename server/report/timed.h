@@ -20,7 +20,7 @@
 
 struct report_source;
 
-enum { TIMED_SPARE_CELLS = 12288, TIMED_MAX_SLOTS = 256 };
+enum { TIMED_SPARE_CELLS = 6144, TIMED_MAX_SLOTS = 256 };
 
 struct timed {
     struct timeline_slots slots; /* count 0: cells carry no time */

@@ -26,7 +26,7 @@ export function createDiff(root, dispatch) {
   const asBase = el("button", { type: "button", "data-testid": "diff-set-base", "data-hint": "What is chosen on the strip becomes what is compared with", on: { click: () => change({ base: state.address.range, range: null }) } }, "Use this range as the base");
   const swap = el("button", { type: "button", "data-testid": "diff-swap", on: { click: () => change({ base: state.address.range ?? whole(), range: state.address.base }) } }, "Swap");
   const head = el("div", { class: "diff-head" }, el("span", {}, "Base ", baseText), el("span", { "aria-hidden": "true" }, "→"), el("span", {}, "now ", nowText), asBase, swap);
-  const halves = el("button", { type: "button", "data-testid": "diff-halves", on: { click: compareHalves } }, "Compare the second half with the first");
+  const halves = el("button", { type: "button", hidden: true, "data-testid": "diff-halves", on: { click: compareHalves } }, "Compare the second half with the first");
   const none = el("div", { class: "empty" }, el("p", {}, "Choose two ranges of time: drag one on the strip, make it the base, and drag another."), el("p", { class: "ways" }, halves));
   const legend = el("p", { class: "diff-legend soft" }, el("i", { class: "swatch", "data-look": "less-3" }), "less", el("i", { class: "swatch", "data-look": "" }), "no more than chance", el("i", { class: "swatch", "data-look": "more-3" }), "more; as wide as both together");
   const body = el("tbody", {});
@@ -93,7 +93,7 @@ export function createDiff(root, dispatch) {
       asBase.hidden = range === null;
       swap.hidden = base === null;
       none.hidden = diff !== null;
-      halves.hidden = !state.hasTimes;
+      halves.hidden = !state.hasTimes || state.timeline.slots.length === 0;
       both.hidden = diff === null;
       if (diff === null) return;
       const width = Math.floor(holder.clientWidth);
