@@ -4,6 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const PATHS = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
@@ -13,6 +14,13 @@ const FLAGS = [
 
 export function findChromium() {
   return PATHS.find((path) => path && existsSync(path)) ?? null;
+}
+
+// axe-core, which scripts/get-consumers brings, or null.
+export function findAxe() {
+  const folder = process.env.PYROMETER_CONSUMERS ?? fileURLToPath(new URL("../../.consumers", import.meta.url));
+  const path = join(folder, "node_modules/axe-core/axe.min.js");
+  return existsSync(path) ? path : null;
 }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

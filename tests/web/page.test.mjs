@@ -397,7 +397,7 @@ test("a table of 50,000 functions has a few rows, and scrolls to its end", async
   await page.until(byId("table") + "?.getAttribute('aria-rowcount') > 50000", 30000);
   assert.ok(await page.evaluate("document.querySelectorAll('tbody tr').length < 400"));
   await click(page, "sort-name");
-  await page.until("(document.querySelector('.table').scrollTop = 1e9) && Number(Array.from(document.querySelectorAll('tbody tr')).at(-1).getAttribute('aria-rowindex')) === Number(" + byId("table") + ".getAttribute('aria-rowcount'))");
+  await page.until("(" + byId("table") + ".closest('.table').scrollTop = 1e9) && Number(Array.from(document.querySelectorAll('tbody tr')).at(-1).getAttribute('aria-rowindex')) === Number(" + byId("table") + ".getAttribute('aria-rowcount'))");
   await page.close();
 });
 

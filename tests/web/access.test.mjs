@@ -1,0 +1,74 @@
+// What axe-core finds in every view, light and dark: nothing serious.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { findAxe, launchChromium } from "./chromium.mjs";
+import { createProgram } from "./made-up-program.mjs";
+import { createMockServer } from "./mock-server.mjs";
+
+const VIEWS = [
+  ["flame graph", "", "document.querySelectorAll('g.frame').length > 10"],
+  ["inverted and searched", "&inverted&search=price", "document.querySelectorAll('g.frame[data-look~=match]').length > 0"],
+  ["sandwich without a function", "&view=sandwich", "document.querySelectorAll('.sandwich-choose button').length > 3"],
+  ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],
+  ["source", "&view=source", "document.querySelectorAll('.line').length > 10"],
+  ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
+  ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
+  ["comparison", "&view=diff&base=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
+];
+const DIALOGS = ["help", "quality-open", "threads", "download"];
+let browser;
+let server;
+
+before(async () => {
+  browser = await launchChromium({ width: 1280, height: 800 });
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(4);
+  server = createMockServer(program, null);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+});
+after(async () => {
+  await browser.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+const FAULTS = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')"
+  + ".map(({ id, nodes }) => id + ': ' + nodes.slice(0, 3).map((node) => node.html.slice(0, 150)).join(' | ')))";
+
+async function open(fragment, dark) {
+  const page = await browser.open("http://127.0.0.1:" + server.address().port + "/#v=1" + fragment, { dark });
+  await page.until("document.querySelector('[data-testid=status]')?.textContent === 'live'");
+  return page;
+}
+
+for (const dark of [false, true]) {
+  test("views, " + (dark ? "dark" : "light"), async () => {
+    // In the dark only colours are others.
+    for (const [name, fragment, ready] of dark ? VIEWS.filter((_, i) => i % 2 === 0) : VIEWS) {
+      const page = await open(fragment, dark);
+      await page.until(ready);
+      await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+      assert.deepEqual(await page.evaluate(FAULTS), [], name);
+      await page.close();
+    }
+  });
+}
+
+test("what opens over the page", async () => {
+  const page = await open("", false);
+  await page.until(VIEWS[0][2]);
+  await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+  for (const id of DIALOGS) {
+    await page.evaluate("(document.querySelector('[data-testid=" + id + "]').click(), 0)");
+    await page.until("document.querySelector('dialog[open], :popover-open') !== null");
+    assert.deepEqual(await page.evaluate(FAULTS), [], id);
+    await page.press("Escape");
+    await page.until("document.querySelector('dialog[open], :popover-open') === null");
+  }
+  await page.press("k");
+  await page.until("document.querySelector('[data-testid=palette]').open");
+  assert.deepEqual(await page.evaluate(FAULTS), [], "palette");
+  await page.close();
+});
