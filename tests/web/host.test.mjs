@@ -151,6 +151,11 @@ test("sessions are paused, stopped, renamed and forgotten, with a way back from 
   await write("[name=title]", "after <b>");
   await press("form-submit");
   await page.until("document.querySelector('[data-id=\"2\"] .session-title').textContent === 'after <b>'");
+  await press("session-more");
+  await press("session-rate");
+  await write("[name=rate]", "2.5 khz");
+  await press("form-submit");
+  await page.until(hook("session") + ".textContent.includes('2,500 Hz')");
   await press("session-stop");
   await page.press("Escape");
   await page.until(hook("confirm-dialog") + " === null");

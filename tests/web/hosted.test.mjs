@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { captureTitle, formatAge, formatBytes, formatWhen, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, defaultProfile, sessionTitle, sparkShares, sparkSlots, wordsRequest } from "../../web/model/hosted.js";
+import { captureTitle, formatAge, formatBytes, formatWhen, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkShares, sparkSlots, wordsRequest } from "../../web/model/hosted.js";
 import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../web/model/hosting.js";
 import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../web/model/processes.js";
 
@@ -80,6 +80,11 @@ test("a form becomes a request, or says which field is wrong", () => {
   assert.match(profileRequest(Array.from({ length: 257 }, (_, i) => i), form).problem, /256/);
   assert.deepEqual(["90", "1.5h", "200ms", "", "x"].map(parseDuration), [90, 5400, 0.2, null, NaN]);
   assert.deepEqual(["10khz", "1000 Hz", "1e3"].map(parseRate), [10000, 1000, NaN]);
+});
+
+test("a rate is changed within the same limits", () => {
+  assert.deepEqual(rateRequest("2k"), { body: { rate_hz: 2000 } });
+  for (const text of ["0.5", "10001", ""]) assert.equal(rateRequest(text).field, "rate", text);
 });
 
 test("names, notes and labels have their limits", () => {

@@ -144,6 +144,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
   }
 
   function change(session, body) {
+    session.settings.rate_hz = body.rate_hz ?? session.settings.rate_hz;
     Object.assign(session, { name: body.name ?? session.name, note: body.note ?? session.note, state: body.state ?? session.state });
     if (session.state === "ended") for (const process of processes) process.sessions = process.sessions.filter((id) => id !== session.id);
     return { value: session };

@@ -1,6 +1,6 @@
 // Questions in dialogs: how to profile, what to call something, whether really.
 
-import { defaultProfile, profileRequest, wordsRequest } from "../model/hosted.js";
+import { defaultProfile, profileRequest, rateRequest, wordsRequest } from "../model/hosted.js";
 import { visibleText } from "../model/text.js";
 import { el, icon, segmented, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";
@@ -128,6 +128,17 @@ export function openWordsDialog(root, { title, first, words }, save) {
   const dialog = openDialog(root, { title, testid: "words-dialog" }, createForm("Save", rows, submit, () => dialog.close()));
   name.focus();
   name.select();
+}
+
+export function openRateDialog(root, { title, rate }, save) {
+  const input = textInput("rate", String(rate), { inputmode: "decimal" });
+  async function submit() {
+    const { body, field, problem } = rateRequest(input.value);
+    return problem ? { field, problem } : save(body);
+  }
+  const dialog = openDialog(root, { title, testid: "rate-dialog" }, createForm("Change", [fieldRow("Rate", "looks a second, from now on", input)], submit, () => dialog.close()));
+  input.focus();
+  input.select();
 }
 
 export function openConfirmDialog(root, { title, text, yes }, act) {

@@ -10,7 +10,7 @@ import { el } from "../view/dom.js";
 import { createHint } from "../view/hint.js";
 import { createHostBanner, createHostHeader, createHostToolbar } from "./bar.js";
 import { createCaptureTable } from "./capture-table.js";
-import { openConfirmDialog, openDialog, openProfileDialog, openReasonDialog, openWordsDialog } from "./dialogs.js";
+import { openConfirmDialog, openDialog, openProfileDialog, openRateDialog, openReasonDialog, openWordsDialog } from "./dialogs.js";
 import { createUploads, listenForDrops } from "./drop.js";
 import { createHostMenu } from "./menu.js";
 import { createProcessTable } from "./process-table.js";
@@ -216,6 +216,7 @@ export function startHost(access, themes) {
       const over = session.state === "ended" || session.state === "failed";
       menu.open(button, [
         state.operator && { label: "Rename, note", testid: "session-edit", run: () => openWordsDialog(overlay, { title: "Session " + session.id, first: "name", words: { title: session.name ?? "", note: session.note ?? "" } }, (body) => asForm(source.tell("PATCH", "/sessions/" + session.id, body))) },
+        state.operator && !over && session.state !== "starting" && { label: "Change rate", testid: "session-rate", run: () => openRateDialog(overlay, { title: "Rate of " + visibleText(sessionTitle(session)), rate: session.settings.rate_hz }, (body) => asForm(source.tell("PATCH", "/sessions/" + session.id, body))) },
         { label: "Download report", hint: "one HTML file with all of it", href: sessionReport(session.id), testid: "session-report" },
         session.capture && { label: "Download capture", hint: "the .pyro file, as far as it is written", href: captureFile(session.capture), testid: "session-capture" },
         state.operator && over && { label: "Forget", hint: session.capture ? "its capture stays" : "it is not kept on disk", testid: "session-delete", run: () => deleteLater("session " + session.id, "Forgot " + visibleText(sessionTitle(session)), "/sessions/" + session.id) },

@@ -9,6 +9,8 @@ const LABEL_BYTES_MAX = 60;
 const DURATION_MAX_S = 7 * 86400;
 const PIDS_MAX = 256;
 const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
+const RATE_MAX_HZ = 10000;
+const RATE_PROBLEM = "A rate is 1 to 10,000 Hz, as in 1000 or 2.5 kHz.";
 const MODES = ["wall", "cpu", "gil", "exception"];
 
 export function isOver(session) {
@@ -88,7 +90,7 @@ export function profileRequest(pids, form) {
   if (pids.length === 0) return wrong("", "No process is chosen.");
   if (pids.length > PIDS_MAX) return wrong("", "At most " + PIDS_MAX + " processes in one session; " + pids.length + " are chosen.");
   const rate = parseRate(form.rate);
-  if (!(rate >= 1 && rate <= 10000)) return wrong("rate", "A rate is 1 to 10,000 Hz, as in 1000 or 2.5 kHz.");
+  if (!(rate >= 1 && rate <= RATE_MAX_HZ)) return wrong("rate", RATE_PROBLEM);
   const duration = parseDuration(form.duration);
   if (duration !== null && !(duration > 0 && duration <= DURATION_MAX_S)) return wrong("duration", "A duration is up to 7 days, as in 30 s, 5 min or 2 h; nothing: until stopped.");
   if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", "A name has up to " + NAME_BYTES_MAX + " bytes.");
@@ -96,6 +98,12 @@ export function profileRequest(pids, form) {
   const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
   const { threads, native, gc, opcodes, subprocesses, blocking, name, note } = form;
   return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, native, gc, opcodes, subprocesses, blocking, name, note } };
+}
+
+// -> {body} of PATCH, or {problem, field}
+export function rateRequest(text) {
+  const rate = parseRate(text);
+  return rate >= 1 && rate <= RATE_MAX_HZ ? { body: { rate_hz: rate } } : { field: "rate", problem: RATE_PROBLEM };
 }
 
 // "web, before" -> ["web", "before"], none twice; null when there are too many or one is too long.
