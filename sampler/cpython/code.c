@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/lnotab.h"
+
 enum { UNIT_BYTES = 2, NAME_PRINT_BYTES = 16 };
 
 void code_table_init(struct code_table *table, struct memory *memory,
@@ -151,7 +153,7 @@ code_id code_holding(struct code_table *table, remote_addr instr)
 
 static bool has_name_print(const struct layout *layout)
 {
-    return LAYOUT_MINOR(layout->version) == 11;
+    return LAYOUT_MINOR(layout->version) <= 11;
 }
 
 static size_t print_bytes(const struct layout *layout)
@@ -217,6 +219,8 @@ static enum err_code read_prints(struct code_table *table, const unsigned char *
 /* 3.11 does not keep the size; it is the fixed part, the locals and the value stack. */
 static uint32_t frame_words(const struct layout *layout, const unsigned char *copy)
 {
+    if (layout->frame_lasti)
+        return 0;
     if (layout->code_framesize)
         return field_u32(copy, layout->code_framesize);
     const uint32_t fixed = (layout->frame_bytes - 1) / (uint32_t)sizeof(uint64_t);
@@ -236,6 +240,26 @@ static void set_first_traceable(const struct layout *layout, const unsigned char
         code->first_traceable = 0;
 }
 
+/* Until 3.10 they are a bytes object of their own. */
+static enum err_code find_instructions(struct code_table *table, remote_addr addr,
+                                       const unsigned char *copy, struct code *code)
+{
+    const struct layout *const layout = table->layout;
+    uint64_t units = field_u64(copy, layout->bytes_length);
+    enum err_code rc = ERR_OK;
+    code->instructions = addr + layout->code_instructions;
+    if (layout->code_code) {
+        const remote_addr bytes = field_u64(copy, layout->code_code);
+        rc = memory_read_u64(table->memory, bytes + layout->bytes_length, &units);
+        units /= UNIT_BYTES;
+        code->instructions = bytes + layout->bytes_data;
+    }
+    if (!rc && units > CODE_MAX_UNITS)
+        rc = ERR_CORRUPT;
+    code->units = (uint32_t)units;
+    return rc;
+}
+
 static enum err_code read_code(struct code_table *table, remote_addr addr, struct code *code)
 {
     const struct layout *const layout = table->layout;
@@ -243,14 +267,14 @@ static enum err_code read_code(struct code_table *table, remote_addr addr, struc
     enum err_code rc = memory_read(table->memory, addr, copy, layout->code_bytes);
     if (rc)
         return rc;
-    const uint64_t units = field_u64(copy, layout->bytes_length);
-    if (!is_code(table, field_u64(copy, layout->object_type)) || units > CODE_MAX_UNITS)
+    if (!is_code(table, field_u64(copy, layout->object_type)))
         return ERR_CORRUPT;
     memset(code, 0, sizeof *code);
+    rc = find_instructions(table, addr, copy, code);
+    if (rc)
+        return rc;
     code->addr = addr;
-    code->instructions = addr + layout->code_instructions;
     code->qualname = field_u64(copy, layout->code_qualname);
-    code->units = (uint32_t)units;
     code->first_line = (int32_t)field_u32(copy, layout->code_firstlineno);
     code->frame_words = frame_words(layout, copy);
     set_first_traceable(layout, copy, code);
@@ -388,13 +412,29 @@ static uint32_t search_place(const struct code *code, uint32_t unit)
     return low;
 }
 
+/* Three kinds of tables, one after the other. */
+static void find_location(const struct layout *layout, const struct code *code, uint32_t unit,
+                          struct location *out)
+{
+    enum { WITH_COLUMNS = 11, WITH_RANGES = 10 };
+    const uint32_t minor = LAYOUT_MINOR(layout->version);
+    if (minor >= WITH_COLUMNS)
+        (void)location_find(code->table, code->table_bytes, code->first_line, unit, out);
+    else
+        out->line = out->end_line =
+            minor == WITH_RANGES
+                ? lnotab_find_range(code->table, code->table_bytes, code->first_line, unit)
+                : lnotab_find(code->table, code->table_bytes, code->first_line, unit);
+}
+
 /* Instructions without a line stand before the first one that can be traced, and the first of a
  * module is on line 0: neither is a line that anybody wrote. */
-static struct location locate(const struct code *code, uint32_t unit)
+static struct location locate(const struct layout *layout, const struct code *code,
+                              uint32_t unit)
 {
     struct location location = { 0, 0, -1, -1 };
     if (unit != UINT32_MAX && code->table)
-        (void)location_find(code->table, code->table_bytes, code->first_line, unit, &location);
+        find_location(layout, code, unit, &location);
     const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
     if (location.line <= 0 && !has_begun)
         location = (struct location){ code->first_line, code->first_line, -1, -1 };
@@ -421,11 +461,13 @@ static enum err_code make_room(struct code_table *table, struct code *code)
     return ERR_OK;
 }
 
-static void insert_place(struct code *code, uint32_t at, uint32_t unit)
+static void insert_place(const struct layout *layout, struct code *code, uint32_t at,
+                         uint32_t unit)
 {
     memmove(code->places + at + 1, code->places + at,
             (code->place_count - at) * sizeof *code->places);
-    code->places[at] = (struct code_place){ .unit = unit, .location = locate(code, unit) };
+    code->places[at] =
+        (struct code_place){ .unit = unit, .location = locate(layout, code, unit) };
     code->place_count++;
 }
 
@@ -443,7 +485,7 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
         if (make_room(table, code))
             return NULL;
         at = at < code->place_count ? at : code->place_count;
-        insert_place(code, at, unit);
+        insert_place(table->layout, code, at, unit);
     }
     code->last_place = at;
     return &code->places[at];

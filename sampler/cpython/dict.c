@@ -5,6 +5,14 @@
 
 #include "sampler/cpython/object.h"
 
+/* Until 3.10: dk_size, dk_nentries, dk_indices; indices are as wide as dk_size needs. */
+enum {
+    OLD_KEYS_SIZE = 8,
+    OLD_KEYS_ENTRY_COUNT = 32,
+    OLD_KEYS_INDICES = 40,
+    OLD_NEWEST_MINOR = 10
+};
+
 /* struct _dictkeysobject. */
 enum {
     KEYS_LOG2_INDEX_BYTES = 9,
@@ -29,6 +37,28 @@ void dict_entries_deinit(struct dict_entries *entries)
 {
     free(entries->items);
     *entries = (struct dict_entries){ 0 };
+}
+
+static bool has_old_keys(const struct layout *layout)
+{
+    return LAYOUT_MINOR(layout->version) <= OLD_NEWEST_MINOR;
+}
+
+static enum err_code read_old_keys(struct memory *memory, remote_addr addr, struct keys *out)
+{
+    unsigned char head[OLD_KEYS_INDICES];
+    const enum err_code rc = memory_read(memory, addr, head, sizeof head);
+    if (rc)
+        return rc;
+    const uint64_t size = field_u64(head, OLD_KEYS_SIZE);
+    const uint64_t count = field_u64(head, OLD_KEYS_ENTRY_COUNT);
+    const uint64_t width = size <= UINT8_MAX ? 1 : size <= UINT16_MAX ? 2 : 4;
+    if (count > DICT_MAX_ENTRIES || size >> MAX_LOG2_INDEX_BYTES)
+        return ERR_CORRUPT;
+    *out = (struct keys){ .entries = addr + OLD_KEYS_INDICES + size * width,
+                          .count = (size_t)count,
+                          .kind = KIND_GENERAL };
+    return ERR_OK;
 }
 
 static enum err_code read_keys(struct memory *memory, remote_addr addr, struct keys *out)
@@ -101,15 +131,17 @@ static void drop_deleted(struct dict_entries *entries)
 }
 
 /* values 0: the entries hold their own. */
-static enum err_code read_pairs(struct memory *memory, remote_addr keys_addr,
-                                remote_addr values, struct dict_entries *out)
+static enum err_code read_pairs(struct memory *memory, const struct layout *layout,
+                                remote_addr keys_addr, remote_addr values,
+                                struct dict_entries *out)
 {
     struct keys keys;
     *out = (struct dict_entries){ 0 };
-    enum err_code rc = read_keys(memory, keys_addr, &keys);
+    enum err_code rc = has_old_keys(layout) ? read_old_keys(memory, keys_addr, &keys)
+                                            : read_keys(memory, keys_addr, &keys);
     if (!rc)
         rc = read_entries(memory, &keys, out);
-    if (!rc && keys.kind == KIND_SPLIT)
+    if (!rc && (keys.kind == KIND_SPLIT || (has_old_keys(layout) && values)))
         rc = values ? fill_values(memory, values, out) : ERR_CORRUPT;
     if (rc)
         dict_entries_deinit(out);
@@ -127,7 +159,7 @@ enum err_code dict_read(struct memory *memory, const struct layout *layout, remo
         rc = memory_read_u64(memory, dict + layout->dict_values, &values);
     if (rc)
         return rc;
-    return read_pairs(memory, keys, values ? values + layout->values_bytes : 0, out);
+    return read_pairs(memory, layout, keys, values ? values + layout->values_bytes : 0, out);
 }
 
 /* Compares a batch of keys with `key`: the length and the characters of a compact ASCII str. */
@@ -192,6 +224,20 @@ struct storage {
     remote_addr dict, values;
 };
 
+/* Until 3.10 the type says where in the object the dictionary is; instances whose size varies count
+ * from their end, and are not looked into. */
+static enum err_code find_old_storage(struct memory *memory, const struct layout *layout,
+                                      remote_addr object, remote_addr type, struct storage *out)
+{
+    uint64_t offset, dict = 0;
+    enum err_code rc = memory_read_u64(memory, type + layout->type_dictoffset, &offset);
+    if (!rc && offset && offset <= INT32_MAX)
+        rc = memory_read_u64(memory, object + offset, &dict);
+    if (!rc)
+        *out = (struct storage){ dict, 0 };
+    return rc;
+}
+
 /* Pointers before the object header: 3.11 has one for values and one for the dictionary, 3.12 a
  * tagged one for either, 3.13 and later one for the dictionary and values inside the object. */
 static enum err_code find_storage(struct memory *memory, const struct layout *layout,
@@ -223,7 +269,8 @@ enum err_code object_attribute(struct memory *memory, const struct layout *layou
     struct storage storage;
     enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
     if (!rc)
-        rc = find_storage(memory, layout, object, type, &storage);
+        rc = has_old_keys(layout) ? find_old_storage(memory, layout, object, type, &storage)
+                                  : find_storage(memory, layout, object, type, &storage);
     if (rc)
         return rc;
     if (storage.dict)
@@ -233,7 +280,7 @@ enum err_code object_attribute(struct memory *memory, const struct layout *layou
     struct dict_entries entries;
     rc = memory_read_u64(memory, type + layout->heap_type_cached_keys, &keys);
     if (!rc)
-        rc = read_pairs(memory, keys, storage.values + layout->values_bytes, &entries);
+        rc = read_pairs(memory, layout, keys, storage.values + layout->values_bytes, &entries);
     if (rc)
         return rc;
     rc = find_entry(memory, layout, &entries, name, out);

@@ -1,7 +1,8 @@
 /*
  * dict - dictionaries of the target, and attributes of its plain objects.
  *
- * Layout of the keys (dk_*): Objects/dictobject.c and pycore_dict.h, the same from 3.11 to 3.15.
+ * Layout of the keys (dk_*): Objects/dictobject.c and pycore_dict.h, 3.8 to 3.10, and the same from 3.11 to
+ * 3.15.
  * These reads are rare (thread names), so they are simple: keys are copied whole.
  *
  * Ownership: the caller's storage; dict_entries_deinit accepts a zeroed one.

@@ -3,9 +3,11 @@
  *
  * From CPython 3.13 on the target says so itself (_Py_DebugOffsets, the first member of
  * _PyRuntime); its tables are untrusted, so every offset that is ever used is on the list below
- * and is checked once, against the size the target reports and against our buffers.  For 3.11
- * and 3.12 the tables are generated from CPython's headers (scripts/layouts).  After that the
+ * and is checked once, against the size the target reports and against our buffers.  For 3.8
+ * to 3.12 the tables are generated from CPython's headers (scripts/layouts).  After that the
  * hot path uses the offsets as they are.
+ *
+ * Until 3.10 frames are objects in the heap: frame_lasti is there, and nothing of data stacks.
  *
  * Units: bytes from the start of the structure; 0 where a version has no such field, for those
  * that never lie at 0.
@@ -38,6 +40,7 @@ enum {
     X(runtime_interpreters_head, 8, runtime) \
     X(runtime_gil_locked, 4, runtime)        \
     X(runtime_gil_holder, 8, runtime)        \
+    X(runtime_gc_collecting, 4, runtime)     \
     X(interp_next, 8, interp)                \
     X(interp_id, 8, interp)                  \
     X(interp_threads_head, 8, interp)        \
@@ -67,6 +70,8 @@ enum {
     X(frame_is_entry, 1, frame)              \
     X(frame_stack, 4, frame)                 \
     X(frame_owner, 1, frame)                 \
+    X(frame_lasti, 4, frame)                 \
+    X(frame_executing, 1, frame)             \
     X(code_filename, 8, code)                \
     X(code_qualname, 8, code)                \
     X(code_linetable, 8, code)               \
@@ -76,9 +81,11 @@ enum {
     X(code_stacksize, 4, code)               \
     X(code_framesize, 4, code)               \
     X(code_instructions, 0, code)            \
+    X(code_code, 8, code)                    \
     X(object_type, 8, object)                \
     X(type_name, 8, object)                  \
     X(type_basicsize, 8, object)             \
+    X(type_dictoffset, 8, object)            \
     X(heap_type_cached_keys, 8, object)      \
     X(values_bytes, 0, object)               \
     X(unicode_state, 4, object)              \
@@ -106,7 +113,7 @@ struct layout {
 #define LAYOUT_MINOR(version) ((version) >> 16 & 0xff)
 #define LAYOUT_MAJOR(version) ((version) >> 24)
 
-/* The table made from headers for a version that describes nothing itself (3.11, 3.12).
+/* The table made from headers for a version that describes nothing itself (3.8 to 3.12).
  * ERR_UNSUPPORTED: none. */
 MUST_CHECK enum err_code layout_of_version(uint32_t version, struct layout *out,
                                            struct err *err);

@@ -4,6 +4,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
+#include "sampler/cpython/pthread_tid.h"
 #include "sampler/cpython/runtime.h"
 #include "sampler/cpython/thread_names.h"
 #include "sampler/target/namespace.h"
@@ -23,6 +24,7 @@ struct python {
     struct leaves leaves;
     struct links links;
     struct thread_list threads;
+    struct pthread_tids tids; /* until 3.10 */
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
     struct thread **chosen; /* to be looked at in this tick */
@@ -69,12 +71,23 @@ void python_detach(struct python *python)
     free(python);
 }
 
+/* By which the target knows it; the interpreter keeps it from 3.11 on. */
+static int32_t native_tid(struct python *python, const struct thread_head *head)
+{
+    const struct thread *const main = thread_list_main(&python->threads);
+    if (python->runtime.layout.tstate_native_thread_id)
+        return head->tid;
+    return pthread_tids_find(&python->tids, &python->process->memory.memory,
+                             python->process->pid, main ? main->head.ident : 0, head->ident);
+}
+
 static void find_host_tids(struct python *python)
 {
     for (size_t i = 0; i < python->threads.count; i++) {
         struct thread *const thread = python->threads.items[i];
         if (thread->is_new)
-            thread->host_tid = namespace_host_tid(python->process->pid, thread->head.tid);
+            thread->host_tid =
+                namespace_host_tid(python->process->pid, native_tid(python, &thread->head));
     }
 }
 

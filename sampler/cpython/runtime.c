@@ -14,6 +14,7 @@
 #include "sampler/base/idmap.h"
 #include "sampler/base/scoped.h"
 #include "sampler/cpython/object.h"
+#include "sampler/cpython/version_text.h"
 #include "sampler/target/elf.h"
 #include "sampler/target/maps.h"
 #include "sampler/target/permission.h"
@@ -74,11 +75,14 @@ static bool try_place(struct search *search, remote_addr addr, uint32_t version)
                 err_text(rc));
     else
         rc = layout_of_debug_offsets(bytes, sizeof bytes, &runtime.layout, &why);
+    if (rc == ERR_NOT_FOUND && !version)
+        version = version_text_find(memory, &search->maps, addr);
     if (rc == ERR_NOT_FOUND)
-        rc = version ? layout_of_version(version, &runtime.layout, &why)
-                     : err_set(&why, ERR_UNSUPPORTED,
-                               "a Python older than 3.11 is not supported: CPython 3.11 to "
-                               "3.15 can be read");
+        rc = version
+                 ? layout_of_version(version, &runtime.layout, &why)
+                 : err_set(&why, ERR_UNSUPPORTED,
+                           "a Python that does not say its version, or is older than 3.8, is "
+                           "not supported: CPython 3.8 to 3.15 can be read");
     if (!rc) {
         rc = runtime_confirm(memory, &runtime);
         if (rc)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/cpython/heap_stack.h"
 #include "sampler/cpython/object.h"
 
 enum { MAX_ATTEMPTS = 6, CHECK_BATCH = 256 };
@@ -11,12 +12,14 @@ void stack_init(struct stack *stack, struct memory *memory, const struct layout 
 {
     memset(stack, 0, sizeof *stack);
     copy_init(&stack->copy, memory, layout, tstate_addr, generation_addr);
+    heap_frames_init(&stack->heap, &stack->copy);
 }
 
 void stack_deinit(struct stack *stack)
 {
     copy_deinit(&stack->copy);
     walk_deinit(&stack->walk);
+    heap_frames_deinit(&stack->heap);
     slots_deinit(&stack->slots);
     slots_deinit(&stack->runners);
 }
@@ -376,6 +379,8 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
 
 enum err_code stack_read(struct stack *stack, struct code_table *codes, struct links *links)
 {
+    if (heap_stack_is(stack))
+        return heap_stack_read(stack, codes, links);
     return read_until_found(stack, codes, links, copy_read(&stack->copy));
 }
 
@@ -387,17 +392,23 @@ static bool glances(const struct stack *stack)
 
 size_t stack_plan_count(const struct stack *stack)
 {
+    if (heap_stack_is(stack))
+        return heap_frames_plan_count(&stack->heap, glances(stack));
     return copy_plan_count(&stack->copy, glances(stack));
 }
 
 size_t stack_plan(struct stack *stack, struct memory_span *spans)
 {
+    if (heap_stack_is(stack))
+        return heap_frames_plan(&stack->heap, glances(stack), spans);
     return copy_plan(&stack->copy, glances(stack), spans);
 }
 
 enum err_code stack_finish(struct stack *stack, struct code_table *codes, struct links *links,
                            const struct memory_span *spans, size_t count, size_t arrived)
 {
+    if (heap_stack_is(stack))
+        return heap_stack_finish(stack, codes, links, spans, count, arrived);
     const enum err_code rc = copy_settle(&stack->copy, spans, count, arrived);
     return read_until_found(stack, codes, links, rc);
 }

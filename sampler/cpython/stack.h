@@ -23,6 +23,7 @@
 #include "sampler/base/err.h"
 #include "sampler/cpython/code.h"
 #include "sampler/cpython/copy.h"
+#include "sampler/cpython/heap_frames.h"
 #include "sampler/cpython/links.h"
 #include "sampler/cpython/walk.h"
 
@@ -38,6 +39,7 @@ enum stack_certainty {
 struct stack {
     struct copy copy;
     struct walk walk;
+    struct heap_frames heap; /* instead of the walk, until 3.10 */
     struct slots slots, runners;
     struct walk_frame *frames; /* outermost first; the walk's */
     size_t count;              /* 0: no Python code runs in this thread */

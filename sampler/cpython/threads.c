@@ -43,7 +43,8 @@ static void set_windows(struct thread_list *list, const struct layout *layout)
                                    collecting,
                                    gc_frame,
                                    layout->interp_code_generation };
-    const uint32_t of_runtime[] = { layout->runtime_gil_locked, layout->runtime_gil_holder };
+    const uint32_t of_runtime[] = { layout->runtime_gil_locked, layout->runtime_gil_holder,
+                                    layout->runtime_gc_collecting };
     span_fields(of_interp, sizeof of_interp / sizeof *of_interp, &list->window_start,
                 &list->window_bytes);
     if (layout->runtime_gil_holder)
@@ -89,7 +90,9 @@ static struct thread_head parse_head(const struct layout *layout, remote_addr ad
         .next = field_u64(copy, layout->tstate_next),
         .interp = field_u64(copy, layout->tstate_interp),
         .ident = field_u64(copy, layout->tstate_thread_id),
-        .tid = (int32_t)field_u64(copy, layout->tstate_native_thread_id),
+        .tid = layout->tstate_native_thread_id
+                   ? (int32_t)field_u64(copy, layout->tstate_native_thread_id)
+                   : 0,
     };
 }
 
@@ -388,6 +391,9 @@ static void set_gc_facts(const struct thread_list *list, const struct thread *th
 {
     const struct layout *const layout = &list->runtime->layout;
     const struct interpreter *const interp = interpreter_of(list, thread);
+    if (layout->runtime_gc_collecting && layout->runtime_gil_holder)
+        facts->in_gc = fact((uint32_t)runtime_u64(list, layout->runtime_gc_collecting) != 0 &&
+                            facts->has_gil == FACT_YES);
     if (!interp || facts->has_gil == FACT_UNKNOWN || !layout->interp_gc ||
         !layout->gc_collecting)
         return;

@@ -20,11 +20,13 @@ AT_ONCE = 3
 # Below this many samples nothing has been measured. A loaded machine may miss most instants.
 MIN_SAMPLES = 100
 # The share of samples that may be impossible. Before 3.14 nothing in a frame says that it has been left.
-MAX_IMPOSSIBLE = {11: 0.005, 12: 0.005, 13: 0.005, 14: 0, 15: 0}
+MAX_IMPOSSIBLE = {8: 0.005, 9: 0.005, 10: 0.005, 11: 0.005, 12: 0.005, 13: 0.005, 14: 0, 15: 0}
 # Cut off where two readings disagree: said in the stack itself, and not wrong. A victim that loses its processor in such
 # a place is seen there many times.
 MAX_TRUNCATED = 0.25
 MAX_FAILED_PERCENT = 2
+# Until 3.10 a code object knows its plain name only.
+QUALIFIED_MINOR = 11
 
 ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
 VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "exceptions.py",
@@ -122,14 +124,15 @@ SPECIAL = {"alternate.py": alternate_problems, "codechurn.py": codechurn_problem
 def is_expected(name, answer, python):
     """True if so many samples must have one that is this answer to its innermost function."""
     parts = [part[0] for part in answer.parts if part is not harness.check.ANY]
-    if name == "classes.py" and parts[1:-1] in (["main"], ["main", "main.<locals>.<listcomp>"]):
+    if name == "classes.py" and parts[1:-1] in (["main"], ["main", "main.<locals>.<listcomp>"],
+                                                     ["main", "<listcomp>"]):
         # A list comprehension has a frame of its own until 3.11.
         return (len(parts) == 4) == (python.minor < 12)
     return (name, parts[-1]) not in SELDOM
 
 
 def judge(name, python, pid, stacks, failed_percent):
-    legal = Legal(name)
+    legal = Legal(name, python.minor >= QUALIFIED_MINOR)
     total = sum(stack.count for stack in stacks)
     impossible = [stack for stack in stacks if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
     wrong = sum(stack.count for stack in impossible)

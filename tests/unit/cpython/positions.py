@@ -6,9 +6,11 @@ Usage: positions.py [STEP]
 Compiles every STEPth file (default 4) directly in the standard library, and some lines that are hard to place. For each
 code object found, standard output gets a record of native 32-bit numbers: bytes of the location table, first line, and
 count of code units; then the table; then four numbers for each code unit: line, last line, column, last column, as
-co_positions() gives them, with 0 for an unknown line and -1 for an unknown column.
+co_positions() gives them, with 0 for an unknown line and -1 for an unknown column. Until 3.10 there are lines only, from
+co_lines() or dis.
 """
 
+import dis
 import glob
 import os
 import struct
@@ -56,12 +58,35 @@ def numbers(position):
     return (line or 0, last_line or 0, -1 if column is None else column, -1 if last_column is None else last_column)
 
 
+def lines_of(code):
+    """The line of each code unit, from an interpreter that knows no columns."""
+    units = len(code.co_code) // 2
+    lines = [0] * units
+    if hasattr(code, "co_lines"):
+        for start, end, line in code.co_lines():
+            lines[start // 2:end // 2] = [line or 0] * (end // 2 - start // 2)
+    else:
+        for start, line in dis.findlinestarts(code):
+            lines[start // 2:] = [line] * (units - start // 2)
+    return lines
+
+
+def table_of(code):
+    return code.co_linetable if hasattr(code, "co_linetable") else code.co_lnotab
+
+
+def positions_of(code):
+    if hasattr(code, "co_positions"):
+        return code.co_positions()
+    return [(line, line, None, None) for line in lines_of(code)]
+
+
 def main():
     step = int(sys.argv[1]) if len(sys.argv) > 1 else 4
     for source, path in sources(step):
         for code in codes(compile(source, path, "exec", dont_inherit=True)):
-            positions = [number for position in code.co_positions() for number in numbers(position)]
-            table = code.co_linetable
+            positions = [number for position in positions_of(code) for number in numbers(position)]
+            table = table_of(code)
             sys.stdout.buffer.write(struct.pack("=IiI", len(table), code.co_firstlineno, len(positions) // 4) + table
                                     + struct.pack("=%di" % len(positions), *positions))
 

@@ -121,7 +121,7 @@ static void a_version_without_a_table_is_named(void **state)
     static const struct {
         uint32_t version;
         const char *text;
-    } table[] = { { 0x030a0df0, "3.10.13" },
+    } table[] = { { 0x030710f0, "3.7.16" },
                   { 0x02070ff0, "2.7.15" },
                   { 0x040000a1, "4.0.0a1" } };
     (void)state;
