@@ -162,6 +162,13 @@ static void name_peer(struct MHD_Connection *connection, char out[REQUEST_PEER_B
     }
 }
 
+/* Whoever stands between us and the client may read it as another request than we do. */
+static bool is_ambiguous(const struct request *request)
+{
+    const size_t lengths = request_count_headers(request, "Content-Length");
+    return lengths + request_count_headers(request, "Transfer-Encoding") > 1;
+}
+
 static bool make_request(struct exchange *exchange, const char *method)
 {
     struct request *const request = malloc(sizeof *request);
@@ -176,7 +183,11 @@ static bool make_request(struct exchange *exchange, const char *method)
     request->body_fd = exchange->spool_fd;
     if (exchange->is_too_large && !request->refusal)
         request->refusal = 413;
+    if (is_ambiguous(request))
+        request->refusal = 400;
     response_init(&exchange->response);
+    if (request->refusal)
+        response_set_header(&exchange->response, "Connection", "close");
     exchange->request = request;
     return true;
 }

@@ -5,6 +5,7 @@
 #include "server/command/exit.h"
 #include "server/command/live.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 #include "server/command/signals.h"
 #include "server/continuous.h"
 #include "server/dashboard.h"
@@ -115,6 +116,9 @@ int command_serve(const struct options *options)
         rc = open_dashboard(&dashboard, &live, options, &err);
     if (rc == ERR_OK)
         rc = load_all(&live, options, &err);
+    /* A browser is a program of its own, that needs what its user has. */
+    if (rc == ERR_OK && !options->opens_browser)
+        rc = privilege_drop(!options->report.no_source, &err);
     if (rc == ERR_OK)
         rc = live_show(&live, options, &signals, &err);
     if (rc == ERR_OK)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import select
+import shutil
 import socket
 import ssl
 import subprocess
@@ -14,7 +15,7 @@ import threading
 import urllib.parse
 import warnings
 
-from harness import PROGRAM, WAIT_SECONDS, Answer, Live, Process, Test, file_in, main, program, run_program, victim
+from harness import PROGRAM, ROOT, WAIT_SECONDS, Answer, Live, Process, Test, file_in, main, program, run_program, victim
 
 LONG = "60"
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
@@ -367,6 +368,51 @@ class Served(Test):
             self.assertEqual(told["pyrometer_http_requests_total", 'method="",route="none",code="404"'], 1)
             self.assertEqual(told["pyrometer_http_requests_total", 'method="POST",route="/api/v1/sessions",code="202"'], 1)
             self.assertNotIn(str(target.pid), answer.body.decode())
+
+
+class Privilege(Test):
+    KEPT = {2: "DAC_READ_SEARCH", 6: "SETGID", 7: "SETUID", 19: "SYS_PTRACE", 40: "CHECKPOINT_RESTORE"}
+
+    def test_a_server_of_a_host_keeps_what_looking_needs(self):
+        for words, kept in (([], set(self.KEPT)), (["--no-source"], set(self.KEPT) - {6, 7})):
+            with victim("chain.py", LONG) as target, serve(*words) as live:
+                answer = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [target.pid]}), MARK)
+                self.assertEqual(answer.status, 202)
+                live.wait_samples(50)
+                tasks = "/proc/%d/task" % live.process.pid
+                self.assertGreater(len(os.listdir(tasks)), 3)
+                for task in os.listdir(tasks):
+                    try:
+                        with open("%s/%s/status" % (tasks, task), encoding="utf-8") as file:
+                            status = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+                    except (FileNotFoundError, ProcessLookupError):
+                        continue  # it has ended meanwhile
+                    self.assertEqual(status["NoNewPrivs"], "1")
+                    for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+                        held = {bit for bit in range(64) if int(status[name], 16) >> bit & 1}
+                        self.assertLessEqual(held, kept, name)
+                    if os.geteuid() == 0 and int(status["CapPrm"], 16) >> 19 & 1:
+                        held = {bit for bit in range(64) if int(status["CapBnd"], 16) >> bit & 1}
+                        self.assertLessEqual(held, kept, "of programs it could start")
+
+    def test_units_are_what_systemd_takes(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("no systemd-analyze")
+        folder = os.path.join(ROOT, "server", "systemd")
+        with tempfile.TemporaryDirectory() as place:
+            names = [os.path.join(place, "pyrometer." + kind) for kind in ("service", "socket")]
+            with open(os.path.join(folder, "pyrometer.service.in"), encoding="utf-8") as file:
+                text = file.read().replace("@PYROMETER@", PROGRAM)
+            self.assertNotRegex(text, r"@[A-Z]+@")
+            with open(names[0], "w", encoding="utf-8") as file:
+                file.write(text)
+            shutil.copy(os.path.join(folder, "pyrometer.socket"), names[1])
+            done = subprocess.run(["systemd-analyze", "verify", "--man=no", *names], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=WAIT_SECONDS, check=False, text=True)
+            # What it says of other units of the machine is not ours.
+            ours = [line for line in done.stdout.splitlines() if "pyrometer" in line]
+            self.assertEqual(ours, [], done.stdout)
+            self.assertIn(done.returncode, (0, 1), done.stdout)
 
 
 class Proxy:
