@@ -5,6 +5,7 @@
 
 #include "sampler/sampler.h"
 #include "server/admission.h"
+#include "server/answers.h"
 #include "server/encoding.h"
 #include "server/etag.h"
 #include "server/request.h"
@@ -48,5 +49,11 @@ bool call_is_fresh(const struct call *call, struct response *response, const cha
 {
     snprintf(response->tag, sizeof response->tag, "%s-%" PRIu32 "-%016" PRIx64, epoch,
              generation, query_hash);
-    return response_is_fresh(response, call->request);
+    if (response_is_fresh(response, call->request))
+        return true;
+    response->is_shared = true;
+    if (!call->answers || !answers_take(call->answers, call->request, response))
+        return false;
+    response->is_shared = false;
+    return true;
 }

@@ -12,6 +12,7 @@
 #include "sampler/base/err.h"
 
 struct admission;
+struct answers;
 struct auth;
 struct identity;
 struct dashboard;
@@ -32,6 +33,7 @@ struct call {
     const struct admission *admission;
     const struct traffic *traffic;
     struct dashboard *dashboard; /* NULL: this server is of given sessions only */
+    struct answers *answers;     /* that were made for others; NULL: none */
     struct session **held;       /* what call_session found: released after the handler */
     char argument[32];           /* what stood for the * of the route */
 };
@@ -48,8 +50,8 @@ MUST_CHECK enum err_code call_dashboard(const struct call *call, struct dashboar
 MUST_CHECK enum err_code call_admit(const struct call *call,
                                     const struct sampler_options *options, struct err *err);
 
-/* Names the content by what it is made from.  True: the client has it, and the handler need not
- * make it. */
+/* Names the content by what it is made from.  True: the handler need not make it, as the client
+ * has it, or as somebody else asked for the same. */
 bool call_is_fresh(const struct call *call, struct response *response, const char *epoch,
                    uint32_t generation, uint64_t query_hash);
 

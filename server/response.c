@@ -131,8 +131,8 @@ enum err_code response_take_buffer(struct response *response, const char *mime,
 
 /* The tag as it travels.  It names the coding that was asked for, also when a short body is then
  * sent as it is: that follows from the content. */
-static void full_tag(const struct response *response, const struct request *request,
-                     char out[RESPONSE_MAX_TAG + 16])
+void response_full_tag(const struct response *response, const struct request *request,
+                       char out[RESPONSE_MAX_TAG + 16])
 {
     const char *const accept = request_header(request, "Accept-Encoding");
     snprintf(out, RESPONSE_MAX_TAG + 16, "%s-%s", response->tag,
@@ -143,7 +143,7 @@ bool response_is_fresh(const struct response *response, const struct request *re
 {
     const char *const known = request_header(request, "If-None-Match");
     char tag[RESPONSE_MAX_TAG + 16];
-    full_tag(response, request, tag);
+    response_full_tag(response, request, tag);
     return known && etag_matches(known, tag);
 }
 
@@ -169,7 +169,7 @@ static void validate(struct response *response, const struct request *request)
     if (!response->tag[0])
         snprintf(response->tag, sizeof response->tag, "%016" PRIx64,
                  etag_hash(response->body, response->body_bytes, ETAG_SEED));
-    full_tag(response, request, tag);
+    response_full_tag(response, request, tag);
     response_set_header(response, "ETag", "\"%s\"", tag);
     if (!response_is_fresh(response, request))
         return;

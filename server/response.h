@@ -39,6 +39,7 @@ struct response {
     int file_fd;                /* the body is in a file; -1: in memory */
     void *owned_body;           /* to be freed, NULL: borrowed */
     char tag[RESPONSE_MAX_TAG]; /* names this content for ETag, "": not yet named */
+    bool is_shared;             /* its tag tells all that it is made from */
     bool is_encoded;            /* Content-Encoding is already set */
     struct response_header headers[RESPONSE_MAX_HEADERS];
     size_t header_count;
@@ -70,6 +71,9 @@ void response_problem(struct response *response, int status, const char *format,
 /* The problem an error of ours is to the client. */
 void response_error(struct response *response, const struct err *err);
 
+/* The tag as it travels: with the coding that was asked for. */
+void response_full_tag(const struct response *response, const struct request *request,
+                       char out[RESPONSE_MAX_TAG + 16]);
 /* Does the client hold the content named by response->tag, in the coding it asks for? */
 bool response_is_fresh(const struct response *response, const struct request *request);
 

@@ -19,6 +19,7 @@ enum err_code site_init(struct site *site, const struct site_options *options, s
 {
     static const struct admission all;
     memset(site, 0, sizeof *site);
+    answers_init(&site->answers);
     site->audit.fd = -1;
     site->admission = options->admission ? options->admission : &all;
     site->sessions = options->sessions;
@@ -45,6 +46,7 @@ enum err_code site_init(struct site *site, const struct site_options *options, s
 void site_deinit(struct site *site)
 {
     page_deinit(&site->page);
+    answers_deinit(&site->answers);
     hosts_deinit(&site->hosts);
     shares_destroy(site->shares);
     site->shares = NULL;
@@ -183,6 +185,7 @@ static size_t dispatch(struct site *site, const struct request *request,
                          .admission = site->admission,
                          .traffic = &site->traffic,
                          .dashboard = site->dashboard,
+                         .answers = &site->answers,
                          .held = &held };
     char allow[ROUTES_ALLOW_BYTES];
     const struct route *const route = routes_find(request, call.argument, allow);
@@ -210,6 +213,8 @@ void site_answer(void *context, struct request *request, struct response *respon
         !auth_login(&site->auth, request, response))
         route = dispatch(site, request, response);
     response_finish(response, request);
+    if (response->is_shared)
+        answers_keep(&site->answers, request, response);
     add_security_headers(response);
     traffic_count(&site->traffic, route, response->status);
 }

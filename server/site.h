@@ -15,6 +15,7 @@
 #ifndef SERVER_SITE_H
 #define SERVER_SITE_H
 
+#include "server/answers.h"
 #include "server/audit.h"
 #include "server/auth.h"
 #include "server/hosts.h"
@@ -29,6 +30,7 @@ struct sessions;
 struct shares;
 
 struct site {
+    struct answers answers;
     struct auth auth;
     struct hosts hosts;
     struct page page;
