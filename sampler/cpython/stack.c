@@ -95,7 +95,9 @@ static void remember(struct stack *stack, size_t sure, struct links *links)
 {
     for (size_t i = stack->remembered; i < sure; i++) {
         links_add(links, caller_code(stack, i), stack->frames[i].code);
-        if (i && stack->frames[i - 1].is_waiting && !may_have_moved(stack, i - 1))
+        /* A caller in C code need not show that it waits. */
+        if (i && (stack->frames[i - 1].is_waiting || stack->frames[i].entered_from_c) &&
+            !may_have_moved(stack, i - 1))
             links_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
                             stack->frames[i - 1].instr);
     }

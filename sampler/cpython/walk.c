@@ -356,7 +356,10 @@ static bool has_generators(const struct copy *copy)
 static struct walker make_walker(struct walk *walk, struct copy *copy, remote_addr running,
                                  const struct walk_context *context)
 {
-    const uint64_t top = copy_place(copy, copy_stack_top(copy));
+    /* In 3.11 and 3.12 the frame that ran is read after the top, and may have been pushed since. */
+    const uint64_t top = copy->layout->tstate_current_frame
+                             ? copy_place(copy, copy_stack_top(copy))
+                             : COPY_NOWHERE;
     return (struct walker){
         .walk = walk,
         .copy = copy,
