@@ -89,15 +89,25 @@ static bool may_have_moved(const struct stack *stack, size_t index)
     return b && field_u64(b, copy->layout->frame_instr) != frame->instr;
 }
 
+/* A caller in C code need not show that it waits; that of a generator stands where one is resumed. */
+static bool stands_at_call(const struct stack *stack, struct code_table *codes, size_t index)
+{
+    const struct walk_frame *const caller = &stack->frames[index];
+    const struct walk_frame *const callee = caller + 1;
+    return caller->is_waiting ||
+           (callee->entered_from_c &&
+            (!callee->is_loose ||
+             code_act_at(codes, caller->code, caller->instr) == CODE_RESUMES));
+}
+
 /* Links between frames that are sure are remembered, and where the calls were made from; of those
  * that are as before that has been done. */
-static void remember(struct stack *stack, size_t sure, struct links *links)
+static void remember(struct stack *stack, size_t sure, struct code_table *codes,
+                     struct links *links)
 {
     for (size_t i = stack->remembered; i < sure; i++) {
         links_add(links, caller_code(stack, i), stack->frames[i].code);
-        /* A caller in C code need not show that it waits. */
-        if (i && (stack->frames[i - 1].is_waiting || stack->frames[i].entered_from_c) &&
-            !may_have_moved(stack, i - 1))
+        if (i && stands_at_call(stack, codes, i - 1) && !may_have_moved(stack, i - 1))
             links_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
                             stack->frames[i - 1].instr);
     }
@@ -142,7 +152,8 @@ static void change_from(struct stack *stack, size_t index)
 
 /* A frame whose callee has returned runs again; it is put where its call was last seen to be made
  * from.  Gives the number of frames up to one of which that is not known. */
-static size_t restore_sites(struct stack *stack, const struct links *links)
+static size_t restore_sites(struct stack *stack, struct code_table *codes,
+                            const struct links *links)
 {
     bool has_returned = false;
     for (size_t i = 0; i + 1 < stack->count; i++) {
@@ -150,9 +161,12 @@ static size_t restore_sites(struct stack *stack, const struct links *links)
         has_returned = has_returned || frame[1].has_returned;
         const bool is_doubtful =
             (frame->is_loose || frame[1].is_loose) && may_have_moved(stack, i);
-        if (!has_returned && !is_doubtful)
+        const bool is_elsewhere = frame[1].is_loose && !stands_at_call(stack, codes, i);
+        if (!has_returned && !is_doubtful && !is_elsewhere)
             continue;
         const remote_addr site = links_site(links, frame->code, frame[1].code);
+        if (!site && !has_returned && !is_doubtful)
+            continue;
         if (!site)
             return i + 1;
         if (frame->instr == site)
@@ -214,14 +228,15 @@ static void judge(struct stack *stack, struct code_table *codes, struct links *l
     while (here < stack->walk.count && !stack->frames[here].has_returned)
         here++;
     stack->walk.count = here;
-    remember(stack, sure, links);
+    remember(stack, sure, codes, links);
     note_slots(stack);
     stack->certainty = stack->walk.is_broken ? STACK_TRUNCATED : STACK_EXACT;
     if (sure == stack->count && !has_generators(stack))
         return;
     suspect(stack, sure, links);
     restore_callers(stack, codes, links);
-    const size_t linked = confirmed(stack, 0, links), placed = restore_sites(stack, links);
+    const size_t linked = confirmed(stack, 0, links),
+                 placed = restore_sites(stack, codes, links);
     const size_t known = linked < placed ? linked : placed;
     if (known < stack->count)
         stack->certainty = STACK_TRUNCATED;

@@ -357,9 +357,8 @@ static struct walker make_walker(struct walk *walk, struct copy *copy, remote_ad
                                  const struct walk_context *context)
 {
     /* In 3.11 and 3.12 the frame that ran is read after the top, and may have been pushed since. */
-    const uint64_t top = copy->layout->tstate_current_frame
-                             ? copy_place(copy, copy_stack_top(copy))
-                             : COPY_NOWHERE;
+    const bool is_bounded = copy->layout->tstate_current_frame || !running;
+    const uint64_t top = is_bounded ? copy_place(copy, copy_stack_top(copy)) : COPY_NOWHERE;
     return (struct walker){
         .walk = walk,
         .copy = copy,
