@@ -65,7 +65,7 @@ function fillCaptureRow(row, capture, state, act) {
   setAttribute(row.box, "aria-label", "Select " + title);
   setAttribute(row.more, "aria-label", "More about " + title);
   row.box.checked = state.chosen.has(capture.name);
-  row.open.disabled = state.connection.state !== "ok" || (!state.operator && capture.sessions.length === 0);
+  row.open.disabled = state.cutOff || (!state.operator && capture.sessions.length === 0);
 }
 
 export function createCaptureTable(root, act) {

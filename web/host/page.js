@@ -37,7 +37,7 @@ function clearBody() {
 
 function createHostState(access, theme) {
   return {
-    operator: access.scope !== "viewer", canShare: access.can_share === true, theme, address: parseHostAddress(location.hash), tab: "processes", now: Date.now(),
+    operator: access.scope !== "viewer", canShare: access.can_share === true, theme, address: parseHostAddress(location.hash), tab: "processes", now: Date.now(), cutOff: false,
     connection: { state: "connecting", detail: "", retryAt: null }, host: null, processes: null, sessions: null, captures: undefined, folder: undefined, captureLimit: CAPTURES_STEP,
     selected: new Map(), chosen: new Map(), sparks: new Map(), leaving: new Set(),
   };
@@ -87,6 +87,7 @@ export function startHost(access, themes) {
   function render() {
     queued = false;
     state.now = Date.now();
+    state.cutOff = state.connection.state === "lost" || state.connection.state === "denied";
     const { address } = state;
     state.tab = address.host === "sessions" && wide.matches ? "processes" : address.host;
     state.sessions = state.host === null && allSessions.length === 0 ? null : orderSessions(allSessions.filter((session) => !state.leaving.has("session " + session.id)));

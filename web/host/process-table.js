@@ -80,7 +80,7 @@ function fillActions(row, process, gone, state) {
     setText(row.open.lastChild, process.sessions.length > 1 ? "Open (" + process.sessions.length + ")" : "Open");
   }
   row.split.hidden = gone || !state.operator || !process.attach || sampled !== undefined;
-  row.start.disabled = state.connection.state !== "ok";
+  row.start.disabled = state.cutOff;
   row.refused.hidden = gone || process.attach || sampled !== undefined;
   setAttribute(row.refused, "data-hint", process.reason === null ? "" : visibleText(process.reason ?? ""));
   row.box.disabled = gone || !process.attach;

@@ -102,7 +102,7 @@ function fillCard(card, session, state) {
   if (!over) drawSpark(card.spark, state.sparks.get(session.id) ?? null, card.numbers);
   card.pause.hidden = over || !state.operator || session.state === "starting";
   card.stop.hidden = over || !state.operator;
-  for (const button of [card.pause, card.stop]) button.disabled = state.connection.state !== "ok";
+  for (const button of [card.pause, card.stop]) button.disabled = state.cutOff;
   setAttribute(card.stop, "aria-label", "Stop " + title);
   setAttribute(card.more, "aria-label", "More about " + title);
   const paused = session.state === "paused";
