@@ -502,7 +502,9 @@ test("the palette finds what the page can do, and functions", async () => {
   await page.until(byId("palette") + ".querySelectorAll('li').length === 1");
   await page.press("Enter");
   await page.until("location.hash.includes('view=diff') && !" + byId("palette") + ".open");
+  await page.until("document.activeElement === document.body");
   await page.press("k");
+  await page.until(byId("palette") + ".open");
   await page.type("taxtable");
   await page.until(byId("palette") + ".querySelector('li')?.textContent.startsWith('TaxTable.lookup')");
   await page.press("Enter");

@@ -13,6 +13,7 @@ export function createPalette(root, dispatch) {
   let at = 0;
 
   function run(command) {
+    input.blur(); // The next key is for the page, at once.
     dialog.close();
     dispatch(command.action);
   }
