@@ -21,8 +21,8 @@
 enum {
     HTTP_THREADS = 3,
     HTTP_MAX_SLOW = 16, /* then 503 */
-    HTTP_MAX_CONNECTIONS = 192,
-    HTTP_MAX_CONNECTIONS_PER_ADDRESS = 96,
+    HTTP_MAX_CONNECTIONS = 800,
+    HTTP_MAX_CONNECTIONS_PER_ADDRESS = 400, /* a proxy is one address */
     HTTP_IDLE_TIMEOUT_S = 30,
     HTTP_CONNECTION_MEMORY = 32 * 1024, /* request line and headers must fit */
 };

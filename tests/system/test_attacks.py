@@ -196,9 +196,10 @@ class Attacks(Test):
 
     def test_with_more_connections_than_one_address_may_have(self):
         held = []
-        for _ in range(150):
+        for _ in range(450):
             connection = socket.create_connection(("127.0.0.1", self.live.port), WAIT_SECONDS)
             held.append(connection)
+        self.assertFalse(self.is_answered())
         for connection in held:
             connection.close()
         self.live.wait_until(lambda: self.is_answered())

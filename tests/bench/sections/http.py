@@ -1,0 +1,117 @@
+"""What does answering cost? Numbers to look at; wrk of Debian makes the load."""
+
+import os
+import re
+import selectors
+import shutil
+import socket
+import subprocess
+import time
+
+from processes import Target
+from table import columns
+
+TITLE = "HTTP: CPU of the server"
+
+VIEWERS = 200
+PATHS = ["/healthz", "/api/v1/sessions/1", "/api/v1/sessions/1/view?since=%d", "/api/v1/sessions/1/tree?since=%d"]
+
+
+def measure(bench):
+    python = bench.pythons[-1]
+    seconds = bench.seconds(10)
+    with Target(python, "calls.py", 20 * seconds + 60, []) as target, Server(bench, target.pid) as server:
+        idle = server.cpu_during(lambda: time.sleep(seconds)) / seconds
+        rows = [["nobody asks", "", "%.2f %% of a core" % (100 * idle)]]
+        rows += loads(bench, server, idle, seconds)
+        rows.append(viewers(bench, server, idle, seconds))
+    print(columns(["what", "requests/s", "CPU"], rows), flush=True)
+
+
+def loads(bench, server, idle, seconds):
+    wrk = shutil.which("wrk")
+    if not wrk:
+        bench.note("http: wrk is not installed (apt-get install wrk), so no load")
+        return
+    for path in PATHS:
+        generation = int(re.search(rb'"generation":(\d+)', server.ask("/api/v1/sessions/1")).group(1))
+        url = "http://127.0.0.1:%d%s" % (server.port, path % generation if "%d" in path else path)
+        command = [wrk, "-t1", "-c16", "-d%ds" % seconds, "-H", "Authorization: Bearer " + server.token, url]
+        text = []
+        cpu = server.cpu_during(lambda: text.append(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout))
+        requests = int(re.search(rb"(\d+) requests in", text[0]).group(1))
+        each = max(cpu - idle * seconds, 0) / max(requests, 1)
+        bench.raw("http", {"path": path, "requests": requests, "seconds": seconds, "cpu_s_each": each})
+        yield [path, "%.0f" % (requests / seconds), "%.1f us a request" % (each * 1e6)]
+
+
+def viewers(bench, server, idle, seconds):
+    """Each keeps its connection, and asks once a second for what came since."""
+    answered = []
+    cpu = server.cpu_during(lambda: answered.append(poll(server, seconds)))
+    share = cpu / seconds - idle
+    bench.raw("http", {"viewers": VIEWERS, "answers": answered[0], "seconds": seconds, "cpu_share": share})
+    return ["%d viewers" % VIEWERS, "%.0f" % (answered[0] / seconds), "%.2f %% of a core" % (100 * share)]
+
+
+def poll(server, seconds):
+    choose = selectors.DefaultSelector()
+    start, answers = time.monotonic(), 0
+    due = []
+    for i in range(VIEWERS):
+        connection = socket.create_connection(("127.0.0.1", server.port), 10)
+        due.append([start + i / VIEWERS, connection, 0])
+        choose.register(connection, selectors.EVENT_READ, due[-1])
+    while time.monotonic() - start < seconds:
+        now = time.monotonic()
+        for viewer in due:
+            if viewer[0] <= now:
+                viewer[0] += 1
+                viewer[1].sendall(server.request("/api/v1/sessions/1/view?since=%d" % viewer[2]))
+        for key, _ in choose.select(0.005):
+            text = key.fileobj.recv(1 << 16)
+            found = re.search(rb'"generation":(\d+)', text)
+            key.data[2] = int(found.group(1)) if found else key.data[2]
+            answers += text.startswith(b"HTTP/1.1 200")
+    for viewer in due:
+        viewer[1].close()
+    return answers
+
+
+class Server:
+    """The program, serving one target."""
+
+    def __init__(self, bench, pid):
+        self.process = subprocess.Popen([bench.ours.program, "attach", str(pid), "--listen", "127.0.0.1:0"],
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        line = self.process.stdout.readline().decode()
+        found = re.search(r":(\d+)/\?token=(\w+)", line)
+        if not found:
+            self.process.kill()
+            raise RuntimeError("it does not serve: %r" % line)
+        self.port, self.token = int(found.group(1)), found.group(2)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def request(self, path):
+        return ("GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n" % (path, self.token)).encode()
+
+    def ask(self, path):
+        with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
+            connection.sendall(self.request(path))
+            return connection.recv(1 << 16)
+
+    def cpu_s(self):
+        with open("/proc/%d/stat" % self.process.pid, encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def cpu_during(self, work):
+        before = self.cpu_s()
+        work()
+        return self.cpu_s() - before
