@@ -137,14 +137,12 @@ static void *run_load(void *context)
 /* Signals are the main thread's business. */
 static int start_thread(void *(*run)(void *context), struct launch *launch)
 {
-    enum { STACK_BYTES = 512 * 1024 };
     pthread_attr_t attributes;
     pthread_t thread;
     sigset_t all, before;
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     const int rc = pthread_create(&thread, &attributes, run, launch);
     pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,6 +1,7 @@
 #include "server/loaded.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,18 +116,26 @@ struct profile *loaded_profile(const struct loaded *loaded)
     return reader_profile(loaded->reader);
 }
 
+static char here_host[256], here_user[64];
+
+static void learn_here(void)
+{
+    char room[1024];
+    struct passwd entry, *found = NULL;
+    if (gethostname(here_host, sizeof here_host - 1) != 0)
+        here_host[0] = '\0';
+    if (getpwuid_r(geteuid(), &entry, room, sizeof room, &found) == 0 && found)
+        snprintf(here_user, sizeof here_user, "%s", entry.pw_name);
+    else
+        snprintf(here_user, sizeof here_user, "%u", (unsigned)geteuid());
+}
+
 void loaded_tell_here(struct capture_facts *out)
 {
-    static char host[256], user[64];
-    const struct passwd *const entry = getpwuid(geteuid());
-    if (gethostname(host, sizeof host - 1) != 0)
-        host[0] = '\0';
-    if (entry)
-        snprintf(user, sizeof user, "%s", entry->pw_name);
-    else
-        snprintf(user, sizeof user, "%u", (unsigned)geteuid());
-    out->host = host;
-    out->user = user;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, learn_here);
+    out->host = here_host;
+    out->user = here_user;
     out->pyrometer = PYROMETER_VERSION;
 }
 
