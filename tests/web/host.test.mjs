@@ -16,6 +16,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-host-test-"));
 const bundled = join(folder, "page.html");
 const opened = [];
+const WAIT_MS = 30000;
 let browser;
 
 before(async () => {
@@ -46,6 +47,8 @@ async function openHost({ fragment = "", size = {}, ...options } = {}) {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   opened.push(server);
   const page = await browser.open("http://127.0.0.1:" + server.address().port + "/" + fragment, size);
+  const { until } = page;
+  page.until = (source) => until(source, WAIT_MS);
   const press = async (id) => {
     await page.until(hooks(id) + ".length > 0");
     await page.evaluate("(" + hooks(id) + "[0].click(), 0)");
@@ -60,7 +63,7 @@ async function openHost({ fragment = "", size = {}, ...options } = {}) {
 }
 
 async function downloaded(name) {
-  const deadline = Date.now() + 20000;
+  const deadline = Date.now() + WAIT_MS;
   while (!existsSync(join(folder, name))) {
     assert.ok(Date.now() < deadline, "no " + name + " arrived");
     await pause(50);
@@ -173,7 +176,7 @@ test("sessions are paused, stopped, renamed and forgotten, with a way back from 
   await press("session-delete");
   await page.evaluate("(document.querySelector('.toast .close').click(), 0)");
   await page.until("document.querySelector('[data-id=\"2\"]') === null && document.querySelector('.toast') === null");
-  const deadline = Date.now() + 10000;
+  const deadline = Date.now() + WAIT_MS;
   while (host.sessions.length > 1 && Date.now() < deadline) await pause(50);
   assert.equal(host.sessions.length, 1);
   assert.deepEqual(page.said, []);
