@@ -750,6 +750,14 @@ static void guess_format(struct options *options)
     options->format_count = format ? 1 : 0;
 }
 
+/* Is anything asked for that is written, and not shown? */
+static bool chooses_a_part(const struct options *options)
+{
+    const struct options_view *const view = &options->view;
+    return options->format_count || options->output || options->splits || view->from_ns ||
+           view->to_ns || view->thread_count || view->process_count || view->states;
+}
+
 /* Each format needs a place of its own. */
 static enum err_code complete_formats(struct options *options, struct err *err)
 {
@@ -818,6 +826,11 @@ static enum err_code complete(struct options *options, struct err *err)
                        options->sampling.all ? "%s takes a PID or --all, not both"
                                              : "%s needs a PID, or --all",
                        options->command->name);
+    if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&
+        chooses_a_part(options))
+        return err_set(err, ERR_INVALID,
+                       "--browser shows all of a capture: choose a part of it in the page, or "
+                       "name a format instead");
     if (!options->access.tls_cert != !options->access.tls_key)
         return err_set(err, ERR_INVALID, "--tls-cert and --tls-key need each other");
     if (options->no_token && options->token_file)

@@ -115,6 +115,12 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
         { "replay x --collapsed -r 10", "unknown option '-r' (see --help)" },
         { "replay x --collapsed --from soon",
           "bad time 'soon' for --from: use 10, 0.5, 500ms, 2m or 1h since the start" },
+        { "replay x --browser --from 3",
+          "--browser shows all of a capture: choose a part of it in the page, or name a format "
+          "instead" },
+        { "replay x --browser --collapsed",
+          "--browser shows all of a capture: choose a part of it in the page, or name a format "
+          "instead" },
         { "replay x --collapsed --to 0", "nothing is before --to 0" },
         { "replay x --collapsed --thread=", "--thread needs a name or an id" },
         { "serve --max-sessions 0", "bad number of sessions '0': use 1 to 512" },
