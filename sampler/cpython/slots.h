@@ -12,6 +12,7 @@
 #ifndef SAMPLER_CPYTHON_SLOTS_H
 #define SAMPLER_CPYTHON_SLOTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/cpython/code.h"
@@ -24,6 +25,7 @@ struct slot {
     remote_addr instr;
     remote_addr caller; /* address of the frame it was called by */
     code_id code;
+    bool entered_from_c;
 };
 
 struct slots {

@@ -193,6 +193,7 @@ static void restore_callers(struct stack *stack, const struct code_table *codes,
             return;
         caller->code = slot->code;
         caller->instr = links_site(links, slot->code, callee);
+        caller->entered_from_c = slot->entered_from_c;
         caller->has_returned = true;
         change_from(stack, i - 1);
     }
@@ -204,10 +205,12 @@ static void note_slots(struct stack *stack)
     for (size_t i = stack->walk.same; i < stack->count; i++) {
         const struct walk_frame *const frame = &stack->frames[i];
         if (!frame->has_returned && !frame->is_loose)
-            slots_note(&stack->slots, &(struct slot){ .addr = frame->addr,
-                                                      .instr = frame->instr,
-                                                      .caller = i ? frame[-1].addr : 0,
-                                                      .code = frame->code });
+            slots_note(&stack->slots,
+                       &(struct slot){ .addr = frame->addr,
+                                       .instr = frame->instr,
+                                       .caller = i ? frame[-1].addr : 0,
+                                       .code = frame->code,
+                                       .entered_from_c = frame->entered_from_c });
     }
     if (stack->walk.leaf.addr)
         slots_note(&stack->runners, &stack->walk.leaf);

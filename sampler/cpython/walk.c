@@ -110,12 +110,6 @@ static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_
     return fetched ? NULL : copy_loose(w->copy, COPY_A, addr);
 }
 
-static bool is_outermost(const struct walker *w, uint64_t place)
-{
-    /* The first word of the first chunk is left empty by the interpreter. */
-    return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WALK_WORD;
-}
-
 /* Whom a frame was called by; a generator that has yielded meanwhile, by whom it was resumed. */
 static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
                              struct walk_frame *frame)
@@ -130,6 +124,15 @@ static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
     return copy_loose_caller(w->copy, frame->addr);
 }
 
+static struct walk_frame frame_of_slot(const struct slot *slot)
+{
+    return (struct walk_frame){ .addr = slot->addr,
+                                .instr = slot->instr,
+                                .code = slot->code,
+                                .entered_from_c = slot->entered_from_c,
+                                .has_returned = true };
+}
+
 /* What is known to have lain there, where nothing is left of it. */
 static bool recall(const struct walker *w, remote_addr addr, struct walk_frame *out,
                    remote_addr *caller)
@@ -141,9 +144,7 @@ static bool recall(const struct walker *w, remote_addr addr, struct walk_frame *
         slots_find(w->context->slots, w->context->codes, w->context->links, addr, callee);
     if (!slot)
         return false;
-    *out = (struct walk_frame){
-        .addr = addr, .instr = slot->instr, .code = slot->code, .has_returned = true
-    };
+    *out = frame_of_slot(slot);
     *caller = slot->caller;
     return true;
 }
@@ -161,9 +162,7 @@ static bool replace_innermost(const struct walker *w, remote_addr addr, uint64_t
         slots_find(w->context->runners, w->context->codes, w->context->links, addr, CODE_NONE);
     if (!slot)
         return false;
-    *out = (struct walk_frame){
-        .addr = addr, .instr = slot->instr, .code = slot->code, .has_returned = true
-    };
+    *out = frame_of_slot(slot);
     *caller = slot->caller;
     return true;
 }
@@ -176,7 +175,7 @@ static void replace_generator(struct walker *w, const unsigned char *bytes,
     const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
     const remote_addr previous = field_u64(bytes, w->layout->frame_previous);
     if (previous && act == CODE_ACTS && !frame->has_returned) {
-        walk->leaf = (struct slot){ frame->addr, frame->instr, previous, frame->code };
+        walk->leaf = (struct slot){ frame->addr, frame->instr, previous, frame->code, false };
         return;
     }
     const struct slot *const slot = slots_find(w->context->runners, w->context->codes,
@@ -214,15 +213,13 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
             replace_generator(w, bytes, &frame);
         *next = caller_of(w, bytes, &frame);
         if (found == FOUND_BEGINNING)
-            return is_outermost(w, place) ? STEP_DONE : STEP_ON;
+            return walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
         see_if_waiting(w, &frame, bytes);
-        if (w->layout->frame_is_entry)
-            frame.entered_from_c =
-                bytes[w->layout->frame_is_entry] != 0 && !is_outermost(w, place);
+        frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
     }
     *rc = push_inner(walk, &frame);
     /* The outermost frame is where it is because there is nothing before it. */
-    return *rc || is_outermost(w, place) ? STEP_DONE : STEP_ON;
+    return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
 }
 
 /* Of a frame whose memory is gone, only what is remembered is known. */
@@ -234,7 +231,7 @@ static enum step step_to_lost(struct walker *w, remote_addr addr, uint64_t place
         return STEP_LOST;
     frame.place = w->place = place;
     *rc = push_inner(w->walk, &frame);
-    return *rc || is_outermost(w, place) ? STEP_DONE : STEP_ON;
+    return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
 }
 
 static enum step step_through_entry(struct walker *w, remote_addr addr,

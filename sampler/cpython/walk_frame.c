@@ -65,3 +65,15 @@ bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
     return w->clears_executable ? field_u64(bytes, w->layout->frame_stack) != 0
                                 : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
 }
+
+bool walk_is_outermost(const struct walker *w, uint64_t place)
+{
+    /* The first word of the first chunk is left empty by the interpreter. */
+    return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WALK_WORD;
+}
+
+bool walk_is_entered_from_c(const struct walker *w, uint64_t place, const unsigned char *bytes)
+{
+    return w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0 &&
+           !walk_is_outermost(w, place);
+}

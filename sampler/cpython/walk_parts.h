@@ -37,6 +37,9 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
  * not begun has an empty one saved, and an instruction that calls nothing. */
 bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
                      const unsigned char *bytes, bool for_generator);
+/* Does the frame itself say that C called it (3.11)?  The outermost one does not count. */
+bool walk_is_entered_from_c(const struct walker *w, uint64_t place, const unsigned char *bytes);
+bool walk_is_outermost(const struct walker *w, uint64_t place);
 /* As many as the bytes of the reading can hold. */
 size_t walk_max_frames(const struct copy *copy);
 /* The innermost frame that is live in reading A, all zero: none.  Goes upwards from what is

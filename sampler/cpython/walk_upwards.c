@@ -90,7 +90,7 @@ struct slot walk_find_leaf(struct walker *w)
         if (size < w->layout->frame_bytes - WALK_WORD || size > COPY_MAX_CHUNK_BYTES)
             break;
         leaf = (struct slot){ addr, frame.instr, field_u64(bytes, w->layout->frame_previous),
-                              frame.code };
+                              frame.code, walk_is_entered_from_c(w, place, bytes) };
         caller = frame;
         caller_bytes = bytes;
         place = next_upwards(w, place, size);
