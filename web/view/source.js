@@ -110,10 +110,15 @@ export function createSource(root, dispatch) {
     rows.get(number)?.row.scrollIntoView({ block: "center" });
   }
 
+  // A second press may come before the first one is drawn.
+  let stepped = null;
+
   function step(by) {
     const hot = current().lines.filter((line) => line.self > 0).map((line) => line.line);
     if (hot.length === 0) return;
-    const next = by > 0 ? hot.find((line) => line > state.address.line) ?? hot[0] : hot.findLast((line) => line < state.address.line) ?? hot[hot.length - 1];
+    const at = stepped ?? state.address.line;
+    const next = by > 0 ? hot.find((line) => line > at) ?? hot[0] : hot.findLast((line) => line < at) ?? hot[hot.length - 1];
+    stepped = next;
     change({ file: current().path, line: next }, "replace");
   }
 
@@ -127,6 +132,7 @@ export function createSource(root, dispatch) {
     step: (by) => state !== null && !element.hidden && step(by),
     update(next) {
       state = next;
+      stepped = null;
       element.hidden = state.address.view !== "source" || state.picture.sum === 0 || state.picture.source.files.length === 0;
       if (element.hidden) return;
       const { source, sum } = state.picture;
