@@ -22,8 +22,10 @@ MAX_APART = 0.12
 MAX_UNNAMED = 0.06
 # Of callbacks.py: what C code calls, and from where.
 CALLBACKS = {"sort": "by_key", "fold": "add", "quick": "compare"}
-# 3.11 marks the frame that C code enters, a little after it is made.
-MAX_UNMARKED = {11: 0.05}
+# 3.11 marks the frame that C code enters, a little after it is made; others have an entry frame, which may be gone by the
+# time it is read.
+MAX_UNMARKED = {11: 0.08}
+MAX_UNMARKED_ELSE = 0.03
 # All that alternate.py calls, to know the time and to count.
 ALWAYS = {"time.monotonic", "range"}
 
@@ -90,7 +92,8 @@ def check_callbacks(python):
                     marked[before == MARK] += count
                     if before not in (MARK, caller) and before != "<truncated>":
                         problems.append("%s is called by %s" % (callee, before))
-        if not marked[bool(options)] or marked[not options] > MAX_UNMARKED.get(python.minor, 0) * sum(marked.values()):
+        most = MAX_UNMARKED.get(python.minor, MAX_UNMARKED_ELSE) if options else 0
+        if not marked[bool(options)] or marked[not options] > most * sum(marked.values()):
             problems.append("marked and not with %s: %s" % (options, dict(marked)))
     return problems
 
