@@ -17,14 +17,16 @@ static void remember(const struct stack *stack, size_t sure, struct links *links
     }
 }
 
-/* What both readings show is so; the rest is believed as far as such calls have been seen. */
+/* What both readings show is so; the rest is believed as far as such calls have been seen.  A chain
+ * that ends where no stack has been seen to begin is that of a generator which has yielded since:
+ * whom it ran for is not known any more. */
 static void judge(struct stack *stack, struct links *links)
 {
     const size_t sure = heap_frames_sure(&stack->heap);
     size_t known = sure;
     remember(stack, sure, links);
-    while (known < stack->count && (known == 0 || links_has(links, caller_code(stack, known),
-                                                            stack->frames[known].code)))
+    while (known < stack->count &&
+           links_has(links, caller_code(stack, known), stack->frames[known].code))
         known++;
     stack->certainty = known < stack->count  ? STACK_TRUNCATED
                        : sure < stack->count ? STACK_REPAIRED
@@ -81,7 +83,8 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     stack->frames = stack->heap.frames[0];
     stack->count = stack->heap.frame_count;
     judge(stack, links);
-    *again_out = !stack->heap.is_complete || stack->heap.is_broken;
+    *again_out = !stack->heap.is_complete || stack->heap.is_broken ||
+                 (stack->count == 0 && stack->heap.frame_count != 0);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         cut_at_stale(stack, codes);
