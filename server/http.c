@@ -51,16 +51,16 @@ struct exchange {
     struct buffer body;
 };
 
-static void *begin_exchange(void *cls, const char *target, struct MHD_Connection *connection)
+/* What a connection holds: the library does not tell the end of every request that it refuses. */
+struct line {
+    struct exchange *open; /* NULL: none */
+};
+
+static struct line *line_of(struct MHD_Connection *connection)
 {
-    struct exchange *const exchange = calloc(1, sizeof *exchange);
-    if (!exchange)
-        return NULL;
-    exchange->target = strdup(target);
-    exchange->spool_fd = -1;
-    exchange->http = cls;
-    exchange->connection = connection;
-    return exchange;
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
 }
 
 static void drop_request(struct exchange *exchange)
@@ -73,13 +73,8 @@ static void drop_request(struct exchange *exchange)
     exchange->request = NULL;
 }
 
-static void end_exchange(void *cls, struct MHD_Connection *connection, void **slot,
-                         enum MHD_RequestTerminationCode how)
+static void free_exchange(struct exchange *exchange)
 {
-    struct exchange *const exchange = *slot;
-    (void)cls;
-    (void)connection;
-    (void)how;
     if (!exchange)
         return;
     drop_request(exchange);
@@ -88,7 +83,48 @@ static void end_exchange(void *cls, struct MHD_Connection *connection, void **sl
     buffer_deinit(&exchange->body);
     free(exchange->target);
     free(exchange);
+}
+
+static void *begin_exchange(void *cls, const char *target, struct MHD_Connection *connection)
+{
+    struct line *const line = line_of(connection);
+    struct exchange *const exchange = line ? calloc(1, sizeof *exchange) : NULL;
+    if (!exchange)
+        return NULL;
+    exchange->target = strdup(target);
+    exchange->spool_fd = -1;
+    exchange->http = cls;
+    exchange->connection = connection;
+    free_exchange(line->open);
+    line->open = exchange;
+    return exchange;
+}
+
+static void end_exchange(void *cls, struct MHD_Connection *connection, void **slot,
+                         enum MHD_RequestTerminationCode how)
+{
+    struct line *const line = line_of(connection);
+    (void)cls;
+    (void)how;
+    if (line && line->open == *slot)
+        line->open = NULL;
+    free_exchange(*slot);
     *slot = NULL;
+}
+
+static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void **slot,
+                              enum MHD_ConnectionNotificationCode what)
+{
+    struct line *const line = *slot;
+    (void)cls;
+    (void)connection;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *slot = calloc(1, sizeof *line);
+    } else if (line) {
+        free_exchange(line->open);
+        free(line);
+        *slot = NULL;
+    }
 }
 
 static enum MHD_Result add_header(void *request, enum MHD_ValueKind kind, const char *name,
@@ -367,6 +403,7 @@ static struct MHD_Daemon *start_daemon(struct http *http)
         { MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL },
         { MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)begin_exchange, http },
         { MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end_exchange, NULL },
+        { MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)begin_or_end_line, NULL },
         { is_tls ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0,
           (void *)(uintptr_t)own->tls_cert },
         { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)own->tls_key },
