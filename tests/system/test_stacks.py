@@ -2,7 +2,9 @@
 
 Prints the matrix: a cell has the samples, the impossible ones and those cut short. A stack is impossible if it fits none
 of the victim's answers, or if its outermost frame is not the one it must be. Interpreters of other versions must be
-refused by name. Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to look at.
+refused by name. What is a matter of shares and of luck (a rare stack never seen, too many impossible ones among few) is looked
+at a second time, for longer, before it is a failure; a wrong name, depth or exit code is one at once.
+Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to look at.
 """
 
 import concurrent.futures
@@ -39,10 +41,14 @@ SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.
 
 
 class Cell:
-    """What was seen of one victim on one interpreter."""
+    """What was seen of one victim on one interpreter. Doubts are problems that may be chance."""
 
-    def __init__(self, text, problems=()):
-        self.text, self.problems = text, list(problems)
+    def __init__(self, text, problems=(), doubts=()):
+        self.text, self.certain, self.doubts = text, list(problems), list(doubts)
+
+    @property
+    def problems(self):
+        return self.certain + self.doubts
 
 
 def outermost_is_right(stack, name, pid):
@@ -118,8 +124,8 @@ def threads_problems(stacks):
     return []
 
 
-SPECIAL = {"alternate.py": alternate_problems, "codechurn.py": codechurn_problems, "hostile.py": hostile_problems,
-           "recursion.py": recursion_problems, "threads.py": threads_problems}
+CERTAIN = {"codechurn.py": codechurn_problems, "recursion.py": recursion_problems}
+DOUBTFUL = {"alternate.py": alternate_problems, "hostile.py": hostile_problems, "threads.py": threads_problems}
 
 
 def is_expected(name, answer, python):
@@ -138,20 +144,20 @@ def judge(name, python, pid, stacks, failed_percent):
     impossible = [stack for stack in stacks if not legal.allows(stack) or not outermost_is_right(stack, name, pid)]
     wrong = sum(stack.count for stack in impossible)
     truncated = sum(stack.count for stack in stacks if stack.is_truncated)
-    problems = []
+    doubts = []
     if total < MIN_SAMPLES:
-        problems.append("only %d samples" % total)
+        doubts.append("only %d samples" % total)
     if wrong > MAX_IMPOSSIBLE[python.minor] * total:
-        problems.extend("impossible, %d times: %s" % (stack.count, str(stack)[:400]) for stack in impossible[:5])
+        doubts.extend("impossible, %d times: %s" % (stack.count, str(stack)[:400]) for stack in impossible[:5])
     if truncated > MAX_TRUNCATED * total:
-        problems.append("%d of %d samples are truncated" % (truncated, total))
+        doubts.append("%d of %d samples are truncated" % (truncated, total))
     if failed_percent > MAX_FAILED_PERCENT:
-        problems.append("%g %% of the samples failed" % failed_percent)
+        doubts.append("%g %% of the samples failed" % failed_percent)
     for answer in legal.answers:
         if is_expected(name, answer, python) and not any(legal.is_whole(answer, stack) for stack in stacks):
-            problems.append("never seen: " + answer.text)
-    problems.extend(SPECIAL.get(name, lambda _: [])(stacks))
-    return Cell("%d/%d/%d" % (total, wrong, truncated), problems)
+            doubts.append("never seen: " + answer.text)
+    doubts.extend(DOUBTFUL.get(name, lambda _: [])(stacks))
+    return Cell("%d/%d/%d" % (total, wrong, truncated), CERTAIN.get(name, lambda _: [])(stacks), doubts)
 
 
 def wait_ready(name, python, target):
@@ -170,17 +176,14 @@ def wait_ready(name, python, target):
 
 
 def record(name, python, target, path, seconds):
-    """The cell, and whether enough was seen to judge by."""
     recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds),
                                   "-a", seconds=seconds + harness.WAIT_SECONDS)
     if code != 0:
-        return Cell("exit %d" % code, [recording.told()]), True
+        return Cell("exit %d" % code, [recording.told()])
     if not target.is_running():
-        return Cell("died", [target.told()]), True
+        return Cell("died", [target.told()])
     failed = recording.wait_line(r"failed ([0-9.]+) %", recording.err)
-    stacks = harness.read_folded(path)
-    enough = sum(stack.count for stack in stacks) >= MIN_SAMPLES
-    return judge(name, python, target.pid, stacks, float(failed.group(1))), enough
+    return judge(name, python, target.pid, harness.read_folded(path), float(failed.group(1)))
 
 
 def look(name, python):
@@ -190,9 +193,8 @@ def look(name, python):
     with victim(name, *arguments, python=python.path, ready=False) as target:
         if not wait_ready(name, python, target):
             return Cell("not here")
-        cell, enough = record(name, python, target, path, SECONDS)
-        # A machine that had no time for this may have some later.
-        return cell if enough else record(name, python, target, path, 6 * SECONDS)[0]
+        cell = record(name, python, target, path, SECONDS)
+        return cell if cell.certain or not cell.doubts else record(name, python, target, path, 6 * SECONDS)
 
 
 def refuse(python):
