@@ -9,9 +9,14 @@ enum { FIRST_WINDOWS = 64, FEW_WINDOWS = 64 };
 
 #define SECOND_NS 1000000000ull
 
-static const uint64_t widths_ns[HISTORY_WIDTHS] = { 86400 * SECOND_NS, 3600 * SECOND_NS,
-                                                    600 * SECOND_NS,   60 * SECOND_NS,
-                                                    10 * SECOND_NS,    SECOND_NS };
+/* What is so old may become steps of that width.  The widest come first. */
+static const struct step {
+    uint64_t width_ns, age_ns;
+} steps[HISTORY_WIDTHS] = {
+    { 86400 * SECOND_NS, 15 * 86400 * SECOND_NS }, { 3600 * SECOND_NS, 86400 * SECOND_NS },
+    { 600 * SECOND_NS, 6 * 3600 * SECOND_NS },     { 60 * SECOND_NS, 3 * 3600 * SECOND_NS },
+    { 10 * SECOND_NS, 3600 * SECOND_NS },          { SECOND_NS, HISTORY_SEALED_NS },
+};
 
 void history_init(struct history *history)
 {
@@ -48,10 +53,10 @@ static uint64_t step_end(uint64_t start_ns, uint64_t width_ns)
     return start_ns - start_ns % width_ns + width_ns;
 }
 
-/* What starts before was sealed long enough ago for steps of that width. */
-static uint64_t limit_of(uint64_t width_ns, uint64_t now_ns, unsigned keep)
+/* What starts before was sealed long enough ago. */
+static uint64_t limit_of(uint64_t age_ns, uint64_t now_ns, unsigned keep)
 {
-    const uint64_t kept_ns = keep * width_ns;
+    const uint64_t kept_ns = age_ns / HISTORY_KEEP * keep;
     const uint64_t wait_ns = kept_ns > HISTORY_RECENT_NS ? kept_ns : HISTORY_RECENT_NS;
     return now_ns > wait_ns ? now_ns - wait_ns : 0;
 }
@@ -105,8 +110,8 @@ static bool find_last_run(const struct history *history, uint64_t now_ns,
 static bool find_in_steps(struct history *history, size_t width, uint64_t now_ns,
                           struct history_run *run)
 {
-    const uint64_t width_ns = widths_ns[width];
-    const uint64_t limit_ns = limit_of(width_ns, now_ns, history->keep);
+    const uint64_t width_ns = steps[width].width_ns;
+    const uint64_t limit_ns = limit_of(steps[width].age_ns, now_ns, history->keep);
     for (size_t i = first_from(history, history->done_ns[width]); i < history->count;) {
         const uint64_t end_ns = step_end(history->windows[i]->start_ns, width_ns);
         history->done_ns[width] = end_ns - width_ns;

@@ -1,11 +1,12 @@
 /*
  * history - the list of windows, and how old ones become longer ones.
  *
- * A window may be merged into a step of width W once it is older than `keep` times W: with the
- * usual 360 windows stay as they were sealed for six minutes, then there is one a second for an
- * hour, one each ten seconds for six hours, one a minute, ten minutes, an hour, a day.  So the
- * number of windows grows with the logarithm of time.  When memory is short, keep is halved; at
- * 0 everything but the last two minutes becomes as few windows as can be.
+ * Windows stay as they were sealed for six minutes; then there is one a second until they are an
+ * hour old, one each ten seconds until three, one a minute until six, one each ten minutes until
+ * a day, one an hour until a fortnight, and one a day.  The longer a window is the more cells it
+ * has, so the wider the fewer: a week costs a few times what an hour does.  When memory is short,
+ * all of these ages are halved, again and again; at last everything but the last two minutes
+ * becomes as few windows as can be.
  *
  * Steps begin at whole multiples of their width, so that each lies within one of the next width.
  *
@@ -29,8 +30,10 @@
 
 struct window;
 
-enum { HISTORY_KEEP = 360, HISTORY_MAX_CELLS = 1 << 22, HISTORY_WIDTHS = 6 };
+enum { HISTORY_KEEP = 512, HISTORY_MAX_CELLS = 1 << 22, HISTORY_WIDTHS = 6 };
 
+/* Windows of this age stay as they were sealed, where there is memory. */
+#define HISTORY_SEALED_NS 360000000000ull
 /* Younger windows are never merged. */
 #define HISTORY_RECENT_NS 120000000000ull
 
@@ -38,7 +41,7 @@ struct history {
     struct window **windows; /* oldest first: generations and times ascend */
     size_t count, room;
     size_t bytes;
-    unsigned keep;
+    unsigned keep;                    /* of the ages, so many of HISTORY_KEEP parts */
     uint64_t done_ns[HISTORY_WIDTHS]; /* of each width, the steps before it need no look */
 };
 

@@ -155,7 +155,7 @@ static void the_resolution_covers_all_windows_from_coarse_to_fine(void **state)
     resolution_of(&snapshot, &resolution);
     size_t windows = 0;
     uint64_t sealed = 0;
-    assert_int_equal(resolution.count, 2);
+    assert_int_equal(resolution.count, 3);
     for (size_t i = 0; i < resolution.count; i++) {
         windows += resolution.ranges[i].windows;
         sealed += resolution.ranges[i].sealed;
@@ -163,9 +163,10 @@ static void the_resolution_covers_all_windows_from_coarse_to_fine(void **state)
     assert_int_equal(windows, snapshot.window_count);
     assert_int_equal(sealed, 20000);
     assert_int_equal(resolution.ranges[0].start_ns, 0);
-    assert_int_equal(resolution.ranges[0].width_ns, 10 * NS_PER_S);
-    assert_int_equal(resolution.ranges[1].width_ns, 0);
-    assert_int_equal(resolution.ranges[1].end_ns, 20000 * NS_PER_S);
+    assert_int_equal(resolution.ranges[0].width_ns, 60 * NS_PER_S);
+    assert_int_equal(resolution.ranges[1].width_ns, 10 * NS_PER_S);
+    assert_int_equal(resolution.ranges[2].width_ns, 0);
+    assert_int_equal(resolution.ranges[2].end_ns, 20000 * NS_PER_S);
     profile_snapshot_release(&snapshot);
 }
 
