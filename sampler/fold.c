@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+/* What is noted of a frame: its node and its spot, plus 1. */
+enum { NODE, SPOT };
+
 static enum err_code named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
 {
     function_id function;
@@ -110,13 +113,13 @@ static enum err_code add_frame(struct fold *fold, const struct walk_frame *frame
 static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
                                     bool is_outermost, node_id *node)
 {
-    if (frame->tag) {
-        *node = frame->tag - 1;
+    if (frame->tags[NODE]) {
+        *node = frame->tags[NODE] - 1;
         return ERR_OK;
     }
     const enum err_code rc = add_frame(fold, frame, is_outermost, node);
     if (!rc)
-        frame->tag = *node + 1;
+        frame->tags[NODE] = *node + 1;
     return rc;
 }
 
@@ -182,8 +185,9 @@ static enum err_code opcode_name(struct fold *fold, unsigned opcode, str_id *out
     return rc;
 }
 
+/* `caller` is the spot of the caller, plus 1. */
 static enum err_code find_spot(struct fold *fold, const struct walk_frame *frame, int opcode,
-                               spot_id *out)
+                               uint32_t caller, spot_id *out)
 {
     const struct code_place *const at = code_place(fold->codes, frame->code, frame->instr);
     struct profile_spot spot;
@@ -192,13 +196,36 @@ static enum err_code find_spot(struct fold *fold, const struct walk_frame *frame
     spot = (struct profile_spot){ .line = at->location.line,
                                   .end_line = at->location.end_line,
                                   .column = at->location.column,
-                                  .end_column = at->location.end_column };
+                                  .end_column = at->location.end_column,
+                                  .caller = caller };
     enum err_code rc = function_of(fold, code_at(fold->codes, frame->code), &spot.function);
     if (!rc && opcode != LEAF_NO_OPCODE)
         rc = opcode_name(fold, (unsigned)opcode, &spot.opcode);
     if (!rc && opcode != LEAF_NO_OPCODE)
         rc = opcode_name(fold, fold->leaves->opcodes[opcode].base, &spot.base);
     return rc ? rc : profile_spot(fold->profile, &spot, out, NULL);
+}
+
+/* The spot that the innermost frame was called from, plus 1. */
+static enum err_code find_caller(struct fold *fold, const struct stack *stack, uint32_t *out)
+{
+    enum err_code rc = ERR_OK;
+    *out = 0;
+    for (size_t i = 0; i + 1 < stack->count && !rc; i++) {
+        struct walk_frame *const frame = &stack->frames[i];
+        spot_id spot;
+        int opcode;
+        if (code_at(fold->codes, frame->code)->is_shim)
+            continue;
+        if (!frame->tags[SPOT]) {
+            rc = leaf_waiting_opcode(fold->leaves, frame, &opcode);
+            if (!rc)
+                rc = find_spot(fold, frame, opcode, *out, &spot);
+            frame->tags[SPOT] = rc ? 0 : spot + 1;
+        }
+        *out = frame->tags[SPOT];
+    }
+    return rc;
 }
 
 /* The spot that the innermost frame is at, and its node, are remembered in the leaf's tags. */
@@ -211,7 +238,10 @@ static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id 
     const struct walk_frame *const frame = &stack->frames[stack->count - 1];
     if (code_at(fold->codes, frame->code)->is_shim)
         return ERR_OK;
-    const enum err_code rc = find_spot(fold, frame, thread->leaf.opcode, &spot);
+    uint32_t caller;
+    enum err_code rc = find_caller(fold, stack, &caller);
+    if (!rc)
+        rc = find_spot(fold, frame, thread->leaf.opcode, caller, &spot);
     if (rc == ERR_LIMIT)
         return ERR_OK;
     if (!rc) {

@@ -90,6 +90,8 @@ static enum err_code map_places(struct profile *profile, struct input *input, st
         row.function = input->functions[row.function];
         row.opcode = input->strings[row.opcode];
         row.base = input->strings[row.base];
+        if (row.caller)
+            row.caller = input->spots[row.caller - 1] + 1;
         rc = profile_spot(profile, &row, &input->spots[id], err);
     }
     return rc;

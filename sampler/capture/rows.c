@@ -230,12 +230,13 @@ static void encode_spots(snapshot_ref snapshot, struct slice slice, struct bytes
     ENCODE_COLUMN(profile_spot_at, end_column);
     ENCODE_COLUMN(profile_spot_at, opcode);
     ENCODE_COLUMN(profile_spot_at, base);
+    ENCODE_COLUMN(profile_spot_at, caller);
 }
 
 static enum err_code decode_spots(struct profile *profile, struct slice slice, bool is_known,
                                   struct cursor *cursor, struct err *err)
 {
-    enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, COLUMNS };
+    enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, CALLER, COLUMNS };
     int64_t column[COLUMNS][ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < COLUMNS; i++)
@@ -247,7 +248,8 @@ static enum err_code decode_spots(struct profile *profile, struct slice slice, b
                                           .column = int_of(column[COLUMN][i]),
                                           .end_column = int_of(column[END_COLUMN][i]),
                                           .opcode = id_of(column[OPCODE][i]),
-                                          .base = id_of(column[BASE][i]) };
+                                          .base = id_of(column[BASE][i]),
+                                          .caller = id_of(column[CALLER][i]) };
         spot_id id = 0;
         rc = profile_spot(profile, &row, &id, err);
         rc = placed(rc, id, slice.first + i, "spot", err);
@@ -263,7 +265,7 @@ static const struct part parts[] = {
     { offsetof(struct profile_sizes, nodes), 2, encode_nodes, decode_nodes },
     { offsetof(struct profile_sizes, processes), 2, encode_processes, decode_processes },
     { offsetof(struct profile_sizes, threads), 5, encode_threads, decode_threads },
-    { offsetof(struct profile_sizes, spots), 7, encode_spots, decode_spots },
+    { offsetof(struct profile_sizes, spots), 8, encode_spots, decode_spots },
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };

@@ -137,6 +137,17 @@ enum err_code bytecode_look(const struct bytecode *code, uint32_t unit, struct i
     return rc;
 }
 
+uint32_t bytecode_start(const struct bytecode *code, uint32_t unit)
+{
+    const struct walker w = { .code = code };
+    uint32_t start = 0;
+    for (uint32_t next = 0; next <= unit && next < code->unit_count;) {
+        start = next;
+        next = step_at(&w, start, 0).next;
+    }
+    return start;
+}
+
 int32_t bytecode_max_depth(const struct bytecode *code)
 {
     struct walker w = { .code = code };

@@ -351,7 +351,7 @@ static void take_over(struct heap_frames *heap)
         if (now[i].addr != last[i].addr || now[i].code != last[i].code ||
             now[i].instr != last[i].instr)
             break;
-        now[i].tag = last[i].tag;
+        memcpy(now[i].tags, last[i].tags, sizeof now[i].tags);
     }
 }
 

@@ -9,6 +9,7 @@ enum {
     HANDLERS_AFTER_LENGTH = 24, /* of a code object: constants and names come before them */
     /* From these minors on. */
     CALLABLE_IS_FIRST = 13,
+    CALLERS_STAND_AT_THE_CALL = 13,
     TOP_IS_KEPT = 14,
     KEYWORDS_ARE_ALWAYS_THERE = 14,
 };
@@ -20,6 +21,7 @@ static const uint64_t TAG_MASK = 7;
 struct place_look {
     uint8_t opcode; /* the form last seen */
     bool has_opcode;
+    uint8_t back;  /* so many units before the place its instruction begins */
     uint8_t slots; /* in which the callable may be; 0: calls nothing */
     int32_t slot;  /* the first of them, in words from the start of the locals */
     int32_t top;   /* of the value stack before the call, likewise */
@@ -147,10 +149,26 @@ static enum err_code learn_call(struct leaves *leaves, const struct code *code, 
     return rc;
 }
 
+/* Until 3.12 what has called Python code stands at the last of the data behind the call. */
+static enum err_code find_start(struct leaves *leaves, const struct code *code, uint32_t unit,
+                                struct place_look *look)
+{
+    if (!leaves->wants_opcodes || minor_of(leaves) >= CALLERS_STAND_AT_THE_CALL)
+        return ERR_OK;
+    const enum err_code rc = read_units(leaves, code);
+    const struct bytecode bytecode = { .opcodes = leaves->opcodes,
+                                       .units = leaves->units.bytes,
+                                       .unit_count = code->units };
+    if (!rc)
+        look->back = (uint8_t)(unit - bytecode_start(&bytecode, unit));
+    return rc;
+}
+
 static bool read_opcode(struct leaves *leaves, remote_addr instr, struct place_look *look)
 {
     unsigned char unit[BYTECODE_UNIT_BYTES];
-    if (memory_read(leaves->memory, instr, unit, sizeof unit))
+    const remote_addr start = instr - (remote_addr)look->back * BYTECODE_UNIT_BYTES;
+    if (memory_read(leaves->memory, start, unit, sizeof unit))
         return false;
     look->opcode = unit[0];
     look->has_opcode = true;
@@ -165,7 +183,9 @@ static enum err_code learn(struct leaves *leaves, const struct walk_frame *frame
     enum err_code rc = ERR_OK;
     uint32_t id;
     const bool is_inside = place->unit < code->units;
-    if (is_inside && read_opcode(leaves, frame->instr, &look) &&
+    if (is_inside)
+        rc = find_start(leaves, code, place->unit, &look);
+    if (is_inside && !rc && read_opcode(leaves, frame->instr, &look) && !look.back &&
         is_call(leaves, leaves->opcodes[look.opcode].base))
         rc = learn_call(leaves, code, place->unit, &look);
     /* Without its depth it is an instruction like others. */
@@ -176,10 +196,16 @@ static enum err_code learn(struct leaves *leaves, const struct walk_frame *frame
     return rc == ERR_LIMIT ? ERR_OK : rc;
 }
 
-static void refresh(struct leaves *leaves, remote_addr instr, struct place_look *look)
+static bool refresh_seldom(struct leaves *leaves, remote_addr instr, struct place_look *look)
 {
     const bool is_due = look->uses++ % LEAF_OPCODE_USES == LEAF_OPCODE_USES - 1;
-    if (look->has_opcode && (is_due || (leaves->wants_opcodes && look->uses > 1)))
+    return is_due && look->has_opcode && read_opcode(leaves, instr, look);
+}
+
+static void refresh(struct leaves *leaves, remote_addr instr, struct place_look *look)
+{
+    const bool is_fresh = refresh_seldom(leaves, instr, look) || look->uses == 1;
+    if (!is_fresh && leaves->wants_opcodes && look->has_opcode)
         (void)!read_opcode(leaves, instr, look);
 }
 
@@ -327,6 +353,39 @@ static enum err_code look_at_call(struct leaves *leaves, const struct stack *sta
     return ERR_OK;
 }
 
+/* *out is NULL where there is no room to know it. */
+static enum err_code look_of(struct leaves *leaves, const struct walk_frame *frame,
+                             uint32_t *place_out, struct place_look **out)
+{
+    struct code_place *const place = code_place(leaves->codes, frame->code, frame->instr);
+    enum err_code rc = place ? ERR_OK : ERR_NOMEM;
+    *out = NULL;
+    if (!rc && !place->look)
+        rc = learn(leaves, frame, place);
+    if (rc || !place->look)
+        return rc;
+    *place_out = place->look - 1;
+    *out = pool_at(&leaves->places, *place_out);
+    return ERR_OK;
+}
+
+enum err_code leaf_waiting_opcode(struct leaves *leaves, const struct walk_frame *frame,
+                                  int *out)
+{
+    struct place_look *look;
+    uint32_t place;
+    *out = LEAF_NO_OPCODE;
+    if (!leaves->opcodes)
+        return ERR_OK;
+    const enum err_code rc = look_of(leaves, frame, &place, &look);
+    if (rc || !look)
+        return rc;
+    (void)!refresh_seldom(leaves, frame->instr, look);
+    if (look->has_opcode)
+        *out = look->opcode;
+    return ERR_OK;
+}
+
 enum err_code leaf_look(struct leaves *leaves, const struct stack *stack, struct leaf *out)
 {
     *out = (struct leaf){ .in_native = FACT_UNKNOWN, .opcode = LEAF_NO_OPCODE };
@@ -335,19 +394,17 @@ enum err_code leaf_look(struct leaves *leaves, const struct stack *stack, struct
     if (stack->count == 0 || stack->certainty == STACK_TRUNCATED || !leaves->opcodes)
         return ERR_OK;
     const struct walk_frame *const frame = &stack->frames[stack->count - 1];
-    struct code_place *const place = code_place(leaves->codes, frame->code, frame->instr);
-    enum err_code rc = place ? ERR_OK : ERR_NOMEM;
-    if (!rc && !place->look)
-        rc = learn(leaves, frame, place);
-    if (rc || !place->look)
+    struct place_look *look;
+    uint32_t place;
+    const enum err_code rc = look_of(leaves, frame, &place, &look);
+    if (rc || !look)
         return rc;
-    struct place_look *const look = pool_at(&leaves->places, place->look - 1);
     refresh(leaves, frame->instr, look);
     if (!look->has_opcode)
         return ERR_OK;
     out->opcode = look->opcode;
     if (look->slots)
-        return look_at_call(leaves, stack, frame, place->look - 1, out);
+        return look_at_call(leaves, stack, frame, place, out);
     const struct opcode *const form = &leaves->opcodes[look->opcode];
     if (!is_call(leaves, form->base) && !(form->flags & OPCODE_RUNS_SLOTS))
         out->in_native = FACT_NO;

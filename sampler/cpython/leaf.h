@@ -1,5 +1,6 @@
 /*
- * leaf - what the innermost frame of a stack is at: its instruction, and the C function it calls.
+ * leaf - what the innermost frame of a stack is at: its instruction, and the C function it calls;
+ * and the instructions that the other frames wait at.
  *
  * Nothing in a frame says that C code runs.  But while a C function runs, the frame that called
  * it is the innermost one, stands at an instruction that calls, and has the callable in its value
@@ -69,5 +70,9 @@ void leaves_clear(struct leaves *leaves);
  * be told is unknown. */
 MUST_CHECK enum err_code leaf_look(struct leaves *leaves, const struct stack *stack,
                                    struct leaf *out);
+
+/* The form of the instruction that a frame waits at for what it has called, or LEAF_NO_OPCODE. */
+MUST_CHECK enum err_code leaf_waiting_opcode(struct leaves *leaves,
+                                             const struct walk_frame *frame, int *out);
 
 #endif /* SAMPLER_CPYTHON_LEAF_H */

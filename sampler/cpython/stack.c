@@ -145,7 +145,7 @@ static size_t confirmed(const struct stack *stack, size_t from, const struct lin
 static void change_from(struct stack *stack, size_t index)
 {
     for (size_t i = index; i < stack->count; i++)
-        stack->frames[i].tag = 0;
+        memset(stack->frames[i].tags, 0, sizeof stack->frames[i].tags);
     if (stack->walk.count > index)
         stack->walk.count = index;
 }

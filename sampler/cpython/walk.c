@@ -323,7 +323,7 @@ static void put_frame(struct walk *walk, size_t before, struct walk_frame frame)
     if (at < before && walk->same == at && slot->code == frame.code &&
         slot->instr == frame.instr && slot->entered_from_c == frame.entered_from_c) {
         walk->same++;
-        frame.tag = slot->tag;
+        memcpy(frame.tags, slot->tags, sizeof frame.tags);
     }
     *slot = frame;
     walk->count++;

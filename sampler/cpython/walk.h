@@ -32,7 +32,7 @@ struct walk_frame {
     uint64_t place; /* in the chunks; of a loose frame that of the next frame outwards in one */
     code_id code;
     /* For the caller; kept while this frame and all outer ones stay as they are. */
-    uint32_t tag;
+    uint32_t tags[2];
     bool is_loose;
     bool entered_from_c;
     bool is_waiting;   /* for what it has called */

@@ -192,15 +192,18 @@ enum err_code profile_add_timed(struct profile *profile, thread_id thread, state
 enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
                            spot_id *id_out, struct err *err)
 {
-    const uint32_t hash = idmap_mix((uint64_t)spot->function << 32 | (uint32_t)spot->line,
-                                    (uint64_t)(uint32_t)spot->column << 32 |
-                                        (spot->opcode ^ (uint32_t)spot->end_column << 16));
+    const uint32_t hash = idmap_mix(
+        (uint64_t)spot->function << 32 | (uint32_t)spot->line,
+        (uint64_t)(uint32_t)spot->column << 32 |
+            (spot->opcode ^ (uint32_t)spot->end_column << 16 ^ spot->caller * 2654435761u));
     enum err_code rc =
         check(spot->function, table_count(&profile->tables.functions), "function", err);
     if (!rc)
         rc = check_string(profile, spot->opcode, err);
     if (!rc)
         rc = check_string(profile, spot->base, err);
+    if (!rc && spot->caller)
+        rc = check(spot->caller - 1, table_count(&profile->tables.spots), "spot", err);
     return rc ? rc : table_intern(&profile->tables.spots, hash, spot, id_out, err);
 }
 

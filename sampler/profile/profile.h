@@ -9,8 +9,8 @@
  * cells of the windows between them.
  *
  * Beside the tree, where it was asked for, stand spots: the exact places in functions, down to
- * the column and the instruction.  Samples of spots are counted as (node, spot) -> count, of all
- * threads and states together.
+ * the column and the instruction.  A spot knows the one its caller stood at, so that of a stack
+ * only the innermost is counted: as (node, spot) -> count, of all threads and states together.
  *
  * Beside the windows stands a series of 20 ms that only tells what threads were doing (series.h).
  *
@@ -88,13 +88,14 @@ struct profile_process {
     str_id name;
 };
 
-/* A place in a function and the instruction that was executed there. */
+/* A place in a function, the instruction that was executed there, and where it was called. */
 struct profile_spot {
     function_id function;
     int32_t line, end_line;     /* 0: unknown */
     int32_t column, end_column; /* UTF-8 bytes from the start of the line, -1: unknown */
     str_id opcode;              /* name of the instruction's form, 0: unknown */
     str_id base;                /* name of the instruction it is a form of */
+    uint32_t caller;            /* the spot of the calling frame plus 1, 0: none, or unknown */
 };
 
 /* Rows of each table; what a generation made readable. */

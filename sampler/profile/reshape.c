@@ -27,7 +27,8 @@ struct reshape {
     unsigned char *marks;      /* of functions */
     unsigned char *is_asked;   /* nodes that have samples, or have nodes beneath them that do */
     unsigned char *is_omitted; /* nodes */
-    uint32_t *functions, *frames, *nodes, *threads, *spots;
+    uint32_t *functions, *frames, *nodes, *threads;
+    uint32_t *callers; /* spots as those of `into`, plus 1; 0: none */
 };
 
 static uint32_t *make_map(uint32_t rows)
@@ -48,9 +49,9 @@ static enum err_code reshape_init(struct reshape *reshape, struct err *err)
     reshape->frames = make_map(sizes->frames);
     reshape->nodes = make_map(sizes->nodes);
     reshape->threads = make_map(sizes->threads);
-    reshape->spots = make_map(sizes->spots);
+    reshape->callers = calloc((size_t)sizes->spots + 1, sizeof *reshape->callers);
     if (reshape->marks && reshape->is_asked && reshape->is_omitted && reshape->functions &&
-        reshape->frames && reshape->nodes && reshape->threads && reshape->spots)
+        reshape->frames && reshape->nodes && reshape->threads && reshape->callers)
         return ERR_OK;
     return err_set(err, ERR_NOMEM, "no memory to reshape %u nodes", sizes->nodes);
 }
@@ -64,7 +65,7 @@ static void reshape_deinit(struct reshape *reshape)
     free(reshape->frames);
     free(reshape->nodes);
     free(reshape->threads);
-    free(reshape->spots);
+    free(reshape->callers);
 }
 
 static bool matches(const struct reshape_patterns *patterns, const char *name, const char *file)
@@ -239,35 +240,47 @@ static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *
     return rc;
 }
 
-static enum err_code copy_spot(struct reshape *reshape, spot_id id, spot_id *out,
-                               struct err *err)
+static enum err_code copy_spot(struct reshape *reshape, spot_id id, uint32_t caller,
+                               spot_id *out, struct err *err)
 {
     struct profile_spot row = profile_spot_at(reshape->from, id);
-    enum err_code rc = ERR_OK;
-    if (reshape->spots[id] == NONE) {
-        rc = copy_function(reshape, row.function, &row.function, err);
-        if (!rc)
-            rc = copy_string(reshape, row.opcode, &row.opcode, err);
-        if (!rc)
-            rc = copy_string(reshape, row.base, &row.base, err);
-        if (!rc)
-            rc = profile_spot(reshape->into, &row, &reshape->spots[id], err);
-    }
-    *out = reshape->spots[id];
-    return rc;
+    row.caller = caller;
+    enum err_code rc = copy_function(reshape, row.function, &row.function, err);
+    if (!rc)
+        rc = copy_string(reshape, row.opcode, &row.opcode, err);
+    if (!rc)
+        rc = copy_string(reshape, row.base, &row.base, err);
+    return rc ? rc : profile_spot(reshape->into, &row, out, err);
 }
 
+/* What the caller's spot became, plus 1; callers come before what they call. */
+static uint32_t caller_of(const struct reshape *reshape, const struct view_spot *spot)
+{
+    node_id node = spot->node;
+    spot_id id = spot->spot;
+    if (!view_spot_caller(reshape->from, &node, &id) || (marks_at(reshape, node) & BELOW))
+        return 0;
+    return reshape->callers[id];
+}
+
+/* Of a frame that is taken out, the caller's spot stands for it. */
 static enum err_code add_spot(struct reshape *reshape, const struct view_spot *spot,
                               struct err *err)
 {
     const node_id node = reshape->nodes[spot->node];
-    const bool is_hidden = marks_at(reshape, spot->node) & HIDDEN;
+    const uint32_t caller = caller_of(reshape, spot);
+    const uint32_t count = spot->self < UINT32_MAX ? (uint32_t)spot->self : UINT32_MAX;
     spot_id id;
-    if (node == NONE || is_hidden || reshape->is_omitted[spot->node])
+    reshape->callers[spot->spot] = caller;
+    if (node == NONE || (marks_at(reshape, spot->node) & HIDDEN))
         return ERR_OK;
-    const enum err_code rc = copy_spot(reshape, spot->spot, &id, err);
-    const uint32_t count = spot->count < UINT32_MAX ? (uint32_t)spot->count : UINT32_MAX;
-    return rc ? rc : profile_add_spot(reshape->into, node, id, count, err);
+    const enum err_code rc = copy_spot(reshape, spot->spot, caller, &id, err);
+    if (rc)
+        return rc;
+    reshape->callers[spot->spot] = id + 1;
+    return reshape->is_omitted[spot->node]
+               ? ERR_OK
+               : profile_add_spot(reshape->into, node, id, count, err);
 }
 
 /* Spots are not told apart by thread and state: a query that asks for some has none. */

@@ -42,7 +42,7 @@ static bool same_spot(const void *row, const void *other)
     const struct profile_spot *const b = other;
     return a->function == b->function && a->line == b->line && a->end_line == b->end_line &&
            a->column == b->column && a->end_column == b->end_column && a->opcode == b->opcode &&
-           a->base == b->base;
+           a->base == b->base && a->caller == b->caller;
 }
 
 enum err_code tables_init(struct tables *tables, struct err *err)

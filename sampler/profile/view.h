@@ -86,7 +86,8 @@ struct view_spots {
     struct view_spot {
         node_id node; /* of the frame the spot is in */
         spot_id spot;
-        uint64_t count;
+        uint64_t self;  /* samples in which that frame was the innermost */
+        uint64_t total; /* those in which it had called what was */
     } * spots;
 };
 
@@ -94,5 +95,8 @@ MUST_CHECK enum err_code view_spots_init(struct view_spots *spots,
                                          const struct profile_snapshot *snapshot,
                                          const struct view_query *query, struct err *err);
 void view_spots_deinit(struct view_spots *spots);
+
+/* Goes from a spot and its node to those of its caller; false: that is not known. */
+bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, spot_id *spot);
 
 #endif /* SAMPLER_PROFILE_VIEW_H */

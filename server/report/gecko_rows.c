@@ -132,16 +132,17 @@ static enum err_code add_opcodes(struct making *making, const struct gecko_row *
     uint64_t all = 0, before = 0;
     enum err_code rc = ERR_OK;
     for (size_t i = first; i < spots->count && spots->spots[i].node == node; i++)
-        all += spots->spots[i].count;
+        all += spots->spots[i].self;
     for (size_t i = first; i < spots->count && spots->spots[i].node == node && !rc; i++) {
-        const uint64_t after = before + spots->spots[i].count;
+        const uint64_t after = before + spots->spots[i].self;
         const struct gecko_marker marker = {
             .name = GECKO_OPCODE,
             .spot = spots->spots[i].spot,
             .start_ns = row->start_ns + (uint64_t)(room * (double)before / (double)all),
             .end_ns = row->start_ns + (uint64_t)(room * (double)after / (double)all),
         };
-        rc = add_marker(making->rows, &marker, err);
+        if (after > before)
+            rc = add_marker(making->rows, &marker, err);
         before = after;
     }
     return rc;

@@ -84,7 +84,10 @@ static void put_spots(const struct heatmap *map, const struct hotspot *spots, si
         if (spot.column >= 0 && spot.end_column > spot.column)
             buffer_printf(map->out, " columns %d to %d", (int)spot.column + 1,
                           (int)spot.end_column);
-        buffer_printf(map->out, "</span> <b>%" PRIu64 "</b></li>", spots[i].count);
+        buffer_printf(map->out, "</span> <b>%" PRIu64 "</b>", spots[i].self);
+        if (spots[i].total > spots[i].self)
+            buffer_printf(map->out, " of %" PRIu64 " with calls", spots[i].total);
+        buffer_text(map->out, "</li>");
     }
     buffer_text(map->out, "</ul>");
 }

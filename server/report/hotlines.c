@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/profile/view.h"
+#include "server/report/hotspots.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
 
@@ -159,51 +160,6 @@ static enum err_code find_functions(struct hotlines *hot,
     return ERR_OK;
 }
 
-static str_id file_of_spot(const struct profile_snapshot *snapshot, spot_id id)
-{
-    return profile_function_at(snapshot, profile_spot_at(snapshot, id).function).file;
-}
-
-static int by_spot_place(const void *left, const void *right, void *context)
-{
-    const struct profile_snapshot *const snapshot = context;
-    const struct hotspot *const a = left, *const b = right;
-    const str_id x = file_of_spot(snapshot, a->spot), y = file_of_spot(snapshot, b->spot);
-    const int32_t m = profile_spot_at(snapshot, a->spot).line;
-    const int32_t n = profile_spot_at(snapshot, b->spot).line;
-    if (x != y)
-        return order(x, y);
-    if (m != n)
-        return (m > n) - (m < n);
-    return a->count != b->count ? order(b->count, a->count) : order(a->spot, b->spot);
-}
-
-/* Spots are not told apart by thread or state: a view that asks for some has none. */
-static enum err_code find_spots(struct hotlines *hot, const struct report_source *source,
-                                struct err *err)
-{
-    const struct view_query *const query = source->query;
-    const uint32_t count = source->snapshot->sizes.spots;
-    struct view_spots spots;
-    if (query->threads || query->processes || query->require || query->exclude)
-        return ERR_OK;
-    hot->spots = calloc((size_t)count + 1, sizeof *hot->spots);
-    if (!hot->spots)
-        return err_set(err, ERR_NOMEM, "no memory for %u instructions", count);
-    const enum err_code rc = view_spots_init(&spots, source->snapshot, query, err);
-    if (rc != ERR_OK)
-        return rc;
-    for (size_t i = 0; i < spots.count; i++)
-        hot->spots[spots.spots[i].spot].count += spots.spots[i].count;
-    view_spots_deinit(&spots);
-    for (spot_id id = 0; id < count; id++)
-        if (hot->spots[id].count > 0)
-            hot->spots[hot->spot_count++] = (struct hotspot){ id, hot->spots[id].count };
-    qsort_r(hot->spots, hot->spot_count, sizeof *hot->spots, by_spot_place,
-            (void *)(uintptr_t)source->snapshot);
-    return ERR_OK;
-}
-
 static int by_heat(const void *left, const void *right)
 {
     const struct hotfile *const a = left, *const b = right;
@@ -248,7 +204,7 @@ static void find_runs(struct hotlines *hot, const struct profile_snapshot *snaps
         hot->files[hot->file_number[name]].function_count++;
     }
     for (size_t i = hot->spot_count; i-- > 0;) {
-        const str_id name = file_of_spot(snapshot, hot->spots[i].spot);
+        const str_id name = hotspots_file(snapshot, hot->spots[i].spot);
         if (hot->file_number[name] == UINT32_MAX)
             continue;
         hot->files[hot->file_number[name]].first_spot = i;
@@ -298,7 +254,7 @@ enum err_code hotlines_init(struct hotlines *hot, const struct report_source *so
     if (rc == ERR_OK)
         rc = find_functions(hot, source->snapshot, err);
     if (rc == ERR_OK)
-        rc = find_spots(hot, source, err);
+        rc = hotspots_find(hot, source, err);
     if (rc == ERR_OK)
         rc = find_files(hot, source, err);
     if (rc != ERR_OK)

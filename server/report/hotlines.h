@@ -47,9 +47,9 @@ struct hotlines {
     uint32_t *callers;       /* the same, by callee */
     size_t spot_count;
     struct hotspot {
-        spot_id spot;
-        uint64_t count;
-    } * spots; /* by file, line, then most frequent first */
+        spot_id spot;         /* one of those at this place */
+        uint64_t self, total; /* a place counts once per stack */
+    } * spots;                /* by file, line, then most frequent first */
 };
 
 MUST_CHECK enum err_code hotlines_init(struct hotlines *hot, const struct report_source *source,

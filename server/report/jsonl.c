@@ -242,7 +242,8 @@ static void put_spot(struct jsonl *jsonl, const struct view_spot *cell)
     put_int(jsonl, "end_col", spot.end_column);
     put_uint(jsonl, "opcode_str_id", spot.opcode);
     put_uint(jsonl, "base_opcode_str_id", spot.base);
-    put_uint(jsonl, "count", cell->count);
+    put_uint(jsonl, "self", cell->self);
+    put_uint(jsonl, "cumulative", cell->total);
 }
 
 /* Spots are not told apart by thread or state: a view that asks for some has none. */

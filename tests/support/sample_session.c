@@ -59,10 +59,17 @@ static void count(struct profile *profile, thread_id thread, state_bits state, n
     quality->exact += samples;
 }
 
+/* Of what main called at its line 14. */
 static void count_spot(struct profile *profile, node_id node, int32_t line, int32_t column,
                        const char *opcode, const char *base, uint32_t samples)
 {
     struct err err = { 0 };
+    struct profile_spot call = { .line = 14,
+                                 .end_line = 14,
+                                 .column = 8,
+                                 .end_column = 19,
+                                 .opcode = made_string(profile, "CALL_PY_EXACT_ARGS"),
+                                 .base = made_string(profile, "CALL") };
     struct profile_spot spot = { .line = line,
                                  .end_line = line,
                                  .column = column,
@@ -70,7 +77,10 @@ static void count_spot(struct profile *profile, node_id node, int32_t line, int3
                                  .opcode = made_string(profile, opcode),
                                  .base = made_string(profile, base) };
     spot_id id = 0;
+    call.function = made_function(profile, "main", "/srv/app.py", 10);
     spot.function = made_function(profile, "parse", "/srv/app.py", 20);
+    assert_ok(profile_spot(profile, &call, &id, &err), &err);
+    spot.caller = id + 1;
     assert_ok(profile_spot(profile, &spot, &id, &err), &err);
     assert_ok(profile_add_spot(profile, node, id, samples, &err), &err);
 }

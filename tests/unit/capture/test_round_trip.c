@@ -223,8 +223,12 @@ static void rows_of_every_table_come_back(void **state)
     assert_ok(profile_process(profile, INT32_MAX, name, &process, &err), &err);
     const struct profile_thread row = { process, INT32_MAX, UINT64_MAX, name, true };
     assert_ok(profile_thread(profile, &row, &thread, &err), &err);
-    const struct profile_spot place = { function, 7, INT32_MAX, -1, INT32_MAX, op, base };
-    assert_ok(profile_spot(profile, &place, &spot, &err), &err);
+    const struct profile_spot place = { function, 7, INT32_MAX, -1, INT32_MAX, op, base, 0 };
+    spot_id caller;
+    assert_ok(profile_spot(profile, &place, &caller, &err), &err);
+    struct profile_spot called = place;
+    called.caller = caller + 1;
+    assert_ok(profile_spot(profile, &called, &spot, &err), &err);
     made_spot_run(&capture, thread, "main;leaf", spot, 3, 0);
     made_run(&capture, thread, 0, "main", 1, 3);
     made_capture_seal(&capture, 1);
@@ -243,6 +247,7 @@ static void rows_of_every_table_come_back(void **state)
     assert_int_equal(profile_spot_at(&snapshot, spot).column, -1);
     assert_int_equal(profile_spot_at(&snapshot, spot).end_column, INT32_MAX);
     assert_int_equal(profile_spot_at(&snapshot, spot).base, base);
+    assert_int_equal(profile_spot_at(&snapshot, spot).caller, caller + 1);
     assert_int_equal(snapshot.windows[0]->spot_count, 1);
     assert_int_equal(snapshot.windows[0]->spots[0].count, 3);
     profile_snapshot_release(&snapshot);

@@ -302,7 +302,7 @@ static void spots_go_with_their_functions(void **state)
     struct profile_snapshot snapshot = made_snapshot(into);
     assert_ok(view_spots_init(&spots, &snapshot, &everything, &err), &err);
     assert_int_equal(spots.count, 1);
-    assert_int_equal(spots.spots[0].count, 9);
+    assert_int_equal(spots.spots[0].self, 9);
     const struct profile_spot copy = profile_spot_at(&snapshot, spots.spots[0].spot);
     assert_string_equal(profile_string(&snapshot, copy.opcode).text, "CALL");
     view_spots_deinit(&spots);

@@ -79,7 +79,7 @@ static void expect(const struct view_spot *found, node_id node, spot_id spot, ui
 {
     assert_int_equal(found->node, node);
     assert_int_equal(found->spot, spot);
-    assert_int_equal(found->count, samples);
+    assert_int_equal(found->self, samples);
 }
 
 static void spots_are_summed_beside_their_nodes(void **state)
@@ -91,6 +91,42 @@ static void spots_are_summed_beside_their_nodes(void **state)
     expect(&spots.spots[1], s->below_main, s->call, 6);
     expect(&spots.spots[2], s->below_g, s->add, 8);
     view_spots_deinit(&spots);
+}
+
+/* f at two places, below a mark; main called it from one. */
+static void callers_have_what_they_called(void **state)
+{
+    struct session *const s = *state;
+    struct err err = { 0 };
+    spot_id outer, inner[2];
+    const str_id op = made_string(s->profile, "CALL");
+    const node_id marked = made_node(s->profile, "main;<native>;f");
+    const function_id main = made_function(s->profile, "main", "made.py", 1);
+    const function_id f = made_function(s->profile, "f", "made.py", 1);
+    struct profile_spot row = { .function = main, .line = 5, .opcode = op, .base = op };
+    assert_ok(profile_spot(s->profile, &row, &outer, &err), &err);
+    row = (struct profile_spot){ .function = f, .line = 6, .opcode = op, .base = op };
+    row.caller = outer + 1;
+    assert_ok(profile_spot(s->profile, &row, &inner[0], &err), &err);
+    row.line = 7;
+    assert_ok(profile_spot(s->profile, &row, &inner[1], &err), &err);
+    count(s, marked, inner[0], 3);
+    count(s, marked, inner[1], 4);
+    made_add(s->profile, 0, 0, "main;<native>;f", 7);
+    made_seal(s->profile, 3);
+    struct profile_snapshot snapshot = made_snapshot(s->profile);
+    struct view_spots spots;
+    assert_ok(view_spots_init(&spots, &snapshot, &(struct view_query){ .since = 2 }, &err),
+              &err);
+    assert_int_equal(spots.count, 3);
+    assert_int_equal(spots.spots[0].spot, outer);
+    assert_int_equal(spots.spots[0].self, 0);
+    assert_int_equal(spots.spots[0].total, 7);
+    expect(&spots.spots[1], marked, inner[0], 3);
+    expect(&spots.spots[2], marked, inner[1], 4);
+    assert_int_equal(spots.spots[2].total, 4);
+    view_spots_deinit(&spots);
+    profile_snapshot_release(&snapshot);
 }
 
 static void spots_are_asked_for_by_time_and_generation(void **state)
@@ -152,8 +188,10 @@ static void what_does_not_exist_is_refused(void **state)
 {
     const struct session *const s = *state;
     const struct profile_spot spot = { .function = 1000 };
+    const struct profile_spot orphan = { .function = 1, .caller = 1000 };
     spot_id id;
     assert_int_equal(profile_spot(s->profile, &spot, &id, NULL), ERR_INVALID);
+    assert_int_equal(profile_spot(s->profile, &orphan, &id, NULL), ERR_INVALID);
     assert_int_equal(profile_add_spot(s->profile, 1, 1000, 1, NULL), ERR_INVALID);
     assert_int_equal(profile_add_spot(s->profile, 1000, 1, 1, NULL), ERR_INVALID);
 }
@@ -188,7 +226,7 @@ static void spots_are_counted_as_memory(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
-TEST_MAIN(TEST(spots_are_summed_beside_their_nodes),
+TEST_MAIN(TEST(spots_are_summed_beside_their_nodes), TEST(callers_have_what_they_called),
           TEST(spots_are_asked_for_by_time_and_generation),
           TEST(spots_know_no_threads_and_no_states), TEST(spots_are_no_samples_of_their_own),
           TEST(a_spot_is_what_it_was_made_of), TEST(equal_spots_are_one),

@@ -302,11 +302,15 @@ static void spots_stand_beside_the_frame_of_python(void **state)
     expect_stack(&world, "main;f;<native> time.sleep");
     struct profile_snapshot snapshot = made_snapshot(world.profile);
     assert_ok(view_spots_init(&spots, &snapshot, &(struct view_query){ 0 }, &err), &err);
-    assert_int_equal(spots.count, 1);
-    assert_int_equal(spots.spots[0].count, 5);
-    const struct profile_spot spot = profile_spot_at(&snapshot, spots.spots[0].spot);
+    /* That of main, and of what it called. */
+    assert_int_equal(spots.count, 2);
+    assert_int_equal(spots.spots[0].self, 0);
+    assert_int_equal(spots.spots[0].total, 5);
+    assert_int_equal(spots.spots[1].self, 5);
+    const struct profile_spot spot = profile_spot_at(&snapshot, spots.spots[1].spot);
+    assert_int_equal(spot.caller, spots.spots[0].spot + 1);
     const struct profile_frame frame =
-        profile_frame_at(&snapshot, profile_node_at(&snapshot, spots.spots[0].node).frame);
+        profile_frame_at(&snapshot, profile_node_at(&snapshot, spots.spots[1].node).frame);
     assert_int_equal(frame.function, spot.function);
     assert_int_equal(frame.line, spot.line);
     assert_string_equal(profile_string(&snapshot, spot.opcode).text, "CALL");
