@@ -4,6 +4,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
+#include "sampler/cpython/nested.h"
 #include "sampler/cpython/pthread_tid.h"
 #include "sampler/cpython/runtime.h"
 #include "sampler/cpython/thread_names.h"
@@ -121,7 +122,7 @@ static enum err_code report(struct thread *thread, enum err_code rc, python_seen
 {
     if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
         return rc;
-    return seen(context, thread, rc);
+    return nested_is_away(thread) ? ERR_OK : seen(context, thread, rc);
 }
 
 /* Adds the plans of threads from `from` on to the call, as many as leave `rest` places.  A stack too

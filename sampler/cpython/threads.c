@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/nested.h"
 #include "sampler/cpython/object.h"
 
 static size_t head_bytes(const struct layout *layout)
@@ -199,6 +200,7 @@ static enum err_code walk_threads(struct thread_list *list, const struct interpr
         if (rc)
             break;
         thread->head = head;
+        thread->interp_id = interp->id;
         thread->is_main = is_main(interp, named, &head);
         thread->listed = list->listing;
         addr = head.next;
@@ -299,9 +301,11 @@ enum err_code thread_list_walk(struct thread_list *list)
         if (rc)
             drop_added(list, count_before);
     }
-    if (!rc)
-        drop_unlisted(list);
-    return rc;
+    if (rc)
+        return rc;
+    drop_unlisted(list);
+    nested_find(list);
+    return ERR_OK;
 }
 
 static enum err_code read_heads(struct thread_list *list, size_t from, size_t count)

@@ -47,12 +47,14 @@ struct thread_facts {
 struct thread {
     struct thread_head head;
     int32_t host_tid;    /* native, as this host sees it; 0: unknown */
+    uint64_t interp_id;  /* 0: the main interpreter */
     bool is_main;        /* of the main interpreter */
     bool is_new;         /* not named yet */
     uint32_t names_read; /* times its name has been read */
     str_id name;
-    uint32_t tag;    /* for the caller; 0 when the thread or its name is new */
-    uint64_t listed; /* the listing it was last part of */
+    uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
+    uint64_t listed;      /* the listing it was last part of */
+    struct thread *inner; /* the same thread in a newer interpreter (nested.h); NULL: none */
     struct stack stack;
     struct leaf leaf; /* for the caller of leaf_look */
 };

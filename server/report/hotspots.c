@@ -23,9 +23,12 @@ static int by_place(const void *left, const void *right, void *context)
     const struct profile_spot a = profile_spot_at(snapshot, *(const spot_id *)left);
     const struct profile_spot b = profile_spot_at(snapshot, *(const spot_id *)right);
     const int64_t keys[][2] = {
-        { a.function, b.function },     { a.line, b.line },
-        { a.end_line, b.end_line },     { a.column, b.column },
-        { a.end_column, b.end_column }, { a.opcode, b.opcode },
+        { a.function, b.function },
+        { a.line, b.line },
+        { a.end_line, b.end_line },
+        { a.column, b.column },
+        { a.end_column, b.end_column },
+        { a.opcode, b.opcode },
         { a.base, b.base },
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -51,8 +54,9 @@ static int by_spot_heat(const void *left, const void *right, void *context)
 }
 
 /* Sorts all spots and gives those of one place one number; its first spot stands for it. */
-static enum err_code number_places(struct hotlines *hot, const struct profile_snapshot *snapshot,
-                                   uint32_t *place_of, struct err *err)
+static enum err_code number_places(struct hotlines *hot,
+                                   const struct profile_snapshot *snapshot, uint32_t *place_of,
+                                   struct err *err)
 {
     const uint32_t count = snapshot->sizes.spots;
     spot_id *const sorted = malloc(((size_t)count + 1) * sizeof *sorted);
@@ -136,4 +140,3 @@ enum err_code hotspots_find(struct hotlines *hot, const struct report_source *so
     free(place_of);
     return rc;
 }
-

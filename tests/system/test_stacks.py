@@ -30,6 +30,8 @@ MAX_TRUNCATED = 0.25
 MAX_FAILED_PERCENT = 2
 # Until 3.10 a code object knows its plain name only.
 QUALIFIED_MINOR = 11
+# Until 3.12 threads share the state they have in another interpreter.
+OWN_STATE_MINOR = 13
 
 ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
 VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "exceptions.py",
@@ -59,7 +61,7 @@ def outermost_is_right(stack, name, pid):
     return function.endswith("_bootstrap") or function == "<module>"
 
 
-def hostile_problems(stacks):
+def hostile_problems(stacks, _):
     """The frame below main has one of the names, in the file of that name."""
     namespace = {}
     with open(harness.VICTIMS + "/hostile.py", encoding="utf-8") as source:
@@ -85,7 +87,7 @@ def folded(name):
     return re.sub(r"[\x00-\x1f\x7f;\\]", lambda match: "\\\\" if match.group() == "\\" else "\\x%02x" % ord(match.group()), name)
 
 
-def codechurn_problems(stacks):
+def codechurn_problems(stacks, _):
     """Name, file and line of a frame belong to the same function."""
     problems = []
     for stack in stacks:
@@ -102,30 +104,41 @@ def codechurn_problems(stacks):
     return problems
 
 
-def recursion_problems(stacks):
+def recursion_problems(stacks, _):
     depths = {stack.names.count("dive") for stack in stacks if not stack.is_truncated}
     return [] if depths == {50} else ["dive is %s deep instead of 50" % sorted(depths)]
 
 
-def alternate_problems(stacks):
+def alternate_problems(stacks, _):
     """The two chains take the same time."""
     total = sum(stack.count for stack in stacks)
     shares = [sum(stack.count for stack in stacks if chain in stack.names) / total for chain in ("a1", "b1")]
     return ["a1 and b1 have %.0f and %.0f %%" % tuple(100 * share for share in shares)] if min(shares) < 0.15 else []
 
 
-def threads_problems(stacks):
+def threads_problems(stacks, _):
+    return share_problems(stacks, 5)
+
+
+def subinterp_problems(stacks, python):
+    """A thread that is in two interpreters is one thread."""
+    return share_problems(stacks, 2) if python.minor >= OWN_STATE_MINOR else []
+
+
+def share_problems(stacks, threads):
+    """All threads have as many samples."""
     by_tid = {}
     for stack in stacks:
         by_tid[stack.tid] = by_tid.get(stack.tid, 0) + stack.count
     least, most = min(by_tid.values()), max(by_tid.values())
-    if len(by_tid) != 5 or least < 0.8 * most:
+    if len(by_tid) != threads or least < 0.8 * most:
         return ["samples per thread: %s" % sorted(by_tid.values())]
     return []
 
 
 CERTAIN = {"codechurn.py": codechurn_problems, "recursion.py": recursion_problems}
-DOUBTFUL = {"alternate.py": alternate_problems, "hostile.py": hostile_problems, "threads.py": threads_problems}
+DOUBTFUL = {"alternate.py": alternate_problems, "hostile.py": hostile_problems, "subinterp.py": subinterp_problems,
+            "threads.py": threads_problems}
 
 
 def is_expected(name, answer, python):
@@ -135,6 +148,8 @@ def is_expected(name, answer, python):
                                                      ["main", "<listcomp>"]):
         # A list comprehension has a frame of its own until 3.11.
         return (len(parts) == 4) == (python.minor < 12)
+    if (name, parts[-1]) == ("subinterp.py", "host"):
+        return python.minor < OWN_STATE_MINOR
     return (name, parts[-1]) not in SELDOM
 
 
@@ -156,8 +171,8 @@ def judge(name, python, pid, stacks, failed_percent):
     for answer in legal.answers:
         if is_expected(name, answer, python) and not any(legal.is_whole(answer, stack) for stack in stacks):
             doubts.append("never seen: " + answer.text)
-    doubts.extend(DOUBTFUL.get(name, lambda _: [])(stacks))
-    return Cell("%d/%d/%d" % (total, wrong, truncated), CERTAIN.get(name, lambda _: [])(stacks), doubts)
+    doubts.extend(DOUBTFUL.get(name, lambda *_: [])(stacks, python))
+    return Cell("%d/%d/%d" % (total, wrong, truncated), CERTAIN.get(name, lambda *_: [])(stacks, python), doubts)
 
 
 def wait_ready(name, python, target):

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/nested.h"
 #include "sampler/cpython/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/fake_python.h"
@@ -194,6 +195,41 @@ static void threads_of_all_interpreters_are_listed(void **state)
 {
     (void)state;
     in_every_version(check_interpreters);
+}
+
+/* The main thread enters a second interpreter, and from there a third. */
+static void check_nested(struct world *world)
+{
+    const bool has_own_state = LAYOUT_MINOR(world->python.runtime.layout.version) >= 13;
+    struct fake_thread *const outer = world->threads[0];
+    struct fake_thread *const inner = add_thread(world, fake_interp(&world->python, 1));
+    struct fake_thread *const innermost = add_thread(world, fake_interp(&world->python, 2));
+    struct fake_thread *const other = add_thread(world, world->interp);
+    const uint64_t tid = 100;
+    const uint32_t at = world->python.runtime.layout.tstate_native_thread_id;
+    fake_memory_put_u64(&world->python.memory, inner->addr + at, tid);
+    fake_memory_put_u64(&world->python.memory, innermost->addr + at, tid);
+    walk(world);
+    /* Nothing runs in there. */
+    assert_false(nested_is_away(find(world, outer)));
+    find(world, innermost)->stack.count = 1;
+    assert_int_equal(nested_is_away(find(world, outer)), has_own_state);
+    assert_int_equal(nested_is_away(find(world, inner)), has_own_state);
+    assert_false(nested_is_away(find(world, innermost)));
+    assert_false(nested_is_away(find(world, other)));
+    /* What may be inside is looked at first. */
+    for (size_t i = 0; i + 1 < world->list.count && has_own_state; i++)
+        assert_true(world->list.items[i]->interp_id || !world->list.items[i + 1]->interp_id);
+    find(world, innermost)->stack.count = 0;
+    fake_thread_end(innermost);
+    walk(world);
+    assert_false(nested_is_away(find(world, outer)));
+}
+
+static void a_thread_in_two_interpreters_is_one(void **state)
+{
+    (void)state;
+    in_every_version(check_nested);
 }
 
 static void check_circle(struct world *world)
@@ -465,6 +501,7 @@ TEST_MAIN(cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(another_main_thread_is_another_program),
           cmocka_unit_test(threads_of_all_interpreters_are_listed),
           cmocka_unit_test(threads_in_a_circle_are_an_error),
+          cmocka_unit_test(a_thread_in_two_interpreters_is_one),
           cmocka_unit_test(interpreters_in_a_circle_are_an_error),
           cmocka_unit_test(a_thread_of_another_interpreter_is_not_believed),
           cmocka_unit_test(pointers_that_lead_nowhere_are_an_error),
