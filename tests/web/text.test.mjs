@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseName, hashText, shortenText, visibleText } from "../../web/model/text.js";
+import { baseName, distinctNames, hashText, shortenText, visibleText } from "../../web/model/text.js";
 
 test("text that is text is shown as it is", () => {
   assert.equal(visibleText("名前_日本語 😀 é"), "名前_日本語 😀 é");
@@ -42,6 +42,12 @@ test("short text is not shortened", () => {
 test("base names are what follows the last slash", () => {
   assert.equal(baseName("/a/b/c.py"), "c.py");
   assert.equal(baseName("c.py"), "c.py");
+});
+
+test("files of one name are told apart by the folders they are in", () => {
+  const names = distinctNames(["/a/db/base.py", "/a/core/base.py", "/b/core/base.py", "/a/app.py", "app.py"]);
+  assert.deepEqual(Array.from(names.values()), ["db/base.py", "a/core/base.py", "b/core/base.py", "a/app.py", "app.py"]);
+  assert.equal(distinctNames(["/x/__proto__"]).get("/x/__proto__"), "__proto__");
 });
 
 test("hashes differ where texts do, and seeds continue them", () => {

@@ -63,13 +63,16 @@ export function originOf(profile, functionId) {
   return { kind: "own", name: file };
 }
 
+// What runs in C is as hot as anything; what merely stands for something else is not.
+const RUNS = /^<(?:native|GC)>/;
+
 function hueOf(origin) {
   if (origin.kind === "synthetic") return "none";
   if (origin.kind === "library") return "library";
   return String(hashText(origin.name) % HUES);
 }
 
-// Everything the page says about a frame, made once: {raw, name, place, file, label, synthetic, hue}.
+// Everything the page says about a frame, made once: {raw, name, place, file, label, synthetic, runs, hue}.
 export function frameLabel(frames, profile, frame) {
   let label = frames.labels[frame];
   if (label === undefined) {
@@ -89,6 +92,7 @@ export function frameLabel(frames, profile, frame) {
       place: synthetic || file === "" ? "" : file + (line > 0 ? ":" + line : ""),
       label: synthetic || short === "" ? name : name + "  " + at,
       synthetic,
+      runs: !synthetic || RUNS.test(name),
       hue: hueOf(origin),
     };
     frames.labels[frame] = label;

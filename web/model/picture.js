@@ -13,6 +13,7 @@ import { statusOf } from "./state.js";
 import { sumThreads } from "./states.js";
 import { sortedRows, tableRows } from "./table.js";
 import { rangeText } from "./timeline.js";
+import { distinctNames } from "./text.js";
 import { listThreads, resolveThreads, threadIds } from "./threads.js";
 import { bottomUpTree, createInversion, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "./trees.js";
 
@@ -47,11 +48,11 @@ function remainderFields(kind, count, value, isMore, sum) {
     deeper: "(deeper: " + number + (count === 1 ? " frame)" : " frames)"),
     above: "(" + number + " callers above)",
   }[kind];
-  return { name, label: name, self: 0, total: value, heat: 0, hue: "none", neutral: true, mark: "" };
+  return { name, label: name, self: 0, total: value, heat: 0, hue: "none", neutral: true, foreign: true, mark: "" };
 }
 
 function byLabel(a, b) {
-  if (a.neutral !== b.neutral) return a.neutral ? 1 : -1;
+  if (a.foreign !== b.foreign) return a.foreign ? 1 : -1;
   if (a.label !== b.label) return a.label < b.label ? -1 : 1;
   return Number(a.id) - Number(b.id);
 }
@@ -71,7 +72,8 @@ function createFields(recording, grouping, totals, tree, matcher) {
       total: tree.total(id),
       heat: heatLevel(self / totals.sum),
       hue: label.hue,
-      neutral: label.synthetic,
+      neutral: label.synthetic && (!label.runs || self < totals.sum * HEAT_STEPS[0]),
+      foreign: label.synthetic,
       mark: searching ? (matched ? "match" : "other") : "",
     };
   };
@@ -87,7 +89,7 @@ function makeDrawing(recording, version, grouping, totals, tree, focus, width, m
   if (totals.sum === 0 || width <= 0) return null;
   const searching = matcher.search.active;
   const fieldsOf = createFields(recording, grouping, totals, tree, matcher);
-  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, mark: searching ? "other" : "" };
+  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true, mark: searching ? "other" : "" };
   return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, searching);
 }
 
@@ -143,11 +145,11 @@ function makeDiff(recording, version, grouping, totals, width, wanted) {
   const labelOf = (frame) => frameLabel(frames, recording.profile, frame);
   const share = (sums, g) => (sums.sum > 0 ? (sums.total[g] ?? 0) / sums.sum : 0);
   const fields = (id) => {
-    if (id === 0) return { name: "all", label: "all", heat: 0, hue: "none", neutral: true, mark: "" };
+    if (id === 0) return { name: "all", label: "all", heat: 0, hue: "none", neutral: true, foreign: true, mark: "" };
     const label = labelOf(tree.frame(id));
     const verdict = compared.verdict(id);
     const sign = { new: "+ ", gone: "− " }[verdict] ?? "";
-    return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, mark: changeLook(verdict, compared.change(id)), verdict, base: share(base, id), now: share(totals, id) };
+    return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, compared.change(id)), verdict, base: share(base, id), now: share(totals, id) };
   };
   const rows = compareRows(tableRows(grouping, base), tableRows(grouping, totals), base.sum, totals.sum).map((row) => ({
     ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame), base: ratio(row.base.self, base.sum), now: ratio(row.now.self, totals.sum),
@@ -155,11 +157,13 @@ function makeDiff(recording, version, grouping, totals, width, wanted) {
   return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum, false) : null, rows, count: rows.length, baseSum: base.sum, nowSum: totals.sum };
 }
 
-// Files and lines: {files, nameOf(line), describe(frame), neighbours(line)}.
+// Files and lines: {files, names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line)}.
 function makeSource(recording, version, grouping, totals) {
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
+  const files = totals.sum === 0 ? [] : sourceLines(grouping, recording.profile, totals);
   return {
-    files: totals.sum === 0 ? [] : sourceLines(grouping, recording.profile, totals),
+    files,
+    names: distinctNames(files.map((file) => file.path)),
     nameOf: (line) => (line === undefined ? "" : labelOf(line.frames[0]).name),
     describe: (frame) => ({ label: labelOf(frame), key: functionKey(recording, grouping, frame) }),
     neighbours: (line) => lineNeighbours(grouping, totals, line.frames),

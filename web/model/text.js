@@ -4,6 +4,7 @@
 const SHOWN_LENGTH_MAX = 240;
 const SHOWN_HEAD = 160;
 const SHOWN_TAIL = 60;
+const NAME_PARTS_MAX = 6;
 
 // Controls, bidirectional controls, invisible separators, byte order mark; lone surrogates follow.
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
@@ -30,6 +31,18 @@ export function visibleText(text, ifEmpty = "(unnamed)") {
 // Last component of a path.
 export function baseName(path) {
   return path.slice(path.lastIndexOf("/") + 1);
+}
+
+// The shortest ends of different paths that tell them apart, a part longer than the name at least where names are shared.
+export function distinctNames(paths) {
+  const tail = (path, parts) => path.split("/").slice(-parts).join("/");
+  const names = new Map(paths.map((path) => [path, baseName(path)]));
+  for (let parts = 2; parts <= NAME_PARTS_MAX; parts += 1) {
+    const uses = new Map();
+    for (const name of names.values()) uses.set(name, (uses.get(name) ?? 0) + 1);
+    for (const [path, name] of names) if (uses.get(name) > 1) names.set(path, tail(path, parts));
+  }
+  return names;
 }
 
 // 32 bits of `text` (FNV-1a over code units, then mixed), continued from `seed`.

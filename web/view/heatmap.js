@@ -9,7 +9,7 @@ import { axisMarks, rangeText, snapRange, timeLabel } from "../model/timeline.js
 import { el, segmented, setAttribute, setText } from "./dom.js";
 
 const BIN_PX = 4;
-const COLUMN_MOST_PX = 14;
+const COLUMN_MOST_PX = 40;
 const HEAT_LEVELS = 8;
 const HEAT_CLICK_PX = 3;
 const HEAT_MARK_PX = 84;
@@ -37,8 +37,12 @@ export function createHeatmap(root, dispatch) {
   const readout = el("span", { class: "strip-read", "data-testid": "heat-read" });
   const hint = el("span", { class: "soft" }, "Drag: a range of time. Shift and drag: what to compare it with.");
   const nothing = el("p", { class: "empty" });
-  const holder = el("div", { class: "heat-plot" }, canvas, axis);
-  const element = el("div", { class: "heatmap" }, el("div", { class: "heat-head" }, measure.element, hint, readout), holder, nothing);
+  const plot = el("div", { class: "heat-cells" }, canvas, axis);
+  const rows = el("div", { class: "heat-rows", "aria-hidden": "true" }, ...["0 ms", "250", "500", "750"].map((text) => el("span", {}, text)));
+  const holder = el("div", { class: "heat-plot" }, rows, plot);
+  const most = el("span", { class: "soft", "data-testid": "heat-most" });
+  const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0"), el("span", { class: "swatches", "aria-hidden": "true" }, ...Array.from({ length: HEAT_LEVELS }, (_, level) => el("i", { class: "swatch", "data-look": "h" + level }))), most);
+  const element = el("div", { class: "heatmap" }, el("div", { class: "heat-head" }, measure.element, scale, hint, readout), holder, nothing);
   root.append(element);
   let state = null;
   let measured = HEAT_MEASURES[0].key;
@@ -47,7 +51,7 @@ export function createHeatmap(root, dispatch) {
   let drawHeat = null;
 
   const columns = () => Math.max(1, state.heat.to - state.heat.from);
-  const columnPx = () => Math.min(COLUMN_MOST_PX, holder.clientWidth / columns());
+  const columnPx = () => Math.min(COLUMN_MOST_PX, plot.clientWidth / columns());
   const cellTime = (x, y) => {
     const at = canvas.getBoundingClientRect();
     const second = Math.min(columns() - 1, Math.max(0, Math.floor((x - at.left) / columnPx())));
@@ -77,14 +81,15 @@ export function createHeatmap(root, dispatch) {
     canvas.style.height = heat.bins * BIN_PX + "px";
     const context = canvas.getContext("2d");
     const colours = readColours(element);
-    const most = heatMost(heat, measured);
+    const hottest = heatMost(heat, measured);
+    setText(most, formatCount(hottest) + "+ samples a cell");
     context.scale(ratio, ratio);
     context.fillStyle = colours.none;
     context.fillRect(0, 0, columns() * width, heat.bins * BIN_PX);
     for (const second of heat.columns.keys()) {
       const x = (second - heat.from) * width;
       heatColumn(heat, second, measured).forEach((count, bin) => {
-        context.fillStyle = colours.heat[count === 0 ? 0 : Math.min(HEAT_LEVELS - 1, 1 + Math.floor((count / most) * (HEAT_LEVELS - 1.01)))];
+        context.fillStyle = colours.heat[count === 0 ? 0 : Math.min(HEAT_LEVELS - 1, 1 + Math.floor((count / hottest) * (HEAT_LEVELS - 1.01)))];
         context.fillRect(x, bin * BIN_PX, Math.max(1, width - (width > 4 ? 1 : 0)), BIN_PX - 0.5);
       });
     }
@@ -108,9 +113,9 @@ export function createHeatmap(root, dispatch) {
 
   function read(x, y) {
     const { second, bin, time } = cellTime(x, y);
-    const rows = state.heat.columns.get(second);
+    const counted = state.heat.columns.get(second);
     if (drag?.range) return setText(readout, rangeText(drag.range));
-    const doing = rows === undefined ? [] : rows.map((counts) => counts[bin]);
+    const doing = counted === undefined ? [] : counted.map((counts) => counts[bin]);
     const samples = doing.reduce((sum, count) => sum + count, 0);
     return setText(readout, timeLabel(time, 0.02) + "  " + (samples === 0 ? "nothing was seen" : doingText({ ...createSums(), samples, doing })));
   }
@@ -150,7 +155,7 @@ export function createHeatmap(root, dispatch) {
     const from = range === null ? state.heat.to - 1 : Math.max(0, Math.floor(range.from) + by);
     dispatch({ type: "address", changes: { range: { from, to: from + 1 } }, how: "replace" });
   });
-  new ResizeObserver(draw).observe(holder);
+  new ResizeObserver(draw).observe(plot);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 
   return {
@@ -163,7 +168,7 @@ export function createHeatmap(root, dispatch) {
       nothing.hidden = !empty;
       setText(nothing, state.live ? "Nothing was seen yet." : "Cells of 20 ms are kept by the server only. This report has the strip of time above: drag there to choose a range.");
       const { range, base } = state.address;
-      const signature = [state.theme, holder.clientWidth, JSON.stringify(range), JSON.stringify(base)].join(" ");
+      const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(base)].join(" ");
       if (empty || drag !== null || (drawnFor === signature && drawHeat === state.heat)) return;
       drawnFor = signature;
       drawHeat = state.heat;

@@ -12,7 +12,7 @@ export function createLegend(root, dispatch) {
   const swatches = [0, ...HEAT_STEPS].map((step, level) => el("i", { class: "swatch", "data-look": "h" + level, "data-hint": step === 0 ? "below " + HEAT_STEPS[0] * 100 + " %" : "from " + step * 100 + " %" }));
   const meaning = el("span", {});
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0 %"), el("span", { class: "swatches" }, ...swatches), el("span", { class: "soft" }, "40 %"));
-  const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-look": "neutral" }), el("span", { class: "soft" }, "not Python code"));
+  const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-look": "neutral" }), el("span", { class: "soft" }, "idle, or C code below " + HEAT_STEPS[0] * 100 + " %"));
   const element = el("div", { class: "legend" }, colour.element, meaning, scale, neutral);
   root.append(element);
   return {

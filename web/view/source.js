@@ -3,7 +3,7 @@
 import { heatLevel } from "../model/picture.js";
 import { shownLines } from "../model/lines.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { baseName, escapeInvisible, shortenText, visibleText } from "../model/text.js";
+import { escapeInvisible, shortenText, visibleText } from "../model/text.js";
 import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
 
 const FILES_MAX = 300;
@@ -24,7 +24,7 @@ export function createSource(root, dispatch) {
   const minimap = el("div", { class: "source-map", "aria-hidden": "true", "data-testid": "source-map" });
   const about = el("div", { class: "source-about", "data-testid": "source-about" });
   const element = el("div", { class: "source" }, el("nav", { class: "source-side", "aria-label": "Files by own samples" }, files),
-    el("div", { class: "source-main" }, el("div", { class: "source-head" }, title, note), el("div", { class: "source-text" }, lines, minimap), about));
+    el("div", { class: "source-main" }, el("div", { class: "source-head" }, title, note), el("div", { class: "line-head", "aria-hidden": "true" }, ...["line", "own", "total"].map((text) => el("span", {}, text)), el("span", { class: "line-code" }, "source")), el("div", { class: "source-text" }, lines, minimap), about));
   root.append(element);
   let state = null;
   let rows = new Map();
@@ -39,7 +39,7 @@ export function createSource(root, dispatch) {
     const fill = el("i", {});
     fill.style.width = 100 * (ratio(file.self, state.picture.source.files[0].self) || 0) + "%";
     return el("li", {}, el("button", { type: "button", class: "source-file", "aria-current": chosen ? "true" : null, title: file.path, on: { click: () => change({ file: file.path, line: 0 }) } },
-      isolated(visibleText(baseName(file.path)), { class: "hottest-name" }), el("span", { class: "share" }, formatShare(ratio(file.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+      isolated(visibleText(state.picture.source.names.get(file.path)), { class: "hottest-name" }), el("span", { class: "share" }, formatShare(ratio(file.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   }
 
   function createLine(number, text) {
@@ -73,6 +73,7 @@ export function createSource(root, dispatch) {
       setText(row.own, line?.self > 0 ? formatShare(ratio(line.self, sum)) : "");
       setText(row.total, line === undefined ? "" : formatShare(ratio(line.total, sum)));
       setAttribute(row.own, "title", line === undefined ? null : formatCount(line.self) + " samples of its own, " + formatCount(line.total) + " in all");
+      setAttribute(row.total, "data-heat", line === undefined ? null : "h" + heatLevel(line.total / sum));
       setAttribute(row.row, "data-look", line === undefined ? null : "h" + heatLevel(line.self / sum));
       setAttribute(row.row, "aria-current", number === state.address.line ? "true" : null);
     }
@@ -107,7 +108,8 @@ export function createSource(root, dispatch) {
   }
 
   function scrollTo(number) {
-    rows.get(number)?.row.scrollIntoView({ block: "center" });
+    const row = rows.get(number)?.row;
+    if (row !== undefined) lines.scrollTop += row.getBoundingClientRect().top - lines.getBoundingClientRect().top - (lines.clientHeight - row.offsetHeight) / 2;
   }
 
   // A second press may come before the first one is drawn.
