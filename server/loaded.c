@@ -79,8 +79,8 @@ static enum err_code describe_end(struct loaded *loaded, struct err *err)
     return told;
 }
 
-enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded **out,
-                          struct err *err)
+enum err_code loaded_open_part(const char *path, const struct reader_part *part,
+                               struct loaded **out, struct err *err)
 {
     struct loaded *const loaded = calloc(1, sizeof *loaded);
     if (!loaded)
@@ -89,7 +89,7 @@ enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded *
     enum err_code rc = reader_open(path, &loaded->reader, err);
     if (rc == ERR_OK) {
         describe(loaded);
-        rc = reader_load(loaded->reader, memory_bytes, err);
+        rc = reader_load_part(loaded->reader, part, err);
         if (rc != ERR_OK)
             err_wrap(err, rc, "cannot read '%.200s'", path);
     }
@@ -100,6 +100,13 @@ enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded *
     else
         *out = loaded;
     return rc;
+}
+
+enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded **out,
+                          struct err *err)
+{
+    return loaded_open_part(path, &(struct reader_part){ .memory_bytes = memory_bytes }, out,
+                            err);
 }
 
 void loaded_destroy(struct loaded *loaded)

@@ -17,6 +17,7 @@
 
 struct capture_facts;
 struct reader;
+struct reader_part;
 
 struct loaded {
     struct reader *reader;
@@ -33,6 +34,9 @@ struct loaded {
 /* Reads all of it.  memory_bytes as in reader_load. */
 MUST_CHECK enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded **out,
                                      struct err *err);
+/* A part of its time, and who is told how far it is. */
+MUST_CHECK enum err_code loaded_open_part(const char *path, const struct reader_part *part,
+                                          struct loaded **out, struct err *err);
 void loaded_destroy(struct loaded *loaded);
 struct profile *loaded_profile(const struct loaded *loaded);
 

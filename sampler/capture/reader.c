@@ -11,7 +11,7 @@
 #include "sampler/capture/source.h"
 #include "sampler/capture/windows.h"
 
-/* A block of samples, as the index names it. */
+/* A block with samples, as the index names it. */
 struct indexed {
     uint64_t at, start_ns;
 };
@@ -40,6 +40,8 @@ struct reader {
     uint64_t sorted_period_ns;
     uint64_t samples, read_samples; /* seen at most, seen since the last rewind */
     char missing[256];
+    reader_watcher *watch; /* NULL: nobody asks */
+    void *watch_context;
 };
 
 static enum err_code take_facts(struct reader *reader, struct err *err)
@@ -76,8 +78,8 @@ static enum err_code take_index(struct reader *reader, struct cursor *cursor, st
         struct indexed block;
         block.at = cursor_number(cursor);
         block.start_ns = cursor_number(cursor);
-        (void)cursor_number(cursor);
-        if (kind == CAPTURE_WINDOWS && !cursor->is_bad)
+        const uint64_t samples = cursor_number(cursor);
+        if (kind == CAPTURE_WINDOWS && samples && !cursor->is_bad)
             reader->index[reader->index_count++] = block;
     }
     return ERR_OK;
@@ -178,6 +180,12 @@ uint64_t reader_samples(const struct reader *reader)
                : reader->samples;
 }
 
+void reader_watch(struct reader *reader, reader_watcher *watch, void *context)
+{
+    reader->watch = watch;
+    reader->watch_context = context;
+}
+
 struct profile *reader_profile(struct reader *reader)
 {
     return reader->profile;
@@ -267,6 +275,8 @@ static enum err_code next_block(struct reader *reader, struct err *err)
     const enum err_code rc = source_next(&reader->source, &head, &reader->raw, err);
     if (rc == ERR_NOT_FOUND)
         note_cut(reader);
+    if (reader->watch)
+        reader->watch(reader->watch_context, reader->source.at, reader->source.size);
     return rc ? rc : take_block(reader, head.kind, at, err);
 }
 
@@ -385,19 +395,72 @@ static enum err_code load_window(struct profile *profile, const struct reader_wi
     return profile_seal(profile, window->end_ns, err);
 }
 
+/* Blocks of samples without a window of the part are passed over, but for the last, which says
+ * how the session ended.  A window may go on in the next block, which then starts when it does. */
+static void pass_over(struct reader *reader, const struct reader_part *part)
+{
+    struct source_wanted *const wanted = &reader->source.wanted;
+    if (!reader->index_count)
+        return;
+    *wanted = (struct source_wanted){ .to = UINT64_MAX, .is_part = true };
+    wanted->also = reader->index[reader->index_count - 1].at;
+    for (size_t i = 0; i < reader->index_count; i++) {
+        const struct indexed *const block = &reader->index[i];
+        if (block->start_ns < part->from_ns)
+            wanted->from = block->at;
+        if (part->to_ns && block->start_ns >= part->to_ns && block->at < wanted->to)
+            wanted->to = block->at;
+    }
+}
+
+static bool is_in(const struct reader_part *part, const struct reader_window *window)
+{
+    return window->start_ns >= part->from_ns &&
+           (!part->to_ns || window->start_ns < part->to_ns);
+}
+
+/* The last window of all says what the counters were at the end. */
+static enum err_code load_windows(struct reader *reader, const struct reader_part *part,
+                                  struct err *err)
+{
+    struct profile *const profile = reader->profile;
+    struct reader_window window;
+    struct quality quality = { 0 };
+    uint64_t last_ns = 0, end_ns = 0;
+    enum err_code rc;
+    while (!(rc = reader_next_window(reader, &window, err))) {
+        if (is_in(part, &window) && (rc = load_window(profile, &window, &last_ns, err)))
+            return rc;
+        end_ns = window.is_open ? window.start_ns : window.end_ns;
+        if (!window.is_open)
+            quality = window.quality;
+    }
+    if (rc != ERR_NOT_FOUND)
+        return rc;
+    *profile_quality(profile) = quality;
+    rc = profile_seal(profile, last_ns, err);
+    if (!rc)
+        profile_extend(profile, end_ns);
+    return rc;
+}
+
+enum err_code reader_load_part(struct reader *reader, const struct reader_part *part,
+                               struct err *err)
+{
+    /* A live session closes its tables at three eighths and they end below three quarters. */
+    profile_set_memory(reader->profile, part->memory_bytes * 2);
+    reader->table_bytes = part->memory_bytes / 4 * 3;
+    if (part->watch)
+        reader_watch(reader, part->watch, part->context);
+    reader_rewind(reader);
+    if (part->from_ns || part->to_ns)
+        pass_over(reader, part);
+    const enum err_code rc = load_windows(reader, part, err);
+    reader->source.wanted = (struct source_wanted){ .is_part = false };
+    return rc;
+}
+
 enum err_code reader_load(struct reader *reader, size_t memory_bytes, struct err *err)
 {
-    struct reader_window window;
-    uint64_t last_ns = 0;
-    enum err_code rc = ERR_OK;
-    /* A live session closes its tables at three eighths and they end below three quarters. */
-    profile_set_memory(reader->profile, memory_bytes * 2);
-    reader->table_bytes = memory_bytes / 4 * 3;
-    reader_rewind(reader);
-    while (!(rc = reader_next_window(reader, &window, err)) &&
-           !(rc = load_window(reader->profile, &window, &last_ns, err))) {
-    }
-    if (rc == ERR_NOT_FOUND)
-        rc = profile_seal(reader->profile, last_ns, err);
-    return rc;
+    return reader_load_part(reader, &(struct reader_part){ .memory_bytes = memory_bytes }, err);
 }

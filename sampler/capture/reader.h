@@ -3,6 +3,8 @@
  *
  *     reader_open            looks at the start and the end
  *     reader_load            a profile as a live session has it, for views and every format
+ *     reader_load_part       the same of a part of its time
+ *     reader_watch           who is told how far it is
  *     reader_next_window     or: one window after the other
  *     reader_next_run        or: one run after the other, in the order of time
  *     reader_rewind, _seek   starts again
@@ -61,6 +63,24 @@ struct profile *reader_profile(struct reader *reader);
  * much, 0: no bound; old windows are merged as there.  ERR_LIMIT: the tables need more. */
 MUST_CHECK enum err_code reader_load(struct reader *reader, size_t memory_bytes,
                                      struct err *err);
+
+/* Called for each block with the bytes behind us and all there are. */
+typedef void reader_watcher(void *context, uint64_t done, uint64_t bytes);
+void reader_watch(struct reader *reader, reader_watcher *watch, void *context);
+
+struct reader_part {
+    size_t memory_bytes;
+    uint64_t from_ns, to_ns; /* windows that start at or after, and before; to_ns 0: no end */
+    reader_watcher *watch;   /* NULL: nobody asks */
+    void *context;
+};
+
+/* The same of a part of its time.  Where there is an index, samples of other times are not
+ * unpacked; tables, the length of the session and its counters are those of all of it.  Windows
+ * get coarser by the length of the part, not of the capture.  Once, of a reader that was just
+ * opened. */
+MUST_CHECK enum err_code reader_load_part(struct reader *reader, const struct reader_part *part,
+                                          struct err *err);
 
 struct reader_window {
     uint64_t start_ns, end_ns;

@@ -159,6 +159,18 @@ static bool is_known(unsigned kind)
            kind == CAPTURE_END;
 }
 
+static bool is_wanted(const struct source_wanted *wanted, uint64_t at)
+{
+    return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at == wanted->also;
+}
+
+/* What we need not know, or do not want. */
+static bool may_skip(const struct capture_source *source, const struct block_head *head)
+{
+    return (head->kind >= 'a' && head->kind <= 'z') ||
+           (head->kind == CAPTURE_WINDOWS && !is_wanted(&source->wanted, source->at));
+}
+
 enum err_code source_next(struct capture_source *source, struct block_head *head,
                           struct bytes *raw, struct err *err)
 {
@@ -167,20 +179,20 @@ enum err_code source_next(struct capture_source *source, struct block_head *head
         enum err_code rc = read_head(source, head, err);
         if (rc)
             return rc;
-        const bool may_skip = head->kind >= 'a' && head->kind <= 'z';
-        if (!is_known(head->kind) && !may_skip)
+        const bool skips = may_skip(source, head);
+        if (!is_known(head->kind) && !skips)
             return err_set(err, ERR_UNSUPPORTED,
                            "the block at byte %" PRIu64
                            " is of a kind that this program does not know: use a newer one",
                            at);
-        if (!may_skip) {
+        if (!skips) {
             rc = read_stored(source, head, err);
             if (!rc && (rc = block_decode(head, source->stored.data, raw, err)))
                 rc = at_byte(rc, at, err);
         }
         if (!rc)
             source->at = at + CAPTURE_BLOCK_HEAD_BYTES + head->stored_bytes;
-        if (rc || !may_skip)
+        if (rc || !skips)
             return rc;
     }
 }

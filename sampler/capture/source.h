@@ -8,16 +8,24 @@
 #ifndef SAMPLER_CAPTURE_SOURCE_H
 #define SAMPLER_CAPTURE_SOURCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
 #include "sampler/capture/block.h"
 #include "sampler/capture/bytes.h"
 
+/* Of which samples: those of blocks from one byte to before another, and of one besides. */
+struct source_wanted {
+    bool is_part; /* false: of all */
+    uint64_t from, to, also;
+};
+
 struct capture_source {
     int fd;
     uint64_t size; /* when it was opened */
     uint64_t at;   /* of the next block */
+    struct source_wanted wanted;
     struct bytes stored;
 };
 

@@ -442,6 +442,14 @@ enum err_code profile_seal(struct profile *profile, uint64_t now_ns, struct err 
     return ERR_OK;
 }
 
+void profile_extend(struct profile *profile, uint64_t end_ns)
+{
+    pthread_mutex_lock(&profile->lock);
+    if (end_ns > profile->published.end_ns)
+        profile->published.end_ns = end_ns;
+    pthread_mutex_unlock(&profile->lock);
+}
+
 size_t profile_table_bytes(const struct profile *profile)
 {
     return tables_bytes(&profile->tables);

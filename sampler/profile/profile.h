@@ -144,6 +144,8 @@ MUST_CHECK enum err_code profile_add_spot(struct profile *profile, node_id node,
 /* Tells that samples of this state were seen, from the first to the last instant. */
 void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, state_bits state,
                   uint32_t count);
+/* The session went on until then, without a window that says so.  Makes nothing coarser. */
+void profile_extend(struct profile *profile, uint64_t end_ns);
 /* Bytes held by the tables, now. */
 size_t profile_table_bytes(const struct profile *profile);
 /* What the tables and windows may take together; 0, as at first: no bound. */

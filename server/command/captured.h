@@ -14,6 +14,7 @@
 #include "server/wire/session.h"
 
 struct loaded;
+struct reader_part;
 
 struct captured {
     struct loaded *loaded; /* NULL: none */
@@ -27,6 +28,10 @@ struct captured {
     {                  \
         .loaded = NULL \
     }
+
+/* Reads a part of it, and says how far it is to who looks on. */
+MUST_CHECK enum err_code captured_load(const char *path, const struct reader_part *part,
+                                       struct loaded **out, struct err *err);
 
 /* Reads all of it; says what is missing of a capture that was cut.  memory_bytes: as --memory. */
 MUST_CHECK enum err_code captured_open(struct captured *captured, const char *path,

@@ -21,18 +21,32 @@ enum exit_status exit_status_of(enum err_code code)
     return EXIT_FAILED;
 }
 
-void say(const char *format, ...)
+/* Names of files and processes may hold anything, and a terminal obeys much of it. */
+static void put(const char *before, const char *format, va_list args, const char *after)
 {
     char line[1024];
-    va_list args;
-    va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    /* Names of files and processes may hold anything, and a terminal obeys much of it. */
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
-    fprintf(stderr, "pyrometer: %s\n", line);
+    fprintf(stderr, "%s%s%s", before, line, after);
+}
+
+void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put("pyrometer: ", format, args, "\n");
+    va_end(args);
+}
+
+void say_for_now(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put("\r\x1b[K", format, args, "");
+    va_end(args);
+    fflush(stderr);
 }
 
 int exit_with(enum err_code code, const struct err *err)

@@ -21,6 +21,10 @@ enum exit_status exit_status_of(enum err_code code);
 /* "pyrometer: message" on standard error, on one line whatever the message holds. */
 void say(const char *format, ...) PRINTF_LIKE(1, 2);
 
+/* On a terminal: a line in the place of the one before it, to be written over; an empty one takes
+ * that away. */
+void say_for_now(const char *format, ...) PRINTF_LIKE(1, 2);
+
 /* Says what is in err, if anything went wrong, and gives the status. */
 int exit_with(enum err_code code, const struct err *err);
 

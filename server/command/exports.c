@@ -6,19 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "sampler/base/clock.h"
 #include "sampler/profile/view.h"
 #include "sampler/sampler.h"
 #include "server/buffer.h"
 #include "server/command/exit.h"
+#include "server/command/progress.h"
 #include "server/command/split.h"
 #include "server/report/report.h"
 #include "server/told.h"
 #include "server/wire/session.h"
-
-enum { PROGRESS_MS = 500 };
 
 static bool is_folder(const char *path)
 {
@@ -119,35 +116,16 @@ void exports_close(struct exports *exports)
     captured_close(&exports->baseline);
 }
 
-/* What takes more than a moment says how far it is, to who looks on. */
-struct progress {
+struct writing {
     struct output *output;
-    const char *format;
-    uint64_t next_ns; /* when to say so again */
-    bool is_shown;
+    struct progress progress;
 };
-
-static void show(struct progress *progress)
-{
-    const uint64_t now_ns = clock_now_ns();
-    if (now_ns < progress->next_ns || !isatty(STDERR_FILENO))
-        return;
-    fprintf(stderr, "\rwriting %s: %zu MiB", progress->format, progress->output->written >> 20);
-    progress->next_ns = now_ns + PROGRESS_MS * NS_PER_MS;
-    progress->is_shown = true;
-}
-
-static void end_progress(const struct progress *progress)
-{
-    if (progress->is_shown)
-        fputs("\r\x1b[K", stderr);
-}
 
 static bool drain(void *to, const char *data, size_t bytes)
 {
-    struct progress *const progress = to;
-    show(progress);
-    return output_write(progress->output, data, bytes);
+    struct writing *const writing = to;
+    progress_show(&writing->progress, writing->output->written, 0);
+    return output_write(writing->output, data, bytes);
 }
 
 static enum err_code write_one(const struct exports *exports, struct export *item,
@@ -155,16 +133,15 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
 {
     struct report_source own = *source;
     struct buffer file;
-    struct progress progress = { .output = &item->output,
-                                 .format = item->format->name,
-                                 .next_ns = clock_now_ns() + PROGRESS_MS * NS_PER_MS };
-    buffer_init_draining(&file, drain, &progress);
+    struct writing writing = { .output = &item->output };
+    progress_begin(&writing.progress, "writing", item->format->name);
+    buffer_init_draining(&file, drain, &writing);
     own.baseline = exports->baseline.loaded ? &exports->baseline.source : NULL;
     own.settings.colours = output_wants_colours(&item->output);
     enum err_code rc = item->format->write(&own, &file, err);
     buffer_flush(&file);
     buffer_deinit(&file);
-    end_progress(&progress);
+    progress_end(&writing.progress);
     /* What a writer says of a disk that is full is not what happened. */
     if (rc == ERR_OK || item->output.sys != 0)
         rc = output_finish(&item->output, NULL, 0, err);

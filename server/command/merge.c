@@ -7,6 +7,14 @@
 #include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/command/output.h"
+#include "server/command/progress.h"
+
+struct merging {
+    struct reader *readers[OPTIONS_MAX_FILES];
+    struct output output;
+    struct progress progress;
+    uint64_t read_bytes, last_bytes; /* of all files, of the present one */
+};
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
 {
@@ -15,12 +23,26 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
     return err_set(err, ERR_SYS, "the merged capture cannot be written");
 }
 
-static enum err_code open_all(const struct options *options, struct reader **readers,
+/* Files are read one after the other, then side by side. */
+static void watch(void *context, uint64_t done, uint64_t bytes)
+{
+    struct merging *const merging = context;
+    (void)bytes;
+    if (done > merging->last_bytes)
+        merging->read_bytes += done - merging->last_bytes;
+    merging->last_bytes = done;
+    progress_show(&merging->progress, merging->read_bytes, 0);
+}
+
+static enum err_code open_all(const struct options *options, struct merging *merging,
                               struct err *err)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
-        rc = reader_open(options->files[i], &readers[i], err);
+    for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++) {
+        rc = reader_open(options->files[i], &merging->readers[i], err);
+        if (rc == ERR_OK)
+            reader_watch(merging->readers[i], watch, merging);
+    }
     return rc;
 }
 
@@ -31,34 +53,36 @@ static void say_missing(const struct options *options, struct reader *const *rea
             say("%.200s: %s", options->files[i], reader_missing(readers[i]));
 }
 
-static enum err_code merge(const struct options *options, struct reader **readers,
-                           struct output *output, struct err *err)
+static enum err_code merge(const struct options *options, struct merging *merging,
+                           struct err *err)
 {
+    struct output *const output = &merging->output;
     uint64_t samples = 0;
     enum err_code rc = output_init(output, options->output, err);
+    progress_begin(&merging->progress, "merging", options->output);
     if (rc == ERR_OK)
-        rc = open_all(options, readers, err);
+        rc = open_all(options, merging, err);
     if (rc == ERR_OK)
-        rc = merge_captures(readers, options->file_count, options->sampling.memory_bytes, take,
-                            output, &samples, err);
+        rc = merge_captures(merging->readers, options->file_count,
+                            options->sampling.memory_bytes, take, output, &samples, err);
+    progress_end(&merging->progress);
     /* What the writer says of a disk that is full is not what happened. */
     if (rc == ERR_OK || output->sys != 0)
         rc = output_finish(output, NULL, 0, err);
     if (rc != ERR_OK)
         return rc;
-    say_missing(options, readers);
+    say_missing(options, merging->readers);
     say("wrote %s, %zu bytes, %" PRIu64 " samples", options->output, output->written, samples);
     return ERR_OK;
 }
 
 int command_merge(const struct options *options)
 {
-    struct reader *readers[OPTIONS_MAX_FILES] = { NULL };
-    struct output output = { .fd = -1 };
+    struct merging merging = { .output.fd = -1 };
     struct err err = { 0 };
-    const enum err_code rc = merge(options, readers, &output, &err);
-    output_deinit(&output);
+    const enum err_code rc = merge(options, &merging, &err);
+    output_deinit(&merging.output);
     for (size_t i = 0; i < options->file_count; i++)
-        reader_close(readers[i]);
+        reader_close(merging.readers[i]);
     return exit_with(rc, &err);
 }

@@ -1,6 +1,8 @@
 #include "server/command/serve.h"
 
+#include "sampler/capture/reader.h"
 #include "server/captures.h"
+#include "server/command/captured.h"
 #include "server/command/commands.h"
 #include "server/command/exit.h"
 #include "server/command/live.h"
@@ -28,8 +30,11 @@ static void say_state(const struct loaded *loaded)
 enum err_code serve_load(struct sessions *sessions, const struct options *options,
                          const char *path, struct session **out, struct err *err)
 {
+    const struct reader_part part = { .memory_bytes = options->sampling.memory_bytes,
+                                      .from_ns = options->view.from_ns,
+                                      .to_ns = options->view.to_ns };
     struct loaded *loaded = NULL;
-    enum err_code rc = loaded_open(path, options->sampling.memory_bytes, &loaded, err);
+    enum err_code rc = captured_load(path, &part, &loaded, err);
     if (rc != ERR_OK)
         return rc;
     rc = sessions_add_loaded(sessions, loaded, out, err);

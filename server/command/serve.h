@@ -42,7 +42,7 @@ enum err_code serve_set_max_rate(struct options *options, const char *value, str
 enum err_code serve_set_max_sessions(struct options *options, const char *value,
                                      struct err *err);
 
-/* Reads a capture and says what is missing of it. */
+/* Reads a capture, or the part of it that --from and --to say, and says what is missing of it. */
 MUST_CHECK enum err_code serve_load(struct sessions *sessions, const struct options *options,
                                     const char *path, struct session **out, struct err *err);
 
