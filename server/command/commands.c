@@ -45,6 +45,11 @@ static const struct command commands[] = {
       "that are new or gone.  The end of the file's name may stand for the form: .json,\n"
       ".html.\n",
       command_diff },
+    { "top", COMMAND_TOP, "PID... | --all", "watch running processes in this terminal",
+      "Functions by their share of the samples, live, and what the threads are doing;\n"
+      "? lists the keys.  All threads are sampled: choose one while looking.  With\n"
+      "--binary a capture is written besides.\n",
+      command_top },
     { "dump", COMMAND_DUMP, "PID...", "print where all threads of processes are now",
       "Innermost frame first, and what each thread is doing: on_cpu, has_gil, ...\n",
       command_dump },

@@ -24,6 +24,7 @@ int command_replay(const struct options *options);
 int command_serve(const struct options *options);
 int command_merge(const struct options *options);
 int command_diff(const struct options *options);
+int command_top(const struct options *options);
 int command_dump(const struct options *options);
 int command_doctor(const struct options *options);
 

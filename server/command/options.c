@@ -413,8 +413,9 @@ static enum err_code set_state(struct options *options, const char *value, struc
 }
 
 enum {
-    SAMPLING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
-    NAMING = COMMAND_ATTACH | COMMAND_RECORD,
+    TELLING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
+    SAMPLING = TELLING | COMMAND_TOP,
+    NAMING = COMMAND_ATTACH | COMMAND_RECORD | COMMAND_TOP,
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
     WRITING = COMMAND_RECORD | COMMAND_REPLAY,
@@ -444,7 +445,7 @@ static const struct option table[] = {
     { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", SAMPLING | COMMAND_SERVE,
       set_max_cpu, NULL },
     { '\0', "memory", "SIZE", "memory for what is kept (default 256m)", 0, set_memory, NULL },
-    { '\0', "realtime-stats", NULL, "print rate and errors every second", SAMPLING, set_stats,
+    { '\0', "realtime-stats", NULL, "print rate and errors every second", TELLING, set_stats,
       NULL },
     { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", SAMPLING, set_quality,
       NULL },
@@ -557,7 +558,7 @@ static bool belongs(const struct option *option, const struct command *command)
     if (option->commands == 0)
         return true;
     if (!command)
-        return (option->commands & COMMAND_NONE) || (option->commands & SAMPLING) == SAMPLING;
+        return (option->commands & COMMAND_NONE) || (option->commands & TELLING) == TELLING;
     return (option->commands & command->bit) != 0;
 }
 
@@ -815,9 +816,9 @@ static enum err_code complete(struct options *options, struct err *err)
                        options->command->name);
     if (options->command->bit == COMMAND_MERGE && (options->file_count < 2 || !options->output))
         return err_set(err, ERR_INVALID, "merge needs two FILEs or more, and -o FILE");
-    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN) && options->output &&
-        !options->wants_capture)
-        return err_set(err, ERR_INVALID, "-o is for --binary here: %s shows its page",
+    if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN | COMMAND_TOP) &&
+        options->output && !options->wants_capture)
+        return err_set(err, ERR_INVALID, "-o is for --binary here: %s shows what it sees",
                        options->command->name);
     if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
         return err_set(err, ERR_INVALID, "dump needs a PID");

@@ -31,6 +31,7 @@ enum {
     COMMAND_DIFF = 1 << 6,
     COMMAND_DOCTOR = 1 << 7,
     COMMAND_DUMP = 1 << 8,
+    COMMAND_TOP = 1 << 9,
 };
 
 enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_THREADS = 64 };

@@ -1,0 +1,281 @@
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
+#include "server/buffer.h"
+#include "server/command/capturing.h"
+#include "server/command/commands.h"
+#include "server/command/exit.h"
+#include "server/command/options.h"
+#include "server/command/recording.h"
+#include "server/command/signals.h"
+#include "server/sessions.h"
+#include "server/top/keys.h"
+#include "server/top/look.h"
+#include "server/top/screen.h"
+#include "server/top/sheet.h"
+#include "server/top/terminal.h"
+#include "server/usage.h"
+#include "server/wire/session.h"
+
+enum { MESSAGE_BYTES = 256 };
+
+/* Over so long the rate and our own CPU are told. */
+#define PACE_NS (NS_PER_S)
+
+struct top {
+    const struct options *options;
+    struct signals signals;
+    struct terminal terminal;
+    struct recording recording;
+    struct capturing capturing;
+    struct sessions *sessions;
+    struct session *session;
+    int events; /* epoll of keys and signals of the terminal */
+    struct look look;
+    struct profile_snapshot snapshot; /* what is shown */
+    bool has_snapshot;
+    struct sheet sheet;
+    struct look_room room;
+    struct buffer picture;
+    struct pace {
+        uint64_t at_ns, ticks;
+        double cpu_s, hz, cpu_percent;
+    } pace;
+    uint64_t due_ns; /* the next snapshot */
+    bool is_over;
+};
+
+static enum err_code watch(struct top *top, int fd, struct err *err)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+    if (epoll_ctl(top->events, EPOLL_CTL_ADD, fd, &event) == 0)
+        return ERR_OK;
+    return err_sys(err, errno, "cannot watch the terminal");
+}
+
+static enum err_code open_terminal(struct top *top, struct err *err)
+{
+    enum err_code rc = terminal_init(&top->terminal, err);
+    if (rc != ERR_OK)
+        return rc;
+    top->events = epoll_create1(EPOLL_CLOEXEC);
+    if (top->events < 0)
+        return err_sys(err, errno, "cannot watch the terminal");
+    rc = watch(top, STDIN_FILENO, err);
+    return rc == ERR_OK ? watch(top, top->terminal.signal_fd, err) : rc;
+}
+
+static enum err_code start(struct top *top, struct err *err)
+{
+    struct sampler_options sampling = top->options->sampling;
+    struct sampler *sampler = NULL;
+    /* Which threads to look at is chosen while looking. */
+    sampling.all_threads = true;
+    enum err_code rc = signals_init(&top->signals, err);
+    if (rc == ERR_OK)
+        rc = open_terminal(top, err);
+    if (rc == ERR_OK)
+        rc = recording_open(&top->recording, top->options, err);
+    if (rc == ERR_OK)
+        rc = capturing_open(&top->capturing, top->options, err);
+    sampling.sink = capturing_sink(&top->capturing);
+    if (rc == ERR_OK)
+        rc = sessions_create(&top->sessions, err);
+    if (rc == ERR_OK)
+        rc = sampler_start(&sampling, &sampler, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = sessions_add(top->sessions, sampler, &top->session, err);
+    if (rc == ERR_OK)
+        recording_begin(&top->recording, top->session);
+    else
+        sampler_destroy(sampler);
+    return rc == ERR_OK ? capturing_begin(&top->capturing, sampler, err) : rc;
+}
+
+static void keep_pace(struct pace *pace, const struct quality *quality, uint64_t now_ns)
+{
+    struct usage usage;
+    if (pace->at_ns && now_ns - pace->at_ns < PACE_NS)
+        return;
+    usage_read(&usage);
+    const double cpu_s = usage.cpu_user_s + usage.cpu_sys_s;
+    const double seconds = (double)(now_ns - pace->at_ns) / (double)NS_PER_S;
+    pace->hz = pace->at_ns ? (double)(quality->ticks - pace->ticks) / seconds : -1;
+    pace->cpu_percent = pace->at_ns ? 100 * (cpu_s - pace->cpu_s) / seconds : 0;
+    pace->at_ns = now_ns;
+    pace->ticks = quality->ticks;
+    pace->cpu_s = cpu_s;
+}
+
+static enum err_code renew(struct top *top, struct err *err)
+{
+    struct profile_snapshot snapshot;
+    const uint64_t now_ns = clock_now_ns();
+    top->due_ns = now_ns + look_period_ms(&top->look) * NS_PER_MS;
+    if (top->has_snapshot && top->look.is_paused)
+        return ERR_OK;
+    const enum err_code rc = profile_snapshot(session_profile(top->session), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    sheet_deinit(&top->sheet);
+    if (top->has_snapshot)
+        profile_snapshot_release(&top->snapshot);
+    top->snapshot = snapshot;
+    top->has_snapshot = true;
+    keep_pace(&top->pace, &snapshot.quality, now_ns);
+    return ERR_OK;
+}
+
+/* What keys may move in, as it has been drawn. */
+static void note_room(struct top *top, size_t shown)
+{
+    const struct sheet *const sheet = &top->sheet;
+    const struct look *const look = &top->look;
+    const bool is_list = look->panel == LOOK_FUNCTIONS;
+    top->room = (struct look_room){
+        .now_ns = top->snapshot.end_ns,
+        .rows = is_list ? sheet->count : sheet->states.count,
+        .shown = shown,
+        .row_at_cursor = look->cursor < sheet->count ? sheet->order[look->cursor] : LOOK_NO_ROW,
+        .threads = sheet->threads,
+        .thread_count = sheet->states.count,
+    };
+    /* The choice stays with its function when others pass it. */
+    if (is_list && top->look.row == LOOK_NO_ROW && top->look.cursor > 0)
+        top->look.row = top->room.row_at_cursor;
+}
+
+static enum err_code draw(struct top *top, struct err *err)
+{
+    char message[MESSAGE_BYTES];
+    struct session_facts facts;
+    struct sampler_processes processes;
+    struct screen screen = { .session = &facts,
+                             .processes = &processes,
+                             .sheet = &top->sheet,
+                             .now_hz = top->pace.hz,
+                             .own_cpu_percent = top->pace.cpu_percent,
+                             .message = message,
+                             .has_colours = top->terminal.has_colours };
+    sheet_deinit(&top->sheet);
+    const enum err_code rc = sheet_init(&top->sheet, &top->snapshot, &top->look, err);
+    if (rc != ERR_OK)
+        return rc;
+    session_describe(top->session, &top->snapshot, &facts);
+    sampler_processes(top->session->sampler, &processes);
+    terminal_said(&top->terminal, message, sizeof message);
+    terminal_size(&top->terminal, &screen.columns, &screen.rows);
+    buffer_clear(&top->picture);
+    note_room(top, screen_draw(&top->picture, &screen, &top->look));
+    if (buffer_check(&top->picture, err) != ERR_OK)
+        return ERR_NOMEM;
+    top->is_over |= !terminal_show(&top->terminal, top->picture.data, top->picture.length);
+    return ERR_OK;
+}
+
+/* Nothing to read means that the terminal has gone. */
+static enum err_code take_keys(struct top *top, struct err *err)
+{
+    char bytes[KEYS_BYTES];
+    const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
+    if (n <= 0) {
+        top->is_over |= n == 0 || (errno != EINTR && errno != EAGAIN);
+        return ERR_OK;
+    }
+    for (const char *at = bytes; at < bytes + n && !top->is_over;) {
+        const enum look_wish wish = look_key(&top->look, keys_next(&at, bytes + n), &top->room);
+        top->is_over |= wish == LOOK_QUITS;
+        if (wish == LOOK_RENEWS && renew(top, err) != ERR_OK)
+            return err->code;
+        if (!top->is_over && draw(top, err) != ERR_OK)
+            return err->code;
+    }
+    return ERR_OK;
+}
+
+static enum err_code take_event(struct top *top, struct err *err)
+{
+    struct epoll_event event;
+    if (epoll_wait(top->events, &event, 1, 0) != 1)
+        return ERR_OK;
+    if (event.data.fd == STDIN_FILENO)
+        return take_keys(top, err);
+    terminal_heed(&top->terminal);
+    return draw(top, err);
+}
+
+static int wait_ms(const struct top *top)
+{
+    const uint64_t now_ns = clock_now_ns();
+    return now_ns < top->due_ns ? (int)((top->due_ns - now_ns) / NS_PER_MS) + 1 : 0;
+}
+
+/* Until the user has seen enough; the end of sampling is only news. */
+static enum err_code show(struct top *top, struct err *err)
+{
+    enum err_code rc = terminal_enter(&top->terminal, err);
+    while (rc == ERR_OK && !top->is_over) {
+        rc = renew(top, err);
+        if (rc == ERR_OK)
+            rc = draw(top, err);
+        enum signals_event event = SIGNALS_TIMEOUT;
+        do {
+            if (rc != ERR_OK || top->is_over)
+                break;
+            event = signals_wait(&top->signals, top->events, wait_ms(top));
+            if (event == SIGNALS_READABLE)
+                rc = take_event(top, err);
+            top->is_over |= event == SIGNALS_STOP;
+        } while (event != SIGNALS_TIMEOUT);
+    }
+    terminal_leave(&top->terminal);
+    return rc;
+}
+
+static enum err_code finish(struct top *top, struct err *err)
+{
+    if (!recording_stop(&top->recording, &top->signals))
+        return ERR_OK;
+    const enum err_code rc = recording_finish(&top->recording, err);
+    const enum err_code captured = capturing_finish(&top->capturing, rc == ERR_OK ? err : NULL);
+    return rc == ERR_OK ? captured : rc;
+}
+
+static void close_all(struct top *top)
+{
+    terminal_deinit(&top->terminal);
+    signals_deinit(&top->signals);
+    sheet_deinit(&top->sheet);
+    buffer_deinit(&top->picture);
+    if (top->has_snapshot)
+        profile_snapshot_release(&top->snapshot);
+    if (top->events >= 0)
+        close(top->events);
+    recording_close(&top->recording);
+    capturing_close(&top->capturing);
+    sessions_destroy(top->sessions);
+}
+
+int command_top(const struct options *options)
+{
+    struct top top = { .options = options,
+                       .signals.fd = -1,
+                       .recording = RECORDING_NONE,
+                       .capturing = CAPTURING_NONE,
+                       .events = -1 };
+    struct err err = { 0 };
+    look_init(&top.look);
+    enum err_code rc = start(&top, &err);
+    if (rc == ERR_OK)
+        rc = show(&top, &err);
+    if (rc == ERR_OK)
+        rc = finish(&top, &err);
+    close_all(&top);
+    return exit_with(rc, &err);
+}

@@ -1,0 +1,245 @@
+#include "server/top/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Another screen, no cursor, lines that are cut and not wrapped; and back, in the other order. */
+#define ENTER "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H\x1b[2J"
+#define LEAVE "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
+
+enum { SAID_BYTES = 4096 };
+
+/* Signals that end a program without asking it. */
+static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT };
+
+enum { CRASHES = sizeof crashes / sizeof *crashes };
+
+/* What a handler of a crash needs. */
+static struct {
+    volatile sig_atomic_t is_entered;
+    int error_fd;
+    struct termios as_it_was;
+    struct sigaction before[CRASHES];
+} shared = { .error_fd = -1 };
+
+/* Whoever handled it before, if only the kernel, gets it next. */
+static void on_crash(int signal)
+{
+    if (shared.is_entered) {
+        (void)!write(STDOUT_FILENO, LEAVE, sizeof LEAVE - 1);
+        tcsetattr(STDIN_FILENO, TCSANOW, &shared.as_it_was);
+        if (shared.error_fd >= 0)
+            dup2(shared.error_fd, STDERR_FILENO);
+        shared.is_entered = 0;
+    }
+    for (size_t i = 0; i < CRASHES; i++)
+        if (crashes[i] == signal)
+            sigaction(signal, &shared.before[i], NULL);
+    raise(signal);
+}
+
+static void watch_crashes(void)
+{
+    struct sigaction action = { .sa_handler = on_crash };
+    for (size_t i = 0; i < CRASHES; i++)
+        sigaction(crashes[i], &action, &shared.before[i]);
+}
+
+static void forget_crashes(void)
+{
+    for (size_t i = 0; i < CRASHES; i++)
+        sigaction(crashes[i], &shared.before[i], NULL);
+}
+
+static enum err_code check_kind(struct err *err)
+{
+    const char *const term = getenv("TERM");
+    if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
+        return err_set(err, ERR_INVALID,
+                       "top needs a terminal to draw on and to be typed to: use record "
+                       "--pstats for a table, attach for a page");
+    if (!term || strcmp(term, "dumb") == 0)
+        return err_set(err, ERR_INVALID,
+                       "top needs a terminal with a cursor (TERM is '%.32s'): use record "
+                       "--pstats for a table, attach for a page",
+                       term ? term : "");
+    return ERR_OK;
+}
+
+enum err_code terminal_init(struct terminal *terminal, struct err *err)
+{
+    const char *const no_colour = getenv("NO_COLOR");
+    sigset_t set;
+    *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .said_fd = -1 };
+    const enum err_code rc = check_kind(err);
+    if (rc != ERR_OK)
+        return rc;
+    terminal->has_colours = !no_colour || !*no_colour;
+    sigemptyset(&set);
+    sigaddset(&set, SIGWINCH);
+    sigaddset(&set, SIGTSTP);
+    pthread_sigmask(SIG_BLOCK, &set, &terminal->before);
+    terminal->is_open = true;
+    terminal->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (terminal->signal_fd < 0)
+        return err_sys(err, errno, "cannot watch for signals");
+    watch_crashes();
+    return ERR_OK;
+}
+
+void terminal_deinit(struct terminal *terminal)
+{
+    if (!terminal->is_open)
+        return;
+    terminal_leave(terminal);
+    if (terminal->signal_fd >= 0) {
+        close(terminal->signal_fd);
+        forget_crashes();
+    }
+    pthread_sigmask(SIG_SETMASK, &terminal->before, NULL);
+    terminal->is_open = false;
+}
+
+static void keep_errors(struct terminal *terminal)
+{
+    terminal->said_fd = memfd_create("said", MFD_CLOEXEC);
+    if (terminal->said_fd < 0)
+        return;
+    terminal->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+    dup2(terminal->said_fd, STDERR_FILENO);
+    shared.error_fd = terminal->error_fd;
+}
+
+static void give_errors_back(struct terminal *terminal)
+{
+    char bytes[SAID_BYTES];
+    off_t at = 0;
+    ssize_t n = 0;
+    if (terminal->error_fd < 0)
+        return;
+    shared.error_fd = -1;
+    dup2(terminal->error_fd, STDERR_FILENO);
+    close(terminal->error_fd);
+    terminal->error_fd = -1;
+    while ((n = pread(terminal->said_fd, bytes, sizeof bytes, at)) > 0) {
+        (void)!write(STDERR_FILENO, bytes, (size_t)n);
+        at += n;
+    }
+    close(terminal->said_fd);
+    terminal->said_fd = -1;
+}
+
+static bool set_raw(struct termios *as_it_was)
+{
+    if (tcgetattr(STDIN_FILENO, as_it_was) != 0)
+        return false;
+    struct termios raw = *as_it_was;
+    /* Ctrl-C and Ctrl-Z stay signals. */
+    raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | IEXTEN);
+    raw.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
+    raw.c_cc[VMIN] = 0;
+    raw.c_cc[VTIME] = 0;
+    return tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
+}
+
+enum err_code terminal_enter(struct terminal *terminal, struct err *err)
+{
+    if (terminal->is_entered)
+        return ERR_OK;
+    if (!set_raw(&shared.as_it_was))
+        return err_sys(err, errno, "cannot use the terminal");
+    terminal->is_entered = true;
+    shared.is_entered = 1;
+    if (isatty(STDERR_FILENO) == 1)
+        keep_errors(terminal);
+    terminal_show(terminal, ENTER, sizeof ENTER - 1);
+    return ERR_OK;
+}
+
+void terminal_leave(struct terminal *terminal)
+{
+    if (!terminal->is_entered)
+        return;
+    terminal_show(terminal, LEAVE, sizeof LEAVE - 1);
+    tcsetattr(STDIN_FILENO, TCSADRAIN, &shared.as_it_was);
+    terminal->is_entered = false;
+    shared.is_entered = 0;
+    give_errors_back(terminal);
+}
+
+void terminal_heed(struct terminal *terminal)
+{
+    struct signalfd_siginfo info;
+    bool stops = false;
+    while (read(terminal->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+        stops |= info.ssi_signo == SIGTSTP;
+    if (!stops)
+        return;
+    terminal_leave(terminal);
+    /* All of us; sampling too, which counts the time as a gap. */
+    kill(getpid(), SIGSTOP);
+    (void)!terminal_enter(terminal, NULL);
+}
+
+static unsigned within(unsigned value, unsigned usual, unsigned most)
+{
+    if (value == 0)
+        return usual;
+    return value < most ? value : most;
+}
+
+void terminal_size(const struct terminal *terminal, unsigned *columns_out, unsigned *rows_out)
+{
+    struct winsize size = { 0 };
+    (void)terminal;
+    (void)ioctl(STDOUT_FILENO, TIOCGWINSZ, &size);
+    *columns_out = within(size.ws_col, 80, TERMINAL_MAX_COLUMNS);
+    *rows_out = within(size.ws_row, 24, TERMINAL_MAX_ROWS);
+}
+
+bool terminal_show(const struct terminal *terminal, const char *data, size_t bytes)
+{
+    (void)terminal;
+    while (bytes > 0) {
+        const ssize_t n = write(STDOUT_FILENO, data, bytes);
+        if (n > 0) {
+            data += n;
+            bytes -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) {
+            struct pollfd room = { .fd = STDOUT_FILENO, .events = POLLOUT };
+            if (poll(&room, 1, -1) < 0 && errno != EINTR)
+                return false;
+        } else if (n == 0 || errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void terminal_said(const struct terminal *terminal, char *out, size_t bytes)
+{
+    char tail[SAID_BYTES];
+    *out = '\0';
+    const off_t end = terminal->said_fd >= 0 ? lseek(terminal->said_fd, 0, SEEK_END) : 0;
+    if (end <= 0)
+        return;
+    const off_t from = end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0;
+    ssize_t n = pread(terminal->said_fd, tail, sizeof tail, from);
+    while (n > 0 && tail[n - 1] == '\n')
+        n--;
+    if (n <= 0)
+        return;
+    const char *const last = memrchr(tail, '\n', (size_t)n);
+    const char *const start = last ? last + 1 : tail;
+    const size_t length = (size_t)(tail + n - start);
+    const size_t kept = length < bytes - 1 ? length : bytes - 1;
+    memcpy(out, start, kept);
+    out[kept] = '\0';
+}

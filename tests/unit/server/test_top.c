@@ -1,0 +1,411 @@
+/* The live view of a terminal: what keys do, and what is drawn. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/buffer.h"
+#include "server/top/keys.h"
+#include "server/top/look.h"
+#include "server/top/pen.h"
+#include "server/top/screen.h"
+#include "server/top/sheet.h"
+#include "tests/support/sample_session.h"
+#include "tests/support/test.h"
+
+struct world {
+    struct sample_session *session;
+    struct sheet sheet;
+    struct look look;
+    struct look_room room;
+    struct buffer picture;
+    size_t shown;
+};
+
+static int setup(void **state)
+{
+    struct world *const world = calloc(1, sizeof *world);
+    world->session = sample_session_small();
+    look_init(&world->look);
+    *state = world;
+    return 0;
+}
+
+static int setup_empty(void **state)
+{
+    struct world *const world = calloc(1, sizeof *world);
+    world->session = sample_session_empty();
+    look_init(&world->look);
+    *state = world;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct world *const world = *state;
+    sheet_deinit(&world->sheet);
+    buffer_deinit(&world->picture);
+    sample_session_destroy(world->session);
+    free(world);
+    return 0;
+}
+
+/* What is drawn, as text. */
+static const char *draw(struct world *world, unsigned columns, unsigned rows)
+{
+    struct err err = { 0 };
+    const struct sampler_processes processes = { .joined = 2, .running = 1 };
+    const struct screen screen = { .session = &world->session->facts,
+                                   .processes = &processes,
+                                   .sheet = &world->sheet,
+                                   .now_hz = 99,
+                                   .message = "",
+                                   .columns = columns,
+                                   .rows = rows,
+                                   .has_colours = true };
+    sheet_deinit(&world->sheet);
+    assert_ok(sheet_init(&world->sheet, &world->session->snapshot, &world->look, &err), &err);
+    buffer_clear(&world->picture);
+    world->shown = screen_draw(&world->picture, &screen, &world->look);
+    const struct sheet *const sheet = &world->sheet;
+    world->room = (struct look_room){
+        .now_ns = world->session->snapshot.end_ns,
+        .rows = world->look.panel == LOOK_THREADS ? sheet->states.count : sheet->count,
+        .shown = world->shown,
+        .row_at_cursor =
+            world->look.cursor < sheet->count ? sheet->order[world->look.cursor] : LOOK_NO_ROW,
+        .threads = sheet->threads,
+        .thread_count = sheet->states.count,
+    };
+    return buffer_string(&world->picture);
+}
+
+static enum look_wish type(struct world *world, const char *keys)
+{
+    const char *const end = keys + strlen(keys);
+    enum look_wish wish = LOOK_GOES_ON;
+    while (keys < end) {
+        wish = look_key(&world->look, keys_next(&keys, end), &world->room);
+        draw(world, 100, 30);
+    }
+    return wish;
+}
+
+/* Columns and rows that a picture takes, sequences left out. */
+static void measure(const char *text, unsigned *columns_out, unsigned *rows_out)
+{
+    unsigned most = 0, rows = 1;
+    struct buffer line = { 0 };
+    for (const char *at = text;; at++) {
+        if (*at == '\x1b') {
+            at += strcspn(at, "ABCDEFGHJKhlm");
+            continue;
+        }
+        if (*at == '\r' || *at == '\0') {
+            const unsigned width = line.length ? pen_width(line.data, line.length) : 0;
+            most = width > most ? width : most;
+            buffer_clear(&line);
+        } else if (*at == '\n') {
+            rows++;
+        } else {
+            assert_true((unsigned char)*at >= 0x20 && *at != 0x7f);
+            buffer_char(&line, *at);
+        }
+        if (*at == '\0')
+            break;
+    }
+    buffer_deinit(&line);
+    *columns_out = most;
+    *rows_out = rows;
+}
+
+static void a_picture_fits_whatever_the_size(void **state)
+{
+    struct world *const world = *state;
+    static const char *const panels[] = { "", "t", "t\r", "?", "?\r", "l", "w/a", "\x1b" };
+    draw(world, 100, 30);
+    for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
+        type(world, panels[i]);
+        for (unsigned columns = 1; columns <= 240; columns += 7)
+            for (unsigned rows = 1; rows <= 60; rows += 9) {
+                unsigned wide = 0, high = 0;
+                measure(draw(world, columns, rows), &wide, &high);
+                assert_in_range(wide, 0, columns);
+                if (columns >= SCREEN_MIN_COLUMNS && rows >= SCREEN_MIN_ROWS)
+                    assert_int_equal(high, rows);
+                else
+                    assert_int_equal(high, 1);
+            }
+    }
+}
+
+static void the_hottest_is_first_and_keys_sort(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 100, 30);
+    const struct sheet *const sheet = &world->sheet;
+    assert_true(sheet->count > 3);
+    for (size_t i = 1; i < sheet->count; i++)
+        assert_true(sheet->flat.self[sheet->order[i - 1]] >= sheet->flat.self[sheet->order[i]]);
+    type(world, "s");
+    for (size_t i = 1; i < sheet->count; i++)
+        assert_true(sheet->flat.total[sheet->order[i - 1]] >=
+                    sheet->flat.total[sheet->order[i]]);
+    type(world, "ss");
+    assert_int_equal(world->look.sort, LOOK_BY_SELF);
+    type(world, "S");
+    assert_int_equal(world->look.sort, LOOK_BY_NAME);
+}
+
+static void shares_never_add_up_to_more_than_all(void **state)
+{
+    struct world *const world = *state;
+    for (unsigned kind = 0; kind < LOOK_KIND_COUNT; kind++) {
+        uint64_t self = 0;
+        draw(world, 100, 30);
+        for (size_t i = 0; i < world->sheet.count; i++) {
+            self += world->sheet.flat.self[world->sheet.order[i]];
+            assert_true(world->sheet.flat.total[world->sheet.order[i]] <=
+                        world->sheet.flat.samples);
+        }
+        assert_true(self <= world->sheet.flat.samples);
+        assert_int_equal(world->sheet.doing.samples, SAMPLE_TOTAL);
+        type(world, "m");
+    }
+    assert_int_equal(world->look.kind, LOOK_WALL);
+}
+
+static void a_filter_is_typed_kept_and_dropped(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 100, 30);
+    const size_t all = world->sheet.count;
+    type(world, "/PARSE");
+    assert_true(world->look.is_typing);
+    assert_in_range(world->sheet.count, 1, all - 1);
+    assert_int_equal(world->sheet.seen, all);
+    type(world, "q\x7f\r");
+    assert_false(world->look.is_typing);
+    assert_string_equal(world->look.filter, "PARSE");
+    type(world, "c");
+    assert_int_equal(world->sheet.count, all);
+    type(world, "/no such function");
+    assert_int_equal(world->sheet.count, 0);
+    assert_non_null(strstr(draw(world, 100, 30), "fits the filter"));
+    type(world, "\x1b");
+    assert_int_equal(world->sheet.count, all);
+    type(world, "/");
+    for (int i = 0; i < 2 * LOOK_MAX_FILTER; i++)
+        type(world, "x");
+    assert_int_equal(strlen(world->look.filter), LOOK_MAX_FILTER);
+}
+
+static void the_chosen_row_stays_chosen(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 100, 30);
+    type(world, "jj");
+    assert_int_equal(world->look.cursor, 2);
+    const uint32_t row = world->room.row_at_cursor;
+    world->look.row = row;
+    world->look.sort = LOOK_BY_NAME;
+    draw(world, 100, 30);
+    assert_int_equal(world->sheet.order[world->look.cursor], row);
+    type(world, "G");
+    assert_int_equal(world->look.cursor, world->sheet.count - 1);
+    type(world, "jjj\x1b[6~\x1b[B");
+    assert_int_equal(world->look.cursor, world->sheet.count - 1);
+    type(world, "\x1b[H\x1b[Akkb");
+    assert_int_equal(world->look.cursor, 0);
+}
+
+static void a_list_that_does_not_fit_is_scrolled(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 80, SCREEN_MIN_ROWS);
+    const size_t shown = world->shown;
+    assert_true(shown < world->sheet.count);
+    look_key(&world->look, 'G', &world->room);
+    draw(world, 80, SCREEN_MIN_ROWS);
+    assert_int_equal(world->look.first, world->sheet.count - shown);
+    look_key(&world->look, KEY_HOME, &world->room);
+    draw(world, 80, SCREEN_MIN_ROWS);
+    assert_int_equal(world->look.first, 0);
+}
+
+static void threads_are_turned_through_and_chosen(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 100, 30);
+    const size_t threads = world->sheet.states.count;
+    assert_true(threads > 1);
+    const uint64_t all = world->sheet.flat.samples;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < threads; i++) {
+        type(world, "\x1b[C");
+        assert_int_equal(world->look.thread, world->sheet.threads[i]);
+        assert_int_equal(world->sheet.doing.samples, world->sheet.flat.samples);
+        sum += world->sheet.flat.samples;
+    }
+    assert_int_equal(sum, all);
+    type(world, "\x1b[C");
+    assert_int_equal(world->look.thread, LOOK_NO_THREAD);
+    type(world, "tj\r");
+    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
+    assert_int_equal(world->look.thread, world->sheet.threads[1]);
+    type(world, "a\x1b[D");
+    assert_int_equal(world->look.thread, world->sheet.threads[threads - 1]);
+}
+
+static void callers_and_callees_of_a_function(void **state)
+{
+    struct world *const world = *state;
+    const struct flat_edge *edges[8];
+    draw(world, 100, 30);
+    type(world, "s\r");
+    assert_int_equal(world->look.panel, LOOK_AROUND);
+    const uint32_t row = world->look.row;
+    const char *const text = draw(world, 100, 30);
+    assert_non_null(strstr(text, "called by"));
+    assert_non_null(strstr(text, "calls"));
+    const size_t count = sheet_around(&world->sheet, row, false, edges, 8);
+    assert_true(count > 0);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(edges[i]->caller, row);
+        if (i > 0)
+            assert_true(edges[i - 1]->count >= edges[i]->count);
+    }
+    if (count > 1) {
+        const struct flat_edge *first = NULL;
+        assert_int_equal(sheet_around(&world->sheet, row, false, &first, 1), 1);
+        assert_int_equal(first->count, edges[0]->count);
+    }
+    type(world, "\x1b");
+    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
+    type(world, "\rl");
+    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
+}
+
+static void time_can_be_cut_and_reset(void **state)
+{
+    struct world *const world = *state;
+    const uint64_t second = 1000000000;
+    assert_int_equal(look_from_ns(&world->look, 100 * second), 90 * second);
+    assert_int_equal(look_from_ns(&world->look, 5 * second), 0);
+    draw(world, 100, 30);
+    type(world, "ww");
+    assert_int_equal(look_from_ns(&world->look, 100 * second), 0);
+    type(world, "r");
+    assert_int_equal(world->sheet.flat.samples, 0);
+    assert_non_null(strstr(draw(world, 100, 30), "no samples in this time"));
+}
+
+static void the_other_keys(void **state)
+{
+    struct world *const world = *state;
+    draw(world, 100, 30);
+    const unsigned usual = look_period_ms(&world->look);
+    type(world, "+");
+    assert_true(look_period_ms(&world->look) < usual);
+    type(world, "++++--------------");
+    assert_int_equal(look_period_ms(&world->look), 5000);
+    assert_int_equal(type(world, "p"), LOOK_RENEWS);
+    assert_non_null(strstr(draw(world, 100, 30), "PAUSED"));
+    assert_int_equal(type(world, "p"), LOOK_RENEWS);
+    assert_int_equal(type(world, "\x0c"), LOOK_RENEWS);
+    assert_int_equal(type(world, "?"), LOOK_GOES_ON);
+    assert_non_null(strstr(draw(world, 100, 30), "sort by self"));
+    /* Help is closed by the next key, which does what it does. */
+    type(world, "s");
+    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
+    assert_int_equal(world->look.sort, LOOK_BY_TOTAL);
+    assert_int_equal(type(world, "\x01\x1b[99~\x1b[1;5Z\xff"), LOOK_GOES_ON);
+    assert_int_equal(type(world, "?q"), LOOK_QUITS);
+}
+
+static void bytes_of_a_terminal_are_keys(void **state)
+{
+    static const struct {
+        const char *bytes;
+        int keys[3];
+    } rows[] = {
+        { "q", { 'q' } },
+        { "\x1b", { KEY_ESCAPE } },
+        { "\x1b[A", { KEY_UP } },
+        { "\x1bOB", { KEY_DOWN } },
+        { "\x1b[C\x1b[D", { KEY_RIGHT, KEY_LEFT } },
+        { "\x1b[5~\x1b[6~", { KEY_PAGE_UP, KEY_PAGE_DOWN } },
+        { "\x1b[H\x1b[4~", { KEY_HOME, KEY_END } },
+        { "\n\r", { KEY_ENTER, KEY_ENTER } },
+        { "\b\x7f", { KEY_BACKSPACE, KEY_BACKSPACE } },
+        { "\x1b[200~x", { KEY_NONE, 'x' } },
+        { "\x1b[1;2", { KEY_NONE } },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const size_t length = strlen(rows[i].bytes);
+        unsigned char *const copy = guard_copy(rows[i].bytes, length);
+        const char *at = (const char *)copy, *const end = at + length;
+        for (size_t k = 0; at < end; k++)
+            assert_int_equal(keys_next(&at, end), rows[i].keys[k]);
+        assert_ptr_equal(at, end);
+        guard_free(copy, length);
+    }
+}
+
+static void what_is_not_known_is_no_zero(void **state)
+{
+    struct world *const world = *state;
+    assert_non_null(strstr(draw(world, 200, 30), "waiting for the first samples"));
+    world->sheet.doing = (struct state_sums){ .samples = 4 };
+    world->sheet.doing.unknown[STATE_FACT_IN_GC] = 4;
+    world->sheet.doing.unknown[STATE_FACT_HAS_EXCEPTION] = 1;
+    const struct sampler_processes processes = { .joined = 1 };
+    const struct screen screen = { .session = &world->session->facts,
+                                   .processes = &processes,
+                                   .sheet = &world->sheet,
+                                   .now_hz = -1,
+                                   .message = "a word",
+                                   .columns = 200,
+                                   .rows = 30 };
+    buffer_clear(&world->picture);
+    screen_draw(&world->picture, &screen, &world->look);
+    const char *const text = buffer_string(&world->picture);
+    assert_non_null(strstr(text, "GC ?"));
+    assert_non_null(strstr(text, "exc 0.0 %+?"));
+    assert_non_null(strstr(text, "- of "));
+    assert_non_null(strstr(text, "a word"));
+    assert_null(strstr(text, "\x1b[31m"));
+}
+
+static void text_is_cut_at_characters(void **state)
+{
+    struct buffer out = { 0 };
+    struct pen pen = { .out = &out, .left = 5 };
+    (void)state;
+    assert_int_equal(pen_width("a\xe6\xbc\xa2z", 5), 4);
+    pen_text(&pen, "abcd\xe6\xbc\xa2z", 8);
+    assert_int_equal(pen.left, 0);
+    assert_string_equal(buffer_string(&out), "abcd ");
+    buffer_clear(&out);
+    pen.left = 8;
+    pen_field_end(&pen, "/very/long/\xc3\xa4.py:1", 18, 6);
+    assert_string_equal(buffer_string(&out), "\xc3\xa4.py:1");
+    assert_int_equal(pen.left, 2);
+    buffer_clear(&out);
+    pen.left = 9;
+    pen_text(&pen, "\x1b[31mred", 8);
+    assert_string_equal(buffer_string(&out), "\\x1b[31mr");
+    buffer_deinit(&out);
+}
+
+#define drawn(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+TEST_MAIN(drawn(a_picture_fits_whatever_the_size), drawn(the_hottest_is_first_and_keys_sort),
+          drawn(shares_never_add_up_to_more_than_all),
+          drawn(a_filter_is_typed_kept_and_dropped), drawn(the_chosen_row_stays_chosen),
+          drawn(a_list_that_does_not_fit_is_scrolled),
+          drawn(threads_are_turned_through_and_chosen),
+          drawn(callers_and_callees_of_a_function), drawn(time_can_be_cut_and_reset),
+          drawn(the_other_keys), cmocka_unit_test(bytes_of_a_terminal_are_keys),
+          cmocka_unit_test_setup_teardown(what_is_not_known_is_no_zero, setup_empty, teardown),
+          cmocka_unit_test(text_is_cut_at_characters))
