@@ -97,40 +97,24 @@ static bool set_function(struct query *query, const char *value, struct err *why
     return read_id(value, &query->function);
 }
 
-static bool add_pattern(struct query *query, struct reshape_patterns *rule, size_t row,
-                        const char *value, struct err *why)
-{
-    static const char function[] = "function:";
-    const bool is_name = strncmp(value, function, sizeof function - 1) == 0;
-    const char *const text = is_name ? value + sizeof function - 1 : value;
-    if (rule->count == QUERY_MAX_PATTERNS) {
-        err_set(why, ERR_INVALID, "at most %d patterns", QUERY_MAX_PATTERNS);
-        return false;
-    }
-    query->patterns[row][rule->count++] = is_name ? (struct reshape_pattern){ .name = text }
-                                                  : (struct reshape_pattern){ .file = text };
-    rule->items = query->patterns[row];
-    return *text != '\0';
-}
-
 static bool add_omit(struct query *query, const char *value, struct err *why)
 {
-    return add_pattern(query, &query->rules.omit, 0, value, why);
+    return rules_add(&query->rules, RULE_OMIT, value, why) == ERR_OK;
 }
 
 static bool add_below(struct query *query, const char *value, struct err *why)
 {
-    return add_pattern(query, &query->rules.below, 1, value, why);
+    return rules_add(&query->rules, RULE_BELOW, value, why) == ERR_OK;
 }
 
 static bool add_at(struct query *query, const char *value, struct err *why)
 {
-    return add_pattern(query, &query->rules.at, 2, value, why);
+    return rules_add(&query->rules, RULE_AT, value, why) == ERR_OK;
 }
 
 static bool add_hide(struct query *query, const char *value, struct err *why)
 {
-    return add_pattern(query, &query->rules.hide, 3, value, why);
+    return rules_add(&query->rules, RULE_HIDE, value, why) == ERR_OK;
 }
 
 static bool set_state(struct query *query, const char *value, struct err *why)
@@ -262,19 +246,6 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
     return ERR_OK;
 }
 
-static uint64_t hash_text(const char *text, uint64_t hash)
-{
-    return etag_hash(text ? text : "", text ? strlen(text) + 1 : 1, hash);
-}
-
-static uint64_t hash_patterns(const struct reshape_patterns *patterns, uint64_t hash)
-{
-    hash = etag_hash(&patterns->count, sizeof patterns->count, hash);
-    for (size_t i = 0; i < patterns->count; i++)
-        hash = hash_text(patterns->items[i].name, hash_text(patterns->items[i].file, hash));
-    return hash;
-}
-
 uint64_t query_hash(const struct query *query)
 {
     const struct view_query *const view = &query->view;
@@ -289,9 +260,6 @@ uint64_t query_hash(const struct query *query)
     hash = etag_hash(&query->function, sizeof query->function, hash);
     hash = etag_hash(&view->require, sizeof view->require, hash);
     hash = etag_hash(&view->exclude, sizeof view->exclude, hash);
-    hash = hash_patterns(&query->rules.omit, hash);
-    hash = hash_patterns(&query->rules.below, hash);
-    hash = hash_patterns(&query->rules.at, hash);
-    hash = hash_patterns(&query->rules.hide, hash);
+    hash = rules_hash(&query->rules, hash);
     return query->format ? etag_hash(query->format, strlen(query->format), hash) : hash;
 }

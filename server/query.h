@@ -15,12 +15,11 @@
  *     base=ID            the session to compare with
  *     offset=N, limit=N  a part of a list
  *     search=, host=, label=, title=TEXT
- *     omit=, below=, at=, hide=PATTERN ...
- *                        what to make of stacks (reshape.h); may be repeated.  PATTERN is a file,
- *                        or function:NAME
+ *     omit=, below=, at=, hide=WORD ...
+ *                        what to make of stacks (rules.h); may be repeated
  *
  * Ownership: plain data; the view points into the struct, which must not move.
- * Depends on: err, request, profile/view, profile/reshape, state_words.
+ * Depends on: err, request, profile/view, rules, state_words.
  */
 #ifndef SERVER_QUERY_H
 #define SERVER_QUERY_H
@@ -28,9 +27,9 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/reshape.h"
 #include "sampler/profile/view.h"
 #include "server/request.h"
+#include "server/rules.h"
 
 enum query_parameter {
     QUERY_SINCE = 1 << 0,
@@ -60,17 +59,16 @@ enum query_parameter {
     QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
 
-enum { QUERY_MAX_PATTERNS = 16, QUERY_MAX_LIMIT = 4096 };
+enum { QUERY_MAX_LIMIT = 4096 };
 
 struct query {
     struct view_query view;
-    const char *format;                                     /* NULL: not given */
-    const char *search, *host, *label, *title, *base;       /* so are these */
-    uint32_t offset, limit;                                 /* of a list; limit 0: not given */
-    uint32_t buckets;                                       /* 0: not given */
-    function_id function;                                   /* 0: not given */
-    struct reshape_rules rules;                             /* zeroed: none given */
-    struct reshape_pattern patterns[4][QUERY_MAX_PATTERNS]; /* of the rules */
+    const char *format;                               /* NULL: not given */
+    const char *search, *host, *label, *title, *base; /* so are these */
+    uint32_t offset, limit;                           /* of a list; limit 0: not given */
+    uint32_t buckets;                                 /* 0: not given */
+    function_id function;                             /* 0: not given */
+    struct rules rules;
     thread_id threads[REQUEST_MAX_QUERY];
     process_id processes[REQUEST_MAX_QUERY];
 };

@@ -1,5 +1,4 @@
 #include "sampler/profile/profile.h"
-#include "sampler/profile/reshape.h"
 #include "server/api/api.h"
 #include "server/api/look.h"
 #include "server/buffer.h"
@@ -62,36 +61,23 @@ static enum err_code write_against(const struct look *look, struct session *base
     return rc;
 }
 
-/* The samples of the query in a profile of their own, where they have other stacks. */
 static enum err_code write_reshaped(const struct look *look, const struct report_format *format,
                                     struct response *response, struct err *err)
 {
     const struct view_query everything = { 0 };
-    struct profile_snapshot snapshot;
-    struct profile *made = NULL;
-    enum err_code rc = profile_create(&made, err);
+    struct reshaped reshaped;
+    enum err_code rc =
+        reshaped_init(&reshaped, &look->snapshot, &look->query.view, &look->query.rules, err);
     if (rc == ERR_OK)
-        rc = reshape_windows(made, &look->snapshot, &look->query.view, &look->query.rules, NULL,
-                             err);
-    if (rc == ERR_OK)
-        rc = profile_snapshot(made, &snapshot, err);
-    if (rc == ERR_OK) {
-        rc = write(look, &snapshot, &everything, format, NULL, response, err);
-        profile_snapshot_release(&snapshot);
-    }
-    profile_destroy(made);
+        rc = write(look, &reshaped.snapshot, &everything, format, NULL, response, err);
+    reshaped_deinit(&reshaped);
     return rc;
-}
-
-static bool has_rules(const struct reshape_rules *rules)
-{
-    return rules->omit.count + rules->below.count + rules->at.count + rules->hide.count > 0;
 }
 
 static enum err_code answer(const struct look *look, const struct report_format *format,
                             struct response *response, struct err *err)
 {
-    if (has_rules(&look->query.rules))
+    if (rules_are_any(&look->query.rules))
         return write_reshaped(look, format, response, err);
     return write(look, &look->snapshot, &look->query.view, format, NULL, response, err);
 }
@@ -116,7 +102,7 @@ static enum err_code compare(const struct call *call, const struct look *look,
     if (!id)
         return err_set(err, ERR_INVALID, "format \"%s\" compares with the session of base=ID",
                        format->name);
-    if (has_rules(&look->query.rules))
+    if (rules_are_any(&look->query.rules))
         return err_set(err, ERR_INVALID, "format \"%s\" compares whole stacks", format->name);
     struct session *const base = sessions_find(call->sessions, id);
     if (!base)

@@ -4,6 +4,7 @@
 #include "server/api/document.h"
 #include "server/api/look.h"
 #include "server/sessions.h"
+#include "server/wire/tree.h"
 
 enum { NS_DECIMALS = 9 };
 
@@ -26,16 +27,18 @@ static void write_times(struct json *json, const struct view *view)
     json_end(json);
 }
 
-static void write_view(struct json *json, const char *epoch, uint32_t generation,
-                       uint32_t since, const struct view *view)
+/* tree: what the nodes are of; NULL: the session's own. */
+static void write_view(struct json *json, const struct look *look, const struct view *view,
+                       const struct profile_snapshot *tree)
 {
+    const char *const epoch = look->session->epoch;
     json_object(json);
     json_key(json, "epoch");
     json_text(json, epoch);
     json_key(json, "generation");
-    json_uint(json, generation);
+    json_uint(json, look->snapshot.generation);
     json_key(json, "since");
-    json_uint(json, since);
+    json_uint(json, look->query.view.since);
     json_key(json, "total");
     json_uint(json, view->total);
     json_key(json, "node");
@@ -49,32 +52,63 @@ static void write_view(struct json *json, const char *epoch, uint32_t generation
         json_uint(json, view->self[i]);
     json_end(json);
     write_times(json, view);
+    if (tree) {
+        json_key(json, "tree");
+        tree_write(json, tree, epoch, 0);
+    }
     json_end(json);
+}
+
+static enum err_code send(const struct look *look, const struct view *view,
+                          const struct profile_snapshot *tree, struct response *response,
+                          struct err *err)
+{
+    struct document document;
+    document_begin(&document);
+    write_view(&document.json, look, view, tree);
+    return document_send(&document, response, err);
+}
+
+/* Stacks that the session does not have come with a tree of their own. */
+static enum err_code answer_reshaped(const struct look *look, struct response *response,
+                                     struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct view view = { 0 };
+    struct reshaped reshaped;
+    enum err_code rc =
+        reshaped_init(&reshaped, &look->snapshot, &look->query.view, &look->query.rules, err);
+    if (rc == ERR_OK)
+        rc = view_init(&view, &reshaped.snapshot, &everything, err);
+    if (rc == ERR_OK)
+        rc = send(look, &view, &reshaped.snapshot, response, err);
+    view_deinit(&view);
+    reshaped_deinit(&reshaped);
+    return rc;
 }
 
 static enum err_code answer(const struct look *look, struct response *response, struct err *err)
 {
-    struct document document;
     struct view view;
-    const enum err_code rc = view_init(&view, &look->snapshot, &look->query.view, err);
+    enum err_code rc = view_init(&view, &look->snapshot, &look->query.view, err);
     if (rc != ERR_OK)
         return rc;
-    document_begin(&document);
-    write_view(&document.json, look->session->epoch, look->snapshot.generation,
-               look->query.view.since, &view);
+    rc = send(look, &view, NULL, response, err);
     view_deinit(&view);
-    return document_send(&document, response, err);
+    return rc;
 }
 
 enum err_code api_get_view(const struct call *call, struct response *response, struct err *err)
 {
     struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_SINCE | QUERY_VIEW, err);
+    enum err_code rc = look_begin(&look, call, QUERY_SINCE | QUERY_VIEW | QUERY_RULES, err);
     if (rc != ERR_OK)
         return rc;
-    look.query.view.since = profile_snapshot_since(&look.snapshot, look.query.view.since);
+    const bool has_rules = rules_are_any(&look.query.rules);
+    look.query.view.since =
+        has_rules ? 0 : profile_snapshot_since(&look.snapshot, look.query.view.since);
     if (!look_is_fresh(&look, call, response))
-        rc = answer(&look, response, err);
+        rc = has_rules ? answer_reshaped(&look, response, err) : answer(&look, response, err);
     look_end(&look);
     return rc;
 }

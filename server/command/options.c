@@ -412,6 +412,35 @@ static enum err_code set_state(struct options *options, const char *value, struc
     return state_words_read(value, &require, &exclude, err);
 }
 
+static enum err_code add_rule(struct options *options, enum rule rule, const char *name,
+                              const char *value, struct err *err)
+{
+    struct err why = { 0 };
+    if (rules_add(&options->view.rules, rule, value, &why) == ERR_OK)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "bad --%s '%.64s': %s", name, value, why.message);
+}
+
+static enum err_code add_omit(struct options *options, const char *value, struct err *err)
+{
+    return add_rule(options, RULE_OMIT, "omit", value, err);
+}
+
+static enum err_code add_below(struct options *options, const char *value, struct err *err)
+{
+    return add_rule(options, RULE_BELOW, "below", value, err);
+}
+
+static enum err_code add_at(struct options *options, const char *value, struct err *err)
+{
+    return add_rule(options, RULE_AT, "at", value, err);
+}
+
+static enum err_code add_hide(struct options *options, const char *value, struct err *err)
+{
+    return add_rule(options, RULE_HIDE, "hide", value, err);
+}
+
 enum {
     TELLING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
     SAMPLING = TELLING | COMMAND_TOP,
@@ -463,6 +492,13 @@ static const struct option table[] = {
       add_process, NULL },
     { '\0', "state", "WORDS", "only samples in these states: on_cpu,!has_gil", COMMAND_REPLAY,
       set_state, NULL },
+    { '\0', "omit", "WORD", "leave out samples in WORD: a file, function:NAME", COMMAND_REPLAY,
+      add_omit, NULL },
+    { '\0', "below", "WORD", "begin stacks below the innermost WORD", COMMAND_REPLAY, add_below,
+      NULL },
+    { '\0', "at", "WORD", "only samples in WORD; stacks begin there", COMMAND_REPLAY, add_at,
+      NULL },
+    { '\0', "hide", "WORD", "take frames of WORD out", COMMAND_REPLAY, add_hide, NULL },
     { '\0', "json", NULL, "write JSON", COMMAND_DIFF, set_json, NULL },
     { '\0', "html", NULL, "write a differential flame graph", COMMAND_DIFF, set_html, NULL },
     { '\0', "by-time", NULL, "compare seconds of each second, not shares", COMMAND_DIFF,
@@ -756,7 +792,16 @@ static bool chooses_a_part(const struct options *options)
 {
     const struct options_view *const view = &options->view;
     return options->format_count || options->output || options->splits || view->from_ns ||
-           view->to_ns || view->thread_count || view->process_count || view->states;
+           view->to_ns || view->thread_count || view->process_count || view->states ||
+           rules_are_any(&view->rules);
+}
+
+static bool compares(const struct options *options)
+{
+    for (size_t i = 0; i < options->format_count; i++)
+        if (options->formats[i].format->needs_baseline)
+            return true;
+    return false;
 }
 
 /* Each format needs a place of its own. */
@@ -832,6 +877,10 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID,
                        "--browser shows all of a capture: choose a part of it in the page, or "
                        "name a format instead");
+    if (compares(options) && rules_are_any(&options->view.rules))
+        return err_set(err, ERR_INVALID,
+                       "--diff-flamegraph compares whole stacks: without --omit, --below, --at "
+                       "and --hide");
     if (!options->access.tls_cert != !options->access.tls_key)
         return err_set(err, ERR_INVALID, "--tls-cert and --tls-key need each other");
     if (options->no_token && options->token_file)

@@ -18,6 +18,7 @@
 #include "server/listen.h"
 #include "server/report/comparison.h"
 #include "server/report/report.h"
+#include "server/rules.h"
 
 struct options;
 
@@ -80,6 +81,7 @@ struct options {
         const char *processes[OPTIONS_MAX_THREADS]; /* names or ids */
         size_t process_count;
         const char *states; /* words; NULL: any */
+        struct rules rules;
     } view;
     struct options_format {
         const struct report_format *format;

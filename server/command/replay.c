@@ -1,3 +1,5 @@
+#include <inttypes.h>
+
 #include "sampler/profile/profile.h"
 #include "server/command/commands.h"
 #include "server/command/exit.h"
@@ -16,22 +18,48 @@ struct replay {
     struct exports exports;
 };
 
+static enum err_code write_query(struct replay *replay, struct session *session,
+                                 const struct profile_snapshot *snapshot,
+                                 const struct view_query *query, struct err *err)
+{
+    struct session_facts facts;
+    session_describe(session, snapshot, &facts);
+    const struct report_source source = { .snapshot = snapshot,
+                                          .query = query,
+                                          .session = &facts,
+                                          .settings = replay->options->report,
+                                          .files = session_files(session) };
+    const enum err_code rc = exports_open(&replay->exports, replay->options, &facts, err);
+    return rc == ERR_OK ? exports_write(&replay->exports, &source, err) : rc;
+}
+
+static enum err_code write_reshaped(struct replay *replay, struct session *session,
+                                    const struct profile_snapshot *snapshot,
+                                    const struct view_query *query, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct reshaped reshaped;
+    enum err_code rc =
+        reshaped_init(&reshaped, snapshot, query, &replay->options->view.rules, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (reshaped.counts.omitted)
+        say("%" PRIu64 " of %" PRIu64 " samples are left out by --omit and --at",
+            reshaped.counts.omitted, reshaped.counts.omitted + reshaped.counts.samples);
+    rc = write_query(replay, session, &reshaped.snapshot, &everything, err);
+    reshaped_deinit(&reshaped);
+    return rc;
+}
+
 static enum err_code write_selected(struct replay *replay, struct session *session,
                                     const struct profile_snapshot *snapshot, struct err *err)
 {
     struct selection selection;
-    struct session_facts facts;
     enum err_code rc = selection_init(&selection, replay->options, snapshot, err);
-    session_describe(session, snapshot, &facts);
-    const struct report_source source = { .snapshot = snapshot,
-                                          .query = &selection.query,
-                                          .session = &facts,
-                                          .settings = replay->options->report,
-                                          .files = session_files(session) };
-    if (rc == ERR_OK)
-        rc = exports_open(&replay->exports, replay->options, &facts, err);
-    if (rc == ERR_OK)
-        rc = exports_write(&replay->exports, &source, err);
+    if (rc == ERR_OK && rules_are_any(&replay->options->view.rules))
+        rc = write_reshaped(replay, session, snapshot, &selection.query, err);
+    else if (rc == ERR_OK)
+        rc = write_query(replay, session, snapshot, &selection.query, err);
     selection_deinit(&selection);
     return rc;
 }

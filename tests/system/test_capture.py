@@ -58,6 +58,26 @@ class Replay(Test):
         process, _ = replay(capture, "--thread", "nobody")
         self.assertEqual(process.wait(), 2)
 
+    def test_stacks_are_what_the_rules_make_of_them(self):
+        capture = file_in("rules.pyro")
+        with victim("chain.py", LONG) as target:
+            process = finished("record", str(target.pid), "-d", "1", "-o", capture)
+        self.assertEqual(process.wait(), 0, process.told())
+        total = samples(replay(capture)[1])
+        process, path = replay(capture, "--at", "function:b")
+        begun = read_folded(path)
+        self.assertEqual({stack.names[0] for stack in begun}, {"b"})
+        left = total - sum(stack.count for stack in begun)
+        self.assertEqual("%d of %d samples are left out by --omit and --at" % (left, total) in process.told(), left > 0)
+        hidden = read_folded(replay(capture, "--hide", "function:b")[1])
+        self.assertEqual(sum(stack.count for stack in hidden), total)
+        self.assertEqual({tuple(stack.names) for stack in hidden if len(stack.names) > 2}, {("<module>", "a", "c")})
+        below = read_folded(replay(capture, "--below", "function:a")[1])
+        self.assertIn(("b", "c"), {tuple(stack.names) for stack in below})
+        self.assertEqual(samples(replay(capture, "--omit", "chain.py")[1]), 0)
+        for words in (("--at", ""), ("--hide", "function:"), ("--browser", "--omit", "x")):
+            self.assertEqual(finished("replay", capture, *words).wait(), 2, words)
+
     def test_two_become_one(self):
         names = [file_in("one.pyro"), file_in("two.pyro")]
         total = 0

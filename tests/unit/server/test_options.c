@@ -94,6 +94,10 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
           "--split is for formats: a capture is of all processes, and replay --split writes a "
           "file for each" },
         { "attach --all 1", "attach takes a PID or --all, not both" },
+        { "replay a.pyro --hide function:",
+          "bad --hide 'function:': the end of a file's path, or function:NAME" },
+        { "replay a.pyro --diff-flamegraph b.pyro --at x.py",
+          "--diff-flamegraph compares whole stacks: without --omit, --below, --at and --hide" },
         { "attach 1 -r", "-r needs a value (RATE)" },
         { "attach 1 --sampling-rate", "--sampling-rate needs a value (RATE)" },
         { "attach 1 -r 0", "bad sampling rate '0': use 1 to 1mhz, as in 100, 10khz or 1.5k" },
@@ -342,6 +346,22 @@ static void format_follows_the_option_or_the_file_name(void **state)
     assert_null(options.output);
 }
 
+static void stacks_may_be_made_others(void **state)
+{
+    struct options options;
+    const struct rules *const rules = &options.view.rules;
+    (void)state;
+    assert_int_equal(
+        parse_text("replay a.pyro --gecko --at function:main --hide a.py --hide b.py", &options,
+                   NULL),
+        ERR_OK);
+    assert_string_equal(rules->patterns[RULE_AT][0].name, "main");
+    assert_null(rules->patterns[RULE_AT][0].file);
+    assert_int_equal(rules->counts[RULE_HIDE], 2);
+    assert_string_equal(rules->patterns[RULE_HIDE][1].file, "b.py");
+    assert_int_equal(rules->counts[RULE_OMIT] + rules->counts[RULE_BELOW], 0);
+}
+
 static void several_formats_may_be_given_each_with_a_name(void **state)
 {
     struct options options;
@@ -551,6 +571,7 @@ int main(void)
         cmocka_unit_test(serving_options_are_kept),
         cmocka_unit_test(listen_addresses_have_defaults),
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
+        cmocka_unit_test(stacks_may_be_made_others),
         cmocka_unit_test(two_captures_are_compared),
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
         cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),

@@ -229,6 +229,59 @@ static void an_export_may_have_other_stacks(void **state)
                   "tid:4711 MainThread 50\n");
 }
 
+/* "name:line;..." of a node, by the view's own tree. */
+static void stack_of(const cJSON *tree, int node, char *out, size_t room)
+{
+    const cJSON *const nodes = member(tree, "nodes");
+    const cJSON *const functions = member(tree, "functions");
+    const cJSON *const strings = member(member(tree, "strings"), "values");
+    const int parent = cJSON_GetArrayItem(member(nodes, "parent"), node)->valueint;
+    const int function = cJSON_GetArrayItem(member(nodes, "function"), node)->valueint;
+    const int name = cJSON_GetArrayItem(member(functions, "name"), function)->valueint;
+    const int line = cJSON_GetArrayItem(member(nodes, "line"), node)->valueint;
+    size_t length = 0;
+    *out = '\0';
+    if (node == 0)
+        return;
+    stack_of(tree, parent, out, room);
+    length = strlen(out);
+    snprintf(out + length, room - length, "%s%s:%d", length ? ";" : "",
+             cJSON_GetStringValue(cJSON_GetArrayItem(strings, name)), line);
+}
+
+/* The samples of a stack in a view with rules; 0: it is not there. */
+static int samples_of(const cJSON *view, const char *stack)
+{
+    char text[256];
+    for (int i = 0; i < cJSON_GetArraySize(member(view, "node")); i++) {
+        stack_of(member(view, "tree"), cJSON_GetArrayItem(member(view, "node"), i)->valueint,
+                 text, sizeof text);
+        if (strcmp(text, stack) == 0)
+            return cJSON_GetArrayItem(member(view, "self"), i)->valueint;
+    }
+    return 0;
+}
+
+/* As the same export of folded stacks, above. */
+static void a_view_may_have_other_stacks_and_brings_their_tree(void **state)
+{
+    cJSON *const below =
+        get_json(*state, SESSION "/view?below=function:main&omit=function:*script*");
+    cJSON *const at = get_json(*state, SESSION "/view?at=function:work&since=1");
+    cJSON *const none = get_json(*state, SESSION "/view?at=nowhere.py");
+    assert_int_equal(samples_of(below, "work:22"), 50);
+    assert_int_equal(samples_of(below, "work:23;<native>:0"), 30);
+    assert_int_equal(samples_of(below, "Tree.walk.<locals>.<lambda>:6"), 15);
+    assert_true(number(below, "total") == 95);
+    assert_int_equal(samples_of(at, "work:22"), 50);
+    assert_true(number(at, "total") == 80 && number(at, "since") == 0);
+    assert_true(number(at, "seconds") > 0);
+    assert_true(number(none, "total") == 0);
+    cJSON_Delete(below);
+    cJSON_Delete(at);
+    cJSON_Delete(none);
+}
+
 static void bad_parameters_are_named(void **state)
 {
     static const char *const rows[][2] = {
@@ -239,7 +292,8 @@ static void bad_parameters_are_named(void **state)
         { SESSION "/heatmap?thread=1", "unknown parameter \\\"thread\\\"" },
         { SESSION "/export?format=collapsed&omit=", "parameter \\\"omit\\\"" },
         { SESSION "/export?format=collapsed&at=function:", "parameter \\\"at\\\"" },
-        { SESSION "/view?omit=x", "unknown parameter \\\"omit\\\"" },
+        { SESSION "/tree?omit=x", "unknown parameter \\\"omit\\\"" },
+        { SESSION "/view?hide=function:", "parameter \\\"hide\\\"" },
         { SESSION "/heatmap?from=x", "parameter \\\"from\\\"" },
         { SESSION "/view?buckets=3", "unknown parameter \\\"buckets\\\"" },
     };
@@ -314,6 +368,7 @@ int main(void)
         WITH_SERVER(what_was_merged_is_said_and_its_clients_begin_anew),
         WITH_SERVER(a_view_says_what_a_sample_stands_for),
         WITH_SERVER(an_export_may_have_other_stacks),
+        WITH_SERVER(a_view_may_have_other_stacks_and_brings_their_tree),
         WITH_SERVER(too_many_patterns_are_refused),
         WITH_SERVER(bad_parameters_are_named),
         WITH_SERVER(what_a_client_has_is_not_sent_again),
