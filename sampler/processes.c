@@ -204,7 +204,7 @@ static void find_python(struct entry *entry, uint64_t now_ns)
     if (runtime_find(&entry->process, &runtime, &err))
         refuse(entry, &err, now_ns);
     else
-        layout_version_text(runtime.layout.version, entry->python);
+        layout_name(&runtime.layout, entry->python);
 }
 
 static void forget(struct entry *entry)

@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Offsets in objects, the same from 3.11 to 3.15 (Include/cpython/methodobject.h, descrobject.h,
- * object.h), and flags of types (Include/object.h). */
+ * object.h), counted from where objects of builds with a GIL begin, and flags of types
+ * (Include/object.h). */
 enum {
     REFERENCES_BYTES = 8,
     FUNCTION_DEFINITION = 16,
@@ -86,17 +87,26 @@ static enum err_code read_str(struct callee_table *table, remote_addr addr,
     return is_plain(out, text->count) ? ERR_OK : ERR_CORRUPT;
 }
 
+/* Where an object would begin if it had nothing but a count of references before its type. */
+static remote_addr begin_of(const struct callee_table *table, remote_addr addr)
+{
+    return addr + layout_object_shift(table->layout);
+}
+
 static enum err_code read_type(struct callee_table *table, remote_addr addr, struct type *out)
 {
     unsigned char bytes[TYPE_BYTES];
-    const enum err_code rc = memory_read(table->memory, addr, bytes, sizeof bytes);
+    uint64_t name;
+    enum err_code rc = memory_read(table->memory, begin_of(table, addr), bytes, sizeof bytes);
+    if (!rc)
+        rc = memory_read_u64(table->memory, addr + table->layout->type_name, &name);
     if (rc)
         return rc;
     const uint64_t flags = field_u64(bytes, TYPE_FLAGS);
     out->is_static = !(flags & FLAG_HEAP_TYPE);
     out->makes_types = (flags & FLAG_TYPE_SUBCLASS) != 0;
     out->has_call = field_u64(bytes, TYPE_CALL) != 0;
-    return read_text(table->memory, field_u64(bytes, table->layout->type_name), out->name);
+    return read_text(table->memory, name, out->name);
 }
 
 static enum err_code read_type_of(struct callee_table *table, remote_addr object,
@@ -208,7 +218,8 @@ static enum err_code name_by_content(struct callee_table *table, struct callee *
                                      enum form form)
 {
     unsigned char copy[REFERENCES_BYTES + CALLEE_MAX_PRINT_BYTES];
-    const enum err_code rc = memory_read(table->memory, callee->addr, copy, sizeof copy);
+    const enum err_code rc =
+        memory_read(table->memory, begin_of(table, callee->addr), copy, sizeof copy);
     if (rc)
         return rc;
     callee->print_bytes = CALLEE_MAX_PRINT_BYTES;
@@ -292,15 +303,17 @@ static enum err_code add(struct callee_table *table, remote_addr addr, struct ca
     return rc;
 }
 
-struct memory_span callee_print_span(const struct callee *callee, unsigned char *now)
+struct memory_span callee_print_span(const struct callee_table *table,
+                                     const struct callee *callee, unsigned char *now)
 {
-    return (struct memory_span){ callee->addr + REFERENCES_BYTES, now, callee->print_bytes };
+    return (struct memory_span){ begin_of(table, callee->addr) + REFERENCES_BYTES, now,
+                                 callee->print_bytes };
 }
 
 static bool still_is(struct callee_table *table, const struct callee *callee)
 {
     unsigned char now[CALLEE_MAX_PRINT_BYTES];
-    const struct memory_span span = callee_print_span(callee, now);
+    const struct memory_span span = callee_print_span(table, callee, now);
     return span.bytes && !memory_read(table->memory, span.addr, span.buffer, span.bytes) &&
            memcmp(now, callee->print, span.bytes) == 0;
 }

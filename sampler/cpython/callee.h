@@ -68,6 +68,7 @@ MUST_CHECK enum err_code callee_look(struct callee_table *table, remote_addr add
 
 /* What of the object tells it from others, to be read into `now` (CALLEE_MAX_PRINT_BYTES) and
  * compared with its print. */
-struct memory_span callee_print_span(const struct callee *callee, unsigned char *now);
+struct memory_span callee_print_span(const struct callee_table *table,
+                                     const struct callee *callee, unsigned char *now);
 
 #endif /* SAMPLER_CPYTHON_CALLEE_H */

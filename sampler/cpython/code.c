@@ -56,27 +56,34 @@ void code_table_clear(struct code_table *table)
     table->counters.clears++;
 }
 
-static uint32_t hash_of(remote_addr addr)
+static uint32_t hash_of(remote_addr addr, uint32_t instructions_copy)
 {
-    return idmap_mix(addr, 0);
+    return idmap_mix(addr, instructions_copy);
+}
+
+static bool is_named(const struct code *code, remote_addr addr, uint32_t instructions_copy)
+{
+    return code->addr == addr && code->instructions_copy == instructions_copy;
 }
 
 /* The slot of the code object at addr; its id is CODE_NONE if there is none. */
-static struct idmap_slot *find_slot(const struct code_table *table, remote_addr addr)
+static struct idmap_slot *find_slot(const struct code_table *table, remote_addr addr,
+                                    uint32_t instructions_copy)
 {
-    const uint32_t hash = hash_of(addr);
+    const uint32_t hash = hash_of(addr, instructions_copy);
     uint32_t id;
     for (uint32_t slot = idmap_first(&table->by_addr, hash);
          (id = idmap_id(&table->by_addr, slot)) != IDMAP_NONE;
          slot = idmap_next(&table->by_addr, slot))
-        if (idmap_hash(&table->by_addr, slot) == hash && code_at(table, id)->addr == addr)
+        if (idmap_hash(&table->by_addr, slot) == hash &&
+            is_named(code_at(table, id), addr, instructions_copy))
             return &table->by_addr.slots[slot];
     return NULL;
 }
 
-code_id code_find(const struct code_table *table, remote_addr addr)
+code_id code_find(const struct code_table *table, remote_addr addr, uint32_t instructions_copy)
 {
-    const struct idmap_slot *const slot = find_slot(table, addr);
+    const struct idmap_slot *const slot = find_slot(table, addr, instructions_copy);
     if (!slot)
         return CODE_NONE;
     const struct code *const code = code_at(table, slot->id);
@@ -106,7 +113,7 @@ static void sort_some(struct code_table *table)
     struct sort_key *const keys = malloc(count * sizeof *keys);
     code_id *const sorted = malloc(count * sizeof *sorted);
     for (uint32_t id = 0; keys && sorted && id < count; id++)
-        keys[id] = (struct sort_key){ code_at(table, id)->addr, id };
+        keys[id] = (struct sort_key){ code_at(table, id)->instructions, id };
     if (keys && sorted) {
         qsort(keys, count, sizeof *keys, compare_keys);
         for (size_t i = 0; i < count; i++)
@@ -120,13 +127,13 @@ static void sort_some(struct code_table *table)
     free(keys);
 }
 
-/* How many of the sorted ones begin at or below `instr`. */
+/* How many of the sorted ones can have an instruction at or below `instr`. */
 static size_t sorted_below(const struct code_table *table, remote_addr instr)
 {
     size_t low = 0, high = table->sorted_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
-        if (code_at(table, table->sorted[middle])->addr <= instr)
+        if (code_at(table, table->sorted[middle])->instructions <= instr + UNIT_BYTES)
             low = middle + 1;
         else
             high = middle;
@@ -288,12 +295,44 @@ static enum err_code read_code(struct code_table *table, remote_addr addr, struc
     return rc;
 }
 
-enum err_code code_load(struct code_table *table, remote_addr addr, code_id *id_out)
+/* The list of a code object's copies is a length and as many addresses; the first is its own. */
+static enum err_code find_copy(const struct code_table *table, remote_addr addr,
+                               uint32_t instructions_copy, remote_addr *out)
+{
+    uint64_t list, count;
+    enum err_code rc =
+        table->layout->code_tlbc
+            ? memory_read_u64(table->memory, addr + table->layout->code_tlbc, &list)
+            : ERR_CORRUPT;
+    if (!rc)
+        rc = memory_read_u64(table->memory, list, &count);
+    if (!rc && instructions_copy >= count)
+        rc = ERR_CORRUPT;
+    if (!rc)
+        rc = memory_read_u64(table->memory,
+                             list + (1 + (uint64_t)instructions_copy) * sizeof list, out);
+    return !rc && !*out ? ERR_CORRUPT : rc;
+}
+
+bool code_copy_stands(const struct code_table *table, code_id id)
+{
+    const struct code *const code = code_at(table, id);
+    remote_addr now;
+    return !code->instructions_copy ||
+           (!find_copy(table, code->addr, code->instructions_copy, &now) &&
+            now == code->instructions);
+}
+
+enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t instructions_copy,
+                        code_id *id_out)
 {
     struct code code;
     uint32_t id;
     memset(&code, 0, sizeof code);
     enum err_code rc = read_code(table, addr, &code);
+    code.instructions_copy = instructions_copy;
+    if (!rc && instructions_copy)
+        rc = find_copy(table, addr, instructions_copy, &code.instructions);
     if (!rc)
         rc = pool_push(&table->codes, &code, &id, NULL);
     if (rc) {
@@ -304,11 +343,11 @@ enum err_code code_load(struct code_table *table, remote_addr addr, code_id *id_
     table->counters.misses++;
     /* Read in several calls, so it is not known to be one object until it has been checked. */
     code_at(table, id)->checked_epoch = table->epoch - 1;
-    struct idmap_slot *const slot = find_slot(table, addr);
+    struct idmap_slot *const slot = find_slot(table, addr, instructions_copy);
     if (slot)
         slot->id = id;
     else
-        rc = idmap_add(&table->by_addr, hash_of(addr), id, NULL);
+        rc = idmap_add(&table->by_addr, hash_of(addr, instructions_copy), id, NULL);
     if (!rc)
         *id_out = id;
     return rc;

@@ -7,6 +7,10 @@
  * name) are compared with what they were when it was read.  From 3.14 on the interpreter counts
  * the code objects it frees, and nothing needs comparing while that count stands still.
  *
+ * Free-threaded builds from 3.14 on give each thread a copy of the instructions, in which its frames
+ * stand: a code object is known once for each copy, as if they were several that have all but
+ * the instructions in common.
+ *
  * Places are the distinct instructions seen in a code object, with their source location; the
  * location table is kept as it is and searched at the first sight of an instruction.
  *
@@ -69,9 +73,10 @@ struct code {
     remote_addr instructions;
     remote_addr qualname;
     uint32_t units;
-    uint32_t frame_words;     /* size of its frames */
-    uint32_t first_traceable; /* unit; a frame before it is still being set up */
-    bool is_shim;             /* the interpreter's own: it stands below a class's __init__ */
+    uint32_t instructions_copy; /* of which thread, 0: the object's own */
+    uint32_t frame_words;       /* size of its frames */
+    uint32_t first_traceable;   /* unit; a frame before it is still being set up */
+    bool is_shim;               /* the interpreter's own: it stands below a class's __init__ */
     str_id name, file;
     int32_t first_line;
     uint32_t tag;           /* for the caller; 0 at first */
@@ -94,7 +99,7 @@ struct code_table {
     struct strtab *strings;
     struct pool codes; /* of struct code */
     struct idmap by_addr;
-    code_id *sorted; /* the first sorted_count code objects by address */
+    code_id *sorted; /* the first sorted_count code objects by their instructions */
     size_t sorted_count;
     const struct opcode *opcodes; /* of the version, NULL: not known */
     remote_addr code_type;        /* address of the type named "code", 0: not seen yet */
@@ -116,15 +121,20 @@ bool code_table_is_full(const struct code_table *table);
  * on.  Counters and the epoch go on. */
 void code_table_clear(struct code_table *table);
 
-/* The code object last read at addr, CODE_NONE: none.  Says nothing about what is there now. */
-code_id code_find(const struct code_table *table, remote_addr addr);
+/* The code object last read at addr, with that copy of its instructions (0: its own), CODE_NONE:
+ * none.  Says nothing about what is there now. */
+code_id code_find(const struct code_table *table, remote_addr addr, uint32_t instructions_copy);
 
 /* The code object read before that has the instruction at `instr`, CODE_NONE: none. */
 code_id code_holding(struct code_table *table, remote_addr instr);
 
 /* Reads the code object at addr, also if one is known there, and makes it the one found.
- * ERR_CORRUPT: there is no code object.  ERR_LIMIT: the table holds CODE_MAX. */
-MUST_CHECK enum err_code code_load(struct code_table *table, remote_addr addr, code_id *id_out);
+ * ERR_CORRUPT: there is no code object, or no such copy.  ERR_LIMIT: the table holds CODE_MAX. */
+MUST_CHECK enum err_code code_load(struct code_table *table, remote_addr addr,
+                                   uint32_t instructions_copy, code_id *id_out);
+
+/* Is the copy of the instructions still where it was? */
+bool code_copy_stands(const struct code_table *table, code_id id);
 
 /* Are these code objects still what they were read as?  Those that are not are forgotten (found
  * no more, whatever comes to lie there) and the answer is false.  One or two system calls for

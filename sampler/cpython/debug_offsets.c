@@ -15,8 +15,8 @@ enum { SLOTS_BEFORE = 3, SKIP = UINT16_MAX };
 #define RUNTIME_SLOTS AT(runtime_bytes), SKIP, AT(runtime_interpreters_head)
 #define INTERP_HEAD_SLOTS \
     AT(interp_bytes), AT(interp_id), AT(interp_next), AT(interp_threads_head)
-#define INTERP_TAIL_SLOTS                                                    \
-    AT(interp_gc), AT(interp_imports_modules), SKIP, SKIP, SKIP, SKIP, SKIP, \
+#define INTERP_TAIL_SLOTS                                                                      \
+    AT(interp_gc), AT(interp_imports_modules), SKIP, SKIP, SKIP, SKIP, AT(interp_gil_enabled), \
         AT(interp_gil_locked), AT(interp_gil_holder)
 #define TSTATE_HEAD_SLOTS \
     AT(tstate_bytes), SKIP, AT(tstate_next), AT(tstate_interp), AT(tstate_current_frame)
@@ -57,9 +57,9 @@ static const uint16_t order_3_14[] = {
     TSTATE_TAIL_SLOTS,
     FRAME_SLOTS,
     AT(frame_stack),
-    SKIP,
+    AT(frame_tlbc_index),
     CODE_SLOTS,
-    SKIP,
+    AT(code_tlbc),
     OBJECT_SLOTS,
     TYPE_SLOTS,
     SEQUENCE_SLOTS,
@@ -91,9 +91,9 @@ static const uint16_t order_3_15[] = {
     SKIP,
     FRAME_SLOTS,
     AT(frame_stack),
-    SKIP,
+    AT(frame_tlbc_index),
     CODE_SLOTS,
-    SKIP,
+    AT(code_tlbc),
     OBJECT_SLOTS,
     TYPE_SLOTS,
     AT(type_basicsize),
@@ -161,7 +161,7 @@ static void derive(struct layout *layout)
         BASICSIZE_AFTER_NAME = 8,
         /* Of 3.13 and 3.14, which do not say. */
         CACHED_KEYS = 880,
-        CURRENT_EXCEPTION = 112,
+        CURRENT_EXCEPTION = 112, /* the same without the GIL */
         EXC_STATE = 256,
         VALUES_HEAD = 8,
     };
@@ -177,7 +177,7 @@ static void derive(struct layout *layout)
     if (!layout->type_basicsize)
         layout->type_basicsize = layout->type_name + BASICSIZE_AFTER_NAME;
     if (!layout->heap_type_cached_keys)
-        layout->heap_type_cached_keys = CACHED_KEYS;
+        layout->heap_type_cached_keys = CACHED_KEYS + layout_object_shift(layout);
     if (!layout->tstate_current_exception)
         layout->tstate_current_exception = CURRENT_EXCEPTION;
     if (!layout->tstate_exc_state)
@@ -201,11 +201,7 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
         layout_version_text(version, text);
         return err_set(err, ERR_UNSUPPORTED, "a table of offsets for Python %s", text);
     }
-    layout_version_text(version, text);
-    if (head[2])
-        return err_set(err, ERR_UNSUPPORTED,
-                       "a free-threaded build of Python %s is not supported", text);
-    struct layout layout = { .version = version };
+    struct layout layout = { .version = version, .is_free_threaded = head[2] != 0 };
     layout.validated = LAYOUT_MINOR(version) == order->minor;
     enum err_code rc = fill(&layout, order, (const unsigned char *)bytes + sizeof head,
                             length - sizeof head, err);

@@ -239,14 +239,21 @@ static enum err_code find_old_storage(struct memory *memory, const struct layout
 }
 
 /* Pointers before the object header: 3.11 has one for values and one for the dictionary, 3.12 a
- * tagged one for either, 3.13 and later one for the dictionary and values inside the object. */
+ * tagged one for either, 3.13 and later one for the dictionary and values inside the object.  No
+ * links of the garbage collector stand between them and the header in free-threaded builds. */
 static enum err_code find_storage(struct memory *memory, const struct layout *layout,
                                   remote_addr object, remote_addr type, struct storage *out)
 {
-    enum { DICT_WORDS_BEFORE = 3, VALUES_WORDS_BEFORE = 4, VALUES_TAG = 1 };
+    enum {
+        DICT_WORDS_BEFORE = 3,
+        VALUES_WORDS_BEFORE = 4,
+        VALUES_TAG = 1,
+        FREE_WORDS_BEFORE = 1
+    };
+    const remote_addr before = layout->is_free_threaded ? FREE_WORDS_BEFORE : DICT_WORDS_BEFORE;
     const uint32_t minor = LAYOUT_MINOR(layout->version);
     uint64_t dict, values = 0, basic_size;
-    enum err_code rc = memory_read_u64(memory, object - DICT_WORDS_BEFORE * WORD, &dict);
+    enum err_code rc = memory_read_u64(memory, object - before * WORD, &dict);
     if (!rc && minor == 11)
         rc = memory_read_u64(memory, object - VALUES_WORDS_BEFORE * WORD, &values);
     if (!rc && minor == 12 && (dict & VALUES_TAG)) {

@@ -236,11 +236,11 @@ static enum err_code fetch(struct heap_frames *heap, remote_addr addr, struct he
 static enum err_code code_there(struct heap_frames *heap, struct code_table *codes,
                                 remote_addr addr, code_id *out)
 {
-    *out = code_find(codes, addr);
+    *out = code_find(codes, addr, 0);
     if (*out != CODE_NONE)
         return ERR_OK;
     heap->is_complete = false;
-    return code_load(codes, addr, out);
+    return code_load(codes, addr, 0, out);
 }
 
 /* -1 (nothing has run yet) comes to lie one unit before the start. */

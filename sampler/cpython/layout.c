@@ -83,6 +83,9 @@ enum err_code layout_check(const struct layout *layout, struct err *err)
         !layout->runtime_interpreters_head || !layout->interp_threads_head ||
         !layout->interp_gil_locked != !layout->interp_gil_holder)
         return err_set(err, ERR_CORRUPT, "the target's table of offsets is incomplete");
+    if (layout->object_type < sizeof(uint64_t) ||
+        !layout->frame_tlbc_index != !layout->code_tlbc)
+        return err_set(err, ERR_CORRUPT, "the target's table of offsets contradicts itself");
     if (!ranges_hold(layout))
         return err_set(err, ERR_CORRUPT, "the target's table of offsets contradicts itself");
     return ERR_OK;
@@ -96,4 +99,12 @@ void layout_version_text(uint32_t version, char out[LAYOUT_VERSION_TEXT])
                            LAYOUT_MINOR(version), version >> 8 & 0xff);
     if (*name)
         snprintf(out + n, (size_t)(LAYOUT_VERSION_TEXT - n), "%s%u", name, serial);
+}
+
+void layout_name(const struct layout *layout, char out[LAYOUT_VERSION_TEXT])
+{
+    layout_version_text(layout->version, out);
+    const size_t length = strlen(out);
+    if (layout->is_free_threaded)
+        snprintf(out + length, LAYOUT_VERSION_TEXT - length, "t");
 }

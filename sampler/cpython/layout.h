@@ -47,6 +47,7 @@ enum {
     X(interp_threads_main, 8, interp)        \
     X(interp_imports_modules, 8, interp)     \
     X(interp_code_generation, 8, interp)     \
+    X(interp_gil_enabled, 4, interp)         \
     X(interp_gil_locked, 4, interp)          \
     X(interp_gil_holder, 8, interp)          \
     X(interp_gc, 8, interp)                  \
@@ -70,6 +71,7 @@ enum {
     X(frame_is_entry, 1, frame)              \
     X(frame_stack, 4, frame)                 \
     X(frame_owner, 1, frame)                 \
+    X(frame_tlbc_index, 4, frame)            \
     X(frame_lasti, 4, frame)                 \
     X(frame_executing, 1, frame)             \
     X(code_filename, 8, code)                \
@@ -82,6 +84,7 @@ enum {
     X(code_framesize, 4, code)               \
     X(code_instructions, 0, code)            \
     X(code_code, 8, code)                    \
+    X(code_tlbc, 8, code)                    \
     X(object_type, 8, object)                \
     X(type_name, 8, object)                  \
     X(type_basicsize, 8, object)             \
@@ -102,6 +105,7 @@ enum {
 struct layout {
     uint32_t version; /* PY_VERSION_HEX */
     bool validated;   /* false: a minor newer than any we were tested with */
+    bool is_free_threaded;
     /* Sizes of the structures the fields lie in. */
     uint32_t runtime_bytes, interp_bytes, tstate_bytes, cframe_bytes, frame_bytes, code_bytes,
         object_bytes;
@@ -109,6 +113,14 @@ struct layout {
     LAYOUT_FIELDS(X)
 #undef X
 };
+
+/* Free-threaded builds keep more in front of an object's type; what comes behind it lies further
+ * back by so much. */
+static inline uint32_t layout_object_shift(const struct layout *layout)
+{
+    enum { TYPE_OF_A_REFERENCE_COUNT = 8 };
+    return layout->object_type - TYPE_OF_A_REFERENCE_COUNT;
+}
 
 #define LAYOUT_MINOR(version) ((version) >> 16 & 0xff)
 #define LAYOUT_MAJOR(version) ((version) >> 24)
@@ -129,5 +141,7 @@ MUST_CHECK enum err_code layout_check(const struct layout *layout, struct err *e
 /* "3.11.2", "3.14.0rc1"; out has LAYOUT_VERSION_TEXT bytes. */
 enum { LAYOUT_VERSION_TEXT = 24 };
 void layout_version_text(uint32_t version, char out[LAYOUT_VERSION_TEXT]);
+/* The same of the interpreter itself: "3.14.0t" is free-threaded. */
+void layout_name(const struct layout *layout, char out[LAYOUT_VERSION_TEXT]);
 
 #endif /* SAMPLER_CPYTHON_LAYOUT_H */

@@ -318,7 +318,8 @@ static bool is_confirmed(struct leaves *leaves, const struct walk_frame *frame,
     struct sight again;
     if (callee->is_kept)
         return true;
-    return see_again(leaves, callee_print_span(callee, print), frame->addr, look, &again) &&
+    return see_again(leaves, callee_print_span(&leaves->callees, callee, print), frame->addr,
+                     look, &again) &&
            same_sight(sight, &again) && memcmp(print, callee->print, callee->print_bytes) == 0;
 }
 

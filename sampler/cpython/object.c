@@ -23,17 +23,21 @@ enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t room)
     return ERR_OK;
 }
 
-/* PEP 393: how the characters of a str are stored.  The bit-field is the same since 3.11. */
+/* PEP 393: how the characters of a str are stored.  The bit-field is the same since 3.11, but that
+ * free-threaded builds from 3.14 on keep a byte in front of it where others have two bits. */
 struct str_form {
     size_t width; /* bytes a character */
     bool compact, ascii;
 };
 
-static struct str_form str_form(uint32_t state)
+static struct str_form str_form(const struct layout *layout, uint32_t state)
 {
-    return (struct str_form){ .width = state >> 2 & 7,
-                              .compact = state >> 5 & 1,
-                              .ascii = state >> 6 & 1 };
+    enum { FIRST_WITH_A_BYTE = 14 };
+    const bool has_byte =
+        layout->is_free_threaded && LAYOUT_MINOR(layout->version) >= FIRST_WITH_A_BYTE;
+    const uint32_t form = state >> (has_byte ? 8 : 2);
+    return (
+        struct str_form){ .width = form & 7, .compact = form >> 3 & 1, .ascii = form >> 4 & 1 };
 }
 
 /* Encodes `count` characters that lie at the end of the buffer to its start. */
@@ -63,7 +67,7 @@ enum err_code object_read_str(struct memory *memory, const struct layout *layout
     enum err_code rc = memory_read(memory, addr, head, layout->unicode_ascii_bytes);
     if (rc)
         return rc;
-    const struct str_form form = str_form(field_u32(head, layout->unicode_state));
+    const struct str_form form = str_form(layout, field_u32(head, layout->unicode_state));
     uint64_t count = field_u64(head, layout->unicode_length);
     if (!form.compact || (form.width != 1 && form.width != 2 && form.width != 4))
         return ERR_CORRUPT;

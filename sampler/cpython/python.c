@@ -52,7 +52,7 @@ enum err_code python_attach(struct process *process, struct strtab *strings,
     python->strings = strings;
     python->list_is_old = true;
     random_init_any(&python->random);
-    layout_version_text(runtime.layout.version, python->version);
+    layout_name(&runtime.layout, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     links_init(&python->links);

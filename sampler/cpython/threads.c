@@ -39,6 +39,7 @@ static void set_windows(struct thread_list *list, const struct layout *layout)
     const uint32_t gc_frame =
         layout->interp_gc && layout->gc_frame ? layout->interp_gc + layout->gc_frame : 0;
     const uint32_t of_interp[] = { layout->interp_threads_head,
+                                   layout->interp_gil_enabled,
                                    layout->interp_gil_locked,
                                    layout->interp_gil_holder,
                                    collecting,
@@ -361,6 +362,25 @@ static enum fact fact(bool value)
     return value ? FACT_YES : FACT_NO;
 }
 
+static const struct interpreter *interpreter_of(const struct thread_list *list,
+                                                const struct thread *thread)
+{
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        if (list->interpreters[i].addr == thread->head.interp)
+            return &list->interpreters[i];
+    return NULL;
+}
+
+/* A free-threaded build has a GIL too, which is in use only when it has been asked for. */
+static bool is_without_gil(const struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const struct interpreter *const interp = interpreter_of(list, thread);
+    return layout->is_free_threaded &&
+           (!interp || !layout->interp_gil_enabled ||
+            (uint32_t)interp_u64(list, interp, layout->interp_gil_enabled) == 0);
+}
+
 /* An interpreter may have a GIL of its own or share the main one's; a thread holds the one that
  * names it. */
 static enum fact has_gil(const struct thread_list *list, const struct thread *thread)
@@ -371,6 +391,8 @@ static enum fact has_gil(const struct thread_list *list, const struct thread *th
                     runtime_u64(list, layout->runtime_gil_holder) == thread->head.addr);
     if (!layout->interp_gil_holder)
         return FACT_UNKNOWN;
+    if (is_without_gil(list, thread))
+        return FACT_NO;
     for (size_t i = 0; i < list->interpreter_count; i++) {
         const struct interpreter *const interp = &list->interpreters[i];
         if ((uint32_t)interp_u64(list, interp, layout->interp_gil_locked) == 1 &&
@@ -380,16 +402,8 @@ static enum fact has_gil(const struct thread_list *list, const struct thread *th
     return FACT_NO;
 }
 
-static const struct interpreter *interpreter_of(const struct thread_list *list,
-                                                const struct thread *thread)
-{
-    for (size_t i = 0; i < list->interpreter_count; i++)
-        if (list->interpreters[i].addr == thread->head.interp)
-            return &list->interpreters[i];
-    return NULL;
-}
-
-/* Who collects holds the GIL, unless a finalizer lets go of it. */
+/* Who collects holds the GIL, unless a finalizer lets go of it.  Without a GIL it is known of
+ * nobody who collects, but that nobody does. */
 static void set_gc_facts(const struct thread_list *list, const struct thread *thread,
                          struct thread_facts *facts)
 {
@@ -403,7 +417,8 @@ static void set_gc_facts(const struct thread_list *list, const struct thread *th
         return;
     const bool collecting =
         (uint32_t)interp_u64(list, interp, layout->interp_gc + layout->gc_collecting) != 0;
-    facts->in_gc = fact(collecting && facts->has_gil == FACT_YES);
+    if (!collecting || !is_without_gil(list, thread))
+        facts->in_gc = fact(collecting && facts->has_gil == FACT_YES);
     if (collecting && layout->gc_frame)
         facts->gc_frame = interp_u64(list, interp, layout->interp_gc + layout->gc_frame);
 }
@@ -423,7 +438,7 @@ struct thread_facts thread_list_facts(const struct thread_list *list,
     const struct layout *const layout = &list->runtime->layout;
     const unsigned char *const tstate = thread->stack.copy.tstate;
     struct thread_facts facts = { .has_gil = has_gil(list, thread) };
-    if (facts.has_gil == FACT_YES)
+    if (facts.has_gil == FACT_YES || is_without_gil(list, thread))
         facts.waits_gil = FACT_NO;
     else if (layout->tstate_gil_requested)
         facts.waits_gil = fact(field_u32(tstate, layout->tstate_gil_requested) != 0);

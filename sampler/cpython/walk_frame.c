@@ -6,17 +6,38 @@ enum { MAX_CODES_LOADED = 4096 /* in one walk; a hostile stack ends there */ };
 /* Code objects are aligned to 16 bytes; a stack reference has its tag in the low bits. */
 static const uint64_t TAG_MASK = 7;
 
-/* The code object at addr, CODE_NONE: there is none. */
-static code_id code_there(struct walker *w, remote_addr addr)
+static code_id load(struct walker *w, remote_addr addr, uint32_t instructions_copy)
 {
-    code_id id = code_find(w->context->codes, addr);
-    if (id != CODE_NONE || w->loaded == MAX_CODES_LOADED)
-        return id;
+    code_id id;
+    if (w->loaded == MAX_CODES_LOADED)
+        return CODE_NONE;
     w->loaded++;
-    if (code_load(w->context->codes, addr, &id))
+    if (code_load(w->context->codes, addr, instructions_copy, &id))
         return CODE_NONE;
     w->walk->loaded = true;
     return id;
+}
+
+/* The code object at addr, CODE_NONE: there is none. */
+static code_id code_there(struct walker *w, remote_addr addr, uint32_t instructions_copy,
+                          remote_addr instr)
+{
+    const code_id id = code_find(w->context->codes, addr, instructions_copy);
+    if (id == CODE_NONE)
+        return load(w, addr, instructions_copy);
+    /* The copy of a thread that has ended is given back, and another made under its number. */
+    if (!code_holds(code_at(w->context->codes, id), instr) &&
+        !code_copy_stands(w->context->codes, id)) {
+        const code_id now = load(w, addr, instructions_copy);
+        return now == CODE_NONE ? id : now;
+    }
+    return id;
+}
+
+/* In which copy of the instructions a frame stands. */
+static uint32_t instructions_copy_of(const struct walker *w, const unsigned char *bytes)
+{
+    return w->layout->frame_tlbc_index ? field_u32(bytes, w->layout->frame_tlbc_index) : 0;
 }
 
 /* That of a frame, or of what was left of one: the instruction is cleared later than the
@@ -24,7 +45,8 @@ static code_id code_there(struct walker *w, remote_addr addr)
 static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk_frame *frame)
 {
     const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
-    const code_id id = addr ? code_there(w, addr) : CODE_NONE;
+    const code_id id =
+        addr ? code_there(w, addr, instructions_copy_of(w, bytes), frame->instr) : CODE_NONE;
     if (id != CODE_NONE && code_holds(code_at(w->context->codes, id), frame->instr))
         return id;
     frame->has_returned = true;

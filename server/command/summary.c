@@ -128,7 +128,15 @@ static void format_share(const struct state_sums *sums, enum state_fact fact,
         snprintf(out, TEXT_BYTES, "%.2f %%", yes);
 }
 
-static void say_states(const struct state_sums *sums)
+/* The names of interpreters that are free-threaded end so. */
+static bool is_without_gil(const struct session_facts *facts, const struct state_sums *sums)
+{
+    const char *const python = facts->target ? facts->target->python : NULL;
+    const size_t length = python ? strlen(python) : 0;
+    return length && python[length - 1] == 't' && sums->yes[STATE_FACT_HAS_GIL] == 0;
+}
+
+static void say_states(const struct session_facts *facts, const struct state_sums *sums)
 {
     char held[TEXT_BYTES], wanted[TEXT_BYTES], collecting[TEXT_BYTES], handling[TEXT_BYTES];
     if (sums->samples == 0)
@@ -144,6 +152,12 @@ static void say_states(const struct state_sums *sums)
     format_share(sums, STATE_FACT_WAITS_GIL, wanted);
     format_share(sums, STATE_FACT_IN_GC, collecting);
     format_share(sums, STATE_FACT_HAS_EXCEPTION, handling);
+    if (is_without_gil(facts, sums)) {
+        say("of the samples: GIL n/a (free-threaded); collecting garbage %s; an exception in hand "
+            "%s",
+            collecting, handling);
+        return;
+    }
     say("of the samples: GIL held %s, wanted %s, released %.2f %%; collecting garbage %s; "
         "an exception in hand %s",
         held, wanted, summary_percent(released, sums->samples), collecting, handling);
@@ -157,7 +171,7 @@ void summary_say(const struct session_facts *facts, const struct state_sums *sum
         session_rate_hz(facts->snapshot), facts->options->rate_hz);
     if (quality->ticks > 0)
         say_certainty(quality);
-    say_states(sums);
+    say_states(facts, sums);
     say_mode(facts, sums);
     say_processes(facts);
     say_what_was_special(facts);

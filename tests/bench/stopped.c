@@ -114,8 +114,8 @@ static enum err_code running_frame(struct reference *r, remote_addr *out)
 
 static enum err_code code_of(struct reference *r, remote_addr addr, code_id *out)
 {
-    *out = code_find(&r->codes, addr);
-    return *out != CODE_NONE ? ERR_OK : code_load(&r->codes, addr, out);
+    *out = code_find(&r->codes, addr, 0);
+    return *out != CODE_NONE ? ERR_OK : code_load(&r->codes, addr, 0, out);
 }
 
 static uint32_t find_guess(const struct guesses *g, remote_addr addr)

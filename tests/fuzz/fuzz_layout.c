@@ -36,7 +36,7 @@ static void read_stack(struct memory *memory, const struct layout *layout)
     stack_init(&stack, memory, layout, SOMEWHERE, 0);
     /* Any type will do for a code object, or none would ever be read. */
     (void)!memory_read_u64(memory, SOMEWHERE + layout->object_type, &codes.code_type);
-    if (!code_load(&codes, SOMEWHERE, &id)) {
+    if (!code_load(&codes, SOMEWHERE, 0, &id)) {
         (void)code_place(&codes, id, code_at(&codes, id)->instructions + 2);
         (void)code_check(&codes, &id, 1);
     }

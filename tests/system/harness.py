@@ -165,6 +165,9 @@ class Python:
     def __init__(self, version, path):
         self.version, self.path = version, path
         self.minor = int(version.split(".")[1])
+        self.is_free_threaded = version.endswith("t")
+        # Of one kind only the newest need be looked at.
+        self.kind = (self.minor, self.is_free_threaded)
 
     @property
     def is_supported(self):

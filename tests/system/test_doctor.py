@@ -254,7 +254,7 @@ class Embedded(Test):
     def test_programs_that_embed_an_interpreter(self):
         if not shutil.which("cc"):
             self.skipTest("no C compiler")
-        newest = list({python.minor: python for python in pythons() if python.is_supported}.values())
+        newest = list({python.kind: python for python in pythons() if python.is_supported}.values())
         with tempfile.TemporaryDirectory() as folder:
             programs = [(python, self.built(python, folder)) for python in newest]
             programs = [(python, built) for python, built in programs if built]

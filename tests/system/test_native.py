@@ -109,7 +109,7 @@ def check_pure(python):
 
 def main():
     # Before, C functions at the leaf are unknown.
-    found = list({python.minor: python for python in pythons() if python.is_supported and python.minor >= 11}.values())
+    found = list({python.kind: python for python in pythons() if python.is_supported and python.minor >= 11}.values())
     if not found:
         print("skipped: no interpreter of a supported version is on this machine")
         return harness.SKIPPED

@@ -251,7 +251,7 @@ def report_interpreters(found):
 
 
 def newest_of_each_minor(found):
-    return list({python.minor: python for python in found}.values())
+    return list({python.kind: python for python in found}.values())
 
 
 def main():

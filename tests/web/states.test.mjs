@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filteredText, stateChips, stateLabel } from "../../web/model/chips.js";
-import { doingParts, doingText, factText } from "../../web/model/doings.js";
+import { doingParts, doingText, factText, isWithoutGil } from "../../web/model/doings.js";
 import { measureGroups } from "../../web/model/measures.js";
 import { createPicture } from "../../web/model/picture.js";
 import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../web/model/states.js";
@@ -120,6 +120,17 @@ test("what a thread did is parts of a whole, and unknown is one of them", () => 
   assert.equal(doingText(createSums()), "no samples");
   assert.equal(factText(sums, "on_cpu"), "50.0 %");
   assert.equal(factText(sumsOf([[UNKNOWN_ON_CPU, 7]]), "on_cpu"), "—");
+});
+
+test("an interpreter without a lock has no shares of it", () => {
+  const session = { target: { python: "3.14.2t" } };
+  const sums = sumsOf([[ON_CPU, 50]]);
+  assert.equal(isWithoutGil(session, sums), true);
+  assert.equal(isWithoutGil({ target: { python: "3.14.2" } }, sums), false);
+  assert.equal(isWithoutGil(session, sumsOf([[ON_CPU, 5], [HAS_GIL, 1]])), false);
+  assert.equal(factText(sums, "has_gil", true), "n/a (free-threaded)");
+  assert.equal(factText(sums, "on_cpu", true), "100 %");
+  for (const chip of stateChips(sums, [], true)) assert.equal(chip.share === "n/a (free-threaded)", ["has_gil", "waits_gil"].includes(chip.key), chip.key);
 });
 
 test("every number of quality is in the panel, those nobody has heard of too", () => {

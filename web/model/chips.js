@@ -1,5 +1,6 @@
 // The filters by state that people choose from, and what is known about each.
 
+import { NO_GIL } from "./doings.js";
 import { formatCount, formatShare, ratio } from "./numbers.js";
 import { STATE_DOINGS, STATE_FACTS } from "./states.js";
 
@@ -53,8 +54,9 @@ function isUnknown(filter, sums, { yes, unknown }) {
   return filter.key === "waits_gil" ? known <= sums.yes[STATE_FACTS.indexOf("has_gil")] : known === 0;
 }
 
-function hintOf(filter, sums, count, disabled) {
+function hintOf(filter, sums, count, disabled, withoutGil) {
   if (sums.samples === 0) return filter.meaning + ".";
+  if (withoutGil) return filter.meaning + ". This interpreter is free-threaded: it has no such lock.";
   const of = " of " + formatCount(sums.samples) + " samples";
   if (disabled) return filter.meaning + ". Not known here: this version of Python, or what pyrometer may read, does not tell.";
   if (filter.key === "all") return filter.meaning + ": " + formatCount(sums.samples) + ".";
@@ -63,13 +65,14 @@ function hintOf(filter, sums, count, disabled) {
 }
 
 // -> [{key, label, words, share, hint, pressed, disabled}]; sums: of the threads shown
-export function stateChips(sums, words) {
+export function stateChips(sums, words, isFreeThreaded = false) {
   const chosen = filterOf(words);
   const chips = FILTERS.map((filter) => {
     const count = countOf(filter, sums);
-    const disabled = isUnknown(filter, sums, count);
-    const share = filter.key === "all" || sums.samples === 0 ? "" : disabled ? "unknown" : formatShare(ratio(count.yes, sums.samples));
-    return { key: filter.key, label: filter.label, words: filter.words, share, hint: hintOf(filter, sums, count, disabled), pressed: filter === chosen, disabled };
+    const withoutGil = isFreeThreaded && ["has_gil", "waits_gil"].includes(filter.key);
+    const disabled = withoutGil || isUnknown(filter, sums, count);
+    const share = filter.key === "all" || sums.samples === 0 ? "" : withoutGil ? NO_GIL : disabled ? "unknown" : formatShare(ratio(count.yes, sums.samples));
+    return { key: filter.key, label: filter.label, words: filter.words, share, hint: hintOf(filter, sums, count, disabled, withoutGil), pressed: filter === chosen, disabled };
   });
   if (chosen === null) chips.push({ key: "link", label: stateLabel(words), words, share: "", hint: "As the address of this page asks for", pressed: true, disabled: false });
   return chips;

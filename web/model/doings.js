@@ -22,8 +22,17 @@ export function doingText(sums) {
   return formatCount(sums.samples) + " samples: " + said.join(", ");
 }
 
+const GIL_FACTS = ["has_gil", "waits_gil"];
+export const NO_GIL = "n/a (free-threaded)";
+
+// Interpreters without a lock have a t at the end of their version; one that uses its lock all the same shows in the sums.
+export function isWithoutGil(session, sums) {
+  return /\dt$/.test(session?.target?.python ?? "") && sums.yes[STATE_FACTS.indexOf("has_gil")] === 0;
+}
+
 // A share of samples; "—" when it is unknown in all of them.
-export function factText(sums, fact) {
+export function factText(sums, fact, withoutGil = false) {
+  if (withoutGil && GIL_FACTS.includes(fact)) return NO_GIL;
   const at = STATE_FACTS.indexOf(fact);
   return sums.samples > 0 && sums.unknown[at] === sums.samples ? formatShare(NaN) : formatShare(ratio(sums.yes[at], sums.samples));
 }

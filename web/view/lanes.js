@@ -1,6 +1,6 @@
 // Threads one below the other along time: what each was doing, and in numbers.
 
-import { doingText, factText } from "../model/doings.js";
+import { doingText, factText, isWithoutGil } from "../model/doings.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { busiestThreads, threadLabel } from "../model/threads.js";
 import { sumThreads } from "../model/states.js";
@@ -41,8 +41,9 @@ export function createLanes(root, dispatch) {
     const said = doingText(sums);
     setText(lane.numbers.share, formatShare(ratio(sums.samples, samples)));
     setText(lane.numbers.cpu, factText(sums, "on_cpu"));
-    setText(lane.numbers.gil, factText(sums, "has_gil"));
-    setText(lane.numbers.waits, factText(sums, "waits_gil"));
+    const withoutGil = isWithoutGil(state.session, sums);
+    setText(lane.numbers.gil, factText(sums, "has_gil", withoutGil));
+    setText(lane.numbers.waits, factText(sums, "waits_gil", withoutGil));
     setAttribute(lane.picture, "aria-label", said);
     setAttribute(lane.picture, "data-hint", said);
     const timeline = state.lanes.get(lane.thread.ids.join());

@@ -1,6 +1,7 @@
 // The filter by state: what the threads were doing. One choice, with the share of samples each would leave.
 
 import { stateChips } from "../model/chips.js";
+import { isWithoutGil } from "../model/doings.js";
 import { formatCount } from "../model/numbers.js";
 import { el, setAttribute, setText } from "./dom.js";
 
@@ -48,7 +49,7 @@ export function createStateChips(root, dispatch) {
 
   return {
     update(state) {
-      const shown = stateChips(state.picture.sums, state.address.states);
+      const shown = stateChips(state.picture.sums, state.address.states, isWithoutGil(state.session, state.picture.sums));
       while (chips.length < shown.length) {
         chips.push(createChip(choose));
         list.append(chips[chips.length - 1].element);

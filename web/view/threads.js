@@ -1,6 +1,6 @@
 // The thread filter: which threads count, and what each of them was doing. None chosen means all.
 
-import { DOING_LABELS, doingParts, doingText, factText } from "../model/doings.js";
+import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../model/doings.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { sumThreads } from "../model/states.js";
 import { groupThreads, processLabel, threadLabel, threadPlace } from "../model/threads.js";
@@ -97,7 +97,7 @@ export function createThreadFilter(dispatch) {
     applyFilter();
   }
 
-  function updateRow(row, sums, samples) {
+  function updateRow(row, sums, samples, session) {
     const count = row.threads.filter((thread) => chosen.includes(thread)).length;
     row.box.checked = count === row.threads.length;
     row.box.indeterminate = count > 0 && count < row.threads.length;
@@ -106,7 +106,7 @@ export function createThreadFilter(dispatch) {
     setAttribute(row.bar.element, "data-hint", said);
     setAttribute(row.bar.element, "aria-label", said);
     setText(row.onCpu, factText(sums, "on_cpu"));
-    setText(row.hasGil, factText(sums, "has_gil"));
+    setText(row.hasGil, isWithoutGil(session, sums) ? "n/a" : factText(sums, "has_gil"));
     setText(row.share, formatShare(ratio(sums.samples, samples)));
     setAttribute(row.share, "data-hint", formatCount(sums.samples) + " samples");
   }
@@ -114,7 +114,7 @@ export function createThreadFilter(dispatch) {
   function updateRows(state) {
     const sums = rows.map((row) => sumThreads(state.threadStates, row.ids));
     const { samples } = sumThreads(state.threadStates, shownThreads.flatMap((thread) => thread.ids));
-    rows.forEach((row, i) => updateRow(row, sums[i], samples));
+    rows.forEach((row, i) => updateRow(row, sums[i], samples, state.session));
   }
 
   filter.addEventListener("input", applyFilter);

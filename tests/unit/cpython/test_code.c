@@ -31,7 +31,7 @@ static void end(struct world *world)
 static code_id load(struct world *world, remote_addr addr)
 {
     code_id id = CODE_NONE;
-    assert_int_equal(code_load(&world->codes, addr, &id), ERR_OK);
+    assert_int_equal(code_load(&world->codes, addr, 0, &id), ERR_OK);
     return id;
 }
 
@@ -56,10 +56,10 @@ static void a_code_object_is_read_in_every_version(void **state)
         struct world world;
         begin(&world, minor);
         const remote_addr addr = fake_code(&world.python, &EXAMPLE);
-        assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+        assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
         const code_id id = load(&world, addr);
         const struct code *const code = code_at(&world.codes, id);
-        assert_int_equal(code_find(&world.codes, addr), id);
+        assert_int_equal(code_find(&world.codes, addr, 0), id);
         assert_true(code_is_at(&world.codes, id, addr));
         assert_string_equal(name_of(&world, id), "Class.method");
         assert_string_equal(text(&world, code->file), "/srv/app.py");
@@ -91,14 +91,14 @@ static void an_address_used_again_never_gives_the_old_name(void **state)
         fake_code_replace(&world.python, addr, &(struct fake_code){ .name = "other" });
         code_begin_epoch(&world.codes);
         assert_false(check(&world, old));
-        assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+        assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
         assert_false(code_is_at(&world.codes, old, addr));
         assert_int_equal(world.codes.counters.stale, 1);
         const code_id now = load(&world, addr);
         assert_int_not_equal(now, old);
         assert_string_equal(name_of(&world, now), "other");
         assert_true(check(&world, now));
-        assert_int_equal(code_find(&world.codes, addr), now);
+        assert_int_equal(code_find(&world.codes, addr, 0), now);
         end(&world);
     }
 }
@@ -160,7 +160,7 @@ static void a_change_while_it_is_read_is_found_by_the_first_check(void **state)
     const code_id id = load(&world, addr);
     fake_code_replace(&world.python, addr, &(struct fake_code){ .name = "other" });
     assert_false(check(&world, id));
-    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
     end(&world);
 }
 
@@ -187,7 +187,7 @@ static void one_stale_code_object_does_not_spoil_the_others(void **state)
         assert_false(code_check(&world.codes, ids, COUNT * 2));
         assert_true(world.python.memory.memory.reads - before <= COUNT / 100 + 1);
         for (size_t i = 0; i < COUNT; i++)
-            assert_int_equal(code_find(&world.codes, addrs[i]),
+            assert_int_equal(code_find(&world.codes, addrs[i], 0),
                              i == STALE ? CODE_NONE : ids[i]);
         end(&world);
     }
@@ -204,7 +204,7 @@ static void a_code_object_that_is_unmapped_is_forgotten(void **state)
     fake_memory_unmap(&world.python.memory, addr);
     code_begin_epoch(&world.codes);
     assert_false(check(&world, id));
-    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
     end(&world);
 }
 
@@ -218,14 +218,14 @@ static void what_is_no_code_object_is_refused(void **state)
     const struct layout *const layout = &world.python.runtime.layout;
     const remote_addr addr = fake_code(&world.python, &EXAMPLE);
     fake_memory_put_u64(memory, addr + layout->object_type, fake_type(&world.python, "codec"));
-    assert_int_equal(code_load(&world.codes, addr, &id), ERR_CORRUPT);
+    assert_int_equal(code_load(&world.codes, addr, 0, &id), ERR_CORRUPT);
     fake_memory_put_u64(memory, addr + layout->object_type, 0);
-    assert_int_equal(code_load(&world.codes, addr, &id), ERR_CORRUPT);
-    assert_int_equal(code_load(&world.codes, 16, &id), ERR_FAULT);
-    assert_int_equal(code_load(&world.codes, fake_alloc(&world.python, 4096), &id),
+    assert_int_equal(code_load(&world.codes, addr, 0, &id), ERR_CORRUPT);
+    assert_int_equal(code_load(&world.codes, 16, 0, &id), ERR_FAULT);
+    assert_int_equal(code_load(&world.codes, fake_alloc(&world.python, 4096), 0, &id),
                      ERR_CORRUPT);
     assert_int_equal(id, 42);
-    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
     end(&world);
 }
 
@@ -241,7 +241,7 @@ static void the_type_of_code_objects_is_one_object(void **state)
     (void)load(&world, first);
     fake_memory_put_u64(&world.python.memory, second + world.python.runtime.layout.object_type,
                         fake_type(&world.python, "code"));
-    assert_int_equal(code_load(&world.codes, second, &id), ERR_CORRUPT);
+    assert_int_equal(code_load(&world.codes, second, 0, &id), ERR_CORRUPT);
     end(&world);
 }
 
@@ -268,9 +268,9 @@ static void hostile_fields_fail_and_keep_nothing(void **state)
         const remote_addr addr = fake_code(&world.python, &EXAMPLE);
         code_id id;
         fake_memory_put_u64(&world.python.memory, addr + lies[i].offset, lies[i].value);
-        const enum err_code rc = code_load(&world.codes, addr, &id);
+        const enum err_code rc = code_load(&world.codes, addr, 0, &id);
         assert_true(rc == ERR_CORRUPT || rc == ERR_FAULT);
-        assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+        assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
     }
     end(&world);
 }
@@ -384,7 +384,7 @@ static void many_code_objects_are_told_apart(void **state)
         (void)load(&world, addrs[i]);
     }
     for (size_t i = 0; i < COUNT; i++) {
-        const code_id id = code_find(&world.codes, addrs[i]);
+        const code_id id = code_find(&world.codes, addrs[i], 0);
         assert_int_equal(code_at(&world.codes, id)->first_line, i + 1);
     }
     end(&world);
@@ -474,7 +474,7 @@ static void forgotten_code_objects_fill_the_table(void **state)
     assert_true(code_table_is_full(&world.codes));
     code_table_clear(&world.codes);
     assert_false(code_table_is_full(&world.codes));
-    assert_int_equal(code_find(&world.codes, addr), CODE_NONE);
+    assert_int_equal(code_find(&world.codes, addr, 0), CODE_NONE);
     assert_int_equal(world.codes.bytes, 0);
     assert_int_equal(world.codes.counters.clears, 1);
     assert_string_equal(name_of(&world, load(&world, addr)), "Class.method");
@@ -491,7 +491,7 @@ static void more_code_objects_than_the_table_holds_are_not_loaded(void **state)
     for (uint32_t i = 0; i < CODE_MAX; i++)
         (void)load(&world, addr);
     assert_true(code_table_is_full(&world.codes));
-    assert_int_equal(code_load(&world.codes, addr, &id), ERR_LIMIT);
+    assert_int_equal(code_load(&world.codes, addr, 0, &id), ERR_LIMIT);
     code_table_clear(&world.codes);
     (void)load(&world, addr);
     end(&world);
@@ -520,6 +520,48 @@ static void location_tables_have_a_limit_together(void **state)
     assert_int_equal(world.codes.bytes, CODE_MAX_BYTES);
     code_table_clear(&world.codes);
     assert_non_null(code_at(&world.codes, load(&world, addr))->table);
+    end(&world);
+}
+
+/* Frames of a thread stand in its own copy of the instructions, which is no part of the object. */
+static void copies_of_instructions_are_known_one_by_one(void **state)
+{
+    enum { COPIES = 3 };
+    struct world world;
+    code_id own, copy, again;
+    (void)state;
+    begin(&world, 14);
+    const remote_addr addr = fake_code(&world.python, &EXAMPLE);
+    struct fake_memory *const memory = &world.python.memory;
+    const remote_addr list = fake_alloc(&world.python, (1 + COPIES) * 8),
+                      first = fake_alloc(&world.python, 64),
+                      second = fake_alloc(&world.python, 64);
+    struct layout *const layout = &world.python.runtime.layout;
+    layout->code_tlbc = layout->code_instructions - 8;
+    fake_memory_put_u64(memory, addr + layout->code_tlbc, list);
+    fake_memory_put_u64(memory, list, COPIES);
+    fake_memory_put_u64(memory, list + 8, addr + layout->code_instructions);
+    fake_memory_put_u64(memory, list + 16, first);
+    own = load(&world, addr);
+    assert_int_equal(code_load(&world.codes, addr, 1, &copy), ERR_OK);
+    assert_int_equal(code_find(&world.codes, addr, 0), own);
+    assert_int_equal(code_find(&world.codes, addr, 1), copy);
+    assert_int_equal(code_at(&world.codes, copy)->name, code_at(&world.codes, own)->name);
+    assert_int_equal(code_holding(&world.codes, first + 4), copy);
+    assert_int_equal(code_holding(&world.codes, addr + layout->code_instructions + 4), own);
+    assert_int_equal(code_place(&world.codes, copy, first + 6)->location.line,
+                     EXAMPLE.first_line + 3);
+    /* One that was never made, one beyond the list. */
+    assert_int_equal(code_load(&world.codes, addr, 2, &again), ERR_CORRUPT);
+    assert_int_equal(code_load(&world.codes, addr, COPIES, &again), ERR_CORRUPT);
+    assert_int_equal(code_load(&world.codes, addr, UINT32_MAX, &again), ERR_CORRUPT);
+    /* Given back, and made anew elsewhere. */
+    assert_true(code_copy_stands(&world.codes, own) && code_copy_stands(&world.codes, copy));
+    fake_memory_put_u64(memory, list + 16, second);
+    assert_false(code_copy_stands(&world.codes, copy));
+    assert_int_equal(code_load(&world.codes, addr, 1, &again), ERR_OK);
+    assert_int_equal(code_find(&world.codes, addr, 1), again);
+    assert_true(code_holds(code_at(&world.codes, again), second));
     end(&world);
 }
 
@@ -597,6 +639,7 @@ TEST_MAIN(cmocka_unit_test(an_instruction_tells_its_code_object),
           cmocka_unit_test(a_frame_that_has_not_begun_is_held_and_others_are_not),
           cmocka_unit_test(many_code_objects_are_told_apart),
           cmocka_unit_test(what_comes_before_the_first_line_is_on_the_line_of_the_def),
+          cmocka_unit_test(copies_of_instructions_are_known_one_by_one),
           cmocka_unit_test(too_many_places_are_made_anew),
           cmocka_unit_test(forgotten_code_objects_fill_the_table),
           cmocka_unit_test(more_code_objects_than_the_table_holds_are_not_loaded),

@@ -133,13 +133,40 @@ static void a_version_without_a_table_is_named(void **state)
     }
 }
 
-static void a_free_threaded_build_is_refused(void **state)
+static void a_free_threaded_build_says_where_copies_of_instructions_are(void **state)
+{
+    struct offsets table;
+    char name[LAYOUT_VERSION_TEXT];
+    (void)state;
+    offsets_fill(&table, 14);
+    assert_false(accept(&table).is_free_threaded);
+    table.free_threaded = 1;
+    table.slots[OFFSETS_3_14_frame_tlbc_index] = 72;
+    refuse(&table, ERR_CORRUPT);
+    table.slots[OFFSETS_3_14_code_tlbc] = 200;
+    const struct layout layout = accept(&table);
+    assert_true(layout.is_free_threaded);
+    assert_int_equal(layout.frame_tlbc_index, 72);
+    assert_int_equal(layout.code_tlbc, 200);
+    layout_name(&layout, name);
+    assert_string_equal(name, "3.14.10t");
+}
+
+/* Objects whose type comes behind their thread, their lock and two counts. */
+static void a_longer_head_moves_what_is_not_said(void **state)
 {
     struct offsets table;
     (void)state;
-    offsets_fill(&table, 14);
+    offsets_fill(&table, 13);
+    const uint32_t keys = accept(&table).heap_type_cached_keys;
+    assert_int_equal(layout_object_shift(&(struct layout){ .object_type = 8 }), 0);
     table.free_threaded = 1;
-    refuse(&table, ERR_UNSUPPORTED);
+    table.slots[OFFSETS_3_13_object_type] = 24;
+    const struct layout layout = accept(&table);
+    assert_int_equal(layout_object_shift(&layout), 16);
+    assert_int_equal(layout.heap_type_cached_keys, keys + 16);
+    table.slots[OFFSETS_3_13_object_type] = 0;
+    refuse(&table, ERR_CORRUPT);
 }
 
 static void a_later_minor_is_tried_and_not_called_validated(void **state)
@@ -373,7 +400,8 @@ TEST_MAIN(cmocka_unit_test(the_table_of_3_13_is_understood),
           cmocka_unit_test(the_table_of_3_15_is_understood),
           cmocka_unit_test(tables_from_headers_serve_3_11_and_3_12),
           cmocka_unit_test(a_version_without_a_table_is_named),
-          cmocka_unit_test(a_free_threaded_build_is_refused),
+          cmocka_unit_test(a_free_threaded_build_says_where_copies_of_instructions_are),
+          cmocka_unit_test(a_longer_head_moves_what_is_not_said),
           cmocka_unit_test(a_later_minor_is_tried_and_not_called_validated),
           cmocka_unit_test(an_earlier_or_another_major_is_unsupported),
           cmocka_unit_test(without_the_cookie_there_is_no_table),

@@ -48,6 +48,24 @@ static void ascii_is_read_as_it_is_in_every_version(void **state)
     }
 }
 
+/* Without a GIL a byte stands where others have the two bits of how it is interned. */
+static void ascii_is_read_without_a_gil(void **state)
+{
+    (void)state;
+    for (unsigned minor = 13; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world world;
+        begin(&world, minor);
+        const remote_addr addr = fake_str(&world.python, "Class.method");
+        const uint32_t form = fake_str_state(FAKE_STR_1BYTE, true, true);
+        world.python.runtime.layout.is_free_threaded = true;
+        fake_memory_put_u32(&world.python.memory,
+                            addr + world.python.runtime.layout.unicode_state,
+                            minor >= 14 ? form >> 2 << 8 | 3 : form);
+        expect_str(&world, addr, "Class.method");
+        end(&world);
+    }
+}
+
 static void wider_characters_become_utf8_in_every_version(void **state)
 {
     static const unsigned char latin[] = { 'h', 0xe9, 0xff, 0x80 };
@@ -268,6 +286,7 @@ static void a_type_is_known_by_its_whole_name(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(ascii_is_read_as_it_is_in_every_version),
+          cmocka_unit_test(ascii_is_read_without_a_gil),
           cmocka_unit_test(wider_characters_become_utf8_in_every_version),
           cmocka_unit_test(what_is_no_character_becomes_the_replacement),
           cmocka_unit_test(a_nul_inside_is_a_character),

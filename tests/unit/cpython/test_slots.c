@@ -25,7 +25,7 @@ static void begin(struct world *world)
     links_init(&world->links);
     for (size_t i = 0; i < CODES; i++)
         assert_int_equal(
-            code_load(&world->codes, fake_function(&world->python, "f"), &world->ids[i]),
+            code_load(&world->codes, fake_function(&world->python, "f"), 0, &world->ids[i]),
             ERR_OK);
     code_begin_epoch(&world->codes);
     assert_true(code_check(&world->codes, world->ids, CODES));
