@@ -6,18 +6,19 @@
 #include "server/report/report.h"
 #include "server/response.h"
 #include "server/sessions.h"
+#include "server/spool.h"
 #include "server/wire/session.h"
 
 static enum err_code send(const struct report_source *source,
                           const struct report_format *format, struct response *response,
                           struct err *err)
 {
-    struct buffer file = { 0 };
+    struct spool spool;
+    struct buffer file;
     char name[REPORT_NAME_BYTES];
-    enum err_code rc = format->write(source, &file, err);
-    if (rc == ERR_OK)
-        rc = response_take_buffer(response, format->mime, &file, err);
-    buffer_deinit(&file);
+    spool_begin(&spool, &file);
+    const enum err_code written = format->write(source, &file, err);
+    const enum err_code rc = spool_end(&spool, &file, written, format->mime, response, err);
     report_file_name(source, format, name);
     if (rc == ERR_OK)
         response_set_header(response, "Content-Disposition", "attachment; filename=\"%s\"",

@@ -1,0 +1,123 @@
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "server/response.h"
+#include "server/spool.h"
+#include "tests/support/test.h"
+
+/* Byte i of an answer. */
+static char byte_at(size_t i)
+{
+    return (char)(i % 251 + i / 65537);
+}
+
+static enum err_code spool_bytes(size_t bytes, enum err_code written, struct response *response,
+                                 struct err *err)
+{
+    struct spool spool;
+    struct buffer out;
+    spool_begin(&spool, &out);
+    for (size_t i = 0; i < bytes; i++)
+        buffer_char(&out, byte_at(i));
+    if (written == ERR_OK)
+        written = buffer_check(&out, NULL);
+    return spool_end(&spool, &out, written, "text/x-made", response, err);
+}
+
+static void expect_bytes(const struct response *response, size_t bytes)
+{
+    char *const data = malloc(bytes);
+    assert_non_null(data);
+    assert_int_equal(response->body_bytes, bytes);
+    assert_string_equal(response->mime, "text/x-made");
+    if (response->file_fd >= 0)
+        assert_int_equal(pread(response->file_fd, data, bytes, 0), bytes);
+    else
+        memcpy(data, response->body, bytes);
+    for (size_t i = 0; i < bytes; i++)
+        if (data[i] != byte_at(i))
+            fail_msg("byte %zu is another", i);
+    free(data);
+}
+
+static void what_memory_may_hold_stays_there(void **state)
+{
+    static const size_t sizes[] = { 1, BUFFER_DRAIN_BYTES + 1, SPOOL_MEMORY_BYTES };
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct response response;
+        struct err err = { 0 };
+        response_init(&response);
+        assert_ok(spool_bytes(sizes[i], ERR_OK, &response, &err), &err);
+        assert_int_equal(response.file_fd, -1);
+        expect_bytes(&response, sizes[i]);
+        response_deinit(&response);
+    }
+}
+
+static void what_is_larger_is_a_file_without_a_name(void **state)
+{
+    struct response response, again;
+    struct err err = { 0 };
+    const size_t bytes = SPOOL_MEMORY_BYTES + 1234567;
+    char *const folder = temp_dir();
+    (void)state;
+    assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+    response_init(&response);
+    response_init(&again);
+    assert_ok(spool_bytes(bytes, ERR_OK, &response, &err), &err);
+    assert_true(response.file_fd >= 0);
+    expect_bytes(&response, bytes);
+    assert_int_equal(rmdir(folder), 0); /* there is nothing in it */
+    /* Where that folder is no more there are others; the same content has the same tag. */
+    assert_ok(spool_bytes(bytes, ERR_OK, &again, &err), &err);
+    assert_string_equal(response.tag, again.tag);
+    assert_int_equal(strlen(again.tag), 16);
+    response_deinit(&response);
+    response_deinit(&again);
+    unsetenv("TMPDIR");
+    free(folder);
+}
+
+static void what_the_writer_says_is_passed_on(void **state)
+{
+    struct response response;
+    struct err err = { 0 };
+    (void)state;
+    response_init(&response);
+    assert_int_equal(spool_bytes(3, ERR_INVALID, &response, &err), ERR_INVALID);
+    assert_int_equal(spool_bytes(SPOOL_MEMORY_BYTES * 2, ERR_CORRUPT, &response, &err),
+                     ERR_CORRUPT);
+    assert_int_equal(response.file_fd, -1);
+    assert_int_equal(response.body_bytes, 0);
+    response_deinit(&response);
+}
+
+/* A file that may not grow is as good as a full disk. */
+static void a_full_disk_is_named(void **state)
+{
+    struct response response;
+    struct err err = { 0 };
+    struct rlimit usual, small;
+    (void)state;
+    response_init(&response);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &usual), 0);
+    small = (struct rlimit){ .rlim_cur = SPOOL_MEMORY_BYTES / 2, .rlim_max = usual.rlim_max };
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const enum err_code rc = spool_bytes(SPOOL_MEMORY_BYTES * 2, ERR_OK, &response, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
+    assert_int_equal(rc, ERR_SYS);
+    assert_non_null(strstr(err.message, "has no place on the disk: File too large"));
+    response_error(&response, &err);
+    assert_int_equal(response.status, 500);
+    response_deinit(&response);
+}
+
+TEST_MAIN(cmocka_unit_test(what_memory_may_hold_stays_there),
+          cmocka_unit_test(what_is_larger_is_a_file_without_a_name),
+          cmocka_unit_test(what_the_writer_says_is_passed_on),
+          cmocka_unit_test(a_full_disk_is_named))
