@@ -98,8 +98,7 @@ static enum err_code failure(const struct spool *spool, enum err_code rc, struct
         return ERR_SYS;
     }
     if (spool->bytes > SPOOL_MAX_BYTES)
-        return err_set(err, ERR_LIMIT,
-                       "the answer has more than %zu GiB: use pyrometer replay",
+        return err_set(err, ERR_LIMIT, "the answer has more than %zu GiB: use pyrometer replay",
                        SPOOL_MAX_BYTES >> 30);
     return rc;
 }
