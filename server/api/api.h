@@ -52,6 +52,7 @@ enum err_code api_get_threads(const struct call *call, struct response *response
                               struct err *err);
 enum err_code api_get_timeline(const struct call *call, struct response *response,
                                struct err *err);
+enum err_code api_get_gil(const struct call *call, struct response *response, struct err *err);
 enum err_code api_get_heatmap(const struct call *call, struct response *response,
                               struct err *err);
 enum err_code api_get_source(const struct call *call, struct response *response,

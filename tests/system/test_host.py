@@ -164,7 +164,7 @@ class Sessions(Test):
             found = host.until("/sessions/" + host.start(pids=[4194300]), lambda found: found["state"] == "failed")
             self.assertIn("4194300", found["reason"])
             # All that a page asks of it has an answer.
-            for part in ("tree", "view", "threads", "timeline", "heatmap", "quality", "export?format=collapsed"):
+            for part in ("tree", "view", "threads", "timeline", "gil", "heatmap", "quality", "export?format=collapsed"):
                 self.assertEqual(host.ask("/api/v1/sessions/%s/%s" % (found["id"], part)).status, 200, part)
 
     def test_many_run_at_once_within_one_budget(self):

@@ -1,0 +1,94 @@
+#include "sampler/profile/gil.h"
+
+#include "sampler/profile/profile.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/api/look.h"
+#include "server/call.h"
+#include "server/sessions.h"
+
+enum { SAMPLE_DECIMALS = 3 };
+
+static void put_samples(struct json *json, const char *key, uint64_t thousandths)
+{
+    json_key(json, key);
+    json_decimal(json, thousandths, SAMPLE_DECIMALS);
+}
+
+static void write_threads(struct json *json, const struct gil *gil)
+{
+    json_key(json, "threads");
+    json_array(json);
+    for (size_t i = 0; i < gil->thread_count; i++)
+        json_uint(json, gil->threads[i]);
+    json_end(json);
+}
+
+/* A row a holder, in it a number a waiter. */
+static void write_pairs(struct json *json, const struct gil *gil)
+{
+    json_key(json, "pairs");
+    json_array(json);
+    for (size_t holder = 0; holder < gil->rows; holder++) {
+        json_array(json);
+        for (size_t waiter = 0; waiter < gil->rows; waiter++)
+            json_decimal(json, gil->pairs[holder * gil->rows + waiter], SAMPLE_DECIMALS);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void write_nodes(struct json *json, const struct gil *gil)
+{
+    json_key(json, "node");
+    json_array(json);
+    for (size_t i = 0; i < gil->count; i++)
+        json_uint(json, gil->node[i]);
+    json_end(json);
+    json_key(json, "kept");
+    json_array(json);
+    for (size_t i = 0; i < gil->count; i++)
+        json_decimal(json, gil->kept[i], SAMPLE_DECIMALS);
+    json_end(json);
+}
+
+static void write_gil(struct json *json, const struct look *look, const struct gil *gil)
+{
+    json_object(json);
+    json_key(json, "epoch");
+    json_text(json, look->session->epoch);
+    json_key(json, "generation");
+    json_uint(json, look->snapshot.generation);
+    put_samples(json, "waited", gil->waited);
+    put_samples(json, "unheld", gil->unheld);
+    write_threads(json, gil);
+    write_pairs(json, gil);
+    write_nodes(json, gil);
+    json_end(json);
+}
+
+static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+{
+    struct document document;
+    struct gil gil;
+    const enum err_code rc = gil_init(&gil, &look->snapshot, &look->query.view, err);
+    if (rc != ERR_OK)
+        return rc;
+    document_begin(&document);
+    write_gil(&document.json, look, &gil);
+    gil_deinit(&gil);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_get_gil(const struct call *call, struct response *response, struct err *err)
+{
+    struct look look;
+    enum err_code rc =
+        look_begin(&look, call, QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!look_is_fresh(&look, call, response))
+        rc = answer(&look, response, err);
+    look_end(&look);
+    return rc;
+}
