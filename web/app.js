@@ -16,6 +16,7 @@ import { createCrumbs } from "./view/crumbs.js";
 import { createDetails } from "./view/details.js";
 import { createDiff } from "./view/diff.js";
 import { createFlame } from "./view/flame.js";
+import { createGil } from "./view/gil.js";
 import { createHeader } from "./view/header.js";
 import { createHeatmap } from "./view/heatmap.js";
 import { createHelp } from "./view/help.js";
@@ -117,6 +118,7 @@ function startPage() {
     onTimeline: (timeline) => dispatch({ type: "timeline", timeline }),
     onLanes: (lanes) => dispatch({ type: "lanes", lanes }),
     onHeat: (heat) => dispatch({ type: "heat", heat }),
+    onGil: (gil) => dispatch({ type: "gil", gil }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => taken(() => takeDelivery(state.recording, delivery)),
@@ -149,6 +151,7 @@ function startPage() {
     askFor(picture);
     picture = compute(state);
     source.watchLanes(state.address.view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
+    source.watchGil(state.address.view === "gil");
     source.watchHeat(state.address.view === "heatmap");
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads(asked) };
     for (const view of views) view.update(shown);
@@ -221,12 +224,13 @@ function startPage() {
   const diff = createDiff(place("stage"), dispatch);
   const lines = createSource(place("stage"), dispatch);
   const lanes = createLanes(place("stage"), dispatch);
+  const gil = createGil(place("stage"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const legend = createLegend(place("stage"), dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, table, palette, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, gil, table, palette, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");

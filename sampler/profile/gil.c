@@ -29,8 +29,8 @@ struct work {
     struct process *processes; /* a process */
     thread_id *holders;        /* in this window */
     size_t holder_count;
-    double *kept;              /* a node */
-    double *pairs;             /* rows * rows */
+    double *kept;  /* a node */
+    double *pairs; /* rows * rows */
     double waited, unheld;
     size_t rows;
 };

@@ -33,9 +33,9 @@ struct gil {
     size_t thread_count;
     thread_id threads[GIL_MAX_THREADS]; /* ascending */
     size_t rows;                        /* thread_count, and one more if there is a rest */
-    uint64_t *pairs;                    /* rows * rows: holder after holder, a number a waiter */
+    uint64_t *pairs; /* rows * rows: holder after holder, a number a waiter */
     size_t count;
-    node_id *node; /* ascending: where those stood who held it */
+    node_id *node;  /* ascending: where those stood who held it */
     uint64_t *kept; /* and what others waited meanwhile */
 };
 

@@ -15,6 +15,7 @@ const VIEWS = [
   ["source", "&view=source", "document.querySelectorAll('.line').length > 10"],
   ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
+  ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
   ["comparison", "&view=diff&base=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
 ];
 const DIALOGS = ["help", "quality-open", "threads", "download"];

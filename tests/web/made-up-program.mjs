@@ -1,6 +1,8 @@
 // A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
 // functions with hostile names. Deterministic apart from the clock it is advanced by.
 
+import { slotsInRange } from "../../web/model/cells.js";
+import { gilOfCells } from "../../web/model/gil.js";
 import { addState, createSums, doingOf, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../web/model/states.js";
 
 export const HOSTILE_NAMES = [
@@ -390,5 +392,10 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
-  return { advance, session, tree, view, timeline, heatmap, source, threadStates, fullQuality, report };
+  function gil({ threads: wanted = [], from = null, to = null }) {
+    const made = report({});
+    return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
+  }
+
+  return { advance, session, tree, view, timeline, heatmap, gil, source, threadStates, fullQuality, report };
 }

@@ -442,6 +442,29 @@ test("two halves are compared in a report too", async () => {
   await page.close();
 });
 
+test("who held the GIL while whom waited, live and in a report", async () => {
+  const { page, program } = await live({ seconds: 4, threads: 8, fragment: "#v=1&view=gil" });
+  const rows = byId("gil-matrix") + "?.querySelectorAll('tbody tr')";
+  await page.until(rows + "?.length > 3 && document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 5");
+  const whole = program.gil({});
+  assert.match(await textOf(page, "gil-summary"), new RegExp("of all " + program.view({}).total.toLocaleString("en-US") + " samples"));
+  const kept = await page.evaluate(rows + ".length");
+  assert.equal(kept, whole.pairs.filter((row) => row.some((samples) => samples > 0)).length);
+  await page.evaluate(byId("gil-matrix") + ".querySelector('thead button').click()");
+  await page.until("location.hash.includes('thread=') && " + byId("gil-matrix") + ".querySelectorAll('thead th').length === 2");
+  assert.match(await textOf(page, "gil-summary"), /of the chosen threads' /);
+  await page.evaluate(byId("gil-list") + ".querySelector('button').click()");
+  await page.until("location.hash.includes('view=sandwich') && location.hash.includes('about=')");
+  assertQuiet(page);
+  await page.close();
+  const path = join(folder, "gil.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const report = await browser.open("file://" + path + "#v=1&view=gil");
+  await report.until(byId("gil-matrix") + "?.querySelectorAll('tbody tr').length === " + kept);
+  assertQuiet(report);
+  await report.close();
+});
+
 test("files by heat, their lines with their text, and the way from line to line", async () => {
   const { page } = await live({ seconds: 6, fragment: "#v=1&view=source&file=/srv/shop/pricing.py" });
   const lines = "Array.from(document.querySelectorAll('.line'))";
@@ -569,7 +592,7 @@ test("on a phone nothing is wider than the screen", async () => {
   const { page } = await live();
   await page.resize(360, 640);
   await drawn(page);
-  for (const view of ["flame", "sandwich", "table", "source", "heatmap", "threads", "diff"]) {
+  for (const view of ["flame", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff"]) {
     await page.evaluate("document.querySelector('[data-value=" + view + "]').click()");
     await page.until("document.documentElement.scrollWidth <= 360");
   }

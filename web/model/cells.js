@@ -3,7 +3,7 @@
 import { addState, createSums, stateMatches, stateQuery } from "./states.js";
 
 // For every slot of time whether it is in the range; null when all are, or when the report does not tell times apart.
-function slotsInRange(report, range) {
+export function slotsInRange(report, range) {
   if (report.slots === undefined || range === null || (range.from ?? null) === null) return null;
   return report.slots.start.map((start) => start >= range.from - 1e-6 && ((range.to ?? null) === null || start < range.to - 1e-6));
 }

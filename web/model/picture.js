@@ -4,13 +4,15 @@ import { filteredText } from "./chips.js";
 import { changeLook, compareGroups, compareRows } from "./compare.js";
 import { cutTree } from "./cut.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
+import { gilMatrix, keptCounts } from "./gil.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
 import { lineNeighbours, sourceLines } from "./lines.js";
 import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
 import { currentGrouping } from "./recording.js";
+import { nodeCount } from "./profile.js";
 import { createMatcher, extendMatcher } from "./search.js";
 import { statusOf } from "./state.js";
-import { sumThreads } from "./states.js";
+import { STATE_FACTS, sumThreads } from "./states.js";
 import { sortedRows, tableRows } from "./table.js";
 import { rangeText } from "./timeline.js";
 import { distinctNames } from "./text.js";
@@ -170,6 +172,36 @@ function makeSource(recording, version, grouping, totals) {
   };
 }
 
+const GIL_SIDES_MAX = 12;
+
+// Why there is nothing to say of the GIL, or null.
+function gilReason(gil, sums) {
+  const waits = STATE_FACTS.indexOf("waits_gil");
+  if (sums.samples === 0) return "No samples.";
+  if (sums.unknown[waits] === sums.samples) return "This Python does not tell who waits for the GIL: 3.15 and later do.";
+  return gil.waited > 0 ? null : "No thread was seen to wait for the GIL.";
+}
+
+// Who held the GIL while whom waited: {reason, waited, unheld, kept, moment, matrix, hottest, drawing, keyOf}.
+function makeGil(recording, version, grouping, gil, threads, sums, width) {
+  const reason = gilReason(gil, sums);
+  const totals = groupTotals(grouping, keptCounts(gil, nodeCount(recording.profile)));
+  const tree = topDownTree(grouping, totals);
+  const matcher = createMatcher("");
+  const fieldsOf = createFields(recording, grouping, totals, tree, matcher);
+  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true, mark: "" };
+  return {
+    ...gil,
+    reason,
+    kept: totals.sum,
+    moment: "250 ms, longer where it is long ago",
+    matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
+    hottest: makeHottest(recording, grouping, tableRows(grouping, totals)),
+    drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, false) : null,
+    keyOf: (id) => (Number(id) === 0 ? "" : functionKey(recording, grouping, tree.frame(Number(id)))),
+  };
+}
+
 // All rows in their order; labels are made where they are looked at.
 function makeTable(recording, version, grouping, all, matcher, table) {
   const { frames } = grouping;
@@ -249,6 +281,7 @@ export function createPicture() {
   const matcherOf = memoise((profile, term) => createMatcher(term));
   const matchesOf = memoise(makeMatches);
   const drawingOf = memoise(makeDrawing);
+  const gilOf = memoise(makeGil);
   const namesOf = memoise((grouping, key) => ({ up: createInversion(), down: createInversion() }));
   const sandwichOf = memoise(makeSandwich);
   const diffOf = memoise(makeDiff);
@@ -293,6 +326,7 @@ export function createPicture() {
       sandwich: address.view === "sandwich" ? sandwich() : null,
       source: address.view === "source" ? byLine() : null,
       diff: diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null),
+      gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, state.width) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       // Every function with samples, most total samples first: [{label, key}]
       functions: () => sortedRows(rowsOf(version, grouping, totals), "total", true, (row) => row.frame).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),

@@ -2,6 +2,7 @@
 
 import { defaultAddress } from "./address.js";
 import { cleanTerm, FILTERS_MAX, parseTerm } from "./filter.js";
+import { emptyGil } from "./gil.js";
 import { emptyHeat } from "./heatmap.js";
 import { createRecording } from "./recording.js";
 import { emptyTimeline } from "./timeline.js";
@@ -19,6 +20,7 @@ export function createState(live) {
     timeline: emptyTimeline(),
     timelineZoom: null,
     heat: emptyHeat(),
+    gil: emptyGil(),
     holdsOnHover: false,
     filterError: "",
     sources: new Map(),
@@ -82,6 +84,7 @@ const REDUCERS = new Map([
   ["source", (state, action) => ({ ...state, sources: new Map(state.sources).set(action.path, action.source) })],
   ["lanes", (state, action) => ({ ...state, lanes: action.lanes })],
   ["heat", (state, action) => ({ ...state, heat: action.heat })],
+  ["gil", (state, action) => ({ ...state, gil: action.gil })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
   ["invert", (state) => withAddress(state, { inverted: !state.address.inverted })],

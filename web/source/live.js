@@ -1,10 +1,10 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
-//   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), watchLanes(lists of thread ids), hasTimes(),
+//   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), watchGil(on), watchLanes(lists of thread ids), hasTimes(),
 //   sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
 // (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
 //   while it is watched)
 
 import { FORMATS } from "../model/formats.js";
@@ -81,6 +81,8 @@ export function createLiveSource(sessionId, handlers) {
   let heat = emptyHeat();
   let heatGeneration = 0;
   let watchesHeat = false;
+  let watchesGil = false;
+  let gilFor = "";
   let lanes = [];
   let laneRange = null;
   let nextLane = 0;
@@ -123,6 +125,7 @@ export function createLiveSource(sessionId, handlers) {
     statesGeneration = 0;
     timelineGeneration = 0;
     heatGeneration = 0;
+    gilFor = "";
     laneTimelines = new Map();
     tags.clear();
   }
@@ -207,6 +210,18 @@ export function createLiveSource(sessionId, handlers) {
     handlers.onHeat(heat);
   }
 
+  // Who held the GIL while whom waited, while somebody looks: of the chosen threads and range.
+  async function readGil() {
+    const { threads, from, to } = followed;
+    const query = queryText({}, { threads, from, to });
+    const wanted = query + " " + session.generation;
+    if (!watchesGil || wanted === gilFor || (paused && gilFor.startsWith(query + " "))) return;
+    const answer = await get("/sessions/" + session.id + "/gil" + query);
+    if (answer.epoch !== epoch) return;
+    gilFor = wanted;
+    handlers.onGil(answer);
+  }
+
   // What single threads were doing along time, while somebody looks at them: some each round, in turn.
   async function readLanes() {
     if (laneRange !== timelineRange) laneTimelines = new Map();
@@ -235,6 +250,7 @@ export function createLiveSource(sessionId, handlers) {
     else if (epoch !== null && !(await readTimeline())) forget();
     await readBase();
     await readHeat();
+    await readGil();
     await readLanes();
     if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
   }
@@ -320,6 +336,10 @@ export function createLiveSource(sessionId, handlers) {
     watchHeat(on) {
       if (on && !watchesHeat) hurry();
       watchesHeat = on;
+    },
+    watchGil(on) {
+      if (on && !watchesGil) hurry();
+      watchesGil = on;
     },
     watchLanes(wanted) {
       if (wanted.map(String).join(";") === lanes.map(String).join(";")) return;

@@ -1,7 +1,8 @@
 // A report's embedded data as a source: the same face as live.js, answered from memory.
 
-import { threadsOfCells, viewOfCells } from "../model/cells.js";
+import { slotsInRange, threadsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
+import { gilOfCells } from "../model/gil.js";
 import { timelineOfCells } from "../model/timeline.js";
 import { applyTree, createProfile } from "../model/profile.js";
 import { inflateText } from "./inflate.js";
@@ -11,12 +12,14 @@ const REPORT_VERSION = 1;
 export function createReportSource(base64, handlers) {
   let report = null;
   let lanes = "";
+  let watchesGil = false;
   let asked = { threads: [], states: [], from: null, to: null };
 
   function deliver(isFirst) {
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states, asked) });
     handlers.onThreadStates(threadsOfCells(report, asked));
     if (report.slots !== undefined && asked.base) handlers.onBase({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.base) });
+    if (watchesGil) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
 
@@ -54,6 +57,11 @@ export function createReportSource(base64, handlers) {
     retry() {},
     watchQuality() {},
     watchHeat() {},
+    watchGil(on) {
+      const begins = on && !watchesGil && report !== null;
+      watchesGil = on;
+      if (begins) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
+    },
     watchLanes(wanted) {
       const signature = wanted.map(String).join(";");
       if (report?.slots === undefined || signature === lanes) return;

@@ -14,7 +14,8 @@ export function createToolbar(root, dispatch) {
     { value: "source", label: "Source", hint: "Files and lines with their heat  ( 4 )" },
     { value: "heatmap", label: "Heat map", hint: "What happened within seconds: cells of 20 ms  ( 5 )" },
     { value: "threads", label: "Threads", hint: "What each thread was doing along time  ( 6 )" },
-    { value: "diff", label: "Compare", hint: "Two ranges of time  ( 7 )" },
+    { value: "gil", label: "GIL", hint: "Who held it while whom waited  ( 7 )" },
+    { value: "diff", label: "Compare", hint: "Two ranges of time  ( 8 )" },
   ], (value) => change({ view: value }));
   const direction = segmented("Direction", "direction", [
     { value: "down", label: "Callers first", hint: "From the outermost frame inwards  ( i )" },

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gilMatrix, gilOfCells, keptCounts } from "../../web/model/gil.js";
+
+const HOLDS = 2;
+const WAITS = 4;
+
+// rows: [thread, state, node, count, slot]
+function report(rows, process = [0, 0, 0, 0]) {
+  const column = (i) => rows.map((row) => row[i]);
+  return { tree: { threads: { process } }, cells: { thread: column(0), state: column(1), node: column(2), count: column(3), slot: column(4) } };
+}
+
+const ROWS = [[0, HOLDS, 1, 30, 0], [1, HOLDS, 2, 10, 0], [1, WAITS, 3, 6, 0], [2, WAITS, 3, 20, 0], [1, HOLDS, 2, 100, 1]];
+
+test("waiting is shared out among those that held the GIL in the same slot, as the server does it", () => {
+  const gil = gilOfCells(report(ROWS), [], null);
+  assert.deepEqual(gil, { waited: 26, unheld: 0, threads: [0, 1, 2], pairs: [[0, 6, 15], [0, 0, 5], [0, 0, 0]], node: [1, 2], kept: [21, 5] });
+  assert.equal(gilOfCells(report(ROWS), [2], null).waited, 20);
+  assert.equal(gilOfCells(report(ROWS), [], [false, true]).waited, 0);
+});
+
+test("processes have locks of their own; what nobody held is left over", () => {
+  const gil = gilOfCells(report([[0, HOLDS, 1, 5, 0], [0, WAITS, 1, 1, 0], [1, WAITS, 2, 7, 0]], [0, 1]), [], null);
+  assert.deepEqual([gil.waited, gil.unheld, gil.pairs], [8, 8, []]);
+});
+
+test("what others waited belongs to the place that held the lock; nodes not known yet are left out", () => {
+  assert.deepEqual(Array.from(keptCounts({ node: [1, 9], kept: [2.5, 4] }, 3).self), [0, 2.5, 0]);
+});
+
+test("a thread that was renamed is one; those beyond the most are the others", () => {
+  const gil = { threads: [0, 1, 2, 3], pairs: [[0, 0, 5, 1], [0, 0, 3, 0], [1, 0, 0, 0], [0, 0, 0, 0]] };
+  const threads = [{ ids: [0, 1], tid: 1 }, { ids: [2], tid: 2 }, { ids: [3], tid: 3 }];
+  const whole = gilMatrix(gil, threads, 9);
+  assert.deepEqual(whole.holders.map((side) => [side.thread.tid, side.samples]), [[1, 9], [2, 1]]);
+  assert.deepEqual(whole.waiters.map((side) => side.thread.tid), [2, 1, 3]);
+  assert.deepEqual(whole.cells, [[8, 0, 1], [0, 1, 0]]);
+  assert.equal(whole.hottest, 8);
+  const short = gilMatrix(gil, threads, 2);
+  assert.deepEqual(short.waiters.map((side) => [side.thread?.tid ?? null, side.count, side.samples]), [[2, 1, 8], [null, 2, 2]]);
+  assert.equal(short.cells.flat().reduce((sum, samples) => sum + samples, 0), 10);
+  assert.deepEqual(gilMatrix({ threads: [], pairs: [] }, threads, 9), { holders: [], waiters: [], cells: [], hottest: 0 });
+});
