@@ -168,6 +168,9 @@ class Python:
         self.is_free_threaded = version.endswith("t")
         # Of one kind only the newest need be looked at.
         self.kind = (self.minor, self.is_free_threaded)
+        # What scripts/get-pythons has brought for it.
+        self.packages = os.path.join(os.environ.get("PYROMETER_PYTHONS", os.path.join(ROOT, ".pythons")), "packages",
+                                     "3.%d%s" % (self.minor, "t" * self.is_free_threaded))
 
     @property
     def is_supported(self):

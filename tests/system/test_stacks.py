@@ -8,6 +8,7 @@ Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to 
 """
 
 import concurrent.futures
+import os
 import re
 import sys
 import time
@@ -35,7 +36,7 @@ OWN_STATE_MINOR = 13
 
 ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
 VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "exceptions.py",
-           "generators.py", "hostile.py", "recursion.py", "subinterp.py", "threads.py"]
+           "generators.py", "greenlets.py", "hostile.py", "recursion.py", "subinterp.py", "threads.py"]
 FEW = ["alternate.py", "codechurn.py", "generators.py", "hostile.py", "threads.py"]
 # Innermost functions of answers that are too short, or too seldom called, to be expected in so few samples.
 SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.py", "<module>"), ("asyncio_server.py", "client"),
@@ -54,8 +55,11 @@ class Cell:
 
 
 def outermost_is_right(stack, name, pid):
-    """The main thread starts in the victim's module. A sub-interpreter may name the thread that made it as its own."""
+    """The main thread starts in the victim's module, or where its greenlet does. A sub-interpreter may name the thread that
+    made it as its own."""
     file, function, _ = stack.frames[0]
+    if name == "greenlets.py":
+        return (file, function) in ((name, "<module>"), (name, "left"), (name, "right"))
     if stack.tid == pid and name != "subinterp.py":
         return (file, function) == (name, "<module>")
     return function.endswith("_bootstrap") or function == "<module>"
@@ -205,7 +209,7 @@ def look(name, python):
     """Samples one victim on one interpreter that is supported."""
     path = harness.file_in("stacks-%s-%s.folded" % (name[:-3], python.version))
     arguments = ARGUMENTS.get(name, []) + [str(harness.VICTIM_SECONDS)]
-    with victim(name, *arguments, python=python.path, ready=False) as target:
+    with victim(name, *arguments, python=python.path, ready=False, env=dict(os.environ, PYTHONPATH=python.packages)) as target:
         if not wait_ready(name, python, target):
             return Cell("not here")
         cell = record(name, python, target, path, SECONDS)
