@@ -35,9 +35,9 @@ enum err_code api_change_capture(const struct call *call, struct response *respo
                                  struct err *err);
 enum err_code api_delete_capture(const struct call *call, struct response *response,
                                  struct err *err);
-/* The document of a session as the answer, with its Location. */
-enum err_code api_send_session(struct session *session, int status, struct response *response,
-                               struct err *err);
+/* The document of the session that the call holds as the answer, with its Location. */
+enum err_code api_send_held(const struct call *call, int status, struct response *response,
+                            struct err *err);
 enum err_code api_start_session(const struct call *call, struct response *response,
                                 struct err *err);
 enum err_code api_delete_session(const struct call *call, struct response *response,

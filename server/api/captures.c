@@ -9,6 +9,7 @@
 #include "sampler/base/scoped.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
+#include "server/auth.h"
 #include "server/body.h"
 #include "server/call.h"
 #include "server/dashboard.h"
@@ -240,13 +241,13 @@ enum err_code api_open_capture(const struct call *call, struct response *respons
         return rc;
     *call->held = sessions_of_capture(call->sessions, name.text);
     if (*call->held)
-        return api_send_session(*call->held, 200, response, err);
+        return api_send_held(call, 200, response, err);
     rc = dashboard_launch_capture(call->dashboard, name.text, call->held, err);
     if (rc == ERR_LIMIT) {
         response_problem(response, 409, "%s", err->message);
         return ERR_OK;
     }
-    return rc == ERR_OK ? api_send_session(*call->held, 202, response, err) : rc;
+    return rc == ERR_OK ? api_send_held(call, 202, response, err) : rc;
 }
 
 enum { PATCH_TITLE, PATCH_NOTE, PATCH_LABELS, PATCH_MEMBERS };
@@ -369,7 +370,10 @@ enum err_code api_put_capture(const struct call *call, struct response *response
     }
     if (rc == ERR_OK)
         rc = send_one(call, captures, name, response, err);
-    if (rc == ERR_OK)
-        response->status = 201;
-    return rc;
+    if (rc != ERR_OK)
+        return rc;
+    response->status = 201;
+    response_set_header(response, "Location", "%s/api/v1/captures/%s", call->auth->base_path,
+                        name);
+    return ERR_OK;
 }

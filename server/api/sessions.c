@@ -6,6 +6,7 @@
 #include "sampler/sampler.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
+#include "server/auth.h"
 #include "server/body.h"
 #include "server/call.h"
 #include "server/dashboard.h"
@@ -80,12 +81,13 @@ enum err_code api_get_session(const struct call *call, struct response *response
     return rc == ERR_OK ? send_session(session, response, err) : rc;
 }
 
-enum err_code api_send_session(struct session *session, int status, struct response *response,
-                               struct err *err)
+enum err_code api_send_held(const struct call *call, int status, struct response *response,
+                            struct err *err)
 {
     response->status = status;
-    response_set_header(response, "Location", "/api/v1/sessions/%s", session->id);
-    return send_session(session, response, err);
+    response_set_header(response, "Location", "%s/api/v1/sessions/%s", call->auth->base_path,
+                        (*call->held)->id);
+    return send_session(*call->held, response, err);
 }
 
 enum {
@@ -254,7 +256,7 @@ enum err_code api_start_session(const struct call *call, struct response *respon
         rc = dashboard_launch(dashboard, &options, &words, call->held, err);
     if (rc == ERR_LIMIT)
         return conflict(response, err);
-    return rc == ERR_OK ? api_send_session(*call->held, 202, response, err) : rc;
+    return rc == ERR_OK ? api_send_held(call, 202, response, err) : rc;
 }
 
 enum { PATCH_STATE, PATCH_RATE, PATCH_NAME, PATCH_NOTE, PATCH_MEMBERS };

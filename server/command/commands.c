@@ -35,7 +35,8 @@ static const struct command commands[] = {
       "show and profile all Python processes of this host; show captures",
       "Prints one line, the URL of the page, and serves it until Ctrl-C.  Sessions are\n"
       "started and ended in the page, or by its API.  Captures that are named are shown\n"
-      "from the start.  --max-cpu is for all sessions together.\n",
+      "from the start; the URL of a single one opens it.  --max-cpu is for all sessions\n"
+      "together.\n",
       command_serve },
     { "merge", COMMAND_MERGE, "FILE FILE... -o FILE", "make one capture of several",
       "Samples keep their time: the first capture's start is that of all.\n", command_merge },

@@ -123,9 +123,11 @@ static void format_url(const struct live *live, const char *token, char *out, si
 {
     char address[LIVE_URL_BYTES];
     listen_format(&live->listener, live->tls_cert != NULL, address, sizeof address);
-    snprintf(out, bytes, "%s%s/%s%s", address, live->site.base_path,
+    /* The fragment stays with the browser, over the redirect that takes the token away. */
+    snprintf(out, bytes, "%s%s/%s%s%s%s", address, live->site.base_path,
              token && live->site.auth.required ? "?token=" : "",
-             token && live->site.auth.required ? token : "");
+             token && live->site.auth.required ? token : "", live->shows ? "#v=1&session=" : "",
+             live->shows ? live->shows : "");
 }
 
 static void open_browser(const struct live *live, const struct signals *signals)

@@ -31,6 +31,7 @@ struct live {
     struct http *http;
     struct systemd systemd;
     bool is_passed;                 /* the socket, by systemd */
+    const char *shows;              /* id of the session that the URL opens; NULL: none */
     const char *tls_cert, *tls_key; /* files, borrowed; NULL: no TLS */
 };
 

@@ -45,13 +45,15 @@ enum err_code serve_load(struct sessions *sessions, const struct options *option
     return rc;
 }
 
-static enum err_code load_all(const struct live *live, const struct options *options,
-                              struct err *err)
+/* One capture is what its user wants to see; of several the page of the host has a list. */
+static enum err_code load_all(struct live *live, const struct options *options, struct err *err)
 {
     struct session *session = NULL;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
         rc = serve_load(live->sessions, options, options->files[i], &session, err);
+    if (rc == ERR_OK && options->file_count == 1)
+        live->shows = session->id;
     return rc;
 }
 

@@ -96,7 +96,11 @@ class Replay(Test):
         with victim("alternate.py", LONG) as target:
             process = finished("record", str(target.pid), "-d", "1", "-o", capture)
         self.assertEqual(process.wait(), 0, process.told())
+        with Live("serve", capture) as live:
+            self.assertTrue(live.url.endswith("#v=1&session=1"), live.url)
+            self.assertEqual(live.session()["state"], "ended")
         with Live("serve", capture, capture) as live:
+            self.assertNotIn("#", live.url)
             sessions = live.get("/sessions")["sessions"]
             self.assertEqual([session["state"] for session in sessions], ["ended", "ended"])
             self.assertEqual(sessions[1]["target"]["pid"], target.pid)

@@ -131,6 +131,18 @@ class Sessions(Test):
             self.assertEqual(host.ask("/api/v1" + path).status, 404)
             self.assertEqual(host.get("/sessions")["sessions"], [])
 
+    def test_what_is_made_is_found_below_the_base_path(self):
+        with victim("chain.py", LONG) as target, Host("--base-path", "/heat") as host:
+            answer = host.send("POST", "/sessions", {"pids": [target.pid]})
+            self.assertEqual(answer.headers["Location"], "/heat/api/v1/sessions/1")
+            self.assertEqual(host.ask(answer.headers["Location"]).json()["id"], "1")
+            name, _ = recorded(host, target.pid)
+            sent = host.put(host.ask("/api/v1/captures/%s/file" % name).body)
+            self.assertEqual(sent.headers["Location"], "/heat/api/v1/captures/" + sent.json()["name"])
+            self.assertEqual(host.ask(sent.headers["Location"]).status, 200)
+            opened = host.send("POST", "/captures", {"name": name})
+            self.assertEqual(host.ask(opened.headers["Location"]).json()["capture"], name)
+
     def test_what_cannot_be_is_refused_with_the_reason(self):
         with victim("chain.py", LONG) as target, Host("--max-sessions", "1", "--max-rate", "2khz") as host:
             pid = target.pid
