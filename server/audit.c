@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,6 +71,15 @@ static void put_line(struct json *json, const char *action, const struct identit
     json_end(json);
 }
 
+static void write_line(const struct audit *audit, struct json *json, struct buffer *line)
+{
+    const enum err_code rc = json_finish(json, NULL);
+    buffer_char(line, '\n');
+    if (rc == ERR_OK && buffer_check(line, NULL) == ERR_OK)
+        (void)!write(audit->fd, line->data, line->length);
+    buffer_deinit(line);
+}
+
 void audit_write(const struct audit *audit, const char *action, const struct identity *who,
                  const struct request *request, int status)
 {
@@ -79,9 +89,42 @@ void audit_write(const struct audit *audit, const char *action, const struct ide
         return;
     json_init(&json, &line);
     put_line(&json, action, who, request, status);
-    const enum err_code rc = json_finish(&json, NULL);
-    buffer_char(&line, '\n');
-    if (rc == ERR_OK && buffer_check(&line, NULL) == ERR_OK)
-        (void)!write(audit->fd, line.data, line.length);
-    buffer_deinit(&line);
+    write_line(audit, &json, &line);
+}
+
+static void put_none(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_null(json);
+}
+
+static void put_deed(struct json *json, const struct audit_deed *deed)
+{
+    char address[32], path[64] = "";
+    snprintf(address, sizeof address, "local:uid=%u", (unsigned)getuid());
+    if (deed->session)
+        snprintf(path, sizeof path, "/api/v1/sessions/%.20s", deed->session);
+    json_object(json);
+    moment_write(json, "at", clock_wall_ns());
+    put_text(json, "action", deed->action);
+    put_none(json, "status");
+    put_text(json, "who", deed->who);
+    put_none(json, "share");
+    put_text(json, "address", address);
+    put_none(json, "method");
+    put_text(json, "path", *path ? path : NULL);
+    put_none(json, "format");
+    put_text(json, "body", deed->body);
+    json_end(json);
+}
+
+void audit_tell(const struct audit *audit, const struct audit_deed *deed)
+{
+    struct buffer line = { 0 };
+    struct json json;
+    if (audit->fd < 0)
+        return;
+    json_init(&json, &line);
+    put_deed(&json, deed);
+    write_line(audit, &json, &line);
 }

@@ -20,6 +20,13 @@
 struct identity;
 struct request;
 
+/* What nobody asked for by HTTP: who is "command line" or "server". */
+struct audit_deed {
+    const char *action, *who;
+    const char *session; /* its id; NULL: none */
+    const char *body;    /* what it was about; NULL: nothing */
+};
+
 enum { AUDIT_MAX_BODY = 512 };
 
 struct audit {
@@ -32,5 +39,7 @@ void audit_close(struct audit *audit);
 
 void audit_write(const struct audit *audit, const char *action, const struct identity *who,
                  const struct request *request, int status);
+/* The same line, without status, method and format; its address is "local:uid=N". */
+void audit_tell(const struct audit *audit, const struct audit_deed *deed);
 
 #endif /* SERVER_AUDIT_H */

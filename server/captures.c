@@ -521,12 +521,25 @@ static void make_name(int pid, char out[CAPTURES_NAME_BYTES])
         snprintf(out, CAPTURES_NAME_BYTES, "%s-all-%04x", when, (unsigned)random);
 }
 
+/* The folder may have been removed; the descriptor then becomes that of a new one. */
+static void renew_folder(struct captures *captures)
+{
+    struct stat st;
+    if (fstat(captures->fd, &st) != 0 || st.st_nlink > 0 ||
+        make_folder(captures->folder, NULL) != ERR_OK)
+        return;
+    SCOPED_FD int fd = open(captures->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)dup3(fd, captures->fd, O_CLOEXEC);
+}
+
 enum err_code captures_make(struct captures *captures, int pid,
                             char name_out[CAPTURES_NAME_BYTES], int *fd_out, struct err *err)
 {
     enum { TRIES = 16 };
     char file[FILE_BYTES];
     int fd = -1;
+    renew_folder(captures);
     for (int i = 0; i < TRIES && fd < 0; i++) {
         make_name(pid, name_out);
         if (!file_of(name_out, file))

@@ -16,7 +16,7 @@
 #include "server/sessions.h"
 #include "server/taping.h"
 
-enum { DEFAULT_RATE_HZ = 1000 };
+enum { DEFAULT_RATE_HZ = 1000, CHECK_MS = 2000 };
 
 /* What a thread that starts a session is given; it frees it. */
 struct launch {
@@ -68,11 +68,13 @@ static enum err_code check(const struct dashboard *dashboard,
     return ERR_OK;
 }
 
-static void wait_for_end(const struct sampler *sampler)
+/* Now and then somebody sees whether the capture is still there. */
+static void wait_for_end(const struct sampler *sampler, struct taping *taping)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    while (poll(&end, 1, -1) < 0 && errno == EINTR) {
-    }
+    int ready = 0;
+    while ((ready = poll(&end, 1, CHECK_MS)) == 0 || (ready < 0 && errno == EINTR))
+        taping_check(taping);
 }
 
 static void *run_launch(void *context)
@@ -82,13 +84,14 @@ static void *run_launch(void *context)
     struct sampler *sampler = NULL;
     struct taping taping;
     struct err err = { 0 };
-    taping_open(&taping, launch->dashboard->captures);
+    taping_open(&taping, launch->dashboard->captures, launch->dashboard->say,
+                launch->dashboard->say_context);
     launch->options.sink = taping_sink(&taping);
     if (sampler_start(&launch->options, &sampler, &err) == ERR_OK) {
         taping_begin(&taping, sampler, launch->session);
         session_become(launch->session, sampler, NULL);
         sessions_share(sessions);
-        wait_for_end(sampler);
+        wait_for_end(sampler, &taping);
     } else {
         session_fail(launch->session, &err);
     }

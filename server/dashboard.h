@@ -32,6 +32,9 @@ enum { DASHBOARD_MAX_SESSIONS = 50 };
 #define DASHBOARD_MAX_RATE_HZ     10000.0
 #define DASHBOARD_MAX_DURATION_NS (7ull * 24 * 3600 * 1000000000)
 
+/* Told of what nobody asked for: a session's id, and a sentence; on any thread. */
+typedef void (*dashboard_say)(void *context, const char *session, const char *what);
+
 struct dashboard {
     struct processes *processes;
     struct captures *captures; /* NULL: nothing is kept */
@@ -39,6 +42,8 @@ struct dashboard {
     bool hides_arguments;
     double max_rate_hz;
     size_t memory_bytes; /* for what is kept of a session */
+    dashboard_say say;   /* NULL: nobody is told */
+    void *say_context;
 };
 
 /* The rest is set by the caller.  dashboard_close accepts a zeroed one. */

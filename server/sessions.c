@@ -430,6 +430,16 @@ void session_set_capture(struct session *session, const char *capture)
     pthread_mutex_unlock(&session->lock);
 }
 
+bool session_set_fault(struct session *session, const char *fault)
+{
+    pthread_mutex_lock(&session->lock);
+    const bool is_news = session->words.fault[0] == '\0';
+    if (is_news)
+        snprintf(session->words.fault, sizeof session->words.fault, "%s", fault);
+    pthread_mutex_unlock(&session->lock);
+    return is_news;
+}
+
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
                       struct session_facts *out)
 {

@@ -107,6 +107,8 @@ void session_words(struct session *session, struct session_words *out);
 void session_rename(struct session *session, const char *name, const char *note);
 /* The capture it is recorded into from now on. */
 void session_set_capture(struct session *session, const char *capture);
+/* Why it is not recorded, or not any more; true: that is news. */
+bool session_set_fault(struct session *session, const char *fault);
 
 /* What the session is right now; borrows from both. */
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,

@@ -113,8 +113,9 @@ void live_close(struct live *live)
     listen_forget(&live->listener);
     if (!live->http && live->listener.fd >= 0)
         close(live->listener.fd);
-    site_deinit(&live->site);
+    /* What happens to sessions until they have ended is for the audit log. */
     sessions_destroy(live->sessions);
+    site_deinit(&live->site);
     memset(live, 0, sizeof *live);
     live->listener.fd = -1;
 }

@@ -553,7 +553,7 @@ static const struct option table[] = {
       serve_set_max_rate, NULL },
     { '\0', "max-sessions", "NUMBER", "so many may run at a time (default 50)", COMMAND_SERVE,
       serve_set_max_sessions, NULL },
-    { '\0', "audit", "FILE", "who started, stopped, took what; - is stderr", SERVING,
+    { '\0', "audit", "FILE", "who started, stopped, took what; - is stderr", SERVING | SAMPLING,
       access_set_audit, NULL },
     { '\0', "allow-user", "USER", "look at USER's processes only (may be repeated)",
       COMMAND_SERVE, access_add_user, NULL },

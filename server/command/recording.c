@@ -1,5 +1,7 @@
 #include "server/command/recording.h"
 
+#include <stdio.h>
+
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/states.h"
@@ -18,20 +20,61 @@ enum err_code recording_open(struct recording *recording, const struct options *
                              struct err *err)
 {
     *recording = (struct recording){ .options = options, .quality.fd = -1 };
-    if (!options->quality_file)
-        return ERR_OK;
+    const enum err_code rc = audit_open(options->access.audit_file, &recording->audit, err);
+    if (rc != ERR_OK || !options->quality_file)
+        return rc;
     return output_init(&recording->quality, options->quality_file, err);
+}
+
+/* {"pids":[4711]}, as a start by HTTP says it; {"all":true}. */
+static void audit_start(struct recording *recording)
+{
+    struct buffer body = { 0 };
+    struct json json;
+    const struct sampler_options *const sampling = sampler_options(recording->session->sampler);
+    json_init(&json, &body);
+    json_object(&json);
+    json_key(&json, sampling->all ? "all" : "pids");
+    if (sampling->all) {
+        json_bool(&json, true);
+    } else {
+        json_array(&json);
+        for (size_t i = 0; i < sampling->pid_count; i++)
+            json_int(&json, sampling->pids[i]);
+        json_end(&json);
+    }
+    json_end(&json);
+    if (json_finish(&json, NULL) == ERR_OK) {
+        const struct audit_deed deed = { "start", "command line", recording->id,
+                                         buffer_string(&body) };
+        audit_tell(&recording->audit, &deed);
+        recording->is_audited = true;
+    }
+    buffer_deinit(&body);
+}
+
+static void audit_stop(struct recording *recording, const char *reason)
+{
+    const struct audit_deed deed = { "stop", "command line", recording->id,
+                                     *reason ? reason : NULL };
+    if (recording->is_audited)
+        audit_tell(&recording->audit, &deed);
+    recording->is_audited = false;
 }
 
 void recording_begin(struct recording *recording, struct session *session)
 {
     recording->session = session;
     stats_init(&recording->stats);
+    snprintf(recording->id, sizeof recording->id, "%s", session->id);
+    audit_start(recording);
 }
 
 void recording_close(struct recording *recording)
 {
     output_deinit(&recording->quality);
+    audit_stop(recording, "");
+    audit_close(&recording->audit);
 }
 
 static void say_stats(struct recording *recording)
@@ -99,6 +142,7 @@ static enum err_code finish(struct recording *recording,
     if (rc != ERR_OK)
         return rc;
     session_describe(recording->session, snapshot, &facts);
+    audit_stop(recording, facts.status.reason);
     summary_say(&facts, &states.all);
     if (recording->options->quality_file)
         rc = write_quality(recording, &facts, &states.all, err);

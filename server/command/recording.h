@@ -1,6 +1,7 @@
 /*
  * recording - what every command that samples does beside its own: the line every second
- * (--realtime-stats), the last words, the file that says how well it went (--quality).
+ * (--realtime-stats), the last words, the file that says how well it went (--quality), and the
+ * lines of the audit log (--audit).
  *
  *     recording_open     before anything is sampled or started
  *     recording_begin    once there is a session
@@ -9,7 +10,7 @@
  *
  * Ownership: the caller's storage; recording_close removes a file that was not finished.
  * Threads: the main one.
- * Depends on: options, output, signals, stats, summary, sessions, wire/quality.
+ * Depends on: audit, options, output, signals, stats, summary, sessions, wire/quality.
  */
 #ifndef SERVER_COMMAND_RECORDING_H
 #define SERVER_COMMAND_RECORDING_H
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 
 #include "sampler/base/err.h"
+#include "server/audit.h"
 #include "server/command/output.h"
 #include "server/command/signals.h"
 #include "server/command/stats.h"
@@ -32,11 +34,14 @@ struct recording {
     struct output quality;
     struct stats stats;
     bool is_finished;
+    struct audit audit;
+    char id[12];     /* of the session, which may go before us */
+    bool is_audited; /* its start is; the end is still to come */
 };
 
-#define RECORDING_NONE   \
-    {                    \
-        .quality.fd = -1 \
+#define RECORDING_NONE                   \
+    {                                    \
+        .quality.fd = -1, .audit.fd = -1 \
     }
 
 MUST_CHECK enum err_code recording_open(struct recording *recording,

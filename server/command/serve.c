@@ -75,6 +75,15 @@ static enum err_code open_captures(struct dashboard *dashboard,
     return rc;
 }
 
+/* On any thread. */
+static void note_fault(void *context, const char *session, const char *what)
+{
+    const struct live *const live = context;
+    const struct audit_deed deed = { "fault", "server", session, what };
+    say("session %s: %s", session, what);
+    audit_tell(&live->site.audit, &deed);
+}
+
 static enum err_code open_dashboard(struct dashboard *dashboard, struct live *live,
                                     const struct options *options, struct err *err)
 {
@@ -83,6 +92,8 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     if (rc != ERR_OK)
         return rc;
     dashboard->hides_arguments = settings->hides_arguments;
+    dashboard->say = note_fault;
+    dashboard->say_context = live;
     dashboard->memory_bytes = options->sampling.memory_bytes;
     if (settings->max_rate_hz > 0)
         dashboard->max_rate_hz = settings->max_rate_hz;

@@ -194,6 +194,7 @@ static void write_words(struct json *json, const struct session_facts *facts)
     put_text(json, "note", words->note);
     put_text(json, "source", sources[facts->source]);
     put_text(json, "capture", *words->capture ? words->capture : NULL);
+    put_text(json, "capture_fault", *words->fault ? words->fault : NULL);
 }
 
 void session_write(struct json *json, const struct session_facts *facts)

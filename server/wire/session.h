@@ -23,13 +23,20 @@ enum session_source {
 #undef X
 };
 
-enum { SESSION_MAX_NAME = 120, SESSION_MAX_NOTE = 1000, SESSION_MAX_CAPTURE = 31 };
+enum {
+    SESSION_MAX_NAME = 120,
+    SESSION_MAX_NOTE = 1000,
+    SESSION_MAX_CAPTURE = 31,
+    SESSION_MAX_FAULT = 200
+};
 
-/* What people call it, and the capture it is recorded into or was read from; "": none. */
+/* What people call it, and the capture it is recorded into or was read from; "": none.  fault: a
+ * sentence where it should be recorded and is not, or not any more. */
 struct session_words {
     char name[SESSION_MAX_NAME + 1];
     char note[SESSION_MAX_NOTE + 1];
     char capture[SESSION_MAX_CAPTURE + 1];
+    char fault[SESSION_MAX_FAULT + 1];
 };
 
 struct session_facts {

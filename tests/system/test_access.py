@@ -309,6 +309,25 @@ class Served(Test):
             share(live)
             live.process.wait_line(r'^\{"at":"[^"]+","action":"share","status":201', live.process.err)
 
+    def test_what_the_command_line_does_is_audited_too(self):
+        path = file_in("audit-here")
+        with victim("chain.py", LONG) as target:
+            process, code = run_program("record", str(target.pid), "-d", "200ms", "--collapsed", "-o", "-", "--audit", path)
+            self.assertEqual(code, 0, process.told())
+            with Live("attach", "--audit", path, str(target.pid)) as live:
+                live.wait_samples(1)
+                self.assertEqual(live.stop(), 0)
+            process, code = run_program("record", "4194300", "--audit", path)
+            self.assertEqual(code, 4)
+            with open(path, encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file]
+            self.assertEqual([line["action"] for line in lines], ["start", "stop", "start", "stop"])
+            for line in lines:
+                self.assertEqual([line[key] for key in ("who", "address", "path", "status", "share")],
+                                 ["command line", "local:uid=%d" % os.getuid(), "/api/v1/sessions/1", None, None])
+            self.assertEqual(json.loads(lines[0]["body"]), {"pids": [target.pid]})
+            self.assertTrue(lines[1]["body"])
+
     def test_pprof_is_pulled(self):
         with victim("chain.py", LONG) as target, serve() as live:
             path = "/debug/pprof/profile?seconds=1&pid=%d" % target.pid

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import signal
 import tempfile
@@ -38,7 +39,7 @@ class Host(Live):
         answer = self.send("POST", "/sessions", body)
         assert answer.status == 202, answer.body
         session = answer.json()
-        assert answer.headers["Location"] == "/api/v1/sessions/" + session["id"]
+        assert answer.headers["Location"].endswith("/api/v1/sessions/" + session["id"])
         return session["id"]
 
     def until(self, path, wanted):
@@ -340,6 +341,40 @@ class Captures(Test):
             session = host.until("/sessions/" + broken, lambda found: found["state"] == "failed")
             self.assertIn("broken", session["reason"])
             self.assertNotIn("/proc", session["reason"])
+
+    def check_fault(self, host, one, pattern):
+        """A session that is not recorded says so, everywhere, and goes on."""
+        session = host.until("/sessions/" + one, lambda found: found["capture_fault"])
+        self.assertRegex(session["capture_fault"], pattern)
+        host.until("/sessions/" + one,
+                   lambda found: found["quality"]["samples"] > session["quality"]["samples"] and found["state"] == "running")
+        host.process.wait_line("pyrometer: session %s: not recorded" % one, host.process.err)
+        line = host.process.wait_line(r'^{.*"action":"fault".*', host.process.err).group(0)
+        self.assertEqual([json.loads(line)[key] for key in ("who", "path")], ["server", "/api/v1/sessions/" + one])
+
+    def test_a_disk_that_is_full_is_told_and_sampling_goes_on(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        with victim("threads.py", "10", "40") as target, Host(preexec_fn=limit) as host:
+            one = host.start(pids=[target.pid])
+            self.check_fault(host, one, "^not recorded any more: cannot write the capture: File too large; sampling goes on$")
+            host.send("PATCH", "/sessions/" + one, {"state": "ended"})
+            name = host.get("/sessions/" + one)["capture"]
+            host.until("/captures/" + name, lambda found: found["state"] != "recording")
+            self.assertLessEqual(host.get("/captures/" + name)["bytes"], 3000)
+
+    def test_a_folder_that_goes_is_told_and_made_anew_for_the_next(self):
+        with victim("chain.py", LONG) as target, Host() as host:
+            one = host.start(pids=[target.pid])
+            host.capture_of(one)
+            shutil.rmtree(host.data)
+            self.check_fault(host, one, "the capture has been removed")
+            two = host.start(pids=[target.pid])
+            name = host.capture_of(two)
+            self.assertIsNone(host.get("/sessions/" + two)["capture_fault"])
+            self.assertTrue(os.path.exists(os.path.join(host.data, name + ".pyro")))
+            host.send("PATCH", "/sessions/" + two, {"state": "ended"})
+            host.until("/captures/" + name, lambda found: found["state"] == "complete")
 
     def test_old_ones_go(self):
         with victim("chain.py", LONG) as target, Host() as host:

@@ -79,7 +79,7 @@ function factsText(session) {
   const said = STATE_SAYS[session.state];
   const processes = session.processes?.joined ?? session.targets?.length ?? 1;
   return [
-    said === undefined ? null : said + (session.reason ? ": " + session.reason : ""),
+    said === undefined ? null : said + (session.reason ? ": " + session.reason : ""), session.capture_fault ?? null,
     !target.command?.length ? null : session.name || isOver(session) ? name : rest || name, processes > 1 ? processes + " processes" : "pid " + target.pid, isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
   ].filter(Boolean).join(" · ");
 }
