@@ -1,0 +1,100 @@
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "sampler/loop_parts.h"
+#include "sampler/profile/profile.h"
+#include "sampler/target/census.h"
+
+void loop_grow(struct loop *loop)
+{
+    struct member *member = NULL;
+    while (loop->scout && (member = scout_take(loop->scout)))
+        if (crew_add(&loop->crew, member, NULL)) {
+            scout_refuse(loop->scout, &member->process);
+            member_close(member);
+        }
+    while ((member = joining_take(&loop->joining)))
+        if (crew_add(&loop->crew, member, NULL))
+            member_close(member);
+}
+
+static enum err_code attach_one(struct loop *loop, int pid, struct err *err)
+{
+    struct member *member = NULL;
+    enum err_code rc = member_open(pid, profile_strings(loop->crew.profile), &member, err);
+    if (!rc && (rc = crew_add(&loop->crew, member, err)))
+        member_close(member);
+    if (!rc && loop->scout)
+        rc = scout_follow(loop->scout, pid, true, err);
+    return rc;
+}
+
+/* Every Python process that we may read; what is none, or another's, is passed over. */
+static enum err_code attach_all(struct loop *loop, struct err *err)
+{
+    struct pid_list pids = { 0 };
+    uint64_t over = 0;
+    enum err_code rc = census_all(&pids, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < pids.count && rc != ERR_NOMEM; i++) {
+        rc = pids.items[i] == (int)getpid() ? ERR_OK : attach_one(loop, pids.items[i], NULL);
+        over += rc == ERR_LIMIT;
+    }
+    pid_list_deinit(&pids);
+    roster_left_out(&loop->crew.roster, over, 0);
+    if (rc == ERR_NOMEM)
+        return err_set(err, rc, "no memory for all processes");
+    if (loop->crew.count == 0)
+        return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read");
+    return ERR_OK;
+}
+
+/* What is no Python may have children that are, where these are wanted. */
+static enum err_code attach_named(struct loop *loop, int pid, struct err *err)
+{
+    struct err own = { 0 };
+    enum err_code rc = attach_one(loop, pid, &own);
+    if (rc == ERR_NOT_PYTHON && loop->scout)
+        return scout_follow(loop->scout, pid, false, err);
+    return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;
+}
+
+static enum err_code attach_family(struct loop *loop, struct err *err)
+{
+    scout_look_once(loop->scout);
+    loop_grow(loop);
+    if (loop->crew.count > 0)
+        return ERR_OK;
+    return err_set(err, ERR_NOT_PYTHON,
+                   "process %d is not a Python process, and has none below it",
+                   (int)loop->options.pids[0]);
+}
+
+static void give_back(void *context, const struct process *process)
+{
+    scout_release(context, process);
+}
+
+static enum err_code follow(struct loop *loop, struct err *err)
+{
+    const enum err_code rc =
+        scout_create(profile_strings(loop->crew.profile), &loop->scout, err);
+    loop->crew.left = rc ? NULL : give_back;
+    loop->crew.context = loop->scout;
+    return rc;
+}
+
+enum err_code loop_attach(struct loop *loop, struct err *err)
+{
+    enum err_code rc = crew_init(&loop->crew, &loop->options, err);
+    if (!rc && loop->options.subprocesses)
+        rc = follow(loop, err);
+    if (!rc && loop->options.all)
+        rc = attach_all(loop, err);
+    for (size_t i = 0; i < loop->options.pid_count && !rc; i++)
+        rc = attach_named(loop, loop->options.pids[i], err);
+    if (!rc && loop->scout)
+        rc = attach_family(loop, err);
+    return rc;
+}
