@@ -162,7 +162,7 @@ MUST_CHECK enum err_code profile_seal(struct profile *profile, uint64_t now_ns,
 /* The readers' part. */
 
 struct profile_snapshot {
-    const struct profile *profile;
+    struct profile *profile;
     uint32_t generation; /* 0: nothing yet */
     struct profile_sizes sizes;
     struct quality quality;

@@ -1,5 +1,3 @@
-#include <stdbool.h>
-
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/series.h"
@@ -9,6 +7,7 @@
 #include "server/api/look.h"
 #include "server/call.h"
 #include "server/sessions.h"
+#include "server/wire/heat.h"
 
 /* Columns of an answer, and how many there are if the client does not say from when. */
 enum { MAX_SECONDS = 900, USUAL_SECONDS = 300 };
@@ -36,35 +35,6 @@ static void put_uint(struct json *json, const char *key, uint64_t value)
 {
     json_key(json, key);
     json_uint(json, value);
-}
-
-static bool is_news(const struct series_second *second, uint32_t since)
-{
-    return second && second->generation > since;
-}
-
-static void write_seconds(struct json *json, const struct series *series, struct range range,
-                          uint32_t since)
-{
-    json_key(json, "second");
-    json_array(json);
-    for (uint64_t s = range.first; s < range.end; s++)
-        if (is_news(series_second_at(series, s), since))
-            json_uint(json, s);
-    json_end(json);
-}
-
-static void write_bins(struct json *json, const struct series *series, struct range range,
-                       uint32_t since, enum state_doing doing)
-{
-    json_key(json, state_doing_text(doing));
-    json_array(json);
-    for (uint64_t s = range.first; s < range.end; s++) {
-        const struct series_second *const second = series_second_at(series, s);
-        for (size_t bin = 0; is_news(second, since) && bin < SERIES_BINS_PER_SECOND; bin++)
-            json_uint(json, second->bins[bin].doing[doing]);
-    }
-    json_end(json);
 }
 
 /* The steps that hold seconds of the range from before the fine part. */
@@ -110,10 +80,7 @@ static void write_heatmap(struct json *json, const struct look *look,
     put_uint(json, "from", range.first);
     put_uint(json, "to", range.end);
     put_uint(json, "fine_from", series->fine_from);
-    put_uint(json, "bins", SERIES_BINS_PER_SECOND);
-    write_seconds(json, series, range, since);
-    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++)
-        write_bins(json, series, range, since, (enum state_doing)doing);
+    heat_write_seconds(json, series, range.first, range.end, since);
     write_steps(json, series, range);
     put_uint(json, "lost", series->lost);
     json_end(json);

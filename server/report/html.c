@@ -6,6 +6,7 @@
 #include "server/assets.h"
 #include "server/buffer.h"
 #include "server/json.h"
+#include "server/report/embedded.h"
 #include "server/report/packed.h"
 #include "server/report/report.h"
 #include "server/report/timed.h"
@@ -129,8 +130,12 @@ static enum err_code write_profile(const struct report_source *source, struct bu
     write_cells(&json, &timed);
     if (timed.slots.count > 0)
         write_slots(&json, &timed.slots);
-    json_end(&json);
     timed_deinit(&timed);
+    if (rc == ERR_OK)
+        rc = embedded_write_heat(&json, source, err);
+    if (rc == ERR_OK)
+        rc = embedded_write_sources(&json, source, err);
+    json_end(&json);
     return rc == ERR_OK ? json_finish(&json, err) : rc;
 }
 

@@ -261,6 +261,12 @@ test("a report holds what the page held, without a server", async () => {
   await report.until("!" + report.frame("rest"));
   await report.press("threads");
   await report.picture("report-light");
+  await report.choose("view", "source");
+  await report.until("Array.from(document.querySelectorAll('.line-code')).some((line) => line.textContent.startsWith('def spin'))");
+  await report.choose("view", "heatmap");
+  await report.until(hook("heatmap") + ".getBoundingClientRect().width > 10");
+  await report.choose("view", "gil");
+  await report.until(hook("gil") + ".getBoundingClientRect().height > 50");
   await report.assertInnocent(null);
   await report.close();
 });

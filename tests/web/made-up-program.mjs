@@ -389,6 +389,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       version: 1, session: session(), quality: reportQuality(), tree: tree(0),
       cells: { thread: kept.map((cell) => cell[0]), state: kept.map((cell) => cell[1]), node: kept.map((cell) => cell[2]), slot: kept.map((cell) => cell[3]), count: kept.map((cell) => cell[4]) },
       slots: { width: WINDOW_SECONDS, start: starts, end: starts.map((start) => start + WINDOW_SECONDS) },
+      heat: heatmap({}),
     };
   }
 

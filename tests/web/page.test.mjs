@@ -499,6 +499,21 @@ test("a report has lines without their text, and says so", async () => {
   await page.close();
 });
 
+test("a report has the text of its hottest files, cut to what matters, and the cells of the heat map", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const text = Array.from({ length: 500 }, (_, i) => "</script>line " + (i + 1)).join("\n");
+  const path = join(folder, "text.html");
+  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
+  const page = await browser.open("file://" + path + "#v=1&view=source&file=/srv/shop/pricing.py");
+  await page.until("document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0");
+  assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-look~=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
+  await page.evaluate("document.querySelector('[data-value=heatmap]').click()");
+  await page.until(byId("heatmap") + "?.getBoundingClientRect().width > 50");
+  assertQuiet(page);
+  await page.close();
+});
+
 test("every thread has a lane, live and in a report", async () => {
   const { page, program } = await live({ fragment: "#v=1&view=threads" });
   const lanes = "Array.from(document.querySelectorAll('[data-testid=lane]'))";

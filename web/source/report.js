@@ -3,6 +3,7 @@
 import { slotsInRange, threadsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
 import { gilOfCells } from "../model/gil.js";
+import { emptyHeat, withHeat } from "../model/heatmap.js";
 import { timelineOfCells } from "../model/timeline.js";
 import { applyTree, createProfile } from "../model/profile.js";
 import { inflateText } from "./inflate.js";
@@ -13,6 +14,7 @@ export function createReportSource(base64, handlers) {
   let report = null;
   let lanes = "";
   let watchesGil = false;
+  let heatTold = false;
   let asked = { threads: [], states: [], from: null, to: null };
 
   function deliver(isFirst) {
@@ -56,7 +58,11 @@ export function createReportSource(base64, handlers) {
     pause() {},
     retry() {},
     watchQuality() {},
-    watchHeat() {},
+    watchHeat(on) {
+      if (!on || heatTold || report?.heat === undefined) return;
+      heatTold = true;
+      handlers.onHeat(withHeat(emptyHeat(), { since: 0, ...report.heat }));
+    },
     watchGil(on) {
       const begins = on && !watchesGil && report !== null;
       watchesGil = on;
@@ -68,7 +74,12 @@ export function createReportSource(base64, handlers) {
       lanes = signature;
       if (wanted.length > 0) handlers.onLanes(new Map(wanted.map((ids) => [ids.join(), timelineOfCells(report, ids)])));
     },
-    sourceText: () => Promise.reject(new Error("a report holds none; the format “heat map” does.")),
+    async sourceText(id) {
+      const path = report.tree.strings.values[report.tree.functions.file[id]];
+      const found = (report.sources ?? []).find((one) => one.path === path);
+      if (found === undefined) throw new Error(report.sources === undefined ? "this report holds none; the format “heat map” does." : "this report holds that of the hottest files; the format “heat map” holds all.");
+      return found;
+    },
     zoomTimeline() {},
     downloads() {
       if (report === null) return [];

@@ -166,7 +166,7 @@ export function createHeatmap(root, dispatch) {
       const empty = state.heat.columns.size === 0;
       holder.hidden = empty;
       nothing.hidden = !empty;
-      setText(nothing, state.live ? "Nothing was seen yet." : "Cells of 20 ms are kept by the server only. This report has the strip of time above: drag there to choose a range.");
+      setText(nothing, state.live ? "Nothing was seen yet." : "This report holds no cells of 20 ms. It has the strip of time above: drag there to choose a range.");
       const { range, base } = state.address;
       const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(base)].join(" ");
       if (empty || drag !== null || (drawnFor === signature && drawHeat === state.heat)) return;

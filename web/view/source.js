@@ -9,6 +9,8 @@ import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
 const FILES_MAX = 300;
 const WHOLE_FILE_LINES_MAX = 4000;
 const AROUND_LINES = 8;
+// What a report keeps of a long file: server/report/embedded.h.
+const EMBEDDED_AROUND_LINES = 6;
 const NEIGHBOURS_MAX = 12;
 const CODE_LENGTH_MAX = 2000;
 
@@ -54,7 +56,8 @@ export function createSource(root, dispatch) {
   function rebuild(file, text) {
     rows = new Map();
     const source = text?.text === undefined ? null : text.text.split("\n");
-    const numbers = source === null ? file.lines.map((line) => line.line) : shownLines(source.length, file.lines, WHOLE_FILE_LINES_MAX, AROUND_LINES);
+    const most = text?.whole === false ? 0 : WHOLE_FILE_LINES_MAX;
+    const numbers = source === null ? file.lines.map((line) => line.line) : shownLines(source.length, file.lines, most, text?.whole === false ? EMBEDDED_AROUND_LINES : AROUND_LINES);
     lines.replaceChildren(...numbers.map((number) => {
       if (number === null) return el("li", { class: "line-gap" }, "⋯");
       const code = source === null ? state.picture.source.nameOf(file.lines.find((line) => line.line === number)) : lineText(source[number - 1] ?? "");

@@ -1,0 +1,152 @@
+#include "server/report/embedded.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/series.h"
+#include "sampler/profile/view.h"
+#include "server/buffer.h"
+#include "server/json.h"
+#include "server/report/hotlines.h"
+#include "server/report/report.h"
+#include "server/source.h"
+#include "server/wire/heat.h"
+#include "server/wire/session.h"
+
+static void write_heat(struct json *json, const struct series *series, uint64_t first,
+                       uint64_t end)
+{
+    json_key(json, "heat");
+    json_object(json);
+    json_key(json, "from");
+    json_uint(json, first);
+    json_key(json, "to");
+    json_uint(json, end);
+    heat_write_seconds(json, series, first, end, 0);
+    json_end(json);
+}
+
+enum err_code embedded_write_heat(struct json *json, const struct report_source *source,
+                                  struct err *err)
+{
+    const struct view_query *const query = source->query;
+    const uint64_t last_ns = source->snapshot->end_ns;
+    const uint64_t to_ns = query->to_ns && query->to_ns < last_ns ? query->to_ns : last_ns;
+    const uint64_t end = (to_ns + NS_PER_S - 1) / NS_PER_S;
+    uint64_t first = query->from_ns / NS_PER_S;
+    struct series series;
+    bool any = false;
+    if (end > first + EMBEDDED_HEAT_SECONDS)
+        first = end - EMBEDDED_HEAT_SECONDS;
+    const enum err_code rc =
+        profile_copy_series(source->snapshot->profile, first, end, &series, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (uint64_t s = first; s < end; s++)
+        any |= series_second_at(&series, s) != NULL;
+    if (any)
+        write_heat(json, &series, first, end);
+    series_deinit(&series);
+    return ERR_OK;
+}
+
+struct texts {
+    const struct report_source *source;
+    struct hotlines hot;
+    struct buffer text, shown;
+    struct json *json;
+    size_t bytes, count; /* so far */
+};
+
+/* Whether a line with samples is near; `at` goes on through the lines of the file, which ascend. */
+static bool is_near(const struct hotlines *hot, const struct hotfile *file, size_t *at,
+                    int64_t line)
+{
+    while (*at < file->line_count &&
+           hot->lines[file->first_line + *at].line + EMBEDDED_AROUND_LINES < line)
+        ++*at;
+    return *at < file->line_count &&
+           hot->lines[file->first_line + *at].line - EMBEDDED_AROUND_LINES <= line;
+}
+
+/* The text with all lines empty that are far from samples. */
+static void cut_text(struct texts *texts, const struct hotfile *file)
+{
+    const char *line = texts->text.data;
+    const char *const end = line + texts->text.length;
+    size_t at = 0;
+    buffer_clear(&texts->shown);
+    for (int64_t number = 1; line < end; number++) {
+        const char *const found = memchr(line, '\n', (size_t)(end - line));
+        const char *const next = found ? found + 1 : end;
+        if (is_near(&texts->hot, file, &at, number))
+            buffer_append(&texts->shown, line, (size_t)(next - line));
+        else if (found)
+            buffer_char(&texts->shown, '\n');
+        line = next;
+    }
+}
+
+static void write_text(struct texts *texts, struct strtab_string path, bool whole, bool changed)
+{
+    struct json *const json = texts->json;
+    const struct buffer *const text = whole ? &texts->text : &texts->shown;
+    if (texts->count++ == 0) {
+        json_key(json, "sources");
+        json_array(json);
+    }
+    json_object(json);
+    json_key(json, "path");
+    json_string(json, path.text, path.length);
+    json_key(json, "changed");
+    json_bool(json, changed);
+    json_key(json, "whole");
+    json_bool(json, whole);
+    json_key(json, "text");
+    json_string(json, text->length ? text->data : "", text->length);
+    json_end(json);
+    texts->bytes += text->length;
+}
+
+/* A file that cannot be read, or has no room any more, is left out. */
+static void try_file(struct texts *texts, const struct hotfile *file)
+{
+    const struct strtab_string path = profile_string(texts->source->snapshot, file->file);
+    const uint64_t began_ns = texts->source->session->status.started_at_ns;
+    struct err why = { 0 };
+    uint64_t changed_ns = 0;
+    buffer_clear(&texts->text);
+    if (path.length == 0 || path.text[0] != '/' ||
+        source_read(texts->source->files, path.text, path.length, &texts->text, &changed_ns,
+                    &why) != ERR_OK)
+        return;
+    const bool whole = texts->text.length <= EMBEDDED_WHOLE_BYTES;
+    if (!whole)
+        cut_text(texts, file);
+    const size_t bytes = whole ? texts->text.length : texts->shown.length;
+    if (texts->bytes + bytes <= EMBEDDED_TEXT_BYTES)
+        write_text(texts, path, whole, began_ns > 0 && changed_ns > began_ns);
+}
+
+enum err_code embedded_write_sources(struct json *json, const struct report_source *source,
+                                     struct err *err)
+{
+    struct texts texts = { .source = source, .json = json };
+    if (source->settings.no_source || !source->files)
+        return ERR_OK;
+    enum err_code rc = hotlines_init(&texts.hot, source, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = 0; i < texts.hot.file_count && texts.count < EMBEDDED_FILES; i++)
+        try_file(&texts, &texts.hot.files[i]);
+    if (texts.count > 0)
+        json_end(json);
+    rc = buffer_check(&texts.shown, err);
+    buffer_deinit(&texts.text);
+    buffer_deinit(&texts.shown);
+    hotlines_deinit(&texts.hot);
+    return rc;
+}

@@ -1,0 +1,39 @@
+#include "server/wire/heat.h"
+
+#include <stdbool.h>
+
+#include "sampler/profile/series.h"
+#include "server/json.h"
+
+static bool is_news(const struct series_second *second, uint32_t since)
+{
+    return second && second->generation > since;
+}
+
+static void write_bins(struct json *json, const struct series *series, uint64_t first,
+                       uint64_t end, uint32_t since, enum state_doing doing)
+{
+    json_key(json, state_doing_text(doing));
+    json_array(json);
+    for (uint64_t s = first; s < end; s++) {
+        const struct series_second *const second = series_second_at(series, s);
+        for (size_t bin = 0; is_news(second, since) && bin < SERIES_BINS_PER_SECOND; bin++)
+            json_uint(json, second->bins[bin].doing[doing]);
+    }
+    json_end(json);
+}
+
+void heat_write_seconds(struct json *json, const struct series *series, uint64_t first,
+                        uint64_t end, uint32_t since)
+{
+    json_key(json, "bins");
+    json_uint(json, SERIES_BINS_PER_SECOND);
+    json_key(json, "second");
+    json_array(json);
+    for (uint64_t s = first; s < end; s++)
+        if (is_news(series_second_at(series, s), since))
+            json_uint(json, s);
+    json_end(json);
+    for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++)
+        write_bins(json, series, first, end, since, (enum state_doing)doing);
+}

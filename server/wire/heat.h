@@ -1,0 +1,19 @@
+/*
+ * heat - bins of 20 ms by what threads were doing, as columns (server/README.md, heatmap).
+ *
+ * Depends on: series, json.
+ */
+#ifndef SERVER_WIRE_HEAT_H
+#define SERVER_WIRE_HEAT_H
+
+#include <stdint.h>
+
+struct json;
+struct series;
+
+/* Members of an object: `bins`, the seconds from first to before end that have samples, and a
+ * column for each doing.  since: only seconds with news after that generation. */
+void heat_write_seconds(struct json *json, const struct series *series, uint64_t first,
+                        uint64_t end, uint32_t since);
+
+#endif /* SERVER_WIRE_HEAT_H */
