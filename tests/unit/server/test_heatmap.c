@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "server/buffer.h"
+#include "server/json.h"
+#include "server/report/embedded.h"
 #include "server/report/report.h"
 #include "server/source.h"
 #include "tests/support/made_profile.h"
@@ -166,10 +168,91 @@ static void of_many_callers_some_are_shown(void **state)
     profile_destroy(profile);
 }
 
+/* What a report of the page embeds, as an object; the caller deinits. */
+static struct buffer embedded(const struct world *world)
+{
+    struct buffer out = { 0 };
+    struct json json;
+    struct err err = { 0 };
+    json_init(&json, &out);
+    json_object(&json);
+    assert_ok(embedded_write_heat(&json, &world->source, &err), &err);
+    assert_ok(embedded_write_sources(&json, &world->source, &err), &err);
+    json_end(&json);
+    assert_ok(json_finish(&json, &err), &err);
+    assert_non_null(buffer_string(&out));
+    return out;
+}
+
+static void a_report_has_its_hottest_files_whole_or_cut(void **state)
+{
+    struct world *const world = *state;
+    put_app(world, 40, "</script>hot");
+    struct buffer text = embedded(world);
+    assert_int_equal(count(&text, "source line "), 39);
+    assert_int_equal(count(&text, "\"whole\":true"), 1);
+    assert_int_equal(count(&text, "\"changed\":true"), 1);
+    assert_int_equal(count(&text, "</script"), 0);
+    buffer_deinit(&text);
+    put_app(world, 2000, "hot");
+    text = embedded(world);
+    assert_int_equal(count(&text, "\"whole\":false"), 1);
+    /* Lines 14 to 23 have samples: six around them, and all are still at their number. */
+    assert_int_equal(count(&text, "source line "), 29 - 8 + 1 - 1);
+    assert_int_equal(count(&text, "\\n"), 2000);
+    assert_non_null(strstr(text.data, "\\n\\n\\nsource line 8\\n"));
+    buffer_deinit(&text);
+}
+
+static void a_report_has_no_text_where_it_was_left_out_or_has_no_room(void **state)
+{
+    struct world *const world = *state;
+    char *const huge = calloc(1, EMBEDDED_TEXT_BYTES + 1);
+    memset(huge, 'x', EMBEDDED_TEXT_BYTES);
+    put_app(world, 40, huge);
+    struct buffer text = embedded(world);
+    assert_int_equal(count(&text, "sources"), 0);
+    buffer_deinit(&text);
+    free(huge);
+    put_app(world, 40, "secret");
+    world->source.settings.no_source = true;
+    text = embedded(world);
+    assert_int_equal(count(&text, "sources") + count(&text, "secret"), 0);
+    buffer_deinit(&text);
+    world->source.settings.no_source = false;
+    world->source.files = NULL;
+    text = embedded(world);
+    assert_int_equal(count(&text, "sources"), 0);
+    buffer_deinit(&text);
+}
+
+static void a_report_has_the_last_seconds_of_its_heat_map(void **state)
+{
+    struct world *const world = *state;
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 1, 1);
+    for (uint64_t s = 0; s < 200; s++) {
+        made_add(profile, thread, STATE_HAS_GIL, "f", 1);
+        profile_tick(profile, s * NS_PER_S, s * NS_PER_S, STATE_HAS_GIL, 7);
+        made_seal(profile, s + 1);
+    }
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    world->source.snapshot = &snapshot;
+    struct buffer text = embedded(world);
+    assert_non_null(strstr(text.data, "\"from\":80,\"to\":200,\"bins\":50,\"second\":[80,81,"));
+    assert_int_equal(count(&text, "7,0,0"), EMBEDDED_HEAT_SECONDS);
+    buffer_deinit(&text);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 TEST_MAIN(WITH_WORLD(source_lines_stand_beside_their_samples),
           WITH_WORLD(source_can_be_left_out),
           WITH_WORLD(of_a_long_file_only_surroundings_are_shown),
           WITH_WORLD(a_file_that_got_shorter_keeps_its_samples),
-          WITH_WORLD(of_many_callers_some_are_shown))
+          WITH_WORLD(of_many_callers_some_are_shown),
+          WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
+          WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
+          WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))
