@@ -14,9 +14,9 @@
 
 /* Viewers hold a trace in memory: once a thread has had its part of so many events in a slice,
  * only the outermost frames of its other stacks are drawn, and they are counted. */
-enum { MAX_EVENTS = 1 << 22, MIN_PART_EVENTS = 64, CUT_DEPTH = 3 };
+enum { MAX_EVENTS = 1 << 20, MIN_PART_EVENTS = 64, CUT_DEPTH = 3 };
 
-/* The stack that is open, and since when each of its frames is. */
+/* The stack that is open. */
 struct trace {
     const struct report_source *source;
     const struct profile_snapshot *snapshot;
@@ -25,7 +25,6 @@ struct trace {
     struct preorder order;
     struct open_frame {
         node_id node;
-        uint64_t start_ns;
         uint64_t samples;
     } * open; /* outermost first */
     uint32_t depth;
@@ -83,27 +82,47 @@ static void put_label(struct trace *trace, const char *what, const char *key,
     json_end(&trace->json);
 }
 
-static void close_frame(struct trace *trace)
+static struct named_frame begin_event(struct trace *trace, const char *phase, node_id node)
 {
-    const struct open_frame *const open = &trace->open[--trace->depth];
     const struct named_frame frame =
-        names_frame(trace->snapshot, profile_node_at(trace->snapshot, open->node).frame);
+        names_frame(trace->snapshot, profile_node_at(trace->snapshot, node).frame);
     json_object(&trace->json);
     put_string(trace, "name", frame.name);
     put_text(trace, "cat", frame.is_synthetic ? "mark" : "python");
-    put_text(trace, "ph", "X");
-    put_us(trace, "ts", open->start_ns);
-    put_us(trace, "dur", trace->now_ns - open->start_ns);
+    put_text(trace, "ph", phase);
+    put_us(trace, "ts", trace->now_ns);
     put_place(trace);
     json_key(&trace->json, "args");
     json_object(&trace->json);
+    return frame;
+}
+
+static void end_event(struct trace *trace)
+{
+    json_end(&trace->json);
+    json_end(&trace->json);
+}
+
+/* Begins and ends stand in the order of time: where frames begin or end together, that order alone
+ * says which is within which. */
+static void open_frame(struct trace *trace, node_id node)
+{
+    const struct named_frame frame = begin_event(trace, "B", node);
     if (!frame.is_synthetic) {
         put_string(trace, "file", frame.file);
         put_int(trace, "line", frame.line);
     }
+    end_event(trace);
+    trace->open[trace->depth++] = (struct open_frame){ node, 0 };
+    trace->part_events++;
+}
+
+static void close_frame(struct trace *trace)
+{
+    const struct open_frame *const open = &trace->open[--trace->depth];
+    (void)begin_event(trace, "E", open->node);
     put_int(trace, "samples", (int64_t)open->samples);
-    json_end(&trace->json);
-    json_end(&trace->json);
+    end_event(trace);
 }
 
 static void close_below(struct trace *trace, uint32_t depth)
@@ -127,12 +146,8 @@ static void step(struct trace *trace, const struct view_cell *cell, uint64_t end
            trace->open[shared].node == trace->path[shared])
         shared++;
     close_below(trace, shared);
-    while (trace->depth < depth) {
-        trace->open[trace->depth] =
-            (struct open_frame){ trace->path[trace->depth], trace->now_ns, 0 };
-        trace->depth++;
-        trace->part_events++;
-    }
+    while (trace->depth < depth)
+        open_frame(trace, trace->path[trace->depth]);
     for (uint32_t i = 0; i < depth; i++)
         trace->open[i].samples += cell->count;
     trace->now_ns = end_ns;

@@ -143,7 +143,7 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
                                  struct err *err);
 
 /* Trace Event Format: nested durations of each thread.  Within a slice of time stacks stand in
- * the order of the tree; samples are in each event's arguments. */
+ * the order of the tree; samples are among the arguments of each end. */
 enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
                                         struct err *err);
 
