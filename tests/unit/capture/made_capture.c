@@ -13,6 +13,12 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
 
 void made_capture_begin(struct made_capture *capture)
 {
+    made_capture_begin_as(capture, &(struct made_capture_words){ .host = "build7" });
+}
+
+void made_capture_begin_as(struct made_capture *capture,
+                           const struct made_capture_words *wanted)
+{
     static const char *const argv[] = { "python3", "app.py", NULL };
     static const char *words[3];
     struct err err = { 0 };
@@ -24,12 +30,12 @@ void made_capture_begin(struct made_capture *capture)
     capture->facts = (struct capture_facts){
         .pid = 4711,
         .validated = 1,
-        .started_at_ns = 1700000000000000000u,
+        .started_at_ns = wanted->started_at_ns ? wanted->started_at_ns : 1700000000000000000u,
         .rate_uhz = 1000000000,
-        .unit_ns = NS_PER_MS,
+        .unit_ns = wanted->unit_ns ? wanted->unit_ns : NS_PER_MS,
         .executable = "/usr/bin/python3",
         .python = "3.11.2",
-        .host = "build7",
+        .host = wanted->host,
         .user = "ada",
         .mode = "wall",
         .argv = { 2, words },
@@ -37,7 +43,7 @@ void made_capture_begin(struct made_capture *capture)
     assert_ok(writer_init(&capture->writer, &capture->facts, take, &capture->file, &err), &err);
 }
 
-static void tell(struct made_capture *capture, const struct run *run)
+void made_any_run(struct made_capture *capture, const struct run *run)
 {
     struct err err = { 0 };
     assert_ok(writer_run(&capture->writer, run, &err), &err);
@@ -61,7 +67,7 @@ void made_run(struct made_capture *capture, thread_id thread, state_bits state,
                              .state = state,
                              .first_ns = at_ms * NS_PER_MS,
                              .step_ns = NS_PER_MS };
-    tell(capture, &run);
+    made_any_run(capture, &run);
 }
 
 void made_spot_run(struct made_capture *capture, thread_id thread, const char *stack,
@@ -76,7 +82,7 @@ void made_spot_run(struct made_capture *capture, thread_id thread, const char *s
                              .state = STATE_ON_CPU,
                              .first_ns = at_ms * NS_PER_MS,
                              .step_ns = NS_PER_MS };
-    tell(capture, &run);
+    made_any_run(capture, &run);
 }
 
 void made_capture_seal(struct made_capture *capture, uint64_t seconds)

@@ -29,7 +29,16 @@ struct made_capture {
     char path[256];
 };
 
+/* 0: the usual. */
+struct made_capture_words {
+    const char *host;
+    uint64_t started_at_ns, unit_ns;
+};
+
 void made_capture_begin(struct made_capture *capture);
+void made_capture_begin_as(struct made_capture *capture,
+                           const struct made_capture_words *wanted);
+void made_any_run(struct made_capture *capture, const struct run *run);
 void made_run(struct made_capture *capture, thread_id thread, state_bits state,
               const char *stack, uint32_t count, uint64_t at_ms);
 /* The same with a spot. */

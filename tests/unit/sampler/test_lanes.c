@@ -276,7 +276,76 @@ static void what_ran_just_now_runs(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(what_ran_just_now_runs),
+struct told {
+    struct run runs[64];
+    size_t count;
+};
+
+static void hear(void *context, const struct run *run)
+{
+    struct told *const told = context;
+    assert_true(told->count < 64);
+    told->runs[told->count++] = *run;
+}
+
+/* Samples of a cell, in order, each at its own instant. */
+static uint64_t told_of(const struct told *told, const struct view_cell *cell, uint64_t end_ns)
+{
+    uint64_t samples = 0, last_ns = 0;
+    for (size_t i = 0; i < told->count; i++) {
+        const struct run *const run = &told->runs[i];
+        if (run->thread != cell->thread || run->node != cell->node || run->state != cell->state)
+            continue;
+        assert_true(run->first_ns >= last_ns);
+        last_ns = run->first_ns + run->step_ns * (run->count - 1);
+        assert_true(last_ns < end_ns);
+        samples += run->count;
+    }
+    return samples;
+}
+
+/* Whatever waits, is filtered or is told apart by the CPU: the sink hears what is counted. */
+static void a_sink_hears_what_is_counted_and_when(void **state)
+{
+    (void)state;
+    for (int mode = SAMPLER_MODE_WALL; mode <= SAMPLER_MODE_CPU; mode++) {
+        struct told told = { .count = 0 };
+        const struct sink sink = { .context = &told, .count = hear };
+        struct view_cells cells;
+        struct err err = { 0 };
+        struct world world;
+        begin(&world, (enum sampler_mode)mode);
+        world.lanes.sink = &sink;
+        for (int i = 0; i < 40; i++) {
+            world.now_ns += 1000000;
+            if (i == 20)
+                world.node = made_node(world.profile, "main;rest");
+            sight(&world, tid_of(i < 30 ? CPU_OFF : CPU_UNKNOWN), i % 4 ? 0 : STATE_HAS_GIL,
+                  i % 4 != 0);
+        }
+        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        made_seal(world.profile, 1);
+        struct profile_snapshot snapshot = made_snapshot(world.profile);
+        assert_ok(view_cells_init(&cells, &snapshot, &(struct view_query){ 0 }, &err), &err);
+        uint64_t heard = 0, counted = 0;
+        for (size_t i = 0; i < told.count; i++)
+            heard += told.runs[i].count;
+        for (size_t i = 0; i < cells.count; i++) {
+            counted += cells.cells[i].count;
+            assert_int_equal(told_of(&told, &cells.cells[i], world.now_ns + 1),
+                             cells.cells[i].count);
+        }
+        assert_int_equal(heard, counted);
+        assert_int_equal(heard + quality_of(&world)->filtered, 40);
+        assert_true(mode == SAMPLER_MODE_CPU || cells.count >= 2);
+        view_cells_deinit(&cells);
+        profile_snapshot_release(&snapshot);
+        end(&world);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
+          cmocka_unit_test(what_ran_just_now_runs),
           cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
           cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
           cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),

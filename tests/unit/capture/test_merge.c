@@ -1,0 +1,319 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/capture/merge.h"
+#include "tests/support/failing_alloc.h"
+#include "tests/support/test.h"
+#include "tests/unit/capture/made_capture.h"
+
+static const uint64_t START_NS = 1700000000000000000u;
+
+static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
+{
+    bytes_put(to, data, bytes);
+    return bytes_check(to, err);
+}
+
+/* Of each second, ten samples of main;work and one of the capture's own place. */
+static void make(struct made_capture *capture, const char *host, uint64_t start_s,
+                 const char *own, unsigned seconds)
+{
+    const struct made_capture_words words = { .host = host,
+                                              .started_at_ns = START_NS + start_s * NS_PER_S };
+    made_capture_begin_as(capture, &words);
+    const thread_id thread = made_thread(capture->profile, 4711, 4711);
+    for (unsigned second = 0; second < seconds; second++) {
+        made_run(capture, thread, STATE_ON_CPU, "main;work", 10, second * 1000ull);
+        made_run(capture, thread, STATE_WAITS_GIL, own, 1, second * 1000ull + 10);
+        made_capture_seal(capture, second + 1);
+    }
+    made_capture_end(capture);
+}
+
+static struct reader *open_path(const char *path)
+{
+    struct reader *reader = NULL;
+    struct err err = { 0 };
+    assert_ok(reader_open(path, &reader, &err), &err);
+    return reader;
+}
+
+/* The merged capture is put in the place of the first, and loaded. */
+static struct reader *merge(struct made_capture *captures, size_t count)
+{
+    struct reader *readers[4];
+    struct bytes file = { 0 };
+    uint64_t samples = 0, wanted = 0;
+    struct err err = { 0 };
+    for (size_t i = 0; i < count; i++) {
+        readers[i] = open_path(captures[i].path);
+        wanted += reader_samples(readers[i]);
+    }
+    assert_ok(merge_captures(readers, count, 0, take, &file, &samples, &err), &err);
+    assert_int_equal(samples, wanted);
+    for (size_t i = 0; i < count; i++)
+        reader_close(readers[i]);
+    made_file(&captures[0], file.data, file.count);
+    bytes_deinit(&file);
+    struct reader *const merged = open_path(captures[0].path);
+    assert_ok(reader_load(merged, 0, &err), &err);
+    assert_null(reader_missing(merged));
+    return merged;
+}
+
+static void end(struct reader *merged, struct made_capture *captures, size_t count)
+{
+    reader_close(merged);
+    for (size_t i = 0; i < count; i++)
+        made_capture_free(&captures[i]);
+}
+
+static uint64_t samples_between(struct reader *reader, uint64_t from_s, uint64_t to_s)
+{
+    const struct view_query query = { .from_ns = from_s * NS_PER_S, .to_ns = to_s * NS_PER_S };
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(reader));
+    struct view view = made_view(&snapshot, &query);
+    const uint64_t total = view.total;
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
+    return total;
+}
+
+static void what_is_the_same_is_there_once(void **state)
+{
+    struct made_capture captures[2];
+    (void)state;
+    make(&captures[0], "build7", 0, "main;a", 3);
+    make(&captures[1], "build7", 0, "main;b", 3);
+    struct reader *const merged = merge(captures, 2);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
+    struct view view = made_view(&snapshot, &(struct view_query){ 0 });
+    assert_int_equal(snapshot.sizes.nodes, 1 + 4); /* the root, main, work, a, b */
+    assert_int_equal(snapshot.sizes.threads, 1);
+    assert_int_equal(snapshot.sizes.processes, 1);
+    assert_int_equal(view.total, 66);
+    assert_int_equal(view.count, 3);
+    assert_int_equal(view.self[0], 60);
+    assert_int_equal(view.self[1] + view.self[2], 6);
+    assert_int_equal(snapshot.quality.samples, 66);
+    assert_int_equal(view.total_ns, 66 * NS_PER_MS);
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
+    end(merged, captures, 2);
+}
+
+/* Whichever is named first, the session begins when the first of them began. */
+static void each_keeps_its_time(void **state)
+{
+    (void)state;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        struct made_capture captures[2];
+        make(&captures[turn], "build7", 100, "main;a", 2);
+        make(&captures[1 - turn], "build7", 107, "main;b", 3);
+        struct reader *const merged = merge(captures, 2);
+        const struct capture_facts *const facts = reader_facts(merged);
+        assert_int_equal(facts->started_at_ns, START_NS + 100 * NS_PER_S);
+        assert_int_equal(facts->merged, 2);
+        assert_string_equal(facts->reason, "merged from 2 captures");
+        assert_int_equal(facts->elapsed_ns,
+                         (7 + 9) * NS_PER_S); /* they say nine of themselves */
+        assert_int_equal(samples_between(merged, 0, 2), 22);
+        assert_int_equal(samples_between(merged, 2, 7), 0);
+        assert_int_equal(samples_between(merged, 7, 8), 11);
+        assert_int_equal(samples_between(merged, 7, 10), 33);
+        end(merged, captures, 2);
+    }
+}
+
+/* Windows of both follow each other by their ends; no sample is lost or counted in two. */
+static void what_overlaps_is_added_up(void **state)
+{
+    struct made_capture captures[3];
+    (void)state;
+    make(&captures[0], "build7", 0, "main;a", 5);
+    make(&captures[1], "build7", 2, "main;b", 5);
+    make(&captures[2], "build7", 4, "main;a", 1);
+    struct reader *const merged = merge(captures, 3);
+    assert_int_equal(samples_between(merged, 0, 2), 22);
+    assert_int_equal(samples_between(merged, 0, 0), 121);
+    assert_int_equal(samples_between(merged, 5, 0) + samples_between(merged, 0, 5), 121);
+    end(merged, captures, 3);
+}
+
+static void processes_of_other_hosts_say_so(void **state)
+{
+    struct made_capture captures[3];
+    const char *names[2];
+    (void)state;
+    make(&captures[0], "build7", 0, "main;a", 1);
+    make(&captures[1], "build8", 0, "main;a", 1);
+    make(&captures[2], "", 0, "main;a", 1); /* nobody knows: taken for this */
+    struct reader *const merged = merge(captures, 3);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
+    assert_int_equal(snapshot.sizes.processes, 2);
+    assert_int_equal(snapshot.sizes.threads, 2);
+    for (process_id id = 0; id < 2; id++) {
+        assert_int_equal(profile_process_at(&snapshot, id).pid, 4711);
+        names[id] = profile_string(&snapshot, profile_process_at(&snapshot, id).name).text;
+    }
+    assert_null(strchr(names[0], '@'));
+    assert_non_null(strstr(names[1], "@build8"));
+    profile_snapshot_release(&snapshot);
+    end(merged, captures, 3);
+}
+
+/* Time is told in the finest unit of all. */
+static void units_may_differ(void **state)
+{
+    static const struct made_capture_words fine = { .host = "build7", .unit_ns = 1000 };
+    struct made_capture captures[2];
+    struct run run = { .step_ns = 0 };
+    (void)state;
+    make(&captures[0], "build7", 0, "main;a", 1);
+    made_capture_begin_as(&captures[1], &fine);
+    const thread_id thread = made_thread(captures[1].profile, 1, 1);
+    const struct run odd = { .thread = thread,
+                             .node = made_node(captures[1].profile, "main;fine"),
+                             .spot = PROFILE_NO_SPOT,
+                             .count = 1,
+                             .first_ns = 500123000 };
+    made_any_run(&captures[1], &odd);
+    made_capture_seal(&captures[1], 1);
+    made_capture_end(&captures[1]);
+    struct reader *const merged = merge(captures, 2);
+    uint64_t found = 0;
+    assert_int_equal(reader_facts(merged)->unit_ns, 1000);
+    reader_rewind(merged);
+    while (reader_next_run(merged, &run, NULL, NULL) == ERR_OK)
+        found += run.first_ns == 500123000;
+    assert_int_equal(found, 1);
+    end(merged, captures, 2);
+}
+
+static void spots_come_along(void **state)
+{
+    struct made_capture captures[2];
+    struct err err = { 0 };
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        made_capture_begin(&captures[i]);
+        struct profile *const profile = captures[i].profile;
+        const thread_id thread = made_thread(profile, 1, 1);
+        if (i) /* so that ids differ */
+            (void)made_node(profile, "other;place");
+        function_id function;
+        spot_id spot;
+        assert_ok(profile_function(profile, made_string(profile, "main"),
+                                   made_string(profile, "app.py"), 1, &function, &err),
+                  &err);
+        const struct profile_spot place = { .function = function,
+                                            .line = 7,
+                                            .opcode = made_string(profile, "CALL"),
+                                            .base = made_string(profile, "CALL") };
+        assert_ok(profile_spot(profile, &place, &spot, &err), &err);
+        made_spot_run(&captures[i], thread, "main;leaf", spot, 3, 0);
+        made_capture_seal(&captures[i], 1);
+        made_capture_end(&captures[i]);
+    }
+    struct reader *const merged = merge(captures, 2);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
+    struct view_spots spots;
+    assert_ok(view_spots_init(&spots, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    assert_int_equal(spots.count, 1);
+    assert_int_equal(spots.spots[0].self, 6);
+    view_spots_deinit(&spots);
+    profile_snapshot_release(&snapshot);
+    end(merged, captures, 2);
+}
+
+/* One that was cut gives what is in it, and says what is not. */
+static void a_capture_that_was_cut_gives_what_it_has(void **state)
+{
+    struct made_capture whole, cut;
+    struct reader *readers[2];
+    struct bytes file = { 0 };
+    uint64_t samples = 0;
+    struct err err = { 0 };
+    (void)state;
+    make(&whole, "build7", 0, "main;a", 2);
+    make(&cut, "build7", 0, "main;b", 2);
+    made_file(&cut, cut.file.data, cut.file.count - 20);
+    readers[0] = open_path(whole.path);
+    readers[1] = open_path(cut.path);
+    assert_ok(merge_captures(readers, 2, 0, take, &file, &samples, &err), &err);
+    assert_int_equal(samples, 44);
+    assert_null(reader_missing(readers[0]));
+    assert_non_null(reader_missing(readers[1]));
+    reader_close(readers[0]);
+    reader_close(readers[1]);
+    bytes_deinit(&file);
+    made_capture_free(&whole);
+    made_capture_free(&cut);
+}
+
+static enum err_code refuse(void *to, const void *data, size_t bytes, struct err *err)
+{
+    (void)to, (void)data, (void)bytes;
+    return err_set(err, ERR_SYS, "the disk is full");
+}
+
+static void what_goes_wrong_is_named(void **state)
+{
+    struct made_capture captures[2];
+    struct reader *readers[2];
+    struct bytes file = { 0 };
+    uint64_t samples = 0;
+    struct err err = { 0 };
+    (void)state;
+    make(&captures[0], "build7", 0, "main;a", 1);
+    make(&captures[1], "build7", 200ull * 365 * 86400, "main;a", 1);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        readers[0] = open_path(captures[0].path);
+        readers[1] = open_path(captures[turn].path);
+        const enum err_code rc =
+            merge_captures(readers, 2, 0, turn ? take : refuse, &file, &samples, &err);
+        assert_int_equal(rc, turn ? ERR_INVALID : ERR_SYS);
+        assert_non_null(strstr(err.message, turn ? "too far apart in time" : "disk is full"));
+        reader_close(readers[0]);
+        reader_close(readers[1]);
+    }
+    bytes_deinit(&file);
+    made_capture_free(&captures[0]);
+    made_capture_free(&captures[1]);
+}
+
+static void want_of_memory_is_an_error(void **state)
+{
+    struct made_capture captures[2];
+    (void)state;
+    make(&captures[0], "build7", 0, "main;a", 2);
+    make(&captures[1], "build8", 1, "main;b", 2);
+    for (unsigned nth = 0, done = 0; !done; nth++) {
+        struct reader *const readers[2] = { open_path(captures[0].path),
+                                            open_path(captures[1].path) };
+        struct bytes file = { 0 };
+        uint64_t samples = 0;
+        struct err err = { 0 };
+        failing_alloc_at(nth);
+        const enum err_code rc = merge_captures(readers, 2, 0, take, &file, &samples, &err);
+        done = !failing_alloc_happened();
+        failing_alloc_never();
+        if (done)
+            assert_ok(rc, &err);
+        else if (rc != ERR_OK) /* of windows that could wait to be merged */
+            assert_int_equal(rc, ERR_NOMEM);
+        bytes_deinit(&file);
+        reader_close(readers[0]);
+        reader_close(readers[1]);
+    }
+    made_capture_free(&captures[0]);
+    made_capture_free(&captures[1]);
+}
+
+TEST_MAIN(cmocka_unit_test(what_is_the_same_is_there_once),
+          cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
+          cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
+          cmocka_unit_test(spots_come_along),
+          cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
+          cmocka_unit_test(what_goes_wrong_is_named),
+          cmocka_unit_test(want_of_memory_is_an_error))
