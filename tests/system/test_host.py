@@ -1,17 +1,23 @@
 """The server of a whole host: its processes, and sessions that are started, changed and ended through it."""
 
+import http.client
 import json
 import os
 import resource
+import select
 import shutil
 import signal
 import tempfile
 import time
 import urllib.parse
 
-from harness import FOLDER, WAIT_SECONDS, Live, Test, main, run_program, victim
+from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Live, Test, main, run_program, victim
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = "60"
+# Processes of a host, and files that are made at the same time (as many as are).
+MANY = 100 if SANITIZED else 500
+EXPORTS = 16
 CHANGE = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 
 
@@ -102,6 +108,26 @@ class Processes(Test):
         self.assertEqual((code, process.out), (4, []))
         self.assertEqual(run_program("dump")[1], 2)
 
+    def test_five_hundred_are_listed(self):
+        with victim(os.path.join(HERE, "tree.py"), "idle", str(MANY)) as target, Host() as host:
+            def children(document):
+                return [row for row in document["processes"] if row["parent"] == target.pid]
+            document = host.until("/processes?limit=4096",
+                                  lambda found: not found["examining"] and len(children(found)) == MANY)
+            rows = children(document)
+            self.assertGreater(document["total"], MANY)
+            self.assertEqual({(row["attach"], row["uid"], row["threads"]) for row in rows}, {(True, os.getuid(), 1)})
+            self.assertEqual(len({row["python"] for row in rows}), 1)
+            # Page after page of one look they are the same, each once.
+            paged, total, end = [], -1, time.monotonic() + WAIT_SECONDS
+            while len(set(paged)) != len(paged) or len(paged) != total:
+                self.assertLess(time.monotonic(), end)
+                pages = [host.get("/processes?offset=%d&limit=200" % at) for at in range(0, document["total"] + 200, 200)]
+                paged, total = [row["pid"] for page in pages for row in page["processes"]], pages[-1]["total"]
+            self.assertLessEqual({row["pid"] for row in rows}, set(paged))
+            target.kill()
+            host.until("/processes?limit=4096", lambda found: not children(found))
+
     def test_arguments_can_be_hidden(self):
         with victim("chain.py", LONG) as target, Host("--hide-args") as host:
             row = host.row(target.pid)
@@ -181,9 +207,9 @@ class Sessions(Test):
                 self.assertEqual(host.ask("/api/v1/sessions/%s/%s" % (found["id"], part)).status, 200, part)
 
     def test_many_run_at_once_within_one_budget(self):
-        count = 12
+        count = 12 if SANITIZED else 50
         with victim("chain.py", LONG) as target, Host("--max-cpu", "20") as host:
-            ids = [host.start(pids=[target.pid], rate_hz=100) for _ in range(count)]
+            ids = [host.start(pids=[target.pid], rate_hz=20) for _ in range(count)]
             for one in ids:
                 host.running(one)
             self.assertEqual(sorted(host.row(target.pid, lambda row: len(row["sessions"]) == count)["sessions"], key=int),
@@ -203,6 +229,34 @@ def recorded(host, pid, samples=20, **body):
     host.send("PATCH", "/sessions/" + one, {"state": "ended"})
     host.until("/captures/" + name, lambda found: found["state"] == "complete")
     return name, host.get("/sessions/" + one)["quality"]["samples"]
+
+
+class LongWork(Test):
+    def test_others_are_answered_meanwhile(self):
+        wide = os.path.join(ROOT, "tests", "bench", "workloads", "wide.py")
+        with victim("chain.py", LONG) as target, Host() as host:
+            live = host.start(pids=[target.pid], rate_hz=100)
+            path = os.path.join(host.data, "large.pyro")
+            with victim(wide, LONG) as heavy:
+                process, code = run_program("record", str(heavy.pid), "-r", "10khz", "-d", "3", "-o", path)
+                self.assertEqual(code, 0, process.told())
+            host.running(live)
+            opened = [host.send("POST", "/captures", {"name": "large"}).json()["id"]]
+            self.assertEqual(host.ask("/healthz").status, 200)
+            host.until("/sessions/" + opened[0], lambda found: found["state"] == "ended")
+            exports = [http.client.HTTPConnection("127.0.0.1", host.port, timeout=WAIT_SECONDS) for _ in range(EXPORTS)]
+            for export in exports:
+                export.request("GET", "/api/v1/sessions/%s/export?format=flamegraph" % opened[0],
+                               headers={"Authorization": "Bearer " + host.token})
+            self.assertEqual(host.ask("/healthz").status, 200)
+            self.assertGreater(host.get("/sessions/%s/view?since=0" % live)["total"], 0)
+            answered, _, _ = select.select([export.sock for export in exports], [], [], 0)
+            self.assertLess(len(answered), EXPORTS)
+            for export in exports:
+                answer = export.getresponse()
+                self.assertEqual(answer.status, 200)
+                self.assertTrue(answer.read().rstrip().endswith(b"</html>"))
+                export.close()
 
 
 class Continuous(Test):

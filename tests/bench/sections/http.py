@@ -1,5 +1,6 @@
 """What does answering cost? Numbers to look at; wrk of Debian makes the load."""
 
+import json
 import os
 import re
 import selectors
@@ -7,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import time
+import urllib.request
 
 from processes import Target
 from table import columns
@@ -14,18 +16,38 @@ from table import columns
 TITLE = "HTTP: CPU of the server"
 
 VIEWERS = 200
+NODES = 100000
+# What a page that shows a live flame graph asks for.
+POLLED = ["/api/v1/sessions/1"] + ["/api/v1/sessions/1/%s?since=%%d" % name for name in ("tree", "view", "threads", "timeline")]
 PATHS = ["/healthz", "/api/v1/sessions/1", "/api/v1/sessions/1/view?since=%d", "/api/v1/sessions/1/tree?since=%d"]
 
 
 def measure(bench):
     python = bench.pythons[-1]
     seconds = bench.seconds(10)
+    rows = []
     with Target(python, "calls.py", 20 * seconds + 60, []) as target, Server(bench, target.pid) as server:
         idle = server.cpu_during(lambda: time.sleep(seconds)) / seconds
-        rows = [["nobody asks", "", "%.2f %% of a core" % (100 * idle)]]
+        rows.append(["nobody asks", "", "%.2f %% of a core" % (100 * idle)])
         rows += loads(bench, server, idle, seconds)
-        rows.append(viewers(bench, server, idle, seconds))
+    with Target(python, "wide.py", 20 * seconds + 120, []) as target, Server(bench, target.pid, "-r", "2khz") as server:
+        nodes = grow(server, NODES)
+        idle = server.cpu_during(lambda: time.sleep(seconds)) / seconds
+        rows.append(["nobody asks, %d nodes" % nodes, "", "%.2f %% of a core" % (100 * idle)])
+        rows.append(viewers(bench, server, 1, nodes, idle, seconds))
+        rows.append(viewers(bench, server, VIEWERS, nodes, idle, seconds))
     print(columns(["what", "requests/s", "CPU"], rows), flush=True)
+
+
+def grow(server, wanted, patience=120):
+    """The nodes of the tree, once it has as many as wanted, or that long has gone by."""
+    end, nodes, generation = time.monotonic() + patience, 0, 0
+    while nodes < wanted and time.monotonic() < end:
+        time.sleep(1)
+        tree = server.json("/api/v1/sessions/1/tree?since=%d" % generation)
+        generation = tree["generation"]
+        nodes = tree["nodes"]["first"] + len(tree["nodes"]["parent"])
+    return nodes
 
 
 def loads(bench, server, idle, seconds):
@@ -45,34 +67,35 @@ def loads(bench, server, idle, seconds):
         yield [path, "%.0f" % (requests / seconds), "%.1f us a request" % (each * 1e6)]
 
 
-def viewers(bench, server, idle, seconds):
-    """Each keeps its connection, and asks once a second for what came since."""
+def viewers(bench, server, count, nodes, idle, seconds):
+    """Each is a live page: it keeps its connection, and asks once a second for all that it shows."""
     answered = []
-    cpu = server.cpu_during(lambda: answered.append(poll(server, seconds)))
+    cpu = server.cpu_during(lambda: answered.append(poll(server, count, seconds)))
     share = cpu / seconds - idle
-    bench.raw("http", {"viewers": VIEWERS, "answers": answered[0], "seconds": seconds, "cpu_share": share})
-    return ["%d viewers" % VIEWERS, "%.0f" % (answered[0] / seconds), "%.2f %% of a core" % (100 * share)]
+    bench.raw("http", {"viewers": count, "nodes": nodes, "answers": answered[0], "seconds": seconds, "cpu_share": share})
+    return ["%d viewers, %d nodes" % (count, nodes), "%.0f" % (answered[0] / seconds), "%.2f %% of a core" % (100 * share)]
 
 
-def poll(server, seconds):
+def poll(server, count, seconds):
     choose = selectors.DefaultSelector()
     start, answers = time.monotonic(), 0
+    generation = server.json("/api/v1/sessions/1")["generation"]
     due = []
-    for i in range(VIEWERS):
+    for i in range(count):
         connection = socket.create_connection(("127.0.0.1", server.port), 10)
-        due.append([start + i / VIEWERS, connection, 0])
+        due.append([start + i / count, connection, generation])
         choose.register(connection, selectors.EVENT_READ, due[-1])
     while time.monotonic() - start < seconds:
         now = time.monotonic()
         for viewer in due:
             if viewer[0] <= now:
                 viewer[0] += 1
-                viewer[1].sendall(server.request("/api/v1/sessions/1/view?since=%d" % viewer[2]))
+                viewer[1].sendall(b"".join(server.request(path % viewer[2] if "%d" in path else path) for path in POLLED))
         for key, _ in choose.select(0.005):
-            text = key.fileobj.recv(1 << 16)
-            found = re.search(rb'"generation":(\d+)', text)
-            key.data[2] = int(found.group(1)) if found else key.data[2]
-            answers += text.startswith(b"HTTP/1.1 200")
+            text = key.fileobj.recv(1 << 18)
+            found = re.findall(rb'"generation":(\d+)', text)
+            key.data[2] = max([key.data[2]] + [int(one) for one in found])
+            answers += text.count(b"HTTP/1.1 200")
     for viewer in due:
         viewer[1].close()
     return answers
@@ -81,8 +104,8 @@ def poll(server, seconds):
 class Server:
     """The program, serving one target."""
 
-    def __init__(self, bench, pid):
-        self.process = subprocess.Popen([bench.ours.program, "attach", str(pid), "--listen", "127.0.0.1:0"],
+    def __init__(self, bench, pid, *words):
+        self.process = subprocess.Popen([bench.ours.program, "attach", str(pid), "--listen", "127.0.0.1:0", *words],
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         line = self.process.stdout.readline().decode()
         found = re.search(r":(\d+)/\?token=(\w+)", line)
@@ -105,6 +128,11 @@ class Server:
         with socket.create_connection(("127.0.0.1", self.port), 10) as connection:
             connection.sendall(self.request(path))
             return connection.recv(1 << 16)
+
+    def json(self, path):
+        asked = urllib.request.Request("http://127.0.0.1:%d%s" % (self.port, path), headers={"Authorization": "Bearer " + self.token})
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            return json.loads(answer.read())
 
     def cpu_s(self):
         with open("/proc/%d/stat" % self.process.pid, encoding="utf-8") as file:
