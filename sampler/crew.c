@@ -1,5 +1,6 @@
 #include "sampler/crew.h"
 
+#include <malloc.h>
 #include <string.h>
 
 #include "sampler/base/clock.h"
@@ -25,14 +26,25 @@ enum err_code crew_init(struct crew *crew, const struct sampler_options *options
     return ERR_OK;
 }
 
+static void close_members(struct crew *crew)
+{
+    while (crew->count > 0)
+        member_close(crew->members[--crew->count]);
+    lanes_deinit(&crew->lanes);
+}
+
+void crew_dismiss(struct crew *crew)
+{
+    close_members(crew);
+    malloc_trim(0);
+}
+
 void crew_deinit(struct crew *crew)
 {
     if (!crew->options)
         return;
-    for (size_t i = 0; i < crew->count; i++)
-        member_close(crew->members[i]);
+    close_members(crew);
     stopper_deinit(&crew->stopper);
-    lanes_deinit(&crew->lanes);
     profile_destroy(crew->profile);
     roster_deinit(&crew->roster);
     memset(crew, 0, sizeof *crew);

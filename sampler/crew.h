@@ -55,6 +55,9 @@ MUST_CHECK enum err_code crew_add(struct crew *crew, struct member *member, stru
 bool crew_look(struct crew *crew, bool *looked_out, struct ending *out);
 /* Lets those go that have ended.  false: as above. */
 bool crew_check(struct crew *crew, struct ending *out);
+/* Lets all members go and gives back the memory that was needed to look at them: the session is
+ * over, what was seen stays. */
+void crew_dismiss(struct crew *crew);
 /* Counts everything that waits; to be called before the profile is sealed. */
 MUST_CHECK enum err_code crew_flush(struct crew *crew, uint64_t now_ns);
 

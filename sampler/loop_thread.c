@@ -292,6 +292,7 @@ void *loop_main(void *context)
     run(&turn);
     waker_deinit(&turn.waker);
     (void)!seal(&turn, clock_now_ns());
+    crew_dismiss(&loop->crew);
     announce_end(&turn);
     return NULL;
 }

@@ -1,3 +1,4 @@
+#include <signal.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -72,7 +73,11 @@ static void sample(struct record *record)
         if (event == SIGNALS_STOP && was_asked) {
             exports_close(&record->exports);
             recording_close(&record->recording);
-            _exit(128 + record->signals.stopped_by);
+            const int signal = record->signals.stopped_by;
+            /* As one whom the signal ended, as who waits for us may want to know. */
+            signals_deinit(&record->signals);
+            (void)raise(signal);
+            _exit(128 + signal);
         }
         if (event == SIGNALS_STOP)
             sampler_stop(record->session->sampler);
