@@ -1,5 +1,7 @@
 #include "sampler/capture/rows.h"
 
+#include <string.h>
+
 #include "sampler/capture/bytes.h"
 
 typedef const struct profile_snapshot *snapshot_ref;
@@ -233,13 +235,16 @@ static void encode_spots(snapshot_ref snapshot, struct slice slice, struct bytes
     ENCODE_COLUMN(profile_spot_at, caller);
 }
 
-static enum err_code decode_spots(struct profile *profile, struct slice slice, bool is_known,
-                                  struct cursor *cursor, struct err *err)
+enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, CALLER, SPOT_COLUMNS };
+
+/* Columns that the file does not have are 0. */
+static enum err_code take_spots(struct profile *profile, struct slice slice, bool is_known,
+                                size_t columns, struct cursor *cursor, struct err *err)
 {
-    enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, CALLER, COLUMNS };
-    int64_t column[COLUMNS][ROWS_MAX_SLICE];
+    int64_t column[SPOT_COLUMNS][ROWS_MAX_SLICE];
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < COLUMNS; i++)
+    memset(column, 0, sizeof column);
+    for (size_t i = 0; i < columns; i++)
         take_column(cursor, slice.count, column[i]);
     for (uint32_t i = 0; i < slice.count && !rc && !cursor->is_bad && !is_known; i++) {
         const struct profile_spot row = { .function = id_of(column[FUNCTION][i]),
@@ -257,7 +262,21 @@ static enum err_code decode_spots(struct profile *profile, struct slice slice, b
     return rc;
 }
 
-/* The index is the number of a table in the file.  Rows refer to tables before their own. */
+static enum err_code decode_spots(struct profile *profile, struct slice slice, bool is_known,
+                                  struct cursor *cursor, struct err *err)
+{
+    return take_spots(profile, slice, is_known, SPOT_COLUMNS, cursor, err);
+}
+
+/* Those of version 1. */
+static enum err_code decode_lone_spots(struct profile *profile, struct slice slice,
+                                       bool is_known, struct cursor *cursor, struct err *err)
+{
+    return take_spots(profile, slice, is_known, CALLER, cursor, err);
+}
+
+/* The index is the number of a table in the file.  Rows refer to tables before their own.  What
+ * is not encoded is read only. */
 static const struct part parts[] = {
     { offsetof(struct profile_sizes, strings), 1, encode_strings, decode_strings },
     { offsetof(struct profile_sizes, functions), 3, encode_functions, decode_functions },
@@ -265,7 +284,8 @@ static const struct part parts[] = {
     { offsetof(struct profile_sizes, nodes), 2, encode_nodes, decode_nodes },
     { offsetof(struct profile_sizes, processes), 2, encode_processes, decode_processes },
     { offsetof(struct profile_sizes, threads), 5, encode_threads, decode_threads },
-    { offsetof(struct profile_sizes, spots), 8, encode_spots, decode_spots },
+    { offsetof(struct profile_sizes, spots), CALLER, NULL, decode_lone_spots },
+    { offsetof(struct profile_sizes, spots), SPOT_COLUMNS, encode_spots, decode_spots },
 };
 
 enum { PARTS = sizeof parts / sizeof *parts };
@@ -306,7 +326,8 @@ bool rows_encode(const struct profile_snapshot *snapshot, struct profile_sizes *
 {
     const size_t before = out->count;
     for (size_t i = 0; i < PARTS; i++)
-        while (size_of(done, &parts[i]) < size_of(&snapshot->sizes, &parts[i])) {
+        while (parts[i].encode &&
+               size_of(done, &parts[i]) < size_of(&snapshot->sizes, &parts[i])) {
             if (out->count - before > ROWS_BLOCK_BYTES || out->is_short)
                 return true;
             uint32_t *const at = size_at(done, &parts[i]);

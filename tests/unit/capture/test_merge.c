@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/capture/format.h"
 #include "sampler/capture/merge.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
@@ -226,6 +227,43 @@ static void spots_come_along(void **state)
     end(merged, captures, 2);
 }
 
+/* A file of version 1, with instructions, whose spots do not know their callers. */
+static void files_of_earlier_versions_are_read_and_merged(void **state)
+{
+    static const char path[] = TEST_SOURCE_DIR "/golden/version1.pyro";
+    struct made_capture capture;
+    struct err err = { 0 };
+    (void)state;
+    struct reader *const old = open_path(path);
+    assert_ok(reader_load(old, 0, &err), &err);
+    assert_null(reader_missing(old));
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(old));
+    struct view view = made_view(&snapshot, &(struct view_query){ 0 });
+    struct view_spots spots;
+    uint64_t self = 0;
+    assert_ok(view_spots_init(&spots, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    for (size_t i = 0; i < spots.count; i++)
+        self += spots.spots[i].self;
+    assert_int_equal(view.total, 200);
+    assert_in_range(self, 150, 200);
+    view_spots_deinit(&spots);
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
+    reader_close(old);
+
+    make(&capture, "build7", 0, "main;a", 1);
+    struct reader *readers[2] = { open_path(path), open_path(capture.path) };
+    struct bytes file = { 0 };
+    uint64_t samples = 0;
+    assert_ok(merge_captures(readers, 2, 0, take, &file, &samples, &err), &err);
+    assert_int_equal(samples, 211);
+    assert_int_equal(file.data[8], CAPTURE_MAJOR);
+    bytes_deinit(&file);
+    reader_close(readers[0]);
+    reader_close(readers[1]);
+    made_capture_free(&capture);
+}
+
 /* One that was cut gives what is in it, and says what is not. */
 static void a_capture_that_was_cut_gives_what_it_has(void **state)
 {
@@ -314,6 +352,7 @@ TEST_MAIN(cmocka_unit_test(what_is_the_same_is_there_once),
           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
           cmocka_unit_test(spots_come_along),
+          cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
           cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
           cmocka_unit_test(what_goes_wrong_is_named),
           cmocka_unit_test(want_of_memory_is_an_error))
