@@ -45,11 +45,21 @@ static void on_crash(int signal)
     raise(signal);
 }
 
+/* Who started us may have asked for that. */
+static bool is_ignored(int signal)
+{
+    struct sigaction action;
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 static void watch_crashes(void)
 {
     struct sigaction action = { .sa_handler = on_crash };
-    for (size_t i = 0; i < CRASHES; i++)
-        sigaction(crashes[i], &action, &shared.before[i]);
+    for (size_t i = 0; i < CRASHES; i++) {
+        sigaction(crashes[i], NULL, &shared.before[i]);
+        if (!is_ignored(crashes[i]))
+            sigaction(crashes[i], &action, NULL);
+    }
 }
 
 static void forget_crashes(void)
@@ -84,7 +94,8 @@ enum err_code terminal_init(struct terminal *terminal, struct err *err)
     terminal->has_colours = !no_colour || !*no_colour;
     sigemptyset(&set);
     sigaddset(&set, SIGWINCH);
-    sigaddset(&set, SIGTSTP);
+    if (!is_ignored(SIGTSTP))
+        sigaddset(&set, SIGTSTP);
     pthread_sigmask(SIG_BLOCK, &set, &terminal->before);
     terminal->is_open = true;
     terminal->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

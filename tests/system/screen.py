@@ -92,6 +92,13 @@ class Screen:
         return "\n".join("".join(line).rstrip() for line in self.lines)
 
 
+def take_terminal():
+    """As a shell starts a program: what is ignored in the background is not ignored there."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Terminal:
     """A program on a pty of its own, in a session of its own. Use it with `with`."""
 
@@ -104,7 +111,7 @@ class Terminal:
         self._slave = slave
         self.process = subprocess.Popen([str(word) for word in command], stdin=slave, stdout=slave, stderr=slave,
                                         env=dict(os.environ, **dict({"TERM": "xterm"}, **environment)), start_new_session=True,
-                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+                                        preexec_fn=take_terminal)
 
     def __enter__(self):
         return self
