@@ -104,7 +104,7 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     enum err_code rc = strtab_init(&strings, err);
     if (rc)
         return rc;
-    rc = python_attach(process, &strings, &python, err);
+    rc = python_attach(process, RUNTIME_THOROUGH, &strings, &python, err);
     if (rc && rc != ERR_PERM)
         gates_add(out, "Python", GATE_SHUT, "%.250s", err->message);
     if (!rc) {

@@ -141,7 +141,8 @@ enum err_code loop_join(struct loop *loop, int pid, struct err *err)
     struct member *member = NULL;
     if (loop->options.subprocesses)
         return err_set(err, ERR_INVALID, "the session follows processes itself");
-    enum err_code rc = member_open(pid, profile_strings(loop->crew.profile), &member, err);
+    enum err_code rc =
+        member_open(pid, RUNTIME_THOROUGH, profile_strings(loop->crew.profile), &member, err);
     if (!rc && (rc = joining_put(&loop->joining, member, err)))
         member_close(member);
     return rc;

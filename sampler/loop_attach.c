@@ -18,10 +18,12 @@ void loop_grow(struct loop *loop)
             member_close(member);
 }
 
-static enum err_code attach_one(struct loop *loop, int pid, struct err *err)
+static enum err_code attach_one(struct loop *loop, int pid, enum runtime_effort effort,
+                                struct err *err)
 {
     struct member *member = NULL;
-    enum err_code rc = member_open(pid, profile_strings(loop->crew.profile), &member, err);
+    enum err_code rc =
+        member_open(pid, effort, profile_strings(loop->crew.profile), &member, err);
     if (!rc && (rc = crew_add(&loop->crew, member, err)))
         member_close(member);
     if (!rc && loop->scout)
@@ -38,7 +40,9 @@ static enum err_code attach_all(struct loop *loop, struct err *err)
     if (rc)
         return rc;
     for (size_t i = 0; i < pids.count && rc != ERR_NOMEM; i++) {
-        rc = pids.items[i] == (int)getpid() ? ERR_OK : attach_one(loop, pids.items[i], NULL);
+        rc = pids.items[i] == (int)getpid()
+                 ? ERR_OK
+                 : attach_one(loop, pids.items[i], RUNTIME_QUICK, NULL);
         over += rc == ERR_LIMIT;
     }
     pid_list_deinit(&pids);
@@ -54,7 +58,7 @@ static enum err_code attach_all(struct loop *loop, struct err *err)
 static enum err_code attach_named(struct loop *loop, int pid, struct err *err)
 {
     struct err own = { 0 };
-    enum err_code rc = attach_one(loop, pid, &own);
+    enum err_code rc = attach_one(loop, pid, RUNTIME_THOROUGH, &own);
     if (rc == ERR_NOT_PYTHON && loop->scout)
         return scout_follow(loop->scout, pid, false, err);
     return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;

@@ -21,6 +21,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/random.h"
+#include "sampler/cpython/runtime.h"
 #include "sampler/fold.h"
 #include "sampler/sampler.h"
 #include "sampler/target/process.h"
@@ -57,7 +58,8 @@ struct glance {
 };
 
 /* Strings are interned into `strings` from the first look on. */
-MUST_CHECK enum err_code member_open(int pid, struct strtab *strings, struct member **out,
+MUST_CHECK enum err_code member_open(int pid, enum runtime_effort effort,
+                                     struct strtab *strings, struct member **out,
                                      struct err *err);
 void member_close(struct member *member);
 

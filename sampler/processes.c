@@ -201,7 +201,7 @@ static void find_python(struct entry *entry, uint64_t now_ns)
     struct err err = { 0 };
     entry->kind = KIND_PYTHON;
     entry->again_ns = UINT64_MAX;
-    if (runtime_find(&entry->process, &runtime, &err))
+    if (runtime_find(&entry->process, RUNTIME_QUICK, &runtime, &err))
         refuse(entry, &err, now_ns);
     else
         layout_name(&runtime.layout, entry->python);

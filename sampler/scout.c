@@ -207,7 +207,8 @@ static void try_one(struct scout *scout, struct kin *kin)
 {
     const uint64_t began_ns = clock_now_ns();
     struct member *member = NULL;
-    const enum err_code rc = member_open(kin->pid, scout->strings, &member, NULL);
+    const enum err_code rc =
+        member_open(kin->pid, RUNTIME_QUICK, scout->strings, &member, NULL);
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED)
         count(scout, kin, &scout->counts.denied);
     if (!rc && member->process.start_time == kin->identity.start_time) {

@@ -36,11 +36,11 @@ struct python {
     char version[LAYOUT_VERSION_TEXT];
 };
 
-enum err_code python_attach(struct process *process, struct strtab *strings,
-                            struct python **out, struct err *err)
+enum err_code python_attach(struct process *process, enum runtime_effort effort,
+                            struct strtab *strings, struct python **out, struct err *err)
 {
     struct runtime runtime;
-    const enum err_code rc = runtime_find(process, &runtime, err);
+    const enum err_code rc = runtime_find(process, effort, &runtime, err);
     if (rc)
         return rc;
     struct python *const python = calloc(1, sizeof *python);

@@ -19,6 +19,7 @@
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/code.h"
+#include "sampler/cpython/runtime.h"
 #include "sampler/cpython/threads.h"
 #include "sampler/target/process.h"
 
@@ -27,8 +28,9 @@ enum { PYTHON_MAX_LOOKS = 256 };
 
 struct python;
 
-MUST_CHECK enum err_code python_attach(struct process *process, struct strtab *strings,
-                                       struct python **out, struct err *err);
+MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_effort effort,
+                                       struct strtab *strings, struct python **out,
+                                       struct err *err);
 void python_detach(struct python *python);
 
 /* Called for each thread looked at.  failure ERR_OK: thread->stack is its stack. */

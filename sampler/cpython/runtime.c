@@ -29,6 +29,8 @@ struct search {
     struct maps maps;
     struct idmap files; /* the first mapping of each, by index */
     uint64_t scanned_bytes, skipped_bytes;
+    enum runtime_effort effort;
+    bool has_closed_file; /* one that may hold an interpreter and cannot be opened */
     struct runtime *out;
     enum err_code refusal; /* the most telling reason so far why a place was not accepted */
     struct err *err;
@@ -139,12 +141,23 @@ static uint32_t read_version(struct search *search, struct elf *elf, uint64_t bi
     return (uint32_t)version;
 }
 
+/* Not a device, nor memory that has a name. */
+static bool may_be_program(const struct mapping *mapping)
+{
+    static const char *const others[] = { "/dev/", "/memfd:", "/SYSV", "/anon_hugepage" };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(mapping->path, others[i], strlen(others[i])) == 0)
+            return false;
+    return *mapping->path == '/';
+}
+
 static bool search_file(struct search *search, const struct mapping *mapping)
 {
     struct elf *elf;
     struct elf_place place;
     uint64_t bias;
     SCOPED_FD int fd = open_mapped_file(search->process->pid, mapping);
+    search->has_closed_file = search->has_closed_file || (fd < 0 && may_be_program(mapping));
     if (fd < 0 || elf_open(fd, &elf, NULL))
         return false;
     bool found = false;
@@ -258,9 +271,11 @@ static bool is_data(const struct mapping *m, remote_addr *end)
  * interpreters have their state, then everywhere. */
 static bool scan_memory(struct search *search)
 {
+    const bool is_quick = search->effort == RUNTIME_QUICK;
+    const int passes = is_quick ? search->has_closed_file : 2;
     SCOPED_FREE unsigned char *block = malloc(SCAN_BLOCK_BYTES);
     bool found = false;
-    for (int pass = 0; block && pass < 2 && !found; pass++) {
+    for (int pass = 0; block && pass < passes && !found; pass++) {
         remote_addr end = 0;
         for (size_t i = 0; i < search->maps.count && !found; i++) {
             const struct mapping *const m = &search->maps.items[i];
@@ -323,9 +338,10 @@ static enum err_code find(struct search *search)
     return not_found(search);
 }
 
-enum err_code runtime_find(struct process *process, struct runtime *out, struct err *err)
+enum err_code runtime_find(struct process *process, enum runtime_effort effort,
+                           struct runtime *out, struct err *err)
 {
-    struct search search = { .process = process, .out = out, .err = err };
+    struct search search = { .process = process, .effort = effort, .out = out, .err = err };
     idmap_init(&search.files);
     const enum err_code rc = find(&search);
     idmap_deinit(&search.files);

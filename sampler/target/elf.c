@@ -7,6 +7,11 @@
 #include <gelf.h>
 #include <libelf.h>
 
+#include "sampler/base/unxz.h"
+
+/* Tables of symbols that are packed are small: names of functions and little else. */
+static const size_t PACKED_MAX_BYTES = 64 << 20;
+
 struct elf {
     Elf *handle;
     size_t string_section;
@@ -75,7 +80,7 @@ static bool find_in_table(struct elf *elf, Elf_Scn *section, const GElf_Shdr *he
     return false;
 }
 
-bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out)
+static bool find_in_tables(struct elf *elf, const char *name, struct elf_place *out)
 {
     static const GElf_Word types[] = { SHT_DYNSYM, SHT_SYMTAB };
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -87,6 +92,43 @@ bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out)
         }
     }
     return false;
+}
+
+static Elf_Data *data_of_section(struct elf *elf, const char *name)
+{
+    for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
+        GElf_Shdr header;
+        const char *const text =
+            gelf_getshdr(s, &header)
+                ? elf_strptr(elf->handle, elf->string_section, header.sh_name)
+                : NULL;
+        if (text && strcmp(text, name) == 0)
+            return elf_rawdata(s, NULL);
+    }
+    return NULL;
+}
+
+/* Distributions strip their programs and pack the symbols that are worth keeping into a section:
+ * an ELF file as .xz. */
+static bool find_in_packed(struct elf *elf, const char *name, struct elf_place *out)
+{
+    const Elf_Data *const packed = data_of_section(elf, ".gnu_debugdata");
+    unsigned char *bytes = NULL;
+    size_t count;
+    if (!packed || !packed->d_buf ||
+        unxz(packed->d_buf, packed->d_size, PACKED_MAX_BYTES, &bytes, &count))
+        return false;
+    struct elf inner = { elf_memory((char *)bytes, count), 0 };
+    const bool found = inner.handle && elf_kind(inner.handle) == ELF_K_ELF &&
+                       find_in_tables(&inner, name, out);
+    elf_end(inner.handle);
+    free(bytes);
+    return found;
+}
+
+bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out)
+{
+    return find_in_tables(elf, name, out) || find_in_packed(elf, name, out);
 }
 
 /* A PT_LOAD as far as pages go. */

@@ -27,6 +27,7 @@ void elf_close(struct elf *elf);
 
 bool elf_find_section(struct elf *elf, const char *name, struct elf_place *out);
 /* In .dynsym, then .symtab. */
+/* In its tables, then in those packed as .gnu_debugdata. */
 bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out);
 
 /* What to add to a vaddr of the file, told by the lowest mapping of the file in a process, which

@@ -400,7 +400,7 @@ static enum err_code attach(struct reference *r, int pid, struct err *err)
     uint32_t id;
     enum err_code rc = process_open(&r->process, pid, err);
     if (!rc)
-        rc = runtime_find(&r->process, &r->runtime, err);
+        rc = runtime_find(&r->process, RUNTIME_THOROUGH, &r->runtime, err);
     if (!rc)
         rc = find_thread(r, err);
     if (!rc)

@@ -236,7 +236,7 @@ int main(void)
 class Embedded(Test):
     """A C program that has Python in it, without symbols and without its file."""
 
-    def built(self, python, folder):
+    def built(self, python, folder, options=("-s",)):
         """The program, linked with the library of that interpreter, and where that has its modules; None: it has none."""
         told = subprocess.run([python.path, "-c", "import sys, sysconfig as s; print(s.get_path('include'), "
                                "s.get_config_var('LIBDIR'), s.get_config_var('LDVERSION'), sys.prefix)"],
@@ -247,9 +247,18 @@ class Embedded(Test):
         source, path = os.path.join(folder, "embeds.c"), os.path.join(folder, "embeds-" + python.version)
         with open(source, "w", encoding="ascii") as file:
             file.write(EMBEDS)
-        built = subprocess.run(["cc", "-s", "-I" + include, source, "-o", path, "-L" + libraries, "-Wl,-rpath," + libraries,
+        built = subprocess.run(["cc", *options, "-I" + include, source, "-o", path, "-L" + libraries, "-Wl,-rpath," + libraries,
                                 "-lpython" + version], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
         return (path, prefix) if built.returncode == 0 else None
+
+    def hidden(self, path):
+        """The same without the section that is known, and all symbols packed into one, as distributions do."""
+        symbols, whole = path + ".debug", path + "-hidden"
+        for command in (["objcopy", "--only-keep-debug", path, symbols], ["xz", "-f", symbols],
+                        ["objcopy", "--strip-all", "--rename-section", ".PyRuntime=.elsewhere", "--add-section",
+                         ".gnu_debugdata=" + symbols + ".xz", path, whole]):
+            subprocess.run(command, check=True, timeout=60)
+        return whole
 
     def test_programs_that_embed_an_interpreter(self):
         if not shutil.which("cc"):
@@ -268,6 +277,26 @@ class Embedded(Test):
                     self.assertEqual(code, 0, process.told())
                     self.assertIn("CPython " + python.version, gates(process)["Python"][1])
                     self.assertRegex(gates(process)["stacks"][1], "^1 thread with 2 Python frames")
+
+    def test_symbols_that_are_packed(self):
+        if not all(map(shutil.which, ("cc", "objcopy", "xz"))):
+            self.skipTest("no C compiler, no objcopy or no xz")
+        tried = 0
+        with tempfile.TemporaryDirectory() as folder:
+            for python in pythons():
+                # Later ones are found by their cookie as well.
+                built = self.built(python, folder, ()) if python.is_supported and python.minor < 13 else None
+                if not built or "libpython" in subprocess.run(["ldd", built[0]], stdout=subprocess.PIPE, check=True).stdout.decode():
+                    continue
+                tried += 1
+                path = self.hidden(built[0])
+                with self.subTest(python.version), Process([path], env={**os.environ, "PYTHONHOME": built[1]}) as target:
+                    target.wait_ready()
+                    process, code = run_program("doctor", str(target.pid))
+                    self.assertEqual(code, 0, process.told())
+                    self.assertIn("CPython " + python.version, gates(process)["Python"][1])
+        if not tried:
+            self.skipTest("no interpreter before 3.13 has headers and a static library")
 
 
 if __name__ == "__main__":

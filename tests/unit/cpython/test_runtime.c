@@ -16,12 +16,14 @@ struct found {
     struct err err;
 };
 
+static enum runtime_effort effort = RUNTIME_THOROUGH;
+
 static _Noreturn void search(int pid, struct found *found)
 {
     struct process process;
     found->rc = process_open(&process, pid, &found->err);
     if (!found->rc)
-        found->rc = runtime_find(&process, &found->runtime, &found->err);
+        found->rc = runtime_find(&process, effort, &found->runtime, &found->err);
     _exit(0);
 }
 
@@ -97,6 +99,17 @@ static void an_interpreter_is_found_by_its_cookie_alone(void **state)
     assert_ok(found.rc, &found.err);
     assert_int_equal(found.runtime.addr, (uintptr_t)made.runtime);
     assert_int_equal(found.runtime.layout.version, 0x030f02f0);
+}
+
+/* Nobody waits for memory to be looked through that nobody has named. */
+static void a_quick_look_leaves_memory_alone(void **state)
+{
+    (void)state;
+    make_interpreter();
+    effort = RUNTIME_QUICK;
+    const struct found found = find_in_child();
+    effort = RUNTIME_THOROUGH;
+    assert_int_equal(found.rc, ERR_NOT_PYTHON);
 }
 
 static void an_interpreter_whose_parts_do_not_fit_is_not_believed(void **state)
@@ -186,6 +199,7 @@ static void a_file_in_many_mappings_is_looked_at_once(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_process_without_an_interpreter_is_not_python),
           cmocka_unit_test(an_interpreter_is_found_by_its_cookie_alone),
+          cmocka_unit_test(a_quick_look_leaves_memory_alone),
           cmocka_unit_test(an_interpreter_whose_parts_do_not_fit_is_not_believed),
           cmocka_unit_test(a_table_that_cannot_be_true_is_named),
           cmocka_unit_test(what_a_program_maps_below_its_interpreter_does_not_hide_it),

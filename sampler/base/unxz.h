@@ -1,0 +1,22 @@
+/*
+ * unxz - what was packed as .xz.
+ *
+ * Ownership: *out is the caller's, to be freed.
+ * Threads: any.
+ * Limits: the caller's on what comes out; UNXZ_MAX_MEMORY_BYTES of memory for the decoder.
+ * Depends on: err; liblzma, seen by no other file.
+ */
+#ifndef SAMPLER_BASE_UNXZ_H
+#define SAMPLER_BASE_UNXZ_H
+
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+
+enum { UNXZ_MAX_MEMORY_BYTES = 128 << 20 };
+
+/* ERR_CORRUPT: it is no .xz, or cut short.  ERR_LIMIT: more than max_bytes come out of it. */
+MUST_CHECK enum err_code unxz(const void *data, size_t bytes, size_t max_bytes,
+                              unsigned char **out, size_t *out_bytes);
+
+#endif /* SAMPLER_BASE_UNXZ_H */
