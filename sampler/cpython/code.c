@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/cpython/bytecode.h"
 #include "sampler/cpython/lnotab.h"
 
 enum { UNIT_BYTES = 2, NAME_PRINT_BYTES = 16 };
@@ -530,7 +531,25 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
     return &code->places[at];
 }
 
-static enum code_act read_act(const struct code_table *table, remote_addr instr)
+/* Until 3.12 a frame that has called Python code stands at the last unit of the instruction it did
+ * that with, which is data: where that begins is told from the start of the code. */
+static remote_addr instruction_at(struct code_table *table, const struct code *code,
+                                  uint32_t unit)
+{
+    enum { FIRST_AT_INSTRUCTIONS = 13 };
+    const remote_addr instr = code->instructions + (remote_addr)unit * UNIT_BYTES;
+    const size_t bytes = ((size_t)unit + 1) * UNIT_BYTES;
+    if (LAYOUT_MINOR(table->layout->version) >= FIRST_AT_INSTRUCTIONS ||
+        unit >= BYTECODE_MAX_UNITS || object_bytes_reserve(&table->scratch, bytes) ||
+        memory_read(table->memory, code->instructions, table->scratch.bytes, bytes))
+        return instr;
+    const struct bytecode bytecode = { .opcodes = table->opcodes,
+                                       .units = table->scratch.bytes,
+                                       .unit_count = unit + 1 };
+    return code->instructions + (remote_addr)bytecode_start(&bytecode, unit) * UNIT_BYTES;
+}
+
+static enum code_act read_act(struct code_table *table, const struct code *code, uint32_t at)
 {
     static const struct {
         const char *start;
@@ -542,7 +561,8 @@ static enum code_act read_act(const struct code_table *table, remote_addr instr)
         { "SEND", CODE_RESUMES },
     };
     unsigned char unit[UNIT_BYTES];
-    if (!table->opcodes || memory_read(table->memory, instr, unit, sizeof unit))
+    if (!table->opcodes || at >= code->units ||
+        memory_read(table->memory, instruction_at(table, code, at), unit, sizeof unit))
         return CODE_ACTS;
     const char *const name = table->opcodes[table->opcodes[unit[0]].base].name;
     for (size_t i = 0; name && i < sizeof acts / sizeof *acts; i++)
@@ -555,6 +575,6 @@ enum code_act code_act_at(struct code_table *table, code_id id, remote_addr inst
 {
     struct code_place *const place = code_place(table, id, instr);
     if (place && place->act == CODE_ACT_UNKNOWN)
-        place->act = read_act(table, instr);
+        place->act = read_act(table, code_at(table, id), place->unit);
     return place ? place->act : CODE_ACTS;
 }

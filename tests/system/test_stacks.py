@@ -35,7 +35,7 @@ QUALIFIED_MINOR = 11
 OWN_STATE_MINOR = 13
 
 ARGUMENTS = {"recursion.py": ["50"], "threads.py": ["4"]}
-VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "exceptions.py",
+VICTIMS = ["alternate.py", "asyncio_server.py", "callbacks.py", "chain.py", "classes.py", "codechurn.py", "coroutines.py", "exceptions.py",
            "generators.py", "greenlets.py", "hostile.py", "recursion.py", "subinterp.py", "threads.py"]
 FEW = ["alternate.py", "codechurn.py", "generators.py", "hostile.py", "threads.py"]
 # Innermost functions of answers that are too short, or too seldom called, to be expected in so few samples.
