@@ -26,10 +26,10 @@ enum {
     FAKE_MAX_DEPTH = 4096,
     FAKE_FIRST_TRACEABLE = 2, /* of code objects that do not say otherwise */
     /* The units of a code object that are certain instructions; the others do nothing. */
-    FAKE_CALL_AT = 11,
-    FAKE_FOR_ITER_AT,
+    FAKE_RETURN_AT = 11,
     FAKE_YIELD_AT,
-    FAKE_RETURN_AT,
+    FAKE_FOR_ITER_AT,
+    FAKE_CALL_AT = 15, /* the last one: behind these two stands data */
 };
 
 struct fake_python {

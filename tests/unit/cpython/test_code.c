@@ -616,6 +616,10 @@ static void what_an_instruction_does_is_known_in_every_version(void **state)
                 assert_int_equal(code_act_at(&world.codes, id,
                                              fake_instr(&world.python, addr, rows[i].unit)),
                                  rows[i].act);
+        /* In 3.12 what has been resumed is waited for at the data behind the instruction. */
+        const remote_addr behind = fake_instr(&world.python, addr, FAKE_FOR_ITER_AT + 1);
+        assert_int_equal(code_act_at(&world.codes, id, behind),
+                         minor == 12 ? CODE_RESUMES : CODE_ACTS);
         end(&world);
     }
 }
