@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/clock.h"
 #include "server/command/options.h"
 #include "server/state_words.h"
 
@@ -63,6 +64,9 @@ enum err_code selection_init(struct selection *selection, const struct options *
         (struct selection){ .query = { .from_ns = view->from_ns, .to_ns = view->to_ns } };
     if (view->to_ns && view->to_ns <= view->from_ns)
         return err_set(err, ERR_INVALID, "--to must be after --from");
+    if (view->from_ns > 0 && view->from_ns >= snapshot->end_ns)
+        return err_set(err, ERR_INVALID, "the capture ends at %.2f s, before --from",
+                       (double)snapshot->end_ns / (double)NS_PER_S);
     if (view->states)
         rc = state_words_read(view->states, &query->require, &query->exclude, err);
     if (rc == ERR_OK)

@@ -55,8 +55,9 @@ class Replay(Test):
         self.assertGreater(early, 0)
         _, path = replay(capture, "--thread", str(target.pid))
         self.assertTrue(0 < samples(path) < whole)
-        process, _ = replay(capture, "--thread", "nobody")
-        self.assertEqual(process.wait(), 2)
+        for words in (("--thread", "nobody"), ("--from", "1h"), ("--from", "2", "--to", "1")):
+            process, _ = replay(capture, *words)
+            self.assertEqual(process.wait(), 2, words)
 
     def test_stacks_are_what_the_rules_make_of_them(self):
         capture = file_in("rules.pyro")
