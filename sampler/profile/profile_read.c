@@ -1,0 +1,128 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/profile_parts.h"
+#include "sampler/profile/window.h"
+
+enum err_code profile_copy_series(struct profile *profile, uint64_t first, uint64_t end,
+                                  struct series *out, struct err *err)
+{
+    pthread_mutex_lock(&profile->lock);
+    const enum err_code rc = series_copy(&profile->published.series, first, end, out, err);
+    pthread_mutex_unlock(&profile->lock);
+    return rc;
+}
+
+enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot *out,
+                               struct err *err)
+{
+    struct published *const published = &profile->published;
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&profile->lock);
+    const size_t count = published->history.count;
+    struct window **const windows = count ? malloc(count * sizeof(struct window *)) : NULL;
+    if (count && !windows) {
+        rc = err_set(err, ERR_NOMEM, "no memory for a list of %zu windows", count);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            windows[i] = window_ref(published->history.windows[i]);
+        *out = (struct profile_snapshot){
+            .profile = profile,
+            .generation = published->generation,
+            .sizes = published->sizes,
+            .quality = published->quality,
+            .end_ns = published->end_ns,
+            .memory_bytes = profile->memory_bytes,
+            .bytes = published->table_bytes + profile_history_bytes(profile),
+            .windows = windows,
+            .window_count = count,
+        };
+    }
+    pthread_mutex_unlock(&profile->lock);
+    return rc;
+}
+
+void profile_snapshot_release(struct profile_snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->window_count; i++)
+        window_unref(snapshot->windows[i]);
+    free(snapshot->windows);
+    memset(snapshot, 0, sizeof *snapshot);
+}
+
+/* How many windows were complete at a generation. */
+static size_t windows_until(const struct profile_snapshot *snapshot, uint32_t generation)
+{
+    size_t low = 0, high = snapshot->window_count; /* those below low are old enough */
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (snapshot->windows[middle]->generation <= generation)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,
+                                               uint32_t generation)
+{
+    const size_t count = windows_until(snapshot, generation);
+    return count ? snapshot->windows[count - 1]->sizes : (struct profile_sizes){ 0 };
+}
+
+uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_t generation)
+{
+    const size_t next = windows_until(snapshot, generation);
+    if (generation > snapshot->generation)
+        return 0;
+    if (next < snapshot->window_count &&
+        snapshot->windows[next]->first_generation <= generation)
+        return 0;
+    return generation;
+}
+
+struct strtab_string profile_string(const struct profile_snapshot *snapshot, str_id id)
+{
+    return strtab_get(&snapshot->profile->tables.strings, id);
+}
+
+struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
+                                            function_id id)
+{
+    return *(const struct profile_function *)table_at(&snapshot->profile->tables.functions, id);
+}
+
+struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id)
+{
+    return *(const struct profile_frame *)table_at(&snapshot->profile->tables.frames, id);
+}
+
+struct profile_node profile_node_at(const struct profile_snapshot *snapshot, node_id id)
+{
+    return *(const struct profile_node *)table_at(&snapshot->profile->tables.nodes, id);
+}
+
+struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id)
+{
+    return *(const struct profile_thread *)table_at(&snapshot->profile->tables.threads, id);
+}
+
+struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
+                                          process_id id)
+{
+    return *(const struct profile_process *)table_at(&snapshot->profile->tables.processes, id);
+}
+
+struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id)
+{
+    return *(const struct profile_spot *)table_at(&snapshot->profile->tables.spots, id);
+}
+
+size_t profile_bytes(struct profile *profile)
+{
+    pthread_mutex_lock(&profile->lock);
+    const size_t bytes = profile->published.table_bytes + profile_history_bytes(profile);
+    pthread_mutex_unlock(&profile->lock);
+    return bytes;
+}
