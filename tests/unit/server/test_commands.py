@@ -21,6 +21,7 @@ import unittest
 
 EMPTY, STILL, LIVE, DENIED, SHELL, NEWER = range(2000000001, 2000000007)
 GONE = 2000000099
+HANDS = 6
 TIMEOUT_S = 60
 
 PROGRAM = ""
@@ -604,6 +605,27 @@ class Record(unittest.TestCase):
         self.assertIn("pyrometer: no samples were captured\n", err)
 
 
+def names():
+    """All tests, as the command line names them."""
+    suites = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    return [test.id().partition(".")[2] for suite in suites for test in suite]
+
+
+def side_by_side(hands):
+    """Most of the tests wait for something, so all are dealt out to some processes of this file."""
+    every = names()
+    players = [subprocess.Popen([sys.executable, __file__, PROGRAM, *every[hand::hands]], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True) for hand in range(hands)]
+    failed = 0
+    for player in players:
+        print(player.communicate()[0], flush=True)
+        failed |= player.returncode
+    print("%d tests" % len(every))
+    return 1 if failed or not every else 0
+
+
 if __name__ == "__main__":
     PROGRAM = os.path.abspath(sys.argv.pop(1))
+    if len(sys.argv) == 1:
+        sys.exit(side_by_side(HANDS))
     unittest.main()
