@@ -400,16 +400,27 @@ static enum err_code link_file(struct captures *captures, int fd, int pid,
                    : err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder);
 }
 
+/* Whoever sent it knows no path of ours. */
+static enum err_code not_adopted(enum err_code rc, const char *path, const struct err *why,
+                                 struct err *err)
+{
+    const char *const found = strstr(why->message, path);
+    const char *const text = found ? found + strlen(path) : why->message;
+    return err_set(err, rc, "the body is no capture that can be read: %s",
+                   text + strspn(text, "': "));
+}
+
 enum err_code captures_adopt(struct captures *captures, int fd,
                              const struct capture_words *words,
                              char name_out[CAPTURES_NAME_BYTES], struct err *err)
 {
     char path[CAPTURES_PATH_BYTES];
     struct reader *reader = NULL;
+    struct err why = { 0 };
     captures_path_of(fd, path);
-    enum err_code rc = reader_open(path, &reader, err);
+    enum err_code rc = reader_open(path, &reader, &why);
     if (rc != ERR_OK)
-        return rc;
+        return not_adopted(rc, path, &why, err);
     const int pid = (int)reader_facts(reader)->pid;
     reader_close(reader);
     rc = link_file(captures, fd, pid, name_out, err);

@@ -365,7 +365,7 @@ enum err_code api_put_capture(const struct call *call, struct response *response
         snprintf(words.title, sizeof words.title, "%s", query.title);
     rc = captures_adopt(captures, call->request->body_fd, &words, name, err);
     if (is_their_fault(rc)) {
-        response_problem(response, 422, "the body is no capture that can be read");
+        response_problem(response, 422, "%s", err->message);
         return ERR_OK;
     }
     if (rc == ERR_OK)

@@ -1,5 +1,6 @@
 #include "server/sessions.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sampler/profile/profile.h"
@@ -9,6 +10,7 @@
 #include "server/auth.h"
 #include "server/body.h"
 #include "server/call.h"
+#include "server/captures.h"
 #include "server/dashboard.h"
 #include "server/query.h"
 #include "server/request.h"
@@ -285,6 +287,32 @@ static enum err_code change_rate(const struct call *call, struct session *sessio
     return sampler_set_rate(session->sampler, rate_hz, err);
 }
 
+static void take_words(void *context, const struct capture_entry *entry)
+{
+    struct capture_words *const words = context;
+    *words = entry->words;
+}
+
+/* What people say of a session is said of its capture too, which outlives it. */
+static enum err_code keep_words(const struct call *call, struct session *session,
+                                struct err *err)
+{
+    struct captures *const captures = call->dashboard ? call->dashboard->captures : NULL;
+    struct session_words said;
+    struct capture_words words;
+    session_words(session, &said);
+    if (!captures || !*said.capture)
+        return ERR_OK;
+    const enum err_code rc = captures_tell_one(captures, said.capture, take_words, &words, err);
+    if (rc == ERR_NOT_FOUND)
+        return ERR_OK;
+    if (rc != ERR_OK)
+        return rc;
+    snprintf(words.title, sizeof words.title, "%s", said.name);
+    snprintf(words.note, sizeof words.note, "%s", said.note);
+    return captures_describe(captures, said.capture, &words, err);
+}
+
 static enum err_code change(const struct call *call, struct session *session,
                             const struct body_member *members, struct err *err)
 {
@@ -295,10 +323,11 @@ static enum err_code change(const struct call *call, struct session *session,
         rc = change_rate(call, session, members[PATCH_RATE].number, err);
     if (rc == ERR_OK && members[PATCH_STATE].is_present)
         rc = change_state(session, members[PATCH_STATE].text, err);
-    if (rc == ERR_OK)
-        session_rename(session, name->is_present ? name->text : NULL,
-                       note->is_present ? note->text : NULL);
-    return rc;
+    if (rc != ERR_OK || (!name->is_present && !note->is_present))
+        return rc;
+    session_rename(session, name->is_present ? name->text : NULL,
+                   note->is_present ? note->text : NULL);
+    return keep_words(call, session, err);
 }
 
 /* Why it cannot be changed so now; NULL: it can. */

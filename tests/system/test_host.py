@@ -153,7 +153,14 @@ class Sessions(Test):
             host.send("PATCH", path, {"state": "ended"})
             host.until(path, lambda found: found["state"] == "ended")
             self.assertEqual(host.send("PATCH", path, {"state": "running"}).status, 409)
+            # Its capture is called the same, also after us.
+            capture = "/captures/" + host.get(path)["capture"]
+            self.assertEqual(host.send("PATCH", capture, {"labels": ["web"]}).status, 200)
+            self.assertEqual(host.send("PATCH", path, {"note": "seen"}).json()["note"], "seen")
+            told = host.get(capture)
+            self.assertEqual((told["title"], told["note"], told["labels"]), ("second", "seen", ["web"]))
             self.assertEqual(host.send("PATCH", path, {"note": ""}).json()["note"], "")
+            self.assertEqual(host.get(capture)["note"], "")
             self.assertEqual(host.send("DELETE", path).status, 204)
             self.assertEqual(host.ask("/api/v1" + path).status, 404)
             self.assertEqual(host.get("/sessions")["sessions"], [])
@@ -364,7 +371,10 @@ class Captures(Test):
             one = host.send("POST", "/captures", {"name": sent.json()["name"]}).json()["id"]
             session = host.until("/sessions/" + one, lambda found: found["state"] == "ended")
             self.assertEqual(session["quality"]["samples"], samples)
-            self.assertEqual(host.put(b"no capture").status, 422)
+            refused = host.put(b"no capture")
+            self.assertEqual(refused.status, 422)
+            self.assertRegex(refused.json()["detail"], "^the body .*capture")
+            self.assertNotIn("/proc", refused.json()["detail"])
             self.assertEqual(host.put(b"").status, 422)
             self.assertEqual(host.put(b"x" * ((1 << 20) + 1)).status, 413)
             self.assertEqual(host.ask("/api/v1/captures", "PUT", answer.body, {"X-Pyrometer": "1"}, token=False).status, 401)
