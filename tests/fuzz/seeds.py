@@ -60,7 +60,8 @@ def rows_of_a_capture():
     yield bytes([3, 1, 2]) + column([0, 1]) + column([1, 2])
     yield bytes([4, 0, 1]) + column([4711]) + column([1])
     yield bytes([5, 0, 1]) + column([0]) + column([4711]) + column([0]) + column([1]) + number(1 << 40)
-    yield bytes([6, 0, 1]) + b"".join(column([n]) for n in (2, 10, 10, 4, 9, 3, 3, 0))
+    yield bytes([6, 0, 1]) + b"".join(column([n]) for n in (2, 10, 10, 4, 9, 3, 3))
+    yield bytes([7, 1, 1]) + b"".join(column([n]) for n in (2, 10, 10, 4, 9, 3, 3, 1))
 
 
 def samples_of_a_capture(spots):

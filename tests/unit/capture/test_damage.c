@@ -190,8 +190,8 @@ static void rows_that_make_no_sense_are_an_error(void **state)
         { "a node that is its own parent", 5, "\x03\x01\x01\x02\x00" },
         { "a frame of no function", 5, "\x02\x01\x01\x0a\x02" },
         { "a thread of no process", 8, "\x05\x00\x01\x00\x00\x00\x00\x00" },
-        { "a spot of no function", 11, "\x06\x00\x01\x14\x00\x00\x00\x00\x00\x00\x00" },
-        { "a spot that called itself", 11, "\x06\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02" },
+        { "a spot of no function", 11, "\x07\x00\x01\x14\x00\x00\x00\x00\x00\x00\x00" },
+        { "a spot that called itself", 11, "\x07\x00\x01\x00\x00\x00\x00\x00\x00\x00\x02" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
