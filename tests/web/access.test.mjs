@@ -1,11 +1,15 @@
 // What axe-core finds in every view, light and dark: nothing serious.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { findAxe, launchChromium } from "./chromium.mjs";
 import { createProgram } from "./made-up-program.mjs";
-import { createMockServer } from "./mock-server.mjs";
+import { createMockServer, reportPage } from "./mock-server.mjs";
 
 const VIEWS = [
   ["flame graph", "", "document.querySelectorAll('g.frame').length > 10"],
@@ -19,6 +23,7 @@ const VIEWS = [
   ["comparison", "&view=diff&base=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
 ];
 const DIALOGS = ["help", "quality-open", "threads", "download"];
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 let browser;
 let server;
 
@@ -43,6 +48,24 @@ async function open(fragment, dark) {
   await page.until("document.querySelector('[data-testid=status]')?.textContent === 'live'");
   return page;
 }
+
+test("views of a report", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(4);
+  const folder = mkdtempSync(join(tmpdir(), "pyrometer-access-"));
+  const bundled = join(folder, "page.html");
+  execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
+  const path = join(folder, "report.html");
+  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: true, text: "def price():\n    return 1\n".repeat(80) }] }));
+  for (const [name, fragment, ready] of VIEWS.filter((_, i) => i % 2 === 1)) {
+    const page = await browser.open("file://" + path + "#v=1" + fragment);
+    await page.until(ready);
+    await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+    assert.deepEqual(await page.evaluate(FAULTS), [], name);
+    await page.close();
+  }
+  rmSync(folder, { recursive: true });
+});
 
 for (const dark of [false, true]) {
   test("views, " + (dark ? "dark" : "light"), async () => {

@@ -4,7 +4,7 @@ import { formatCount, formatShare } from "../model/numbers.js";
 import { el, icon, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 
-const TYPING_MS = 120;
+const TYPING_MS = 60;
 
 function resultText(matches) {
   const functions = formatCount(matches.functions) + (matches.functions === 1 ? " function" : " functions");

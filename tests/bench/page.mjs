@@ -1,0 +1,107 @@
+// How long the page takes: node tests/bench/page.mjs URL ROUNDS -> one line of JSON, milliseconds by what was done.
+// Each is the time from the event to the first frame of the browser that shows its effect, the median of the rounds.
+
+import { launchChromium } from "../web/chromium.mjs";
+
+const WAIT_MS = 120000;
+const FRAMES = "document.querySelectorAll('g.frame')";
+
+// Runs before anything of the page does.
+const WATCH = `
+  const look = () => document.querySelectorAll("g.frame").length > 2 ? globalThis.firstFrame = performance.now() : requestAnimationFrame(look);
+  requestAnimationFrame(look);
+  const painted = (done) => new Promise((shown, failed) => {
+    const late = performance.now() + 20000;
+    const look = () => {
+      if (done()) requestAnimationFrame(() => shown());
+      else if (performance.now() > late) failed(new Error("never shown: " + done));
+      else requestAnimationFrame(look);
+    };
+    look();
+  });
+  globalThis.took = async (act, done) => {
+    const from = performance.now();
+    act();
+    await painted(done);
+    return performance.now() - from;
+  };
+  globalThis.hook = (id) => document.querySelector("[data-testid=" + id + "]");
+  globalThis.widest = (nth) => Array.from(document.querySelectorAll("g.frame")).filter((g) => !/remainder/.test(g.dataset.look))
+    .map((g) => [g, g.querySelector("rect").getBoundingClientRect()]).filter(([, at]) => at.top < innerHeight - 60)
+    .sort(([, a], [, b]) => b.width - a.width)[nth];
+`;
+
+// Each gives milliseconds and leaves the page as it was.
+const ACTIONS = {
+  hover: `(async () => {
+    const [g, at] = widest(3 + round % 3);
+    const ms = await took(() => g.querySelector("rect").dispatchEvent(new PointerEvent("pointermove", { bubbles: true, clientX: at.x + at.width / 2, clientY: at.y + at.height / 2, pointerType: "mouse" })), () => hook("details-name") !== null);
+    hook("flame").dispatchEvent(new PointerEvent("pointerleave"));
+    await took(() => {}, () => hook("details-name") === null);
+    return ms;
+  })()`,
+  zoom: `(async () => {
+    const [g] = widest(2 + round % 3);
+    const before = location.hash;
+    const ms = await took(() => g.dispatchEvent(new MouseEvent("click", { bubbles: true })), () => location.hash !== before && hook("zoom-reset") !== null);
+    history.back();
+    await took(() => {}, () => location.hash === before);
+    return ms;
+  })()`,
+  search: `(async () => {
+    const box = hook("search");
+    const type = (text) => { box.value = text; box.dispatchEvent(new Event("input", { bubbles: true })); };
+    const ms = await took(() => type("function_" + (11 + round)), () => hook("matched").textContent.endsWith("%") && document.querySelector("g.frame[data-look~=other], g.frame[data-look~=match]") !== null);
+    await took(() => type(""), () => document.querySelector("g.frame[data-look~=other], g.frame[data-look~=match]") === null);
+    return ms;
+  })()`,
+  invert: `(async () => {
+    const press = (value) => hook("direction").querySelector("[data-value=" + value + "]").click();
+    const names = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
+    const before = names();
+    const ms = await took(() => press("up"), () => names() !== before);
+    await took(() => press("down"), () => names() === before);
+    return ms;
+  })()`,
+  table: `(async () => {
+    const press = (value) => hook("view").querySelector("[data-value=" + value + "]").click();
+    const ms = await took(() => press("table"), () => document.querySelector(".functions tbody tr")?.getBoundingClientRect().height > 0);
+    await took(() => press("flame"), () => hook("flame").getBoundingClientRect().height > 0);
+    return ms;
+  })()`,
+};
+
+function median(values) {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+async function open(browser, url) {
+  const page = await browser.open("about:blank");
+  await page.call("Page.addScriptToEvaluateOnNewDocument", { source: WATCH });
+  await page.call("Page.navigate", { url });
+  await page.until("globalThis.firstFrame > 0", WAIT_MS);
+  return page;
+}
+
+const [url, rounds = "3"] = process.argv.slice(2);
+const browser = await launchChromium();
+const taken = { first: [], ...Object.fromEntries(Object.keys(ACTIONS).map((name) => [name, []])) };
+try {
+  for (let round = 0; round < Number(rounds); round += 1) {
+    const page = await open(browser, url);
+    taken.first.push(await page.evaluate("firstFrame"));
+    // What is done for the first time is not what people wait for again and again.
+    for (let again = 0; again < 2; again += 1) {
+      for (const [name, action] of Object.entries(ACTIONS)) {
+        const ms = await page.evaluate("(() => { const round = " + (2 * round + again) + "; return " + action + "; })()");
+        if (again === 1) taken[name].push(ms);
+        else (taken[name + "_once"] ??= []).push(ms);
+      }
+    }
+    if (page.said.length > 0) throw new Error(page.said.join("\n"));
+    await page.close();
+  }
+  console.log(JSON.stringify(Object.fromEntries(Object.entries(taken).map(([name, values]) => [name, Math.round(median(values))]))));
+} finally {
+  await browser.close();
+}

@@ -1,0 +1,50 @@
+"""How long does a person wait for the page? A made-up capture of many places, shown by replay, in a real Chromium."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from processes import BUILD, ROOT
+from table import columns
+
+TITLE = "Page: from opening it to the first frame, and from an event to what it changes (ms)"
+
+PLACES = [1000, 100000, 1000000]
+SAMPLES = 2000000
+ACTIONS = ["first", "hover", "zoom", "search", "invert", "table"]
+# What DESIGN 7 promises: the first frame at 100,000 places, and what any event may take.
+GOALS = {1000: (1000, 100), 100000: (1000, 100), 1000000: (None, 500)}
+
+
+def measure(bench):
+    maker = os.path.join(BUILD, "reference", "capture")
+    if not shutil.which("node") or not os.path.exists(maker):
+        bench.note("page: node or %s is not there, so the page was not measured" % os.path.relpath(maker, ROOT))
+        return
+    rows = []
+    with tempfile.TemporaryDirectory(dir=BUILD) as folder:
+        for places in PLACES:
+            path = os.path.join(folder, "%d.pyro" % places)
+            subprocess.run([maker, path, str(SAMPLES), str(places)], stdout=subprocess.DEVNULL, check=True)
+            taken = look(bench, path)
+            bench.raw("page", {"places": places, "ms": taken})
+            first, event = GOALS[places]
+            rows.append(["%d" % places] + ["%d" % taken[name] for name in ACTIONS] + ["%s, %d" % (first or "-", event)])
+    print(columns(["places"] + ACTIONS + ["goal: first, others"], rows), flush=True)
+
+
+def look(bench, path):
+    # A browser of its own is started below, so replay gets one that does nothing.
+    server = subprocess.Popen([bench.ours.program, "replay", path, "--browser", "--no-token", "--listen", "127.0.0.1:0"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "BROWSER": "/bin/true"})
+    try:
+        url = re.search(r"http://\S+", server.stdout.readline().decode()).group(0)
+        page = os.path.join(ROOT, "tests", "bench", "page.mjs")
+        answer = subprocess.run(["node", page, url, str(bench.rounds)], stdout=subprocess.PIPE, check=True, timeout=600)
+        return json.loads(answer.stdout)
+    finally:
+        server.terminate()
+        server.wait()
