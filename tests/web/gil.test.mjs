@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { factText } from "../../web/model/doings.js";
+import { addState, createSums } from "../../web/model/states.js";
 import { gilMatrix, gilOfCells, keptCounts } from "../../web/model/gil.js";
 
+const ON_CPU = 1;
+const UNKNOWN_WAITS = 1024;
 const HOLDS = 2;
 const WAITS = 4;
 
@@ -27,6 +31,17 @@ test("processes have locks of their own; what nobody held is left over", () => {
 
 test("what others waited belongs to the place that held the lock; nodes not known yet are left out", () => {
   assert.deepEqual(Array.from(keptCounts({ node: [1, 9], kept: [2.5, 4] }, 3).self), [0, 2.5, 0]);
+});
+
+test("what was never known to be so, and is unknown in part, is unknown and not 0 %", () => {
+  const sums = createSums();
+  addState(sums, ON_CPU | UNKNOWN_WAITS, 6);
+  addState(sums, HOLDS, 4);
+  assert.equal(factText(sums, "waits_gil"), "—");
+  assert.equal(factText(sums, "has_gil"), "40.0 %");
+  assert.equal(factText(sums, "in_gc"), "0 %");
+  addState(sums, WAITS, 10);
+  assert.equal(factText(sums, "waits_gil"), "50.0 %");
 });
 
 test("a thread that was renamed is one; those beyond the most are the others", () => {

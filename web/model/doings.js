@@ -30,9 +30,9 @@ export function isWithoutGil(session, sums) {
   return /\dt$/.test(session?.target?.python ?? "") && sums.yes[STATE_FACTS.indexOf("has_gil")] === 0;
 }
 
-// A share of samples; "—" when it is unknown in all of them.
+// A share of samples; "—" when it was never known to be so and is unknown in some of them: that is not 0 %.
 export function factText(sums, fact, withoutGil = false) {
   if (withoutGil && GIL_FACTS.includes(fact)) return NO_GIL;
   const at = STATE_FACTS.indexOf(fact);
-  return sums.samples > 0 && sums.unknown[at] === sums.samples ? formatShare(NaN) : formatShare(ratio(sums.yes[at], sums.samples));
+  return sums.yes[at] === 0 && sums.unknown[at] > 0 ? formatShare(NaN) : formatShare(ratio(sums.yes[at], sums.samples));
 }

@@ -3,6 +3,7 @@
 import { filteredText } from "./chips.js";
 import { changeLook, compareGroups, compareRows } from "./compare.js";
 import { cutTree } from "./cut.js";
+import { isWithoutGil } from "./doings.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { gilMatrix, keptCounts } from "./gil.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
@@ -175,16 +176,17 @@ function makeSource(recording, version, grouping, totals) {
 const GIL_SIDES_MAX = 12;
 
 // Why there is nothing to say of the GIL, or null.
-function gilReason(gil, sums) {
+function gilReason(gil, sums, withoutGil) {
   const waits = STATE_FACTS.indexOf("waits_gil");
   if (sums.samples === 0) return "No samples.";
-  if (sums.unknown[waits] === sums.samples) return "This Python does not tell who waits for the GIL: 3.15 and later do.";
+  if (withoutGil) return "This interpreter is free-threaded: it has no such lock.";
+  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0) return "This Python does not tell who waits for the GIL: 3.15 and later do.";
   return gil.waited > 0 ? null : "No thread was seen to wait for the GIL.";
 }
 
 // Who held the GIL while whom waited: {reason, waited, unheld, kept, moment, matrix, hottest, drawing, keyOf}.
-function makeGil(recording, version, grouping, gil, threads, sums, width) {
-  const reason = gilReason(gil, sums);
+function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, width) {
+  const reason = gilReason(gil, sums, withoutGil);
   const totals = groupTotals(grouping, keptCounts(gil, nodeCount(recording.profile)));
   const tree = topDownTree(grouping, totals);
   const matcher = createMatcher("");
@@ -326,7 +328,7 @@ export function createPicture() {
       sandwich: address.view === "sandwich" ? sandwich() : null,
       source: address.view === "source" ? byLine() : null,
       diff: diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null),
-      gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, state.width) : null,
+      gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       // Every function with samples, most total samples first: [{label, key}]
       functions: () => sortedRows(rowsOf(version, grouping, totals), "total", true, (row) => row.frame).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
