@@ -402,7 +402,7 @@ static void pass_over(struct reader *reader, const struct reader_part *part)
     struct source_wanted *const wanted = &reader->source.wanted;
     if (!reader->index_count)
         return;
-    *wanted = (struct source_wanted){ .to = UINT64_MAX, .is_part = true };
+    *wanted = (struct source_wanted){ .is_part = true, .to = UINT64_MAX };
     wanted->also = reader->index[reader->index_count - 1].at;
     for (size_t i = 0; i < reader->index_count; i++) {
         const struct indexed *const block = &reader->index[i];
@@ -411,6 +411,16 @@ static void pass_over(struct reader *reader, const struct reader_part *part)
         if (part->to_ns && block->start_ns >= part->to_ns && block->at < wanted->to)
             wanted->to = block->at;
     }
+    wanted->met_from = wanted->from == 0;
+    wanted->met_to = wanted->to == UINT64_MAX;
+}
+
+/* An index that lies would leave samples out. */
+static enum err_code check_part(const struct source_wanted *wanted, struct err *err)
+{
+    if (!wanted->is_part || (wanted->met_from && wanted->met_to && wanted->met_also))
+        return ERR_OK;
+    return err_set(err, ERR_CORRUPT, "its index names blocks that are not there");
 }
 
 static bool is_in(const struct reader_part *part, const struct reader_window *window)
@@ -455,7 +465,9 @@ enum err_code reader_load_part(struct reader *reader, const struct reader_part *
     reader_rewind(reader);
     if (part->from_ns || part->to_ns)
         pass_over(reader, part);
-    const enum err_code rc = load_windows(reader, part, err);
+    enum err_code rc = load_windows(reader, part, err);
+    if (!rc)
+        rc = check_part(&reader->source.wanted, err);
     reader->source.wanted = (struct source_wanted){ .is_part = false };
     return rc;
 }

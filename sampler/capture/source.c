@@ -159,13 +159,17 @@ static bool is_known(unsigned kind)
            kind == CAPTURE_END;
 }
 
-static bool is_wanted(const struct source_wanted *wanted, uint64_t at)
+/* Of a block of samples. */
+static bool is_wanted(struct source_wanted *wanted, uint64_t at)
 {
+    wanted->met_from |= at == wanted->from;
+    wanted->met_to |= at == wanted->to;
+    wanted->met_also |= at == wanted->also;
     return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at == wanted->also;
 }
 
 /* What we need not know, or do not want. */
-static bool may_skip(const struct capture_source *source, const struct block_head *head)
+static bool may_skip(struct capture_source *source, const struct block_head *head)
 {
     return (head->kind >= 'a' && head->kind <= 'z') ||
            (head->kind == CAPTURE_WINDOWS && !is_wanted(&source->wanted, source->at));

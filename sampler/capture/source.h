@@ -17,8 +17,9 @@
 
 /* Of which samples: those of blocks from one byte to before another, and of one besides. */
 struct source_wanted {
-    bool is_part; /* false: of all */
-    uint64_t from, to, also;
+    bool is_part;            /* false: of all */
+    uint64_t from, to, also; /* from 0: the first; to UINT64_MAX: none is too late */
+    bool met_from, met_to, met_also;
 };
 
 struct capture_source {

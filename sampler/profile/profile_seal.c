@@ -192,7 +192,8 @@ static bool merge_old(struct profile *profile, uint64_t now_ns)
 static bool is_over_memory(const struct profile *profile)
 {
     return profile->memory_bytes &&
-           profile_history_bytes(profile) + tables_bytes(&profile->tables) > profile->memory_bytes;
+           profile_history_bytes(profile) + tables_bytes(&profile->tables) >
+               profile->memory_bytes;
 }
 
 static void keep_within_memory(struct profile *profile, uint64_t now_ns)

@@ -246,6 +246,36 @@ static void of_a_part_the_index_spares_the_rest(void **state)
     made_capture_free(&capture);
 }
 
+/* Blocks that are not there, before, within and behind the part that is asked for. */
+static void an_index_that_lies_is_noticed(void **state)
+{
+    static const uint64_t starts_s[] = { 1, 5, 100 };
+    (void)state;
+    for (size_t i = 0; i < sizeof starts_s / sizeof *starts_s; i++) {
+        struct made_capture capture;
+        struct err err = { 0 };
+        made_capture_begin(&capture);
+        const thread_id thread = made_thread(capture.profile, 1, 1);
+        for (uint64_t second = 0; second < 10; second++) {
+            made_run(&capture, thread, 0, "main", 1, second * 1000);
+            made_capture_seal(&capture, second + 1);
+            made_capture_flush(&capture);
+        }
+        bytes_u8(&capture.writer.index, CAPTURE_WINDOWS);
+        bytes_number(&capture.writer.index, 17);
+        bytes_number(&capture.writer.index, starts_s[i] * NS_PER_S);
+        bytes_number(&capture.writer.index, 1);
+        capture.writer.index_count++;
+        made_capture_end(&capture);
+        struct reader *const reader = open_capture(&capture);
+        const struct reader_part part = { .from_ns = 3 * NS_PER_S, .to_ns = 8 * NS_PER_S };
+        assert_int_equal(reader_load_part(reader, &part, &err), ERR_CORRUPT);
+        assert_non_null(strstr(err.message, "names blocks that are not there"));
+        reader_close(reader);
+        made_capture_free(&capture);
+    }
+}
+
 struct watched {
     uint64_t last, bytes;
     unsigned calls;
@@ -528,6 +558,7 @@ TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
           cmocka_unit_test(the_index_leads_to_a_time),
           cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
           cmocka_unit_test(of_a_part_the_index_spares_the_rest),
+          cmocka_unit_test(an_index_that_lies_is_noticed),
           cmocka_unit_test(who_looks_on_sees_every_block),
           cmocka_unit_test(what_goes_on_is_one_run),
           cmocka_unit_test(a_hole_in_time_ends_a_run),
