@@ -65,6 +65,17 @@ static void refuse(struct search *search, enum err_code code, const struct err *
         *search->err = *why;
 }
 
+/* Until 3.6 there was no place where all of an interpreter is found. */
+static void refuse_old(struct search *search)
+{
+    struct err why = { .code = ERR_OK };
+    (void)!err_set(
+        &why, ERR_UNSUPPORTED,
+        "a Python that is older than 3.7 is not supported: CPython 3.8 to 3.15 can be "
+        "read");
+    refuse(search, ERR_UNSUPPORTED, &why);
+}
+
 static bool try_place(struct search *search, remote_addr addr, uint32_t version)
 {
     unsigned char bytes[LAYOUT_DEBUG_OFFSETS_BYTES];
@@ -165,6 +176,9 @@ static bool search_file(struct search *search, const struct mapping *mapping)
         if (elf_find_section(elf, ".PyRuntime", &place) ||
             elf_find_symbol(elf, "_PyRuntime", &place))
             found = try_place(search, bias + place.vaddr, read_version(search, elf, bias));
+        else if (search->effort == RUNTIME_THOROUGH &&
+                 elf_find_symbol(elf, "Py_GetVersion", &place))
+            refuse_old(search);
     }
     elf_close(elf);
     return found;

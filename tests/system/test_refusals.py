@@ -1,5 +1,6 @@
 """Bad input: one clear line, the exit code that the help promises, nothing on stdout, no target disturbed."""
 
+import glob
 import os
 import shutil
 import socket
@@ -29,6 +30,18 @@ class Targets(Test):
                 process, code = run_program(*command, str(target.pid))
                 self.assert_refused(process, code, NO_TARGET, r"process %d .*is not a Python process" % target.pid)
             self.assertTrue(target.is_running())
+
+    def test_an_interpreter_that_is_too_old(self):
+        versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
+        old = glob.glob(versions + "/2.7*/bin/python2.7") + glob.glob(versions + "/3.[67].*/bin/python3.[67]")
+        if not old:
+            self.skipTest("no Python 2.7, 3.6 or 3.7 is here")
+        for python in old:
+            with self.subTest(python), Process([python, "-uc", "import time; print('READY'); time.sleep(60)"]) as target:
+                target.wait_ready()
+                process, code = run_program("record", "--collapsed", "-o", "-", str(target.pid))
+                self.assert_refused(process, code, FAILED, r"process %d: .*Python.* is not supported: CPython 3\.8 to"
+                                    % target.pid)
 
     def test_a_process_that_is_a_zombie(self):
         pid = os.fork()

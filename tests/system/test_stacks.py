@@ -223,7 +223,7 @@ def refuse(python):
         problems = []
         if code != 1 or process.out or len(process.err) != 1:
             problems.append("not exit code 1 and one line: " + process.told())
-        elif not re.match(r"pyrometer: process \d+: .*Python.* is not supported: CPython 3\.11 to 3\.15", process.err[0]):
+        elif not re.match(r"pyrometer: process \d+: .*Python.* is not supported: CPython 3\.8 to 3\.15", process.err[0]):
             problems.append("does not say what is supported: " + process.err[0])
         if not target.is_running():
             problems.append("the target died")

@@ -19,6 +19,19 @@
 | a target found by the name of its file | `Reach.test_a_renamed_executable`, `.test_a_deleted_executable` |
 | impossible stacks shown as fact | `test_stacks` |
 
+What ends elsewhere without an error, and with nothing or something wrong in the output; here it is right, or refused with the
+reason:
+
+| situation | test |
+| --- | --- |
+| a busy target in a pid namespace below ours, samples of CPU time only | `test_doctor.Namespaces.test_other_numbers_of_processes_and_threads` |
+| an executable that only the target's mount namespace has | `test_doctor.Namespaces.test_an_executable_that_only_its_own_mounts_have_and_that_is_gone` |
+| an executable that has been deleted, as by an upgrade | `Reach.test_a_deleted_executable` |
+| an executable that has been renamed | `Reach.test_a_renamed_executable` |
+| a target that we may not read | `test_refusals.Targets.test_a_process_of_another_user`, `test_doctor.Refused` |
+| a version that cannot be read | `test_refusals.Targets.test_an_interpreter_that_is_too_old` |
+| a process that is no Python, or a kernel thread | `test_refusals.Targets.test_a_process_that_is_not_python`, `test_doctor.Gone.test_a_kernel_thread` |
+
 Shares and counts have wide margins: what they would catch is wrong by a factor.
 """
 
