@@ -191,9 +191,9 @@ _newest = []
 
 
 def newest_python():
-    """The path of the newest interpreter that is supported."""
+    """The path of the newest interpreter that is supported; not a free-threaded one, which runs where it was built."""
     if not _newest:
-        supported = [python for python in pythons() if python.is_supported]
+        supported = [python for python in pythons() if python.is_supported and not python.is_free_threaded]
         if not supported:
             print("skipped: no interpreter of a supported version is on this machine")
             sys.exit(SKIPPED)
