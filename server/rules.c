@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/profile/window.h"
 #include "server/etag.h"
 
 enum err_code rules_add(struct rules *rules, enum rule rule, const char *word, struct err *err)
@@ -48,9 +49,22 @@ static struct reshape_patterns patterns_of(const struct rules *rules, enum rule 
     return (struct reshape_patterns){ rules->patterns[rule], rules->counts[rule] };
 }
 
+/* All of it as one window: half the time, a third of the memory. */
+static enum err_code add_sum(struct reshaped *reshaped, const struct profile_snapshot *from,
+                             const struct view_query *query, const struct reshape_rules *rules,
+                             struct err *err)
+{
+    if (from->window_count)
+        profile_set_period(reshaped->profile, from->windows[from->window_count - 1]->period_ns);
+    *profile_quality(reshaped->profile) = from->quality;
+    const enum err_code rc =
+        reshape_add(reshaped->profile, from, query, rules, &reshaped->counts, err);
+    return rc ? rc : profile_seal(reshaped->profile, from->end_ns, err);
+}
+
 enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snapshot *from,
                             const struct view_query *query, const struct rules *rules,
-                            struct err *err)
+                            enum reshaped_time time, struct err *err)
 {
     const struct reshape_rules wanted = { .omit = patterns_of(rules, RULE_OMIT),
                                           .below = patterns_of(rules, RULE_BELOW),
@@ -58,7 +72,9 @@ enum err_code reshaped_init(struct reshaped *reshaped, const struct profile_snap
                                           .hide = patterns_of(rules, RULE_HIDE) };
     memset(reshaped, 0, sizeof *reshaped);
     enum err_code rc = profile_create(&reshaped->profile, err);
-    if (rc == ERR_OK)
+    if (rc == ERR_OK && time == RESHAPED_SUM)
+        rc = add_sum(reshaped, from, query, &wanted, err);
+    else if (rc == ERR_OK)
         rc = reshape_windows(reshaped->profile, from, query, &wanted, &reshaped->counts, err);
     if (rc == ERR_OK) {
         profile_extend(reshaped->profile, from->end_ns);

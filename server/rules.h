@@ -43,8 +43,11 @@ MUST_CHECK enum err_code rules_add(struct rules *rules, enum rule rule, const ch
 bool rules_are_any(const struct rules *rules);
 uint64_t rules_hash(const struct rules *rules, uint64_t hash);
 
+/* Are windows to be kept apart, or is their sum enough? */
+enum reshaped_time { RESHAPED_WINDOWS, RESHAPED_SUM };
+
 /* The samples of a query in a profile of their own, where they have the stacks that the rules
- * make; times, counters and the length of the session are those there were. */
+ * make; counters and the length of the session are those there were. */
 struct reshaped {
     struct profile *profile;
     struct profile_snapshot snapshot;
@@ -54,7 +57,8 @@ struct reshaped {
 MUST_CHECK enum err_code reshaped_init(struct reshaped *reshaped,
                                        const struct profile_snapshot *from,
                                        const struct view_query *query,
-                                       const struct rules *rules, struct err *err);
+                                       const struct rules *rules, enum reshaped_time time,
+                                       struct err *err);
 /* Accepts a zeroed one. */
 void reshaped_deinit(struct reshaped *reshaped);
 

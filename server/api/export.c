@@ -67,8 +67,8 @@ static enum err_code write_reshaped(const struct look *look, const struct report
 {
     const struct view_query everything = { 0 };
     struct reshaped reshaped;
-    enum err_code rc =
-        reshaped_init(&reshaped, &look->snapshot, &look->query.view, &look->query.rules, err);
+    enum err_code rc = reshaped_init(&reshaped, &look->snapshot, &look->query.view,
+                                     &look->query.rules, RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
         rc = write(look, &reshaped.snapshot, &everything, format, NULL, response, err);
     reshaped_deinit(&reshaped);

@@ -76,8 +76,8 @@ static enum err_code answer_reshaped(const struct look *look, struct response *r
     const struct view_query everything = { 0 };
     struct view view = { 0 };
     struct reshaped reshaped;
-    enum err_code rc =
-        reshaped_init(&reshaped, &look->snapshot, &look->query.view, &look->query.rules, err);
+    enum err_code rc = reshaped_init(&reshaped, &look->snapshot, &look->query.view,
+                                     &look->query.rules, RESHAPED_SUM, err);
     if (rc == ERR_OK)
         rc = view_init(&view, &reshaped.snapshot, &everything, err);
     if (rc == ERR_OK)

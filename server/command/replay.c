@@ -39,8 +39,8 @@ static enum err_code write_reshaped(struct replay *replay, struct session *sessi
 {
     const struct view_query everything = { 0 };
     struct reshaped reshaped;
-    enum err_code rc =
-        reshaped_init(&reshaped, snapshot, query, &replay->options->view.rules, err);
+    enum err_code rc = reshaped_init(&reshaped, snapshot, query, &replay->options->view.rules,
+                                     RESHAPED_WINDOWS, err);
     if (rc != ERR_OK)
         return rc;
     if (reshaped.counts.omitted)
