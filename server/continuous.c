@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/processes.h"
@@ -16,6 +17,8 @@
 /* How often to look for new processes, and how old one should be: most of those that are just
  * starting are about to become another program. */
 static const uint64_t LOOK_NS = 2 * NS_PER_S, AGE_NS = NS_PER_S;
+/* However dear a look is. */
+static const uint64_t LOOK_MOST_NS = 10 * NS_PER_S;
 
 struct continuous {
     struct dashboard *dashboard;
@@ -27,6 +30,8 @@ struct continuous {
     struct session *now;  /* held; NULL: none */
     struct session *next; /* held, is to take the place of it; NULL: none */
     size_t launches;
+    uint64_t look_ns;                   /* of CPU, that the last look took */
+    uint64_t rest_ns;                   /* until the next one */
     uint64_t since_ns;                  /* of the last launch */
     pid_t found[SAMPLER_MAX_PROCESSES]; /* that may be read */
     size_t count;
@@ -77,7 +82,8 @@ static void launch(struct continuous *continuous, struct session **out)
     options.pid_count = 1;
     options.waits = true;
     options.rate_hz = continuous->settings.rate_hz;
-    options.max_cpu_percent = continuous->settings.max_cpu_percent;
+    options.max_cpu_percent =
+        continuous->settings.max_cpu_percent * (1 - CONTINUOUS_LOOK_SHARE);
     continuous->since_ns = clock_now_ns();
     if (dashboard_launch_continuous(continuous->dashboard, &options, &words, out, NULL) !=
         ERR_OK)
@@ -126,7 +132,7 @@ static void look(struct continuous *continuous)
 
 static bool rest(struct continuous *continuous)
 {
-    const struct timespec until = clock_timespec(clock_now_ns() + LOOK_NS);
+    const struct timespec until = clock_timespec(clock_now_ns() + continuous->rest_ns);
     int rc = 0;
     pthread_mutex_lock(&continuous->mutex);
     while (!continuous->is_stopping && rc == 0)
@@ -136,12 +142,34 @@ static bool rest(struct continuous *continuous)
     return goes_on;
 }
 
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec spent = { 0 };
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
+}
+
+/* So long that looks as dear as the last two stay in their part of the budget: one that finds
+ * much that is new is dear once. */
+static uint64_t rest_after(struct continuous *continuous, uint64_t cpu_ns)
+{
+    const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_LOOK_SHARE;
+    const uint64_t usual_ns = cpu_ns < continuous->look_ns ? cpu_ns : continuous->look_ns;
+    const double wanted_ns = share > 0 ? (double)usual_ns / share : 0;
+    continuous->look_ns = cpu_ns;
+    if (wanted_ns >= (double)LOOK_MOST_NS)
+        return LOOK_MOST_NS;
+    return wanted_ns > (double)LOOK_NS ? (uint64_t)wanted_ns : LOOK_NS;
+}
+
 static void *run(void *context)
 {
     struct continuous *const continuous = context;
-    do
+    do {
+        const uint64_t before_ns = own_cpu_ns();
         look(continuous);
-    while (rest(continuous));
+        continuous->rest_ns = rest_after(continuous, own_cpu_ns() - before_ns);
+    } while (rest(continuous));
     return NULL;
 }
 

@@ -1,7 +1,8 @@
 /*
  * continuous - a session of all Python processes of the host, for ever.
  *
- * It is one session at a time, of all that may be read; new processes join within a few seconds.
+ * It is one session at a time, of all that may be read; new processes join within a few seconds,
+ * or later where looking for them would cost more than its part of the CPU budget.
  * Every CONTINUOUS_TURN_NS the next one takes its place, so that captures are of a size to be
  * opened and old ones can go: the days before are in the folder of captures.
  *
@@ -18,7 +19,9 @@
 
 #define CONTINUOUS_RATE_HZ     19.0
 #define CONTINUOUS_CPU_PERCENT 1.0
-#define CONTINUOUS_TURN_NS     3600000000000ull
+/* Of that budget, for finding new processes; the rest is for sampling. */
+#define CONTINUOUS_LOOK_SHARE 0.25
+#define CONTINUOUS_TURN_NS    3600000000000ull
 
 struct continuous;
 struct dashboard;

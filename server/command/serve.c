@@ -97,9 +97,11 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     dashboard->memory_bytes = options->sampling.memory_bytes;
     if (settings->max_rate_hz > 0)
         dashboard->max_rate_hz = settings->max_rate_hz;
+    /* Finding what --continuous samples has its part of it, too. */
+    const double sampling_share = settings->is_continuous ? 1 - CONTINUOUS_LOOK_SHARE : 1;
     sessions_limit(live->sessions,
                    settings->max_sessions ? settings->max_sessions : DASHBOARD_MAX_SESSIONS,
-                   options->sampling.max_cpu_percent);
+                   options->sampling.max_cpu_percent * sampling_share);
     if (options->report.no_source)
         sessions_hide_source(live->sessions);
     live->site.dashboard = dashboard;

@@ -273,7 +273,7 @@ class Continuous(Test):
                 return [one for one in found["sessions"] if one["source"] == "continuous" and
                         set(pids) <= {target["pid"] for target in one["targets"] if target["to_s"] is None}]
             found = mine(host.until("/sessions", lambda found: mine(found, first.pid)), first.pid)[0]
-            self.assertEqual((found["name"], found["settings"]["max_cpu_percent"]), ("all processes", 1))
+            self.assertEqual((found["name"], found["settings"]["max_cpu_percent"]), ("all processes", 0.75))
             with victim("chain.py", LONG) as second:
                 host.until("/sessions", lambda found: mine(found, first.pid, second.pid))
             # The next one takes its place, and its capture stays.
