@@ -48,7 +48,10 @@ enum err_code unxz(const void *data, size_t bytes, size_t max_bytes, unsigned ch
         return ERR_NOMEM;
     stream.next_in = data;
     stream.avail_in = bytes;
-    const enum err_code rc = decode(&stream, max_bytes, &buffer);
+    /* The end is not seen until there is room for more. */
+    enum err_code rc = decode(&stream, max_bytes + 1, &buffer);
+    if (!rc && stream.total_out > max_bytes)
+        rc = ERR_LIMIT;
     if (rc) {
         free(buffer);
     } else {
