@@ -10,6 +10,7 @@
 #include "sampler/capture/facts.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/writer.h"
+#include "sampler/profile/view.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MEMORY_BYTES = 16 << 20 };
@@ -55,6 +56,22 @@ static void read_runs(struct reader *reader)
     fuzz_check(samples <= reader_samples(reader));
 }
 
+/* What is told of instructions adds up to what was counted. */
+static void read_spots(const struct profile_snapshot *snapshot)
+{
+    struct view_spots spots;
+    uint64_t self = 0, most = 0;
+    if (view_spots_init(&spots, snapshot, &(struct view_query){ 0 }, NULL) != ERR_OK)
+        return;
+    for (size_t i = 0; i < spots.count; i++) {
+        self += spots.spots[i].self;
+        most = spots.spots[i].total > most ? spots.spots[i].total : most;
+        fuzz_check(spots.spots[i].total >= spots.spots[i].self);
+    }
+    fuzz_check(most <= self);
+    view_spots_deinit(&spots);
+}
+
 static void read_file(const char *path)
 {
     struct reader *reader = NULL;
@@ -64,6 +81,7 @@ static void read_file(const char *path)
     if (reader_load(reader, MEMORY_BYTES, NULL) == ERR_OK)
         read_runs(reader);
     if (profile_snapshot(reader_profile(reader), &snapshot, NULL) == ERR_OK) {
+        read_spots(&snapshot);
         fuzz_check(snapshot.bytes < (size_t)MEMORY_BYTES * 16);
         profile_snapshot_release(&snapshot);
     }
