@@ -23,11 +23,12 @@ enum {
 };
 
 /* Asks for a format; output: its file, NULL: the one of --output. */
-MUST_CHECK enum err_code option_add_format(struct options *options, const struct report_format *format,
-                                const char *output, struct err *err);
+MUST_CHECK enum err_code option_add_format(struct options *options,
+                                           const struct report_format *format,
+                                           const char *output, struct err *err);
 /* The same for one that compares with the capture `baseline`. */
 MUST_CHECK enum err_code option_add_comparing_format(struct options *options,
-                                          const struct report_format *format,
-                                          const char *baseline, struct err *err);
+                                                     const struct report_format *format,
+                                                     const char *baseline, struct err *err);
 
 #endif /* SERVER_COMMAND_OPTION_PARTS_H */

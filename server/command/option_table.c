@@ -1,5 +1,3 @@
-#include "server/command/option_parts.h"
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +5,7 @@
 #include "sampler/capture/format.h"
 #include "server/command/commands.h"
 #include "server/command/completion.h"
+#include "server/command/option_parts.h"
 #include "server/command/suggest.h"
 #include "server/command/units.h"
 #include "server/report/report.h"
