@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
@@ -282,8 +281,7 @@ void *loop_main(void *context)
     struct random random;
     waker_init(&turn.waker);
     pthread_setname_np(pthread_self(), "sampler");
-    /* Deadlines are met to the microsecond or so instead of 50. */
-    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
+    waker_hasten();
     random_init_any(&random);
     schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, random_u64(&random));
     budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,

@@ -2,11 +2,46 @@
 #include "sampler/waker.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+
+/* The shortest slice there is. */
+static const uint64_t SLICE_NS = 100000;
+
+/* The kernel's struct sched_attr, of which the C library of Debian 12 knows nothing and the
+ * kernel's own header does not go with <sched.h>. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime_ns, deadline_ns,
+        period_ns; /* of the usual policy: the first is the slice */
+};
+
+static void ask_for_short_slices(void)
+{
+    struct attributes attr = { .size = sizeof attr };
+    if (syscall(SYS_sched_getattr, 0, &attr, sizeof attr, 0u) ||
+        attr.policy != (uint32_t)SCHED_OTHER)
+        return;
+    attr.runtime_ns = SLICE_NS;
+    /* Where the kernel has none to give, deadlines are met as well as it can. */
+    (void)syscall(SYS_sched_setattr, 0, &attr, 0u);
+}
+
+void waker_hasten(void)
+{
+    /* Deadlines are met to the microsecond or so instead of 50. */
+    prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
+    ask_for_short_slices();
+}
 
 void waker_init(struct waker *waker)
 {

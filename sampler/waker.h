@@ -6,6 +6,10 @@
  * it for the next.  So two timers take turns, and the one after next is set while the next is
  * waited for.
  *
+ * Where every processor is busy, one who sleeps much and runs little still waits for milliseconds
+ * until another's slice of time is over, and those are the moments that would then never be seen.
+ * The kernel lets go sooner (from Linux 6.12 on) for one who asks for short slices.
+ *
  * Ownership: the caller's storage; waker_deinit accepts a zeroed one that was never init'ed.
  * Threads: none.
  * Units: nanoseconds of CLOCK_MONOTONIC.
@@ -25,6 +29,10 @@ struct waker {
         uint64_t at_ns;
     } timers[WAKER_TIMERS];
 };
+
+/* What of the calling thread keeps it from waking up at once is changed: the slack of its timers,
+ * and its slice.  A scheduling policy other than the usual one is left alone. */
+void waker_hasten(void);
 
 void waker_init(struct waker *waker);
 void waker_deinit(struct waker *waker);

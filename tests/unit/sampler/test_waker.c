@@ -1,3 +1,8 @@
+#define _GNU_SOURCE
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
 #include "sampler/base/clock.h"
 #include "sampler/waker.h"
 #include "tests/support/test.h"
@@ -14,6 +19,23 @@ static void it_never_wakes_before_the_instant(void **state)
         waker_sleep(&waker, at_ns);
         assert_true(clock_now_ns() >= at_ns);
     }
+    waker_deinit(&waker);
+}
+
+/* Whatever the kernel grants, nothing else of the thread is changed, and it sleeps as before. */
+static void who_is_hastened_sleeps_as_long(void **state)
+{
+    struct waker waker;
+    const int policy = sched_getscheduler(0), niceness = getpriority(PRIO_PROCESS, 0);
+    (void)state;
+    waker_hasten();
+    assert_int_equal(prctl(PR_GET_TIMERSLACK), 1);
+    assert_int_equal(sched_getscheduler(0), policy);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), niceness);
+    waker_init(&waker);
+    const uint64_t at_ns = clock_now_ns() + STEP_NS;
+    waker_sleep(&waker, at_ns);
+    assert_true(clock_now_ns() >= at_ns);
     waker_deinit(&waker);
 }
 
@@ -74,6 +96,7 @@ static void without_timers_it_sleeps_all_the_same(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(it_never_wakes_before_the_instant),
+          cmocka_unit_test(who_is_hastened_sleeps_as_long),
           cmocka_unit_test(what_is_prepared_is_waited_for_in_its_turn),
           cmocka_unit_test(what_was_prepared_for_nothing_is_in_nobodys_way),
           cmocka_unit_test(what_has_passed_is_not_waited_for),
