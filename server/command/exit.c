@@ -21,6 +21,9 @@ enum exit_status exit_status_of(enum err_code code)
     return EXIT_FAILED;
 }
 
+static void put(const char *before, const char *format, va_list args, const char *after)
+    PRINTF_LIKE(2, 0);
+
 /* Names of files and processes may hold anything, and a terminal obeys much of it. */
 static void put(const char *before, const char *format, va_list args, const char *after)
 {
