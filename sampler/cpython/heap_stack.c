@@ -1,6 +1,8 @@
 #include "sampler/cpython/heap_stack.h"
 
-enum { MAX_ATTEMPTS = 4, CHECK_BATCH = 256 };
+#include "sampler/cpython/stack_parts.h"
+
+enum { MAX_ATTEMPTS = 4 };
 
 static code_id caller_code(const struct stack *stack, size_t index)
 {
@@ -36,27 +38,8 @@ static void judge(struct stack *stack, struct links *links)
 
 static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
 {
-    code_id ids[CHECK_BATCH];
-    bool fresh = true;
     code_begin_epoch(codes);
-    for (size_t at = 0; at < stack->count; at += CHECK_BATCH) {
-        const size_t left = stack->count - at;
-        const size_t count = left < CHECK_BATCH ? left : CHECK_BATCH;
-        for (size_t i = 0; i < count; i++)
-            ids[i] = stack->frames[at + i].code;
-        fresh &= code_check(codes, ids, count);
-    }
-    return fresh;
-}
-
-/* What lies above a frame whose code has changed hands is nobody's. */
-static void cut_at_stale(struct stack *stack, const struct code_table *codes)
-{
-    size_t i = 0;
-    while (i < stack->count && code_at(codes, stack->frames[i].code)->checked_epoch)
-        i++;
-    stack->count = i;
-    stack->certainty = STACK_TRUNCATED;
+    return stack_check_codes(stack, codes, 0);
 }
 
 /* Frames that stay where they are keep their code objects alive, so a glance checks nothing. */
@@ -87,7 +70,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
                  (stack->count == 0 && stack->heap.frame_count != 0);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
-        cut_at_stale(stack, codes);
+        stack_cut_at_stale(stack, codes);
     }
     heap_frames_keep(&stack->heap);
     return stack->heap.is_broken ? ERR_FAULT : ERR_OK;

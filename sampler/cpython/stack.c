@@ -4,6 +4,7 @@
 
 #include "sampler/cpython/heap_stack.h"
 #include "sampler/cpython/object.h"
+#include "sampler/cpython/stack_parts.h"
 
 enum { MAX_ATTEMPTS = 6, CHECK_BATCH = 256 };
 
@@ -253,7 +254,7 @@ static bool generation_stands(const struct stack *stack)
     return stack->copy.generation_addr && stack->copy.generation == stack->generation;
 }
 
-static bool check_codes(const struct stack *stack, struct code_table *codes, size_t from)
+bool stack_check_codes(const struct stack *stack, struct code_table *codes, size_t from)
 {
     code_id ids[CHECK_BATCH];
     bool fresh = true;
@@ -275,19 +276,24 @@ static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
     if (from == 0)
         code_begin_epoch(codes);
     stack->generation = stack->copy.generation;
-    const bool fresh = check_codes(stack, codes, from);
+    const bool fresh = stack_check_codes(stack, codes, from);
     stack->checked = fresh ? stack->count : 0;
     return fresh;
 }
 
-/* What lies above a frame whose code has changed hands is nobody's; the next walk starts anew. */
-static void cut_at_stale(struct stack *stack, const struct code_table *codes)
+void stack_cut_at_stale(struct stack *stack, const struct code_table *codes)
 {
     size_t i = 0;
     while (i < stack->count && code_at(codes, stack->frames[i].code)->checked_epoch)
         i++;
     stack->count = i;
     stack->certainty = STACK_TRUNCATED;
+}
+
+/* The next walk starts anew. */
+static void cut_at_stale(struct stack *stack, const struct code_table *codes)
+{
+    stack_cut_at_stale(stack, codes);
     stack->walk.count = 0;
     copy_forget(&stack->copy);
 }
