@@ -27,3 +27,18 @@ bool look_is_fresh(const struct look *look, const struct call *call, struct resp
     return call_is_fresh(call, response, look->session->epoch, look->snapshot.generation,
                          query_hash(&look->query));
 }
+
+enum err_code look_answer(const struct call *call, unsigned accepted,
+                          enum err_code (*answer)(const struct look *look,
+                                                  struct response *response, struct err *err),
+                          struct response *response, struct err *err)
+{
+    struct look look;
+    enum err_code rc = look_begin(&look, call, accepted, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (!look_is_fresh(&look, call, response))
+        rc = answer(&look, response, err);
+    look_end(&look);
+    return rc;
+}

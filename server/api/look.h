@@ -2,6 +2,10 @@
  * look - what most routes of a session begin with: the session, the query, and a snapshot of the
  * profile as it is now.
  *
+ *     return look_answer(call, QUERY_SINCE, answer, response, err);
+ *
+ * is, where the answer needs nothing before it is known whether the client has it:
+ *
  *     struct look look;
  *     enum err_code rc = look_begin(&look, call, QUERY_SINCE, err);
  *     if (rc != ERR_OK)
@@ -44,5 +48,12 @@ void look_end(struct look *look);
 /* Names the answer by run, generation and query.  True: the client has it, and it need not be
  * made. */
 bool look_is_fresh(const struct look *look, const struct call *call, struct response *response);
+
+/* All of a route: what `answer` makes of the look, unless the client has it. */
+MUST_CHECK enum err_code look_answer(const struct call *call, unsigned accepted,
+                                     enum err_code (*answer)(const struct look *look,
+                                                             struct response *response,
+                                                             struct err *err),
+                                     struct response *response, struct err *err);
 
 #endif /* SERVER_API_LOOK_H */

@@ -15,12 +15,5 @@ static enum err_code answer(const struct look *look, struct response *response, 
 
 enum err_code api_get_tree(const struct call *call, struct response *response, struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_SINCE, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (!look_is_fresh(&look, call, response))
-        rc = answer(&look, response, err);
-    look_end(&look);
-    return rc;
+    return look_answer(call, QUERY_SINCE, answer, response, err);
 }
