@@ -11,6 +11,34 @@
 #include "server/report/report.h"
 #include "server/state_words.h"
 
+/* The setter of an option that is there or is not. */
+#define SET_TRUE(name, member)                                                             \
+    static enum err_code name(struct options *options, const char *value, struct err *err) \
+    {                                                                                      \
+        (void)value;                                                                       \
+        (void)err;                                                                         \
+        options->member = true;                                                            \
+        return ERR_OK;                                                                     \
+    }
+
+SET_TRUE(set_all_threads, sampling.all_threads)
+SET_TRUE(set_all, sampling.all)
+SET_TRUE(set_subprocesses, sampling.subprocesses)
+SET_TRUE(set_native, sampling.native)
+SET_TRUE(set_no_gc, sampling.no_gc)
+SET_TRUE(set_opcodes, sampling.opcodes)
+SET_TRUE(set_blocking, sampling.blocking)
+SET_TRUE(set_stats, wants_stats)
+SET_TRUE(set_no_token, no_token)
+SET_TRUE(set_browser, opens_browser)
+SET_TRUE(set_module, runs_module)
+SET_TRUE(set_split, splits)
+SET_TRUE(set_no_summary, report.no_summary)
+SET_TRUE(set_by_line, report.by_line)
+SET_TRUE(set_no_source, report.no_source)
+SET_TRUE(set_help, wants_help)
+SET_TRUE(set_version, wants_version)
+
 static enum err_code set_rate(struct options *options, const char *value, struct err *err)
 {
     if (units_rate(value, &options->sampling.rate_hz))
@@ -24,32 +52,6 @@ static enum err_code set_duration(struct options *options, const char *value, st
     if (units_duration(value, &options->sampling.duration_ns))
         return ERR_OK;
     return err_set(err, ERR_INVALID, "bad duration '%s': use 10, 0.5, 500ms, 2m or 1h", value);
-}
-
-static enum err_code set_all_threads(struct options *options, const char *value,
-                                     struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->sampling.all_threads = true;
-    return ERR_OK;
-}
-
-static enum err_code set_all(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->sampling.all = true;
-    return ERR_OK;
-}
-
-static enum err_code set_subprocesses(struct options *options, const char *value,
-                                      struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->sampling.subprocesses = true;
-    return ERR_OK;
 }
 
 static const char *const mode_names[] = {
@@ -75,38 +77,6 @@ static enum err_code set_mode(struct options *options, const char *value, struct
                    value);
 }
 
-static enum err_code set_native(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->sampling.native = true;
-    return ERR_OK;
-}
-
-static enum err_code set_no_gc(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->sampling.no_gc = true;
-    return ERR_OK;
-}
-
-static enum err_code set_opcodes(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->sampling.opcodes = true;
-    return ERR_OK;
-}
-
-static enum err_code set_blocking(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->sampling.blocking = true;
-    return ERR_OK;
-}
-
 static enum err_code set_max_cpu(struct options *options, const char *value, struct err *err)
 {
     if (units_percent(value, &options->sampling.max_cpu_percent))
@@ -114,14 +84,6 @@ static enum err_code set_max_cpu(struct options *options, const char *value, str
     return err_set(err, ERR_INVALID,
                    "bad CPU budget '%.64s': use a percentage of one core up to 100, as in 5",
                    value);
-}
-
-static enum err_code set_stats(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->wants_stats = true;
-    return ERR_OK;
 }
 
 static enum err_code set_quality(struct options *options, const char *value, struct err *err)
@@ -154,34 +116,10 @@ static enum err_code set_token_file(struct options *options, const char *value, 
     return ERR_OK;
 }
 
-static enum err_code set_no_token(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->no_token = true;
-    return ERR_OK;
-}
-
-static enum err_code set_browser(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->opens_browser = true;
-    return ERR_OK;
-}
-
 static enum err_code set_python(struct options *options, const char *value, struct err *err)
 {
     (void)err;
     options->python = value;
-    return ERR_OK;
-}
-
-static enum err_code set_module(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->runs_module = true;
     return ERR_OK;
 }
 
@@ -190,14 +128,6 @@ static enum err_code set_output(struct options *options, const char *value, stru
     if (*value == '\0')
         return err_set(err, ERR_INVALID, "--output needs a file name");
     options->output = value;
-    return ERR_OK;
-}
-
-static enum err_code set_split(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->splits = true;
     return ERR_OK;
 }
 
@@ -268,46 +198,6 @@ static enum err_code set_limit(struct options *options, const char *value, struc
         return err_set(err, ERR_INVALID, "bad limit '%.64s': use a number of rows, as in 30",
                        value);
     options->report.limit = (uint32_t)limit;
-    return ERR_OK;
-}
-
-static enum err_code set_no_summary(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->report.no_summary = true;
-    return ERR_OK;
-}
-
-static enum err_code set_by_line(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->report.by_line = true;
-    return ERR_OK;
-}
-
-static enum err_code set_no_source(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->report.no_source = true;
-    return ERR_OK;
-}
-
-static enum err_code set_help(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->wants_help = true;
-    return ERR_OK;
-}
-
-static enum err_code set_version(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->wants_version = true;
     return ERR_OK;
 }
 
