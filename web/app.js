@@ -3,6 +3,7 @@
 import { listenForPlaces } from "./host/home.js";
 import { startHost } from "./host/page.js";
 import { formatAddress, parseAddress } from "./model/address.js";
+import { chosenFile } from "./model/lines.js";
 import { createPicture } from "./model/picture.js";
 import { takeBase, takeDelivery } from "./model/recording.js";
 import { createState, reduce } from "./model/state.js";
@@ -118,6 +119,7 @@ function startPage() {
     onTimeline: (timeline) => dispatch({ type: "timeline", timeline }),
     onLanes: (lanes) => dispatch({ type: "lanes", lanes }),
     onHeat: (heat) => dispatch({ type: "heat", heat }),
+    onInstructions: (path, answer) => dispatch({ type: "instructions", path, answer }),
     onGil: (gil) => dispatch({ type: "gil", gil }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
@@ -132,6 +134,12 @@ function startPage() {
   function questionOf(threads) {
     const { states, range, base, view } = state.address;
     return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until: pausedAt(), base: view === "diff" ? base : null };
+  }
+
+  // Whose instructions are looked at: those of the file of the chosen line.
+  function openedFile(picture) {
+    const { view, line, file } = state.address;
+    return view === "source" && line > 0 ? chosenFile(picture.source.files, file) ?? null : null;
   }
 
   // The server filters threads, states and times, so another choice is another question.
@@ -152,6 +160,7 @@ function startPage() {
     picture = compute(state);
     source.watchLanes(state.address.view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
     source.watchGil(state.address.view === "gil");
+    source.watchInstructions(openedFile(picture));
     source.watchHeat(state.address.view === "heatmap");
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads(asked) };
     for (const view of views) view.update(shown);

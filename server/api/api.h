@@ -55,6 +55,8 @@ enum err_code api_get_timeline(const struct call *call, struct response *respons
 enum err_code api_get_gil(const struct call *call, struct response *response, struct err *err);
 enum err_code api_get_heatmap(const struct call *call, struct response *response,
                               struct err *err);
+enum err_code api_get_lines(const struct call *call, struct response *response,
+                            struct err *err);
 enum err_code api_get_source(const struct call *call, struct response *response,
                              struct err *err);
 enum err_code api_get_quality(const struct call *call, struct response *response,

@@ -11,6 +11,7 @@
 #include "server/buffer.h"
 #include "server/json.h"
 #include "server/report/hotlines.h"
+#include "server/report/instructions.h"
 #include "server/report/report.h"
 #include "server/source.h"
 #include "server/wire/heat.h"
@@ -131,20 +132,56 @@ static void try_file(struct texts *texts, const struct hotfile *file)
         write_text(texts, path, whole, began_ns > 0 && changed_ns > began_ns);
 }
 
+static void write_sources(struct texts *texts)
+{
+    if (texts->source->settings.no_source || !texts->source->files)
+        return;
+    for (size_t i = 0; i < texts->hot.file_count && texts->count < EMBEDDED_FILES; i++)
+        try_file(texts, &texts->hot.files[i]);
+    if (texts->count > 0)
+        json_end(texts->json);
+}
+
+/* The hottest files take what they need of the room there is. */
+static enum err_code write_instructions(struct texts *texts, struct err *err)
+{
+    const struct hotlines *const hot = &texts->hot;
+    size_t room = EMBEDDED_INSTRUCTIONS, rows = 0, files = 0;
+    enum err_code rc = ERR_OK;
+    if (hot->spot_count == 0)
+        return ERR_OK;
+    json_key(texts->json, "instructions");
+    json_array(texts->json);
+    for (size_t i = 0; i < hot->file_count && files < EMBEDDED_FILES && room > 0 && !rc; i++) {
+        if (hot->files[i].spot_count == 0)
+            continue;
+        json_object(texts->json);
+        json_key(texts->json, "samples");
+        json_uint(texts->json, hot->samples);
+        rc = instructions_write(texts->json, texts->source->snapshot, hot, &hot->files[i], room,
+                                &rows, err);
+        json_end(texts->json);
+        room -= rows;
+        files++;
+    }
+    json_end(texts->json);
+    return rc;
+}
+
 enum err_code embedded_write_sources(struct json *json, const struct report_source *source,
                                      struct err *err)
 {
     struct texts texts = { .source = source, .json = json };
-    if (source->settings.no_source || !source->files)
+    const bool has_text = !source->settings.no_source && source->files;
+    if (!has_text && source->snapshot->sizes.spots == 0)
         return ERR_OK;
     enum err_code rc = hotlines_init(&texts.hot, source, err);
     if (rc != ERR_OK)
         return rc;
-    for (size_t i = 0; i < texts.hot.file_count && texts.count < EMBEDDED_FILES; i++)
-        try_file(&texts, &texts.hot.files[i]);
-    if (texts.count > 0)
-        json_end(json);
-    rc = buffer_check(&texts.shown, err);
+    write_sources(&texts);
+    rc = write_instructions(&texts, err);
+    if (rc == ERR_OK)
+        rc = buffer_check(&texts.shown, err);
     buffer_deinit(&texts.text);
     buffer_deinit(&texts.shown);
     hotlines_deinit(&texts.hot);

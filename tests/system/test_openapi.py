@@ -88,6 +88,7 @@ class Contract(unittest.TestCase):
         function = tree["functions"]["file"].index(next(i for i, text in enumerate(tree["strings"]["values"])
                                                         if text.endswith("/chain.py")))
         self.ask("GET", one + "/source?function=%d" % function, status=200)
+        self.ask("GET", one + "/lines?function=%d&from=0" % function, status=200)
         tag = self.ask("GET", one + "/tree").headers["ETag"]
         self.ask("GET", one + "/tree", headers={"If-None-Match": tag}, status=304)
         for path, status in ((one + "/tree?since=x", 400), ("/api/v1/sessions/99", 404), (one + "/export?format=pdf", 400),

@@ -351,6 +351,15 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return { path, changed: false, text: Array.from({ length: 500 }, (_, i) => (i % 7 === 0 ? "</script><b>" : "") + "line " + (i + 1) + " of " + path).join("\n") };
   }
 
+  // What line 21 of every file executed, and one instruction that nobody knows.
+  function lines(id) {
+    const path = tables.strings[tables.functions[id].file];
+    return {
+      epoch, generation, samples: log.length, path, names: ["", "</script><b>CALL\u202e", "CALL"],
+      line: [21, 21, 21], end_line: [21, 21, 21], column: [0, 5, -1], end_column: [4, 7, -1], opcode: [1, 2, 0], base: [2, 2, 0], self: [2, 9, 1], total: [30, 9, 1], left_out: 4,
+    };
+  }
+
   function threadStates({ since = 0, states = [], from = null, to = null }) {
     const { all, ids, byThread } = sumsSince(since, states, from, to);
     return { epoch, generation, since, all: sumColumns((pick) => pick(all)), threads: { thread: ids, ...sumColumns((pick) => ids.map((id) => pick(byThread.get(id)))) } };
@@ -398,5 +407,5 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
   }
 
-  return { advance, session, tree, view, timeline, heatmap, gil, source, threadStates, fullQuality, report };
+  return { advance, session, tree, view, timeline, heatmap, gil, source, lines, threadStates, fullQuality, report };
 }

@@ -1,4 +1,4 @@
-// Runs the tests of one group: node tests/web/run.mjs model|bundle|page|host|access. Exits 77 when they cannot run here.
+// Runs the tests of one group: node tests/web/run.mjs model|bundle|page|views|host|access. Exits 77 when they cannot run here.
 
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -9,7 +9,7 @@ import { findAxe, findChromium } from "./chromium.mjs";
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const group = process.argv[2];
 const files = readdirSync(FOLDER).filter((file) => file.endsWith(".test.mjs"));
-const chosen = files.filter((file) => (group === "model" ? !/^(bundle|page|host|access)\./.test(file) : file === group + ".test.mjs"));
+const chosen = files.filter((file) => (group === "model" ? !/^(bundle|page|views|host|access)\./.test(file) : file === group + ".test.mjs"));
 
 function skip(reason) {
   console.log("skipped: " + reason);
@@ -17,7 +17,7 @@ function skip(reason) {
 }
 
 if (Number(process.versions.node.split(".")[0]) < 18) skip("node " + process.versions.node + " is too old, 18 is needed");
-if (["page", "host", "access"].includes(group) && findChromium() === null) skip("no Chromium is installed");
+if (["page", "views", "host", "access"].includes(group) && findChromium() === null) skip("no Chromium is installed");
 if (group === "access" && findAxe() === null) skip("axe-core is not there: run scripts/get-consumers");
 const result = spawnSync(process.execPath, ["--test", ...chosen.map((file) => join(FOLDER, file))], { stdio: "inherit" });
 process.exit(result.status ?? 1);

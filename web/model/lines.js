@@ -105,6 +105,11 @@ export function lineNeighbours(grouping, totals, frames) {
   return { callers: sortedEdges(callers), callees: sortedEdges(callees) };
 }
 
+// The file that is looked at: the one of this path, else the hottest.
+export function chosenFile(files, path) {
+  return files.find((file) => file.path === path) ?? files[0];
+}
+
 // The lines of a text to show: all of a short one, of a long one those around samples. null stands for a gap.
 export function shownLines(count, hot, most, around) {
   if (count <= most) return Array.from({ length: count }, (_, i) => i + 1);

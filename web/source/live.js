@@ -1,10 +1,11 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
 //   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), watchGil(on), watchLanes(lists of thread ids), hasTimes(),
+//   watchInstructions(null | {path, function}),
 //   sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
 // (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onInstructions(path, what /lines answers or {error}), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
 //   while it is watched)
 
 import { FORMATS } from "../model/formats.js";
@@ -25,6 +26,7 @@ const TREES_MAX = 64;
 const TIMELINE_SLOTS = 480;
 const LANE_SLOTS = 160;
 const LANES_AT_ONCE = 8;
+const INSTRUCTIONS_MS = 5000;
 
 class HttpProblem extends Error {
   constructor(status, detail) {
@@ -83,6 +85,11 @@ export function createLiveSource(sessionId, handlers) {
   let watchesHeat = false;
   let watchesGil = false;
   let gilFor = "";
+  let opened = null;
+  let instructionsFor = "";
+  let instructionsAt = 0;
+  let instructionsAsked = 0;
+  let hasInstructions = false;
   let lanes = [];
   let laneRange = null;
   let nextLane = 0;
@@ -126,6 +133,7 @@ export function createLiveSource(sessionId, handlers) {
     timelineGeneration = 0;
     heatGeneration = 0;
     gilFor = "";
+    instructionsFor = "";
     laneTimelines = new Map();
     tags.clear();
   }
@@ -222,6 +230,28 @@ export function createLiveSource(sessionId, handlers) {
     handlers.onGil(answer);
   }
 
+  // What the lines of a file executed, while one of them is open: of the chosen range, all threads and states.
+  async function readInstructions() {
+    if (opened === null || epoch === null) return;
+    const asked = opened;
+    const query = queryText({ function: asked.function }, { from: followed.from, to: followed.to });
+    const wanted = query + " " + epoch;
+    const isOld = !paused && instructionsAt < session.generation && Date.now() - instructionsAsked > INSTRUCTIONS_MS;
+    if (wanted === instructionsFor && !(isOld && hasInstructions)) return;
+    instructionsFor = wanted;
+    instructionsAsked = Date.now();
+    try {
+      const answer = await get("/sessions/" + session.id + "/lines" + query);
+      instructionsAt = answer.generation;
+      hasInstructions = answer.line.length > 0;
+      if (opened?.path === asked.path) handlers.onInstructions(asked.path, answer);
+    } catch (problem) {
+      if (!(problem instanceof HttpProblem)) throw problem;
+      hasInstructions = false;
+      handlers.onInstructions(asked.path, { error: problem.message });
+    }
+  }
+
   // What single threads were doing along time, while somebody looks at them: some each round, in turn.
   async function readLanes() {
     if (laneRange !== timelineRange) laneTimelines = new Map();
@@ -251,6 +281,7 @@ export function createLiveSource(sessionId, handlers) {
     await readBase();
     await readHeat();
     await readGil();
+    await readInstructions();
     await readLanes();
     if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
   }
@@ -340,6 +371,11 @@ export function createLiveSource(sessionId, handlers) {
     watchGil(on) {
       if (on && !watchesGil) hurry();
       watchesGil = on;
+    },
+    watchInstructions(file) {
+      if (file?.path === opened?.path) return;
+      opened = file;
+      if (file !== null) hurry();
     },
     watchLanes(wanted) {
       if (wanted.map(String).join(";") === lanes.map(String).join(";")) return;

@@ -14,6 +14,7 @@ export function createReportSource(base64, handlers) {
   let report = null;
   let lanes = "";
   let watchesGil = false;
+  let opened = "";
   let heatTold = false;
   let asked = { threads: [], states: [], from: null, to: null };
 
@@ -67,6 +68,12 @@ export function createReportSource(base64, handlers) {
       const begins = on && !watchesGil && report !== null;
       watchesGil = on;
       if (begins) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
+    },
+    watchInstructions(file) {
+      if (report === null || (file?.path ?? "") === opened) return;
+      opened = file?.path ?? "";
+      const found = (report.instructions ?? []).find((one) => one.path === opened);
+      if (file !== null) handlers.onInstructions(opened, found ?? { error: report.instructions === undefined ? "" : "this report holds those of the hottest files." });
     },
     watchLanes(wanted) {
       const signature = wanted.map(String).join(";");

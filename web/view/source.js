@@ -1,7 +1,8 @@
 // Files by heat, and one file's lines: what each did itself, what it was on the stack for, and where to go from there.
 
 import { heatLevel } from "../model/picture.js";
-import { shownLines } from "../model/lines.js";
+import { hotPieces, lineInstructions, placeInLine } from "../model/instructions.js";
+import { chosenFile, shownLines } from "../model/lines.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { escapeInvisible, shortenText, visibleText } from "../model/text.js";
 import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
@@ -13,6 +14,8 @@ const AROUND_LINES = 8;
 const EMBEDDED_AROUND_LINES = 6;
 const NEIGHBOURS_MAX = 12;
 const CODE_LENGTH_MAX = 2000;
+const INSTRUCTIONS_MAX = 200;
+const PIECE_LENGTH_MAX = 60;
 
 function lineText(text) {
   return escapeInvisible(shortenText(text.replaceAll("\t", "    "), CODE_LENGTH_MAX, CODE_LENGTH_MAX / 2, 200));
@@ -22,7 +25,7 @@ export function createSource(root, dispatch) {
   const files = el("ol", { class: "source-files", "data-testid": "source-files" });
   const title = el("h2", { "data-testid": "source-path" });
   const note = el("p", { class: "soft", "data-testid": "source-note" });
-  const lines = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": "Lines of the file. N goes to the next line with samples, Shift+N to the one before." });
+  const lines = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": "Lines of the file. N goes to the next line with samples, Shift+N to the one before, Enter shows the instructions of the chosen line." });
   const minimap = el("div", { class: "source-map", "aria-hidden": "true", "data-testid": "source-map" });
   const about = el("div", { class: "source-about", "data-testid": "source-about" });
   const element = el("div", { class: "source" }, el("nav", { class: "source-side", "aria-label": "Files by own samples" }, files),
@@ -33,9 +36,21 @@ export function createSource(root, dispatch) {
   let shownFiles = "";
   let shownText = null;
   let shownLine = "";
+  let shownCode = [];
+  let openRow = null;
+  let openedFor = "";
+  let closed = "";
 
   const change = (changes, how = "push") => dispatch({ type: "address", changes, how });
-  const current = () => state.picture.source.files.find((file) => file.path === state.address.file) ?? state.picture.source.files[0];
+  const current = () => chosenFile(state.picture.source.files, state.address.file);
+
+  // A second press on the chosen line hides its instructions, a third shows them again.
+  function toggleLine(number) {
+    const here = current().path + ":" + number;
+    if (number === state.address.line) closed = closed === here ? "" : here;
+    else closed = "";
+    change({ file: current().path, line: number }, "replace");
+  }
 
   function fileRow(file, sum, chosen) {
     const fill = el("i", {});
@@ -47,20 +62,22 @@ export function createSource(root, dispatch) {
   function createLine(number, text) {
     const own = el("span", { class: "line-own" });
     const total = el("span", { class: "line-total" });
-    const row = el("li", { class: "line", "data-line": number, on: { click: () => change({ file: current().path, line: number }, "replace") } },
-      el("span", { class: "line-number" }, String(number)), own, total, el("bdi", { class: "line-code", dir: "ltr" }, text));
-    return { row, own, total };
+    const row = el("li", { class: "line", "data-line": number, on: { click: () => toggleLine(number) } },
+      el("span", { class: "line-number" }, String(number)), own, total, el("bdi", { class: "line-code", dir: "ltr" }, lineText(text)));
+    return { row, own, total, text };
   }
 
   // The lines as they stand in the file, or those with samples when there is no text.
   function rebuild(file, text) {
     rows = new Map();
+    openRow = null;
+    openedFor = "";
     const source = text?.text === undefined ? null : text.text.split("\n");
     const most = text?.whole === false ? 0 : WHOLE_FILE_LINES_MAX;
     const numbers = source === null ? file.lines.map((line) => line.line) : shownLines(source.length, file.lines, most, text?.whole === false ? EMBEDDED_AROUND_LINES : AROUND_LINES);
     lines.replaceChildren(...numbers.map((number) => {
       if (number === null) return el("li", { class: "line-gap" }, "⋯");
-      const code = source === null ? state.picture.source.nameOf(file.lines.find((line) => line.line === number)) : lineText(source[number - 1] ?? "");
+      const code = source === null ? state.picture.source.nameOf(file.lines.find((line) => line.line === number)) : source[number - 1] ?? "";
       const made = createLine(number, code);
       rows.set(number, made);
       return made.row;
@@ -110,6 +127,75 @@ export function createSource(root, dispatch) {
       list("Called from", callers, "nobody: this is where stacks begin"), list("Calls", callees, "nothing that was seen"));
   }
 
+  // What an instruction is, whose form it is, and the piece of the line it is of.
+  function instructionRow(row, text, hasText, samples) {
+    const name = row.name === "" ? "instruction not known" : visibleText(row.name);
+    const place = hasText ? placeInLine(text, row) : null;
+    const where = place === null ? (row.column >= 0 ? "columns " + formatCount(row.column + 1) + " to " + formatCount(row.endColumn) : "") : lineText(shortenText(text.slice(place.from, place.to), PIECE_LENGTH_MAX, 40, 15));
+    const item = el("li", { class: "line instruction" }, el("span", { class: "line-number" }), el("span", { class: "line-own" }, row.self > 0 ? formatShare(ratio(row.self, samples)) : ""), el("span", { class: "line-total" }, formatShare(ratio(row.total, samples))),
+      el("span", { class: "line-code" }, el("strong", {}, name), row.base !== row.name && row.base !== "" ? el("span", { class: "soft" }, " a form of " + visibleText(row.base)) : "", where === "" ? "" : el("bdi", { class: "soft instruction-place", dir: "ltr" }, where)));
+    setAttribute(item, "data-look", "h" + heatLevel(ratio(row.self, samples)));
+    setAttribute(item.children[2], "data-heat", "h" + heatLevel(ratio(row.total, samples)));
+    setAttribute(item.children[1], "title", formatCount(row.self) + " samples of its own, " + formatCount(row.total) + " in all");
+    return item;
+  }
+
+  // Why a line has none, or null.
+  function noInstructions(answer, found) {
+    if (answer === undefined) return "Reading the instructions…";
+    if (found.length > 0) return null;
+    if (answer.error) return "No instructions: " + visibleText(answer.error);
+    if ((answer.line?.length ?? 0) > 0) return "No instruction of this line was seen.";
+    return state.session?.settings?.opcodes === true ? "No instructions were seen in this file." : "Instructions are recorded with --opcodes (“Bytecode” where a profile is started).";
+  }
+
+  function instructionsNote(answer, found) {
+    const { threads, states, filters, range } = state.address;
+    const parts = [formatCount(found.length) + (found.length === 1 ? " instruction" : " instructions")];
+    if (found.length > INSTRUCTIONS_MAX) parts.push("the " + INSTRUCTIONS_MAX + " with most samples are shown");
+    if (answer.left_out > 0) parts.push("those of the file with the fewest samples are not here");
+    if (threads.length + states.length + filters.length > 0) parts.push("of all threads, states and frames");
+    if (range !== null && !state.live) parts.push("of all the time");
+    return parts.join(", ");
+  }
+
+  function closeRow() {
+    if (openRow === null) return;
+    const made = rows.get(openRow.number);
+    openRow.element.remove();
+    if (made !== undefined) made.row.lastChild.replaceChildren(lineText(made.text));
+    setAttribute(made?.row ?? lines, "data-open", null);
+    openRow = null;
+  }
+
+  // Beneath the chosen line stand its instructions; underlined in it is what they are of, by heat.
+  function showInstructions(file) {
+    const { line } = state.address;
+    const made = rows.get(line);
+    const answer = state.instructions.get(file.path);
+    const isOpen = made !== undefined && closed !== file.path + ":" + line && file.lines.some((one) => one.line === line);
+    const wanted = isOpen ? [file.path, line, state.address.threads, state.address.states, state.address.filters, state.address.range].join("\n") : "";
+    if (wanted === openedFor && (openRow === null || openRow.answer === answer)) return;
+    openedFor = wanted;
+    closeRow();
+    if (!isOpen) return;
+    const hasText = lines.dataset.text === "yes";
+    const found = answer === undefined || answer.line === undefined ? [] : lineInstructions(answer, line);
+    const why = noInstructions(answer, found);
+    const list = el("ul", { class: "instructions", "aria-label": "Instructions of line " + line }, ...found.slice(0, INSTRUCTIONS_MAX).map((row) => instructionRow(row, made.text, hasText, answer.samples)));
+    const element = el("li", { class: "line-open", "data-testid": "source-instructions" }, list, el("p", { class: "soft" }, why ?? instructionsNote(answer, found)));
+    made.row.after(element);
+    setAttribute(made.row, "data-open", "yes");
+    if (hasText && found.length > 0) made.row.lastChild.replaceChildren(...hotPieces(made.text, found).map(({ text, samples }) => (samples === 0 ? lineText(text) : el("span", { class: "hot-piece", "data-heat": "h" + Math.max(1, heatLevel(ratio(samples, answer.samples))) }, lineText(text)))));
+    openRow = { number: line, element, answer };
+  }
+
+  lines.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target !== lines || state.address.line === 0) return;
+    event.preventDefault();
+    toggleLine(state.address.line);
+  });
+
   function scrollTo(number) {
     const row = rows.get(number)?.row;
     if (row !== undefined) lines.scrollTop += row.getBoundingClientRect().top - lines.getBoundingClientRect().top - (lines.clientHeight - row.offsetHeight) / 2;
@@ -130,7 +216,7 @@ export function createSource(root, dispatch) {
   function noteText(text) {
     if (text === undefined || text.loading) return "Reading the source…";
     if (text.error !== undefined) return "No source text: " + visibleText(text.error) + " Lines are shown by the functions they are in.";
-    return (text.changed ? "The file was changed after recording began: lines may have moved. " : "") + "Own: samples in the line itself or in C code that it called. N: next line with samples.";
+    return (text.changed ? "The file was changed after recording began: lines may have moved. " : "") + "Own: samples in the line itself or in C code that it called. Press a line for its instructions. N: next line with samples.";
   }
 
   return {
@@ -157,6 +243,7 @@ export function createSource(root, dispatch) {
       shownText = key;
       fillLines(file);
       showNeighbours(file);
+      showInstructions(file);
       const at = file.path + ":" + state.address.line;
       if (at !== shownLine || isNew) {
         if (state.address.line > 0) scrollTo(state.address.line);

@@ -69,6 +69,7 @@ static void bad_parameters_are_named(void **state)
         { "/api/v1/sessions/1/threads?thread=1", "unknown parameter \\\"thread\\\"" },
         { "/api/v1/sessions/1/quality?since=1", "unknown parameter \\\"since\\\"" },
         { "/api/v1/sessions/1/source?function=x", "parameter \\\"function\\\"" },
+        { "/api/v1/sessions/1/lines?function=1&state=on_cpu", "unknown parameter \\\"state" },
         { "/api/v1/sessions/1/source?thread=1", "unknown parameter \\\"thread\\\"" },
         { "/api/v1/sessions?x", "unknown parameter \\\"x\\\"" },
         { "/api/v1/sessions/1?x", "unknown parameter \\\"x\\\"" },

@@ -246,6 +246,59 @@ static void a_report_has_the_last_seconds_of_its_heat_map(void **state)
     profile_destroy(profile);
 }
 
+static void a_report_has_the_instructions_of_its_hottest_files(void **state)
+{
+    struct world *const world = *state;
+    struct buffer text = embedded(world);
+    assert_non_null(
+        strstr(text.data, "\"instructions\":[{\"samples\":1000,\"path\":\"/srv/app.py\","));
+    assert_non_null(strstr(text.data, "\"line\":[14,22,22],\"end_line\":[14,22,22],\"column\":"
+                                      "[8,4,12],\"end_column\":[19,9,17],"));
+    assert_non_null(
+        strstr(text.data, "\"self\":[0,150,100],\"total\":[250,150,100],\"left_out\":0}]"));
+    buffer_deinit(&text);
+    const thread_id thread = 0;
+    world->source.query = &(struct view_query){ .threads = &thread, .thread_count = 1 };
+    text = embedded(world);
+    assert_int_equal(count(&text, "instructions"), 0);
+    buffer_deinit(&text);
+}
+
+/* Of many instructions those with the most samples are kept, by line. */
+static void a_report_has_so_many_instructions(void **state)
+{
+    enum { MORE = EMBEDDED_INSTRUCTIONS + 100 };
+    struct world *const world = *state;
+    struct profile *const profile = made_profile();
+    const thread_id thread = made_thread(profile, 1, 1);
+    for (int line = 1; line <= MORE; line++) {
+        struct err err = { 0 };
+        struct profile_spot spot = { .function = made_function(profile, "f", "/srv/many.py", 1),
+                                     .line = line,
+                                     .end_line = line,
+                                     .column = -1,
+                                     .end_column = -1 };
+        const uint32_t samples = line <= 100 ? 1 : 2;
+        frame_id frame = 0;
+        node_id node = 0;
+        spot_id id = 0;
+        assert_ok(profile_frame(profile, spot.function, line, &frame, &err), &err);
+        assert_ok(profile_node(profile, 0, frame, &node, &err), &err);
+        assert_ok(profile_add(profile, thread, 0, node, samples, &err), &err);
+        assert_ok(profile_spot(profile, &spot, &id, &err), &err);
+        assert_ok(profile_add_spot(profile, node, id, samples, &err), &err);
+    }
+    made_seal(profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    world->source.snapshot = &snapshot;
+    struct buffer text = embedded(world);
+    assert_non_null(strstr(text.data, "\"names\":[\"\"],\"line\":[101,102,"));
+    assert_non_null(strstr(text.data, "\"left_out\":100}]"));
+    buffer_deinit(&text);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 TEST_MAIN(WITH_WORLD(source_lines_stand_beside_their_samples),
@@ -255,4 +308,6 @@ TEST_MAIN(WITH_WORLD(source_lines_stand_beside_their_samples),
           WITH_WORLD(of_many_callers_some_are_shown),
           WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
           WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
+          WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
+          WITH_WORLD(a_report_has_so_many_instructions),
           WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))

@@ -1,0 +1,101 @@
+// Views in a real browser that need a server, or a report, of their own: instructions of lines.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { launchChromium } from "./chromium.mjs";
+import { createProgram } from "./made-up-program.mjs";
+import { createMockServer, reportPage } from "./mock-server.mjs";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pyrometer-views-test-"));
+const bundled = join(folder, "page.html");
+const opened = [];
+let browser;
+
+before(async () => {
+  execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
+  browser = await launchChromium({ width: 1280, height: 800 });
+});
+after(async () => {
+  await browser.close();
+  for (const server of opened) server.close();
+  rmSync(folder, { recursive: true });
+});
+
+function madeUp() {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(6);
+  return program;
+}
+
+async function live(program, fragment) {
+  const server = createMockServer(program, bundled);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  opened.push(server);
+  return browser.open("http://127.0.0.1:" + server.address().port + "/" + fragment);
+}
+
+async function report(name, data, fragment) {
+  const path = join(folder, name + ".html");
+  writeFileSync(path, reportPage(bundled, data));
+  return browser.open("file://" + path + fragment);
+}
+
+const byId = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
+const textOf = (page, id) => page.evaluate(byId(id) + "?.textContent ?? ''");
+
+async function leave(page) {
+  assert.deepEqual(page.said, []);
+  await page.close();
+}
+
+// Line 21 is one of discount's: made-up-program.mjs.
+const FILE = "#v=1&view=source&file=/srv/shop/pricing.py";
+
+// A line of that file that has samples.
+async function hotLine(page) {
+  await page.until("document.querySelector('.line .line-own:not(:empty)') !== null");
+  return page.evaluate("Number(document.querySelector('.line .line-own:not(:empty)').parentElement.dataset.line)");
+}
+
+test("a line opens to its instructions, and closes again", async () => {
+  const program = madeUp();
+  const page = await live(program, FILE);
+  const line = await hotLine(page);
+  const answer = program.lines(1);
+  program.lines = () => ({ ...answer, path: "/srv/shop/pricing.py", line: [line, line, line], end_line: [line, line, line] });
+  await page.evaluate("document.querySelector('.line[data-line=\"" + line + "\"]').click()");
+  await page.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === 3");
+  const said = await textOf(page, "source-instructions");
+  assert.match(said, /<\/script><b>CALL/);
+  assert.match(said, /a form of CALL/);
+  assert.match(said, /instruction not known/);
+  assert.match(said, /3 instructions, those of the file with the fewest samples are not here/);
+  assert.equal(await page.evaluate("document.querySelectorAll('.line[data-open] .hot-piece').length"), 2);
+  await page.evaluate(byId("source-lines") + ".focus()");
+  await page.press("Enter");
+  await page.until(byId("source-instructions") + " === null");
+  assert.equal(await page.evaluate("document.querySelectorAll('.hot-piece').length"), 0);
+  await page.press("Enter");
+  await page.until(byId("source-instructions") + " !== null");
+  await leave(page);
+});
+
+test("a report has the instructions of its hottest files, and says what gives them", async () => {
+  const program = madeUp();
+  const page = await report("none", program.report({}), FILE);
+  const line = await hotLine(page);
+  await page.evaluate("document.querySelector('.line[data-line=\"" + line + "\"]').click()");
+  await page.until(byId("source-instructions") + "?.textContent.includes('--opcodes')");
+  await leave(page);
+  const rows = { samples: 50, path: "/srv/shop/pricing.py", names: ["CALL"], line: [line], end_line: [line], column: [0], end_column: [4], opcode: [0], base: [0], self: [20], total: [20], left_out: 0 };
+  const filled = await report("some", { ...program.report({}), instructions: [rows] }, FILE + "&line=" + line);
+  await filled.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === 1");
+  assert.match(await textOf(filled, "source-instructions"), /^40.0 %40.0 %CALLcolumns 1 to 41 instruction$/);
+  await leave(filled);
+});
