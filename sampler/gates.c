@@ -96,6 +96,37 @@ static enum err_code add_stacks(struct python *python, struct gates *out, struct
     return ERR_OK;
 }
 
+/* Beside the one that is looked at: a library that is loaded and not used, or used as well. */
+static void add_others(struct process *process, const struct maps *maps, remote_addr chosen,
+                       struct gates *out)
+{
+    struct runtime_list list;
+    char name[LAYOUT_VERSION_TEXT];
+    if (runtime_find_all(process, &list, NULL))
+        return;
+    for (size_t i = 0; i < list.count; i++) {
+        const struct runtime *const other = &list.items[i];
+        if (other->addr == chosen)
+            continue;
+        layout_name(&other->layout, name);
+        gates_add(out, "another", GATE_PASSED, "CPython %s in %.150s, found by %s, %s", name,
+                  file_at(maps, other->addr), runtime_way_text(other->way),
+                  other->evidence.frames ? "runs too: only one is sampled" : "runs nothing");
+    }
+}
+
+static void add_found(struct python *python, const struct maps *maps, struct gates *out)
+{
+    const struct runtime *const runtime = python_runtime(python);
+    gates_add(out, "Python", GATE_OPEN, "CPython %s in %.200s, found by %s",
+              python_version(python), file_at(maps, runtime->addr),
+              runtime_way_text(runtime->way));
+    gates_add(out, "layout", runtime->layout.validated ? GATE_OPEN : GATE_PASSED, "%s",
+              runtime->layout.validated
+                  ? "of a version that is tested"
+                  : "of a version newer than any that is tested: unvalidated");
+}
+
 static enum err_code add_python(struct process *process, const struct maps *maps,
                                 struct gates *out, struct err *err)
 {
@@ -108,12 +139,8 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     if (rc && rc != ERR_PERM)
         gates_add(out, "Python", GATE_SHUT, "%.250s", err->message);
     if (!rc) {
-        gates_add(out, "Python", GATE_OPEN, "CPython %s in %.200s", python_version(python),
-                  file_at(maps, python_anchor(python)));
-        gates_add(out, "layout", python_is_validated(python) ? GATE_OPEN : GATE_PASSED, "%s",
-                  python_is_validated(python)
-                      ? "of a version that is tested"
-                      : "of a version newer than any that is tested: unvalidated");
+        add_found(python, maps, out);
+        add_others(process, maps, python_anchor(python), out);
         rc = add_stacks(python, out, err);
     }
     python_detach(python);

@@ -44,7 +44,7 @@ struct entry {
 struct file {
     uint64_t inode;
     uint32_t device_major, device_minor;
-    bool is_python;
+    enum runtime_presence presence;
 };
 
 struct processes {
@@ -116,7 +116,8 @@ static const struct file *find_file(const struct processes *processes, const str
 }
 
 /* Files come and go, and numbers are used again: now and then all is forgotten. */
-static void keep_file(struct processes *processes, const struct mapping *m, bool is_python)
+static void keep_file(struct processes *processes, const struct mapping *m,
+                      enum runtime_presence presence)
 {
     enum { FILES_MAX = 1 << 14 };
     if (processes->file_count == FILES_MAX) {
@@ -137,24 +138,28 @@ static void keep_file(struct processes *processes, const struct mapping *m, bool
         .inode = m->inode,
         .device_major = m->device_major,
         .device_minor = m->device_minor,
-        .is_python = is_python,
+        .presence = presence,
     };
 }
 
-static bool has_interpreter(struct processes *processes, int pid, const struct maps *maps)
+static enum runtime_presence presence_in(struct processes *processes, int pid,
+                                         const struct maps *maps)
 {
+    enum runtime_presence most = RUNTIME_ABSENT;
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *const m = &maps->items[i];
         if (!m->inode)
             continue;
         const struct file *const file = find_file(processes, m);
-        const bool is_python = file ? file->is_python : runtime_is_in_file(pid, m);
+        const enum runtime_presence presence = file ? file->presence : runtime_in_file(pid, m);
         if (!file)
-            keep_file(processes, m, is_python);
-        if (is_python)
-            return true;
+            keep_file(processes, m, presence);
+        if (presence == RUNTIME_PRESENT)
+            return presence;
+        if (presence == RUNTIME_HIDDEN)
+            most = presence;
     }
-    return false;
+    return most;
 }
 
 /* "python", "python3.12": all that there is to go by where we may not look. */
@@ -195,13 +200,16 @@ static void close_files(struct process *process)
     process->pidfd = process->space_fd = -1;
 }
 
-static void find_python(struct entry *entry, uint64_t now_ns)
+static void find_python(struct entry *entry, enum runtime_effort effort, uint64_t now_ns)
 {
     struct runtime runtime;
     struct err err = { 0 };
+    const enum err_code rc = runtime_find(&entry->process, effort, &runtime, &err);
+    if (rc && effort == RUNTIME_HIDDEN_ONLY)
+        return;
     entry->kind = KIND_PYTHON;
     entry->again_ns = UINT64_MAX;
-    if (runtime_find(&entry->process, RUNTIME_QUICK, &runtime, &err))
+    if (rc)
         refuse(entry, &err, now_ns);
     else
         layout_name(&runtime.layout, entry->python);
@@ -228,8 +236,11 @@ static void examine(struct processes *processes, struct entry *entry, uint64_t n
         entry->kind = KIND_PYTHON;
         (void)!permission_explain(entry->pid, &err);
         refuse(entry, &err, now_ns);
-    } else if (!rc && has_interpreter(processes, entry->pid, &maps)) {
-        find_python(entry, now_ns);
+    } else if (!rc) {
+        const enum runtime_presence presence = presence_in(processes, entry->pid, &maps);
+        if (presence != RUNTIME_ABSENT)
+            find_python(entry, presence == RUNTIME_HIDDEN ? RUNTIME_HIDDEN_ONLY : RUNTIME_QUICK,
+                        now_ns);
     }
     maps_deinit(&maps);
     close_files(&entry->process);

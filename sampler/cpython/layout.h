@@ -22,6 +22,8 @@
 
 #include "sampler/base/err.h"
 
+enum { LAYOUT_OLDEST_MINOR = 8 };
+
 /* What we are ready to hold of one structure. */
 enum {
     LAYOUT_MAX_RUNTIME_BYTES = 1 << 20,

@@ -334,6 +334,11 @@ bool python_is_validated(const struct python *python)
     return python->runtime.layout.validated;
 }
 
+const struct runtime *python_runtime(const struct python *python)
+{
+    return &python->runtime;
+}
+
 remote_addr python_anchor(const struct python *python)
 {
     return python->runtime.addr;

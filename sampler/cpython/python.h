@@ -58,6 +58,7 @@ struct code_table *python_codes(struct python *python);
 struct leaves *python_leaves(struct python *python);
 const char *python_version(const struct python *python);
 bool python_is_validated(const struct python *python);
+const struct runtime *python_runtime(const struct python *python);
 /* An address that is mapped as long as the program runs: _PyRuntime. */
 remote_addr python_anchor(const struct python *python);
 

@@ -11,52 +11,54 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "sampler/base/idmap.h"
 #include "sampler/base/scoped.h"
-#include "sampler/cpython/object.h"
+#include "sampler/cpython/runtime_search.h"
 #include "sampler/cpython/version_text.h"
 #include "sampler/target/elf.h"
-#include "sampler/target/maps.h"
 #include "sampler/target/permission.h"
 
-enum { SCAN_BLOCK_BYTES = 1 << 20, COOKIE_ALIGNMENT = 8 };
-/* Of all writable memory, and of one mapping of a file's data: more is a file that the program
- * writes to. */
-static const uint64_t SCAN_MAX_BYTES = 4ull << 30, DATA_MAX_BYTES = 64ull << 20;
-
-struct search {
-    struct process *process;
-    struct maps maps;
-    struct idmap files; /* the first mapping of each, by index */
-    uint64_t scanned_bytes, skipped_bytes;
-    enum runtime_effort effort;
-    bool has_closed_file; /* one that may hold an interpreter and cannot be opened */
-    struct runtime *out;
-    enum err_code refusal; /* the most telling reason so far why a place was not accepted */
-    struct err *err;
-};
-
-enum err_code runtime_confirm(struct memory *memory, const struct runtime *runtime)
+const char *runtime_way_text(enum runtime_way way)
 {
-    const struct layout *const layout = &runtime->layout;
-    uint64_t interp, tstate, back;
-    enum err_code rc =
-        memory_read_u64(memory, runtime->addr + layout->runtime_interpreters_head, &interp);
-    if (!rc && interp == 0)
-        rc = ERR_NOT_PYTHON;
-    if (!rc)
-        rc = memory_read_u64(memory, interp + layout->interp_threads_head, &tstate);
+    static const char *const texts[] = {
+#define X(name, text) [RUNTIME_BY_##name] = text,
+        RUNTIME_WAYS(X)
+#undef X
+    };
+    return texts[way];
+}
+
+static enum err_code leads_back(struct memory *memory, const struct layout *layout,
+                                remote_addr interp)
+{
+    uint64_t tstate, back;
+    enum err_code rc = memory_read_u64(memory, interp + layout->interp_threads_head, &tstate);
     if (!rc && tstate == 0)
         rc = ERR_NOT_PYTHON;
     if (!rc)
         rc = memory_read_u64(memory, tstate + layout->tstate_interp, &back);
-    if (!rc && back != interp)
-        rc = ERR_NOT_PYTHON;
-    return rc;
+    return !rc && back != interp ? ERR_NOT_PYTHON : rc;
 }
 
-/* Keeps what tells the user most: a version we cannot read says more than "not Python". */
-static void refuse(struct search *search, enum err_code code, const struct err *why)
+/* A sub-interpreter that nobody is in has no thread (3.13 and later), so any of them will do. */
+enum err_code runtime_confirm(struct memory *memory, const struct runtime *runtime,
+                              remote_addr *interp_out)
+{
+    const struct layout *const layout = &runtime->layout;
+    uint64_t interp;
+    enum err_code rc =
+        memory_read_u64(memory, runtime->addr + layout->runtime_interpreters_head, &interp);
+    for (int i = 0; !rc && i < RUNTIME_MAX_INTERPRETERS; i++) {
+        rc = interp ? leads_back(memory, layout, interp) : ERR_NOT_PYTHON;
+        if (!rc)
+            *interp_out = interp;
+        if (rc != ERR_NOT_PYTHON || !interp)
+            return rc;
+        rc = memory_read_u64(memory, interp + layout->interp_next, &interp);
+    }
+    return rc ? rc : ERR_NOT_PYTHON;
+}
+
+void runtime_refuse(struct search *search, enum err_code code, const struct err *why)
 {
     if (search->refusal == ERR_UNSUPPORTED || search->refusal == ERR_PERM)
         return;
@@ -73,46 +75,84 @@ static void refuse_old(struct search *search)
         &why, ERR_UNSUPPORTED,
         "a Python that is older than 3.7 is not supported: CPython 3.8 to 3.15 can be "
         "read");
-    refuse(search, ERR_UNSUPPORTED, &why);
+    runtime_refuse(search, ERR_UNSUPPORTED, &why);
 }
 
-static bool try_place(struct search *search, remote_addr addr, uint32_t version)
+static enum err_code layout_at(struct search *search, remote_addr addr, uint32_t version,
+                               struct layout *out, struct err *why)
 {
     unsigned char bytes[LAYOUT_DEBUG_OFFSETS_BYTES];
     struct memory *const memory = &search->process->memory.memory;
-    struct runtime runtime = { .addr = addr };
-    struct err why = { .code = ERR_OK };
     enum err_code rc = memory_read(memory, addr, bytes, sizeof bytes);
     if (rc)
-        err_set(&why, rc, "its _PyRuntime at %#" PRIx64 " cannot be read: %s", addr,
-                err_text(rc));
-    else
-        rc = layout_of_debug_offsets(bytes, sizeof bytes, &runtime.layout, &why);
-    if (rc == ERR_NOT_FOUND && !version)
+        return err_set(why, rc, "its _PyRuntime at %#" PRIx64 " cannot be read: %s", addr,
+                       err_text(rc));
+    rc = layout_of_debug_offsets(bytes, sizeof bytes, out, why);
+    if (rc != ERR_NOT_FOUND)
+        return rc;
+    if (!version)
         version = version_text_find(memory, &search->maps, addr);
-    if (rc == ERR_NOT_FOUND)
-        rc = version
-                 ? layout_of_version(version, &runtime.layout, &why)
-                 : err_set(&why, ERR_UNSUPPORTED,
-                           "a Python that does not say its version, or is older than 3.8, is "
-                           "not supported: CPython 3.8 to 3.15 can be read");
-    if (!rc) {
-        rc = runtime_confirm(memory, &runtime);
-        if (rc)
-            err_set(&why, rc, "its Python interpreter has not started or is ending");
-    }
+    return version ? layout_of_version(version, out, why)
+                   : err_set(why, ERR_UNSUPPORTED,
+                             "a Python that does not say its version, or is older than 3.8, is "
+                             "not supported: CPython 3.8 to 3.15 can be read");
+}
+
+/* Whatever has been found by its pointers alone must have more that speaks for it. */
+static enum err_code confirm(struct search *search, struct runtime *runtime, struct err *why)
+{
+    struct memory *const memory = &search->process->memory.memory;
+    remote_addr interp = 0;
+    const enum err_code rc = runtime_confirm(memory, runtime, &interp);
+    if (rc)
+        return err_set(why, rc, "its Python interpreter has not started or is ending");
+    runtime->evidence = evidence_gather(memory, &runtime->layout, interp);
+    return runtime->way != RUNTIME_BY_POINTERS || runtime->evidence.frames ||
+                   runtime->evidence.has_modules
+               ? ERR_OK
+               : err_set(why, ERR_NOT_PYTHON, "its Python interpreter runs nothing");
+}
+
+static bool is_known_place(const struct runtime_list *list, remote_addr addr)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].addr == addr)
+            return true;
+    return false;
+}
+
+bool runtime_try_place(struct search *search, remote_addr addr, uint32_t version,
+                       enum runtime_way way)
+{
+    struct runtime_list *const list = search->out;
+    struct runtime runtime = { .addr = addr, .way = way };
+    struct err why = { .code = ERR_OK };
+    if (list->count == RUNTIME_LIST_MAX || is_known_place(list, addr))
+        return false;
+    enum err_code rc = layout_at(search, addr, version, &runtime.layout, &why);
+    if (!rc)
+        rc = confirm(search, &runtime, &why);
     if (rc) {
-        refuse(search, rc, &why);
+        runtime_refuse(search, rc, &why);
         return false;
     }
-    *search->out = runtime;
-    return true;
+    list->items[list->count++] = runtime;
+    return search->effort != RUNTIME_EXHAUSTIVE && runtime.evidence.frames > 0;
 }
 
 static bool is_file_of(int fd, const struct mapping *mapping)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == mapping->inode;
+}
+
+/* 0: it cannot be told. */
+static uint64_t inode_of_program(int pid)
+{
+    char path[32];
+    struct stat st;
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
 /* The mapped file, as the process sees it: the mapping itself, then its path under the
@@ -173,28 +213,34 @@ static bool search_file(struct search *search, const struct mapping *mapping)
         return false;
     bool found = false;
     if (elf_load_bias(elf, mapping->start, mapping->offset, &bias)) {
-        if (elf_find_section(elf, ".PyRuntime", &place) ||
-            elf_find_symbol(elf, "_PyRuntime", &place))
-            found = try_place(search, bias + place.vaddr, read_version(search, elf, bias));
-        else if (search->effort == RUNTIME_THOROUGH &&
+        const bool is_section = elf_find_section(elf, ".PyRuntime", &place);
+        if (is_section || elf_find_symbol(elf, "_PyRuntime", &place))
+            found =
+                runtime_try_place(search, bias + place.vaddr, read_version(search, elf, bias),
+                                  is_section ? RUNTIME_BY_SECTION : RUNTIME_BY_SYMBOL);
+        else if (search->effort != RUNTIME_QUICK &&
                  elf_find_symbol(elf, "Py_GetVersion", &place))
             refuse_old(search);
+        else if (mapping->inode == search->program_inode)
+            search->has_hidden_file = !elf_has_symbols(elf);
     }
     elf_close(elf);
     return found;
 }
 
-bool runtime_is_in_file(int pid, const struct mapping *mapping)
+enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping)
 {
     struct elf *elf;
     struct elf_place place;
     SCOPED_FD int fd = open_mapped_file(pid, mapping);
     if (fd < 0 || elf_open(fd, &elf, NULL))
-        return false;
+        return RUNTIME_ABSENT;
     const bool is = elf_find_section(elf, ".PyRuntime", &place) ||
                     elf_find_symbol(elf, "_PyRuntime", &place);
+    const bool is_hidden =
+        !is && mapping->inode == inode_of_program(pid) && !elf_has_symbols(elf);
     elf_close(elf);
-    return is;
+    return is ? RUNTIME_PRESENT : is_hidden ? RUNTIME_HIDDEN : RUNTIME_ABSENT;
 }
 
 static uint32_t file_hash(const struct mapping *m)
@@ -234,71 +280,6 @@ static bool search_files(struct search *search)
             return true;
     }
     return false;
-}
-
-static bool scan_block(struct search *search, remote_addr addr, unsigned char *block,
-                       size_t bytes)
-{
-    static const char cookie[] = { 'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y' };
-    size_t arrived;
-    const struct memory_span span = { addr, block, bytes };
-    (void)!memory_readv(&search->process->memory.memory, &span, 1, &arrived);
-    const unsigned char *const end = block + arrived;
-    for (const unsigned char *at = block; at < end; at++) {
-        at = memmem(at, (size_t)(end - at), cookie, sizeof cookie);
-        if (!at)
-            return false;
-        const size_t offset = (size_t)(at - block);
-        if (offset % COOKIE_ALIGNMENT == 0 && try_place(search, addr + offset, 0))
-            return true;
-    }
-    return false;
-}
-
-static bool scan_mapping(struct search *search, const struct mapping *m, unsigned char *block)
-{
-    for (remote_addr at = m->start; at < m->end; at += SCAN_BLOCK_BYTES) {
-        const uint64_t left = m->end - at;
-        const size_t bytes = left < SCAN_BLOCK_BYTES ? (size_t)left : SCAN_BLOCK_BYTES;
-        if (bytes > SCAN_MAX_BYTES - search->scanned_bytes) {
-            search->skipped_bytes += left;
-            return false;
-        }
-        search->scanned_bytes += bytes;
-        if (scan_block(search, at, block, bytes))
-            return true;
-    }
-    return false;
-}
-
-/* Is it the initialised data of a file or the zeroed data behind it?  *end: where data of a file
- * has ended that may go on. */
-static bool is_data(const struct mapping *m, remote_addr *end)
-{
-    const bool is_of_file = m->inode || m->start == *end;
-    if (is_of_file)
-        *end = m->end;
-    return is_of_file && m->readable && m->writable && m->end - m->start <= DATA_MAX_BYTES;
-}
-
-/* The last resort, for files we may not open and for stripped static ones: first where
- * interpreters have their state, then everywhere. */
-static bool scan_memory(struct search *search)
-{
-    const bool is_quick = search->effort == RUNTIME_QUICK;
-    const int passes = is_quick ? search->has_closed_file : 2;
-    SCOPED_FREE unsigned char *block = malloc(SCAN_BLOCK_BYTES);
-    bool found = false;
-    for (int pass = 0; block && pass < passes && !found; pass++) {
-        remote_addr end = 0;
-        for (size_t i = 0; i < search->maps.count && !found; i++) {
-            const struct mapping *const m = &search->maps.items[i];
-            const bool is_first = is_data(m, &end);
-            if (m->readable && m->writable && is_first == (pass == 0))
-                found = scan_mapping(search, m, block);
-        }
-    }
-    return found;
 }
 
 /* One byte of the program itself: may we read it at all? */
@@ -345,20 +326,47 @@ static enum err_code find(struct search *search)
     rc = probe(search);
     if (rc == ERR_PERM)
         return permission_explain(pid, err);
-    if (search_files(search) || scan_memory(search))
+    search->program_inode = inode_of_program(pid);
+    if (search->effort == RUNTIME_HIDDEN_ONLY)
+        search->has_hidden_file = true;
+    else if (search_files(search))
+        return ERR_OK;
+    if (search->out->count == 0 || search->effort == RUNTIME_EXHAUSTIVE)
+        (void)runtime_scan(search);
+    if (search->out->count)
         return ERR_OK;
     if (search->refusal)
         return err_wrap(err, search->refusal, "process %d", pid);
     return not_found(search);
 }
 
-enum err_code runtime_find(struct process *process, enum runtime_effort effort,
-                           struct runtime *out, struct err *err)
+static enum err_code find_in(struct process *process, enum runtime_effort effort,
+                             struct runtime_list *out, struct err *err)
 {
     struct search search = { .process = process, .effort = effort, .out = out, .err = err };
+    out->count = 0;
     idmap_init(&search.files);
     const enum err_code rc = find(&search);
     idmap_deinit(&search.files);
     maps_deinit(&search.maps);
     return rc;
+}
+
+enum err_code runtime_find(struct process *process, enum runtime_effort effort,
+                           struct runtime *out, struct err *err)
+{
+    struct runtime_list list;
+    const enum err_code rc = find_in(process, effort, &list, err);
+    if (rc)
+        return rc;
+    /* The one that runs something ended the search. */
+    const struct runtime *const last = &list.items[list.count - 1];
+    *out = last->evidence.frames ? *last : list.items[0];
+    return ERR_OK;
+}
+
+enum err_code runtime_find_all(struct process *process, struct runtime_list *out,
+                               struct err *err)
+{
+    return find_in(process, RUNTIME_EXHAUSTIVE, out, err);
 }

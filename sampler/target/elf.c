@@ -94,6 +94,16 @@ static bool find_in_tables(struct elf *elf, const char *name, struct elf_place *
     return false;
 }
 
+bool elf_has_symbols(struct elf *elf)
+{
+    for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
+        GElf_Shdr header;
+        if (gelf_getshdr(s, &header) && header.sh_type == SHT_SYMTAB)
+            return true;
+    }
+    return false;
+}
+
 static Elf_Data *data_of_section(struct elf *elf, const char *name)
 {
     for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {

@@ -26,8 +26,9 @@ MUST_CHECK enum err_code elf_open(int fd, struct elf **out, struct err *err);
 void elf_close(struct elf *elf);
 
 bool elf_find_section(struct elf *elf, const char *name, struct elf_place *out);
-/* In .dynsym, then .symtab. */
-/* In its tables, then in those packed as .gnu_debugdata. */
+/* Has it a table of all its symbols, and not only of those that others link with? */
+bool elf_has_symbols(struct elf *elf);
+/* In .dynsym, then .symtab, then in those packed as .gnu_debugdata. */
 bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out);
 
 /* What to add to a vaddr of the file, told by the lowest mapping of the file in a process, which

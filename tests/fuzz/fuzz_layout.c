@@ -52,7 +52,9 @@ static void list_threads(struct memory *memory, const struct layout *layout)
     const struct runtime runtime = { .addr = SOMEWHERE, .layout = *layout };
     struct thread_list list;
     bool same;
-    (void)!runtime_confirm(memory, &runtime);
+    remote_addr interp = 0;
+    if (!runtime_confirm(memory, &runtime, &interp))
+        (void)evidence_gather(memory, &runtime.layout, interp);
     thread_list_init(&list, memory, &runtime);
     if (!thread_list_walk(&list)) {
         (void)!thread_list_check(&list, &same);

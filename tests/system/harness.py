@@ -415,6 +415,18 @@ def def_lines(path):
     return lines
 
 
+def gates(process):
+    """What a doctor has printed: name -> (state, what was found, what opens it)."""
+    found, last = {}, None
+    for line in process.out:
+        if line.startswith(" "):
+            found[last] = found[last][:2] + (line.strip(),)
+        else:
+            state, last, text = line.split(None, 2)
+            found[last] = (state, text, "")
+    return found
+
+
 def file_in(name):
     """A path below the folder for files, where nothing is yet."""
     os.makedirs(FOLDER, exist_ok=True)

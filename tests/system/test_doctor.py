@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import PROGRAM, Process, Test, exists, main, newest_python, pythons, run_program, victim, wait_gone
+from harness import PROGRAM, Process, Test, exists, gates, main, newest_python, run_program, victim, wait_gone
 
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", "--"]
@@ -25,18 +25,6 @@ def can(*command):
                               timeout=20, check=False).returncode == 0
     except OSError:
         return False
-
-
-def gates(process):
-    """What doctor has printed: name -> (state, what was found, what opens it)."""
-    found, last = {}, None
-    for line in process.out:
-        if line.startswith(" "):
-            found[last] = found[last][:2] + (line.strip(),)
-        else:
-            state, last, text = line.split(None, 2)
-            found[last] = (state, text, "")
-    return found
 
 
 class Readable(Test):
@@ -221,95 +209,6 @@ class Namespaces(Test):
             self.assertEqual(os.listdir(folder), [])
             self.assertIn("waits", self.record(pid))
         wait_gone(pid)
-
-
-EMBEDS = """
-#include <Python.h>
-int main(void)
-{
-    Py_Initialize();
-    return PyRun_SimpleString("import time\\ndef waits():\\n    print('READY', flush=True)\\n    time.sleep(100)\\nwaits()\\n");
-}
-"""
-
-
-class Embedded(Test):
-    """A C program that has Python in it, without symbols and without its file."""
-
-    def built(self, python, folder):
-        """The program, linked with the library of that interpreter, and where that has its modules; None: it has none."""
-        told = subprocess.run([python.path, "-c", "import sys, sysconfig as s; print(s.get_path('include'), "
-                               "s.get_config_var('LIBDIR'), s.get_config_var('LDVERSION'), sys.prefix)"],
-                              stdout=subprocess.PIPE, check=True, timeout=60).stdout.decode().split()
-        if len(told) != 4 or not os.path.exists(os.path.join(told[0], "Python.h")):
-            return None
-        include, libraries, version, prefix = told
-        source, path = os.path.join(folder, "embeds.c"), os.path.join(folder, "embeds-" + python.version)
-        with open(source, "w", encoding="ascii") as file:
-            file.write(EMBEDS)
-        built = subprocess.run(["cc", "-s", "-I" + include, source, "-o", path, "-L" + libraries, "-Wl,-rpath," + libraries,
-                                "-lpython" + version], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-        return (path, prefix) if built.returncode == 0 else None
-
-    def built_static(self, python, folder):
-        """The program with the interpreter in it, unstripped, and where that has its modules; None: cannot be built."""
-        told = subprocess.run([python.path, "-c", "import sys, sysconfig as s; print(s.get_path('include'), sys.prefix, "
-                               "s.get_config_var('LIBPL') + '/' + s.get_config_var('LIBRARY'), *[word for name in "
-                               "('LIBS', 'SYSLIBS', 'MODLIBS') for word in (s.get_config_var(name) or '').split()])"],
-                              stdout=subprocess.PIPE, check=True, timeout=60).stdout.decode().split()
-        include, prefix, archive, *libraries = told
-        if not os.path.exists(archive) or not os.path.exists(os.path.join(include, "Python.h")):
-            return None
-        source, path = os.path.join(folder, "embeds.c"), os.path.join(folder, "static-" + python.version)
-        with open(source, "w", encoding="ascii") as file:
-            file.write(EMBEDS)
-        built = subprocess.run(["cc", "-no-pie", "-Wl,-S", "-I" + include, source, "-o", path, archive] + libraries, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, check=False)
-        return (path, prefix) if built.returncode == 0 else None
-
-    def hidden(self, path):
-        """The same without the section that is known, and all symbols packed into one, as distributions do."""
-        symbols, whole = path + ".debug", path + "-hidden"
-        for command in (["objcopy", "--only-keep-debug", path, symbols], ["xz", "-f", symbols],
-                        ["objcopy", "--strip-all", "--rename-section", ".PyRuntime=.elsewhere", "--add-section",
-                         ".gnu_debugdata=" + symbols + ".xz", path, whole]):
-            subprocess.run(command, check=True, timeout=60)
-        return whole
-
-    def test_programs_that_embed_an_interpreter(self):
-        if not shutil.which("cc"):
-            self.skipTest("no C compiler")
-        newest = list({python.kind: python for python in pythons() if python.is_supported}.values())
-        with tempfile.TemporaryDirectory() as folder:
-            programs = [(python, self.built(python, folder)) for python in newest]
-            programs = [(python, built) for python, built in programs if built]
-            if not programs:
-                self.skipTest("no interpreter has headers and a library to embed")
-            for python, (path, prefix) in programs:
-                with self.subTest(python.version), Process([path], env={**os.environ, "PYTHONHOME": prefix}) as target:
-                    target.wait_ready()
-                    os.unlink(path)
-                    process, code = run_program("doctor", str(target.pid))
-                    self.assertEqual(code, 0, process.told())
-                    self.assertIn("CPython " + python.version, gates(process)["Python"][1])
-                    self.assertRegex(gates(process)["stacks"][1], "^1 thread with 2 Python frames")
-
-    def test_symbols_that_are_packed(self):
-        if not all(map(shutil.which, ("cc", "objcopy", "xz"))):
-            self.skipTest("no C compiler, no objcopy or no xz")
-        with tempfile.TemporaryDirectory() as folder:
-            # Later ones are found by their cookie as well.
-            for python in pythons():
-                built = self.built_static(python, folder) if python.is_supported and python.minor < 13 else None
-                if built:
-                    break
-            else:
-                self.skipTest("no interpreter before 3.13 has headers and a static library")
-            with Process([self.hidden(built[0])], env={**os.environ, "PYTHONHOME": built[1]}) as target:
-                target.wait_ready()
-                process, code = run_program("doctor", str(target.pid))
-                self.assertEqual(code, 0, process.told())
-                self.assertIn("CPython " + python.version, gates(process)["Python"][1])
 
 
 if __name__ == "__main__":

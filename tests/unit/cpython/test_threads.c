@@ -463,38 +463,6 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
     }
 }
 
-static void the_chain_from_runtime_to_thread_and_back_must_close(void **state)
-{
-    (void)state;
-    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
-        struct world *const world = begin(minor);
-        const struct layout *const layout = &world->python.runtime.layout;
-        struct fake_memory *const memory = &world->python.memory;
-        const struct runtime *const runtime = &world->python.runtime;
-        const remote_addr head = runtime->addr + layout->runtime_interpreters_head,
-                          first = world->interp + layout->interp_threads_head,
-                          back = world->threads[0]->addr + layout->tstate_interp;
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_OK);
-        fake_memory_put_u64(memory, back, world->interp + 8);
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_NOT_PYTHON);
-        fake_memory_put_u64(memory, back, world->interp);
-        fake_memory_put_u64(memory, first, 0);
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_NOT_PYTHON);
-        fake_memory_put_u64(memory, first, 8);
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_FAULT);
-        fake_memory_put_u64(memory, first, world->threads[0]->addr);
-        fake_memory_put_u64(memory, head, 0);
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_NOT_PYTHON);
-        fake_memory_put_u64(memory, head, UINT64_MAX);
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_FAULT);
-        fake_memory_put_u64(memory, head, world->interp);
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_OK);
-        memory->failure = ERR_GONE;
-        assert_int_equal(runtime_confirm(&memory->memory, runtime), ERR_GONE);
-        end(world);
-    }
-}
-
 TEST_MAIN(cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(threads_come_and_go_between_ticks),
           cmocka_unit_test(another_thread_at_the_same_address_is_another),
@@ -509,5 +477,4 @@ TEST_MAIN(cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(stacks_can_be_forgotten_and_threads_stay),
           cmocka_unit_test(a_thread_that_starts_while_the_list_is_walked_is_not_lost),
           cmocka_unit_test(the_heads_of_the_lists_tell_of_new_threads),
-          cmocka_unit_test(the_gil_is_held_by_the_thread_it_names),
-          cmocka_unit_test(the_chain_from_runtime_to_thread_and_back_must_close))
+          cmocka_unit_test(the_gil_is_held_by_the_thread_it_names))
