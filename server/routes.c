@@ -56,6 +56,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/timeline", api_get_timeline, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/gil", api_get_gil, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_VIEWER },
+    { METHOD_POST, "/api/v1/sessions/*/matches", api_find_matches, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/lines", api_get_lines, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/source", api_get_source, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/quality", api_get_quality, SCOPE_VIEWER },

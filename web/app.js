@@ -120,6 +120,7 @@ function startPage() {
     onLanes: (lanes) => dispatch({ type: "lanes", lanes }),
     onHeat: (heat) => dispatch({ type: "heat", heat }),
     onInstructions: (path, answer) => dispatch({ type: "instructions", path, answer }),
+    onMatches: (matches) => dispatch({ type: "matches", matches }),
     onGil: (gil) => dispatch({ type: "gil", gil }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
@@ -134,6 +135,12 @@ function startPage() {
   function questionOf(threads) {
     const { states, range, base, view } = state.address;
     return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until: pausedAt(), base: view === "diff" ? base : null };
+  }
+
+  // What the heat map highlights: the functions that the search matches.
+  function searchedFor(picture) {
+    const { view, search } = state.address;
+    return view === "heatmap" && search.trim() !== "" && picture.matched !== null ? { term: search, matched: picture.matched } : null;
   }
 
   // Whose instructions are looked at: those of the file of the chosen line.
@@ -161,6 +168,7 @@ function startPage() {
     source.watchLanes(state.address.view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
     source.watchGil(state.address.view === "gil");
     source.watchInstructions(openedFile(picture));
+    source.watchMatches(searchedFor(picture));
     source.watchHeat(state.address.view === "heatmap");
     const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads(asked) };
     for (const view of views) view.update(shown);

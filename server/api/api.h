@@ -57,6 +57,8 @@ enum err_code api_get_heatmap(const struct call *call, struct response *response
                               struct err *err);
 enum err_code api_get_lines(const struct call *call, struct response *response,
                             struct err *err);
+enum err_code api_find_matches(const struct call *call, struct response *response,
+                               struct err *err);
 enum err_code api_get_source(const struct call *call, struct response *response,
                              struct err *err);
 enum err_code api_get_quality(const struct call *call, struct response *response,

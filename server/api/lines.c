@@ -33,9 +33,8 @@ static enum err_code write_lines(struct json *json, const struct look *look,
     json_uint(json, look->snapshot.generation);
     json_key(json, "samples");
     json_uint(json, hot->samples);
-    const enum err_code rc =
-        instructions_write(json, &look->snapshot, hot, find_file(hot, file, &none),
-                           MAX_INSTRUCTIONS, &rows, err);
+    const enum err_code rc = instructions_write(
+        json, &look->snapshot, hot, find_file(hot, file, &none), MAX_INSTRUCTIONS, &rows, err);
     json_end(json);
     return rc;
 }

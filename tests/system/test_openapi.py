@@ -88,6 +88,8 @@ class Contract(unittest.TestCase):
         function = tree["functions"]["file"].index(next(i for i, text in enumerate(tree["strings"]["values"])
                                                         if text.endswith("/chain.py")))
         self.ask("GET", one + "/source?function=%d" % function, status=200)
+        self.ask("POST", one + "/matches?from=0", {"functions": [0, function]}, status=200)
+        self.ask("POST", one + "/matches", {"functions": [3, 0]}, status=400)
         self.ask("GET", one + "/lines?function=%d&from=0" % function, status=200)
         tag = self.ask("GET", one + "/tree").headers["ETag"]
         self.ask("GET", one + "/tree", headers={"If-None-Match": tag}, status=304)

@@ -3,6 +3,7 @@
 
 import { slotsInRange } from "../../web/model/cells.js";
 import { gilOfCells } from "../../web/model/gil.js";
+import { matchesOfCells } from "../../web/model/matches.js";
 import { addState, createSums, doingOf, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../web/model/states.js";
 
 export const HOSTILE_NAMES = [
@@ -402,10 +403,16 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     };
   }
 
+  // Of the whole session, whatever range is asked for.
+  function matches(runs) {
+    const matched = tables.functions.map((fn, id) => runs.some((first, i) => i % 2 === 0 && id >= first && id <= runs[i + 1]));
+    return { epoch, generation, ...matchesOfCells(report({}), matched) };
+  }
+
   function gil({ threads: wanted = [], from = null, to = null }) {
     const made = report({});
     return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
   }
 
-  return { advance, session, tree, view, timeline, heatmap, gil, source, lines, threadStates, fullQuality, report };
+  return { advance, session, tree, view, timeline, heatmap, gil, source, lines, matches, threadStates, fullQuality, report };
 }

@@ -110,6 +110,7 @@ export function createMockServer(program, page, host = null) {
       const found = program.source(Number(url.searchParams.get("function")));
       return found === null ? answerProblem(response, 404, "there is no such source file") : answerJson(request, response, found);
     }
+    if (rest === "/matches" && request.method === "POST") return answerJson(request, response, program.matches((await readBody(request)).functions, readQuery(url)));
     if (rest === "/lines") return answerJson(request, response, program.lines(Number(url.searchParams.get("function"))));
     if (rest === "/quality") return answerJson(request, response, program.fullQuality());
     if (rest === "/view") return answerJson(request, response, program.view(readQuery(url)));

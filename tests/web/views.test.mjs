@@ -1,4 +1,4 @@
-// Views in a real browser that need a server, or a report, of their own: instructions of lines.
+// Views in a real browser that need a server, or a report, of their own: instructions of lines, matches in the heat map.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -98,4 +98,35 @@ test("a report has the instructions of its hottest files, and says what gives th
   await filled.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === 1");
   assert.match(await textOf(filled, "source-instructions"), /^40.0 %40.0 %CALLcolumns 1 to 41 instruction$/);
   await leave(filled);
+});
+
+// How many pixels of the heat map have the colour of a match.
+const PAINTED = "(() => { const canvas = " + byId("heatmap") + "; const probe = document.createElement('i'); probe.style.color = 'var(--match)'; document.body.append(probe);" +
+  "const [r, g, b] = getComputedStyle(probe).color.match(/[\\d.]+/g).map(Number); probe.remove(); const copy = document.createElement('canvas'); copy.width = canvas.width; copy.height = canvas.height;" +
+  "const context = copy.getContext('2d', { willReadFrequently: true }); context.drawImage(canvas, 0, 0); const { data } = context.getImageData(0, 0, canvas.width, canvas.height);" +
+  "let count = 0; for (let i = 0; i < data.length; i += 4) if (Math.abs(data[i] - r) + Math.abs(data[i + 1] - g) + Math.abs(data[i + 2] - b) < 6) count += 1; return count; })()";
+
+async function checkSearch(page, length) {
+  await page.until(byId("heat-found") + "?.textContent.includes('Matches are known per " + length + "')");
+  assert.match(await textOf(page, "heat-found"), /^[\d,]+ of [\d,]+ samples match \([\d.]+ %\)/);
+  await page.until(PAINTED + " > 200");
+  await page.evaluate("(() => { const r = " + byId("heatmap") + ".getBoundingClientRect(); " + byId("heatmap") + ".dispatchEvent(new PointerEvent('pointermove', { clientX: r.left + 5, clientY: r.top + 5 })); })()");
+  await page.until(byId("heat-read") + ".textContent.includes('matches: ')");
+  await page.evaluate("(() => { const input = " + byId("search") + "; input.value = 'no such thing'; input.dispatchEvent(new Event('input')); })()");
+  await page.until(byId("heat-found") + ".textContent.startsWith('0 of')");
+  await page.until(PAINTED + " === 0");
+  await page.evaluate("(() => { const input = " + byId("search") + "; input.value = '/(/'; input.dispatchEvent(new Event('input')); })()");
+  await page.until(byId("heat-found") + ".textContent.includes('not a valid expression')");
+  await page.evaluate("(() => { const input = " + byId("search") + "; input.value = ''; input.dispatchEvent(new Event('input')); })()");
+  await page.until(byId("heat-found") + ".hidden");
+}
+
+test("a search highlights when it was on stacks, live and in a report", async () => {
+  const program = madeUp();
+  const page = await live(program, "#v=1&view=heatmap&search=pricing");
+  await checkSearch(page, "250 ms");
+  await leave(page);
+  const filed = await report("heat", program.report({}), "#v=1&view=heatmap&search=pricing");
+  await checkSearch(filed, "250 ms");
+  await leave(filed);
 });

@@ -324,6 +324,8 @@ export function createPicture() {
       focusTotal: tree.total(focus.id),
       selected: selected.missing === 0 && selected.id !== 0 ? String(selected.id) : null,
       matches: matchesOf(recording, version, grouping, totals, matcher),
+      // For every function whether the search matches it; null while nothing is searched for.
+      matched: matcher.search.active ? matcher.matched : null,
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(version, grouping, totals), matcher, state.table) : null,
       sandwich: address.view === "sandwich" ? sandwich() : null,
       source: address.view === "source" ? byLine() : null,

@@ -4,6 +4,7 @@ import { defaultAddress } from "./address.js";
 import { cleanTerm, FILTERS_MAX, parseTerm } from "./filter.js";
 import { emptyGil } from "./gil.js";
 import { emptyHeat } from "./heatmap.js";
+import { emptyMatches } from "./matches.js";
 import { createRecording } from "./recording.js";
 import { emptyTimeline } from "./timeline.js";
 
@@ -21,6 +22,7 @@ export function createState(live) {
     timelineZoom: null,
     heat: emptyHeat(),
     gil: emptyGil(),
+    matches: emptyMatches(),
     holdsOnHover: false,
     filterError: "",
     sources: new Map(),
@@ -86,6 +88,7 @@ const REDUCERS = new Map([
   ["instructions", (state, action) => ({ ...state, instructions: new Map([[action.path, action.answer]]) })],
   ["lanes", (state, action) => ({ ...state, lanes: action.lanes })],
   ["heat", (state, action) => ({ ...state, heat: action.heat })],
+  ["matches", (state, action) => ({ ...state, matches: action.matches })],
   ["gil", (state, action) => ({ ...state, gil: action.gil })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],

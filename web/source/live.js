@@ -1,15 +1,17 @@
 // The server's API as a source: asks again and again, only for what changed. A source is
 //   start(), ask({threads, states, from, to, until, base}), pause(on), retry(), watchQuality(on), watchHeat(on), watchGil(on), watchLanes(lists of thread ids), hasTimes(),
+//   watchMatches(null | {term, matched: by function id}),
 //   watchInstructions(null | {path, function}),
 //   sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
 // (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onInstructions(path, what /lines answers or {error}), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onMatches({term, and what /matches answers} or {term, error}), onInstructions(path, what /lines answers or {error}), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
 //   while it is watched)
 
 import { FORMATS } from "../model/formats.js";
 import { emptyHeat, withHeat } from "../model/heatmap.js";
+import { emptyMatches, runsOf } from "../model/matches.js";
 import { addThreads } from "../model/states.js";
 import { emptyTimeline, withTimeline } from "../model/timeline.js";
 
@@ -27,6 +29,8 @@ const TIMELINE_SLOTS = 480;
 const LANE_SLOTS = 160;
 const LANES_AT_ONCE = 8;
 const INSTRUCTIONS_MS = 5000;
+const MATCH_RUNS_MAX = 8192;
+const MATCH_BODY_MAX = 64 * 1024;
 
 class HttpProblem extends Error {
   constructor(status, detail) {
@@ -85,6 +89,8 @@ export function createLiveSource(sessionId, handlers) {
   let watchesHeat = false;
   let watchesGil = false;
   let gilFor = "";
+  let searched = null;
+  let matchesFor = "";
   let opened = null;
   let instructionsFor = "";
   let instructionsAt = 0;
@@ -133,6 +139,7 @@ export function createLiveSource(sessionId, handlers) {
     timelineGeneration = 0;
     heatGeneration = 0;
     gilFor = "";
+    matchesFor = "";
     instructionsFor = "";
     laneTimelines = new Map();
     tags.clear();
@@ -230,6 +237,32 @@ export function createLiveSource(sessionId, handlers) {
     handlers.onGil(answer);
   }
 
+  // What GET is not enough for: it changes nothing there.
+  async function ask(path, body) {
+    const headers = { Accept: "application/json", "Content-Type": "application/json", "X-Pyrometer": "1" };
+    const response = await fetch(API + path, { method: "POST", headers, body, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MS) });
+    if (!response.ok) throw await problemOf(response);
+    return response.json();
+  }
+
+  // When what is searched for was on stacks, while the heat map shows it.
+  async function readMatches() {
+    if (searched === null || epoch === null) return;
+    const { term, matched } = searched;
+    const query = queryText({}, { from: heat.from, to: heat.to > 0 ? heat.to : null });
+    const runs = runsOf(matched);
+    const body = JSON.stringify({ functions: runs });
+    const wanted = [epoch, session.generation, query, body].join(" ");
+    if (wanted === matchesFor || (paused && matchesFor.endsWith(query + " " + body))) return;
+    matchesFor = wanted;
+    if (runs.length / 2 > MATCH_RUNS_MAX || body.length > MATCH_BODY_MAX) {
+      handlers.onMatches({ ...emptyMatches(), term, error: "too many different functions match" });
+      return;
+    }
+    const answer = await ask("/sessions/" + session.id + "/matches" + query, body);
+    if (answer.epoch === epoch && searched?.term === term) handlers.onMatches({ ...answer, term });
+  }
+
   // What the lines of a file executed, while one of them is open: of the chosen range, all threads and states.
   async function readInstructions() {
     if (opened === null || epoch === null) return;
@@ -280,6 +313,7 @@ export function createLiveSource(sessionId, handlers) {
     else if (epoch !== null && !(await readTimeline())) forget();
     await readBase();
     await readHeat();
+    await readMatches();
     await readGil();
     await readInstructions();
     await readLanes();
@@ -371,6 +405,11 @@ export function createLiveSource(sessionId, handlers) {
     watchGil(on) {
       if (on && !watchesGil) hurry();
       watchesGil = on;
+    },
+    watchMatches(wanted) {
+      const isOther = wanted?.term !== searched?.term;
+      searched = wanted;
+      if (isOther && wanted !== null) hurry();
     },
     watchInstructions(file) {
       if (file?.path === opened?.path) return;

@@ -4,6 +4,7 @@ import { slotsInRange, threadsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
 import { gilOfCells } from "../model/gil.js";
 import { emptyHeat, withHeat } from "../model/heatmap.js";
+import { emptyMatches, matchesOfCells } from "../model/matches.js";
 import { timelineOfCells } from "../model/timeline.js";
 import { applyTree, createProfile } from "../model/profile.js";
 import { inflateText } from "./inflate.js";
@@ -15,6 +16,7 @@ export function createReportSource(base64, handlers) {
   let lanes = "";
   let watchesGil = false;
   let opened = "";
+  let searched = "";
   let heatTold = false;
   let asked = { threads: [], states: [], from: null, to: null };
 
@@ -68,6 +70,11 @@ export function createReportSource(base64, handlers) {
       const begins = on && !watchesGil && report !== null;
       watchesGil = on;
       if (begins) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
+    },
+    watchMatches(wanted) {
+      if (report === null || (wanted?.term ?? "") === searched) return;
+      searched = wanted?.term ?? "";
+      if (wanted !== null) handlers.onMatches({ ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: "this report does not tell times apart" }), term: searched });
     },
     watchInstructions(file) {
       if (report === null || (file?.path ?? "") === opened) return;

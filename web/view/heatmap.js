@@ -3,7 +3,8 @@
 
 import { doingText } from "../model/doings.js";
 import { binsCovered, HEAT_MEASURES, heatColumn, heatMost } from "../model/heatmap.js";
-import { formatCount } from "../model/numbers.js";
+import { matchAt, windowLengths } from "../model/matches.js";
+import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { createSums } from "../model/states.js";
 import { axisMarks, rangeText, snapRange, timeLabel } from "../model/timeline.js";
 import { el, segmented, setAttribute, setText } from "./dom.js";
@@ -13,6 +14,11 @@ const COLUMN_MOST_PX = 40;
 const HEAT_LEVELS = 8;
 const HEAT_CLICK_PX = 3;
 const HEAT_MARK_PX = 84;
+// How much is left of the colour of a cell whose window has no match.
+const UNMATCHED_ALPHA = 0.22;
+// A window all of whose samples match has a bar of that share of the column.
+const MATCH_BAR = 0.6;
+const MATCH_LEAST_PX = 2;
 
 // The colours of the style sheet as a canvas takes them; they change with the theme.
 function readColours(element) {
@@ -22,7 +28,7 @@ function readColours(element) {
     probe.style.color = "var(--" + name + ")";
     return getComputedStyle(probe).color;
   };
-  const colours = { heat: Array.from({ length: HEAT_LEVELS }, (_, level) => colourOf("heat-" + level)), none: colourOf("sunken"), chosen: colourOf("accent"), base: colourOf("ink"), paper: colourOf("panel") };
+  const colours = { heat: Array.from({ length: HEAT_LEVELS }, (_, level) => colourOf("heat-" + level)), none: colourOf("sunken"), chosen: colourOf("accent"), base: colourOf("ink"), paper: colourOf("panel"), match: colourOf("match") };
   probe.remove();
   return colours;
 }
@@ -42,13 +48,15 @@ export function createHeatmap(root, dispatch) {
   const holder = el("div", { class: "heat-plot" }, rows, plot);
   const most = el("span", { class: "soft", "data-testid": "heat-most" });
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0"), el("span", { class: "swatches", "aria-hidden": "true" }, ...Array.from({ length: HEAT_LEVELS }, (_, level) => el("i", { class: "swatch", "data-look": "h" + level }))), most);
-  const element = el("div", { class: "heatmap" }, el("div", { class: "heat-head" }, measure.element, scale, hint, readout), holder, nothing);
+  const found = el("p", { class: "heat-found soft", "data-testid": "heat-found", role: "status" });
+  const element = el("div", { class: "heatmap" }, el("div", { class: "heat-head" }, measure.element, scale, hint, readout), found, holder, nothing);
   root.append(element);
   let state = null;
   let measured = HEAT_MEASURES[0].key;
   let drag = null;
   let drawnFor = "";
   let drawHeat = null;
+  let drawnMatches = null;
 
   const columns = () => Math.max(1, state.heat.to - state.heat.from);
   const columnPx = () => Math.min(COLUMN_MOST_PX, plot.clientWidth / columns());
@@ -69,30 +77,75 @@ export function createHeatmap(root, dispatch) {
     }
   }
 
+  // What was found for what is searched for now; null while nothing is, or it is not known yet.
+  function shownMatches() {
+    const { matches, address } = state;
+    return address.search.trim() !== "" && matches.term === address.search && matches.error === undefined ? matches : null;
+  }
+
+  // A bar along each window with a match, the thicker the more of its samples match.
+  function paintMatches(context, matches, width, colour) {
+    context.fillStyle = colour;
+    matches.start.forEach((start, i) => {
+      if (matches.matching[i] === 0) return;
+      const thick = Math.min(Math.max(1, width / 2), Math.max(MATCH_LEAST_PX, width * MATCH_BAR * (matches.matching[i] / matches.samples[i])));
+      for (let second = Math.max(state.heat.from, Math.floor(start)); second < Math.min(matches.end[i], state.heat.to); second += 1) {
+        const { first, end } = binsCovered(state.heat, second, { from: start, to: matches.end[i] });
+        if (first < end) context.fillRect((second - state.heat.from) * width, first * BIN_PX, thick, (end - first) * BIN_PX - 1);
+      }
+    });
+  }
+
+  function lengthText({ least, most }) {
+    const text = (seconds) => (seconds < 1 ? formatCount(Math.round(seconds * 1000)) + " ms" : formatCount(Math.round(seconds)) + " s");
+    return text(least) === text(most) ? text(least) : text(least) + " to " + text(most);
+  }
+
+  // What the highlights say, and how finely that is known.
+  function foundText() {
+    const { address, matches, picture, heat } = state;
+    if (address.search.trim() === "") return "";
+    if (picture.matched === null) return "The search is not a valid expression: nothing is highlighted.";
+    if (matches.term !== address.search) return "Looking for matches…";
+    if (matches.error !== undefined) return "Matches are not shown: " + matches.error + ".";
+    const within = matches.start.map((start, i) => i).filter((i) => matches.end[i] > heat.from && matches.start[i] < heat.to);
+    const sum = (column) => within.reduce((total, i) => total + column[i], 0);
+    const lengths = windowLengths(matches, heat);
+    if (lengths === null) return "Nothing is known of matches here.";
+    const counted = sum(matches.matching);
+    const share = formatCount(counted) + " of " + formatCount(sum(matches.samples)) + " samples match (" + formatShare(ratio(counted, sum(matches.samples))) + ")";
+    return counted === 0 ? share + "." : share + ": their windows are bright, with a bar the thicker the more of them match. Matches are known per " + lengthText(lengths) + ", of all threads.";
+  }
+
   function draw() {
     if (state === null || element.hidden) return;
     measure.set(measured);
     const { heat } = state;
     const width = columnPx();
-    const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.round(columns() * width * ratio);
-    canvas.height = heat.bins * BIN_PX * ratio;
+    const density = window.devicePixelRatio || 1;
+    canvas.width = Math.round(columns() * width * density);
+    canvas.height = heat.bins * BIN_PX * density;
     canvas.style.width = columns() * width + "px";
     canvas.style.height = heat.bins * BIN_PX + "px";
     const context = canvas.getContext("2d");
     const colours = readColours(element);
     const hottest = heatMost(heat, measured);
     setText(most, formatCount(hottest) + "+ samples a cell");
-    context.scale(ratio, ratio);
+    const wanted = shownMatches();
+    context.scale(density, density);
     context.fillStyle = colours.none;
     context.fillRect(0, 0, columns() * width, heat.bins * BIN_PX);
     for (const second of heat.columns.keys()) {
       const x = (second - heat.from) * width;
       heatColumn(heat, second, measured).forEach((count, bin) => {
+        const window = wanted === null ? null : matchAt(wanted, second + (bin + 0.5) / heat.bins);
+        context.globalAlpha = wanted === null || window?.matching > 0 ? 1 : UNMATCHED_ALPHA;
         context.fillStyle = colours.heat[count === 0 ? 0 : Math.min(HEAT_LEVELS - 1, 1 + Math.floor((count / hottest) * (HEAT_LEVELS - 1.01)))];
         context.fillRect(x, bin * BIN_PX, Math.max(1, width - (width > 4 ? 1 : 0)), BIN_PX - 0.5);
       });
     }
+    context.globalAlpha = 1;
+    if (wanted !== null) paintMatches(context, wanted, width, colours.match);
     const { range, base } = state.address;
     if (base !== null) paintRange(context, { from: base.from, to: base.to ?? heat.to }, width, colours.base, true);
     const shown = drag?.range ?? range;
@@ -117,7 +170,10 @@ export function createHeatmap(root, dispatch) {
     if (drag?.range) return setText(readout, rangeText(drag.range));
     const doing = counted === undefined ? [] : counted.map((counts) => counts[bin]);
     const samples = doing.reduce((sum, count) => sum + count, 0);
-    return setText(readout, timeLabel(time, 0.02) + "  " + (samples === 0 ? "nothing was seen" : doingText({ ...createSums(), samples, doing })));
+    const wanted = shownMatches();
+    const window = wanted === null ? null : matchAt(wanted, time + 0.5 / state.heat.bins);
+    const matched = wanted === null ? "" : window === null ? "  matches not known" : "  matches: " + formatShare(ratio(window.matching, window.samples)) + " from " + rangeText({ from: window.start, to: window.end });
+    return setText(readout, timeLabel(time, 0.02) + "  " + (samples === 0 ? "nothing was seen" : doingText({ ...createSums(), samples, doing })) + matched);
   }
 
   canvas.addEventListener("pointerdown", (event) => {
@@ -168,10 +224,13 @@ export function createHeatmap(root, dispatch) {
       nothing.hidden = !empty;
       setText(nothing, state.live ? "Nothing was seen yet." : "This report holds no cells of 20 ms. It has the strip of time above: drag there to choose a range.");
       const { range, base } = state.address;
-      const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(base)].join(" ");
-      if (empty || drag !== null || (drawnFor === signature && drawHeat === state.heat)) return;
+      const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(base), state.address.search].join(" ");
+      setText(found, foundText());
+      found.hidden = found.textContent === "";
+      if (empty || drag !== null || (drawnFor === signature && drawHeat === state.heat && drawnMatches === state.matches)) return;
       drawnFor = signature;
       drawHeat = state.heat;
+      drawnMatches = state.matches;
       setText(hint, "Drag: a range of time. Shift and drag: what to compare it with. " + formatCount(state.heat.columns.size) + " s shown.");
       draw();
     },

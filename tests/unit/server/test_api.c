@@ -318,6 +318,45 @@ static void tag_of(const struct server *server, const char *target, char out[128
     reply_deinit(&reply);
 }
 
+static void post_matches(const struct server *server, const char *body, int status,
+                         struct reply *reply)
+{
+    client_request(server->port, "POST", "/api/v1/sessions/1/matches", CHANGE, body, reply);
+    assert_int_equal(reply->status, status);
+}
+
+static void matches_are_counted_for_each_window(void **state)
+{
+    static const char *const wrong[] = {
+        "{}",
+        "{\"functions\": [1]}",
+        "{\"functions\": [2, 1]}",
+        "{\"functions\": [1, 2, 2, 3]}",
+        "{\"functions\": [-1, 2]}",
+        "{\"functions\": [0, 4294967296]}",
+        "{\"functions\": [0.5, 1]}",
+        "{\"functions\": \"all\"}",
+    };
+    struct reply reply;
+    post_matches(*state, "{\"functions\": [0, 4294967295]}", 200, &reply);
+    cJSON *const all = cJSON_Parse(reply.body);
+    assert_true(sum(member(all, "samples")) == FAKE_TOTAL);
+    assert_true(sum(member(all, "matching")) == FAKE_TOTAL);
+    cJSON_Delete(all);
+    reply_deinit(&reply);
+    post_matches(*state, "{\"functions\": []}", 200, &reply);
+    cJSON *const none = cJSON_Parse(reply.body);
+    assert_true(sum(member(none, "samples")) == FAKE_TOTAL);
+    assert_true(sum(member(none, "matching")) == 0);
+    cJSON_Delete(none);
+    reply_deinit(&reply);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        post_matches(*state, wrong[i], 400, &reply);
+        assert_non_null(strstr(reply.body, "functions"));
+        reply_deinit(&reply);
+    }
+}
+
 static void equal_states_have_equal_tags_whatever_their_spelling(void **state)
 {
     char tag[128], same[128], other[128];
@@ -581,6 +620,7 @@ int main(void)
         WITH_SERVER(client_from_the_future_gets_everything),
         WITH_SERVER(views_filter_by_thread_process_and_time),
         WITH_SERVER(views_filter_by_state),
+        WITH_SERVER(matches_are_counted_for_each_window),
         WITH_SERVER(equal_states_have_equal_tags_whatever_their_spelling),
         WITH_SERVER(threads_sum_to_the_view),
         WITH_SERVER(threads_say_what_each_was_doing),
