@@ -78,6 +78,34 @@ function writeAddress(address, how) {
   }
 }
 
+const TYPED_MS = 150;
+
+// What a person types or moves is written when they rest: browsers refuse an address that changes many times a second.
+function createAddressBar() {
+  let typed = null;
+  let timer = null;
+  const settle = () => {
+    clearTimeout(timer);
+    if (typed !== null) writeAddress(typed, "replace");
+    typed = null;
+  };
+  return {
+    write(address, how) {
+      if (how === "push") {
+        settle();
+        return writeAddress(address, how);
+      }
+      typed = address;
+      clearTimeout(timer);
+      timer = setTimeout(settle, TYPED_MS);
+      return undefined;
+    },
+    forget() {
+      typed = null;
+    },
+  };
+}
+
 // A page that did not come over https has no clipboard interface; selecting and copying still works there.
 async function copyText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
@@ -94,6 +122,7 @@ async function copyText(text) {
 function startPage() {
   const embedded = document.getElementById("profile-data").textContent.trim();
   const compute = createPicture();
+  const addressBar = createAddressBar();
   let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", address: parseAddress(location.hash) };
   let views = [];
   let queued = false;
@@ -182,15 +211,15 @@ function startPage() {
   }
 
   const effects = new Map([
-    ["address", (action) => writeAddress(state.address, action.how)],
-    ["toggleLibraries", () => writeAddress(state.address, "push")],
+    ["address", (action) => addressBar.write(state.address, action.how)],
+    ["toggleLibraries", () => addressBar.write(state.address, "push")],
     ["wantSource", (action) => readSource(action)],
-    ["filter", () => writeAddress(state.address, "push")],
+    ["filter", () => addressBar.write(state.address, "push")],
     ["zoomTimeline", (action) => source.zoomTimeline(action.range)],
     ["toggleHold", () => remember(HOLD_KEY, state.holdsOnHover ? "yes" : "no")],
     ["pointAtStage", (action) => holdWhilePointed(action.on)],
-    ["invert", () => writeAddress(state.address, "push")],
-    ["stepBack", () => writeAddress(state.address, "push")],
+    ["invert", () => addressBar.write(state.address, "push")],
+    ["stepBack", () => addressBar.write(state.address, "push")],
     ["nextTheme", () => applyTheme(state.theme)],
     ["togglePause", () => { heldByPointing = false; setPaused(!state.paused); }],
     ["retry", () => source.retry()],
@@ -228,7 +257,10 @@ function startPage() {
     queueRender();
   }
 
-  window.addEventListener("popstate", () => dispatch({ type: "address", changes: parseAddress(location.hash), how: "replace" }));
+  window.addEventListener("popstate", () => {
+    addressBar.forget();
+    dispatch({ type: "address", changes: parseAddress(location.hash), how: "replace" });
+  });
 
   const place = (id) => document.getElementById(id);
   const toolbar = createToolbar(place("toolbar"), dispatch);

@@ -25,6 +25,9 @@ const WATCH = `
     await painted(done);
     return performance.now() - from;
   };
+  globalThis.choose = (group, value) => hook(group).querySelector("[data-value=" + value + "]").click();
+  globalThis.tall = (element) => element !== null && element !== undefined && element.getBoundingClientRect().height > 0;
+  globalThis.shown = () => hook("drawing-note").textContent;
   globalThis.hook = (id) => document.querySelector("[data-testid=" + id + "]");
   globalThis.widest = (nth) => Array.from(document.querySelectorAll("g.frame")).filter((g) => !/remainder/.test(g.dataset.look))
     .map((g) => [g, g.querySelector("rect").getBoundingClientRect()]).filter(([, at]) => at.top < innerHeight - 60)
@@ -56,17 +59,67 @@ const ACTIONS = {
     return ms;
   })()`,
   invert: `(async () => {
-    const press = (value) => hook("direction").querySelector("[data-value=" + value + "]").click();
     const names = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
     const before = names();
-    const ms = await took(() => press("up"), () => names() !== before);
-    await took(() => press("down"), () => names() === before);
+    const ms = await took(() => choose("direction", "up"), () => names() !== before);
+    await took(() => choose("direction", "down"), () => names() === before);
     return ms;
   })()`,
   table: `(async () => {
-    const press = (value) => hook("view").querySelector("[data-value=" + value + "]").click();
-    const ms = await took(() => press("table"), () => document.querySelector(".functions tbody tr")?.getBoundingClientRect().height > 0);
-    await took(() => press("flame"), () => hook("flame").getBoundingClientRect().height > 0);
+    const ms = await took(() => choose("view", "table"), () => tall(document.querySelector(".functions tbody tr")));
+    await took(() => choose("view", "flame"), () => tall(hook("flame")));
+    return ms;
+  })()`,
+  sort: `(async () => {
+    await took(() => choose("view", "table"), () => tall(document.querySelector(".functions tbody tr")));
+    const order = () => Array.from(document.querySelectorAll(".functions tbody .row-name"), (name) => name.textContent).join();
+    const before = order();
+    const ms = await took(() => hook("sort-name").click(), () => order() !== before);
+    await took(() => hook("sort-self").click(), () => order() === before);
+    await took(() => choose("view", "flame"), () => tall(hook("flame")));
+    return ms;
+  })()`,
+  sandwich: `(async () => {
+    const before = location.hash;
+    await took(() => widest(2 + round % 3)[0].dispatchEvent(new MouseEvent("click", { bubbles: true })), () => hook("open-sandwich") !== null);
+    const ms = await took(() => hook("open-sandwich").click(), () => tall(hook("sandwich-callees")) && hook("sandwich-callees").querySelectorAll("g.frame").length > 0);
+    history.go(-2);
+    await took(() => {}, () => location.hash === before && tall(hook("flame")));
+    return ms;
+  })()`,
+  source: `(async () => {
+    const ms = await took(() => choose("view", "source"), () => tall(hook("source-files")));
+    await took(() => choose("view", "flame"), () => tall(hook("flame")));
+    return ms;
+  })()`,
+  line: `(async () => {
+    const names = () => Array.from(document.querySelectorAll("g.frame"), (g) => g.getAttribute("name")).sort().join();
+    const before = names();
+    const ms = await took(() => choose("grouping", "line"), () => names() !== before);
+    await took(() => choose("grouping", "function"), () => names() === before);
+    return ms;
+  })()`,
+  hide: `(async () => {
+    const before = shown();
+    const box = hook("filter-input");
+    box.value = "hide function_" + (21 + round);
+    const ms = await took(() => box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true })), () => shown() !== before);
+    history.back();
+    await took(() => {}, () => shown() === before);
+    return ms;
+  })()`,
+  thread: `(async () => {
+    if (!tall(document.querySelector("[data-testid=thread]"))) await took(() => hook("threads").click(), () => tall(document.querySelector("[data-testid=thread]")));
+    const before = shown();
+    const ms = await took(() => document.querySelectorAll("[data-testid=thread] input")[round % 2].click(), () => shown() !== before);
+    history.back();
+    await took(() => {}, () => shown() === before);
+    return ms;
+  })()`,
+  range: `(async () => {
+    const before = shown();
+    const ms = await took(() => hook("strip").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true })), () => shown() !== before);
+    await took(() => hook("strip").dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true })), () => shown() === before);
     return ms;
   })()`,
 };

@@ -50,8 +50,17 @@ test("files are searched too", () => {
 test("frames are marked as found or as others", () => {
   const { drawing } = createPicture()(stateOf(["main;work 5"], { search: "work" }));
   const [main] = drawing.root.children;
-  assert.equal(main.mark, "other");
-  assert.equal(main.children[0].mark, "match");
+  assert.equal(drawing.markOf(main), "other");
+  assert.equal(drawing.markOf(main.children[0]), "match");
+});
+
+test("another search draws the same frames, which only look different", () => {
+  const compute = createPicture();
+  const state = stateOf(["main;work 5"], {});
+  const first = compute(state).drawing;
+  const second = compute({ ...state, address: { ...state.address, search: "work" } }).drawing;
+  assert.equal(second.root, first.root);
+  assert.equal(first.markOf, undefined);
 });
 
 test("an exact search finds that name and not longer ones", () => {

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { frameKey, frameLabel, isSynthetic, originOf } from "../../web/model/frames.js";
 import { groupTotals } from "../../web/model/grouping.js";
 import { currentGrouping, takeDelivery } from "../../web/model/recording.js";
-import { sortedRows, tableRows } from "../../web/model/table.js";
+import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../../web/model/table.js";
 import { bottomUpTree, createInversion, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees.js";
 import { answersOf, recordingOf } from "./sample.mjs";
 
@@ -109,17 +109,35 @@ test("synthetic frames are told from functions that only look like them", () => 
 
 test("the table counts a sample once however often a function recurs", () => {
   const seen = look(["f;f;f 2", "f;g;f 3", "g 5"]);
-  const rows = tableRows(seen.grouping, seen.totals);
+  const rows = tableRows(frameCounts(seen.grouping, seen.totals));
   const found = rows.map((row) => [frameLabel(seen.grouping.frames, seen.profile, row.frame).name, row.self, row.total]);
   assert.deepEqual(found.sort(), [["f", 5, 5], ["g", 5, 8]]);
 });
 
-test("equal rows of the table keep their order", () => {
-  const rows = [{ frame: 2, self: 1 }, { frame: 1, self: 1 }, { frame: 3, self: 2 }];
-  const order = (sort, descending) => sortedRows(rows, sort, descending, (row) => "n" + row.frame).map((row) => row.frame);
-  assert.deepEqual(order("self", true), [3, 1, 2]);
-  assert.deepEqual(order("self", false), [1, 2, 3]);
-  assert.deepEqual(order("name", true), [3, 2, 1]);
+test("equal rows of the table keep their order, whatever their numbers are", () => {
+  for (const scale of [1, 0.5, 2 ** 51]) {
+    const rows = [{ frame: 2, self: scale }, { frame: 1, self: scale }, { frame: 3, self: 2 * scale }];
+    const order = (sort, descending) => sortedRows(rows, sort, descending, [0, 1, 2, 3]).map((row) => row.frame);
+    assert.deepEqual(order("self", true), [3, 1, 2]);
+    assert.deepEqual(order("self", false), [1, 2, 3]);
+    assert.deepEqual(order("name", true), [3, 2, 1]);
+    assert.deepEqual(order("name", false), [1, 2, 3]);
+  }
+});
+
+test("names are put in order by function and file, lines of a function by number", () => {
+  const seen = look(["b:10 1", "b:9 1", "a:2 1", "b:100 1", "__proto__:1 1"], "line");
+  const ranks = nameRanks(seen.grouping.frames, seen.profile);
+  const named = tableRows(frameCounts(seen.grouping, seen.totals)).sort((a, b) => ranks[a.frame] - ranks[b.frame]);
+  assert.deepEqual(named.map((row) => frameLabel(seen.grouping.frames, seen.profile, row.frame).label), ["__proto__  __proto__.py:1", "a  a.py:2", "b  b.py:9", "b  b.py:10", "b  b.py:100"]);
+});
+
+test("the hottest rows are the first of all of them sorted", () => {
+  const counts = Float64Array.from({ length: 501 }, (_, frame) => (frame * 7919) % 61);
+  const ranks = Int32Array.from({ length: 501 }, (_, i) => i);
+  const rows = Array.from(counts, (self, frame) => ({ frame, self })).filter((row) => row.frame > 0 && row.self > 0);
+  const sorted = sortedRows(rows, "self", true, ranks).map((row) => row.frame);
+  for (const most of [1, 12, 400, 600]) assert.deepEqual(topFrames(counts, most), sorted.slice(0, most));
 });
 
 test("a stack of 10,000 frames goes through everything without recursion", () => {
@@ -127,7 +145,7 @@ test("a stack of 10,000 frames goes through everything without recursion", () =>
   const seen = look([deep, "g 1"]);
   const tree = topDownTree(seen.grouping, seen.totals);
   assert.equal(treeKeys(tree, seen.grouping.frames, seen.profile, 10000).length, 10000);
-  assert.equal(tableRows(seen.grouping, seen.totals).length, 2);
+  assert.equal(tableRows(frameCounts(seen.grouping, seen.totals)).length, 2);
   const inverted = bottomUpTree(createInversion(), seen.grouping, seen.totals);
   let id = 0;
   let depth = 0;

@@ -1,32 +1,30 @@
 // Frames as people see them: a function, or one line of a function. Frame 0 is the root.
 
+import { addPair, createPairs, findPair } from "./pairs.js";
 import { baseName, hashText, visibleText } from "./text.js";
 
-const LINES_PER_FUNCTION_MAX = 2 ** 31;
 const HUES = 7;
 const PACKAGE = /\/(?:site|dist)-packages\/([^/]+)/;
 const STANDARD_LIBRARY = /\/lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
 export function createFrames(byLine) {
-  return { byLine, function: [0], line: [0], index: new Map([[0, 0]]), keys: [], labels: [] };
+  return { byLine, function: [0], line: [0], index: createPairs(), keys: [], labels: [] };
 }
 
 // The frame of (function, line): the line counts only when frames are lines.
 export function frameOf(frames, functionId, line) {
-  const key = functionId * LINES_PER_FUNCTION_MAX + (frames.byLine ? line : 0);
-  let frame = frames.index.get(key);
-  if (frame === undefined) {
-    frame = frames.function.length;
-    frames.function.push(functionId);
-    frames.line.push(frames.byLine ? line : 0);
-    frames.index.set(key, frame);
-  }
+  const shown = frames.byLine ? line : 0;
+  const known = findPair(frames.index, functionId, shown);
+  if (known !== 0 || (functionId === 0 && shown === 0)) return known;
+  const frame = frames.function.push(functionId) - 1;
+  frames.line.push(shown);
+  addPair(frames.index, functionId, shown, frame);
   return frame;
 }
 
-// The frame of a function where frames are functions, or undefined.
+// The frame of a function where frames are functions, or 0.
 export function frameOfFunction(frames, functionId) {
-  return frames.index.get(functionId * LINES_PER_FUNCTION_MAX);
+  return findPair(frames.index, functionId, 0);
 }
 
 export function functionText(profile, functionId) {

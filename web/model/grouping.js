@@ -4,9 +4,8 @@
 import { columnPush, createColumn } from "./column.js";
 import { createFilter, extendFilter, isCounted, stepFilter } from "./filter.js";
 import { createFrames, frameOf } from "./frames.js";
+import { addPair, createPairs, findPair, reservePairs } from "./pairs.js";
 import { nodeCount } from "./profile.js";
-
-const FRAMES_MAX = 2 ** 26;
 
 // filters: terms of filter.js
 export function createGrouping(by, filters = []) {
@@ -20,7 +19,7 @@ export function createGrouping(by, filters = []) {
     parent: createColumn(),
     frame: createColumn(),
     depth: createColumn(),
-    index: new Map(),
+    index: createPairs(),
     children: null,
   };
   columnPush(grouping.parent, 0);
@@ -34,14 +33,12 @@ export function groupCount(grouping) {
 }
 
 function groupUnder(grouping, parent, frame) {
-  const key = parent * FRAMES_MAX + frame;
-  let group = grouping.index.get(key);
-  if (group === undefined) {
-    group = columnPush(grouping.parent, parent);
-    columnPush(grouping.frame, frame);
-    columnPush(grouping.depth, grouping.depth.values[parent] + 1);
-    grouping.index.set(key, group);
-  }
+  const known = findPair(grouping.index, parent, frame);
+  if (known !== 0) return known;
+  const group = columnPush(grouping.parent, parent);
+  columnPush(grouping.frame, frame);
+  columnPush(grouping.depth, grouping.depth.values[parent] + 1);
+  addPair(grouping.index, parent, frame, group);
   return group;
 }
 
@@ -52,6 +49,7 @@ export function extendGrouping(grouping, profile) {
   const filtering = filter.terms.length > 0;
   if (filtering) extendFilter(filter, profile);
   const before = groupCount(grouping);
+  if (nodes > 2 * grouping.groupOfNode.length) reservePairs(grouping.index, nodes);
   for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
     if (node === 0) {
       columnPush(grouping.groupOfNode, 0);
@@ -102,6 +100,33 @@ export function groupTotals(grouping, counts) {
   const parent = grouping.parent.values;
   for (let g = count - 1; g > 0; g -= 1) total[parent[g]] += total[g];
   return { self, total, sum: total[0] };
+}
+
+// Own and total samples, and the number of places, of what `keyOf` (by frame) makes one; a sample is counted once however
+// often it recurs on a stack. `keys` is the number of keys.
+export function countByKey(grouping, totals, keyOf, keys) {
+  const counted = { self: new Float64Array(keys), total: new Float64Array(keys), places: new Int32Array(keys) };
+  const onPath = new Int32Array(keys);
+  const { start, order } = groupChildren(grouping);
+  const frame = grouping.frame.values;
+  const next = start.slice(0, -1);
+  let at = 0;
+  for (;;) {
+    if (next[at] < start[at + 1]) {
+      const group = order[next[at]++];
+      if (!(totals.total[group] > 0)) continue;
+      const key = keyOf[frame[group]];
+      counted.self[key] += totals.self[group];
+      counted.places[key] += 1;
+      if (onPath[key] === 0) counted.total[key] += totals.total[group];
+      onPath[key] += 1;
+      at = group;
+    } else if (at === 0) return counted;
+    else {
+      onPath[keyOf[frame[at]]] -= 1;
+      at = grouping.parent.values[at];
+    }
+  }
 }
 
 // For every group 1 if it or a group above it is matched, and the samples so reached, each counted once.

@@ -2,58 +2,55 @@
 // calls it. Made of a grouping by line.
 
 import { fileText, isSynthetic } from "./frames.js";
-import { groupChildren, groupCount } from "./grouping.js";
+import { countByKey, groupCount } from "./grouping.js";
+import { addPair, createPairs, findPair } from "./pairs.js";
+import { functionCount } from "./profile.js";
 
-const LINES_MAX = 2 ** 31;
-
-// For every frame the id of its file and of its line, 0 for what is not Python code.
-function placesOf(grouping, profile) {
-  const files = new Map();
-  const lines = new Map();
-  const places = { fileOf: [0], lineOf: [0], files: [null], lines: [null] };
-  const { frames } = grouping;
-  for (let frame = 1; frame < frames.function.length; frame += 1) {
-    const id = frames.function[frame];
+// For every function the id of its file, 0 for what is not Python code; and the files.
+function filesOf(profile) {
+  const known = new Map();
+  const files = [null];
+  const fileOf = Int32Array.from({ length: functionCount(profile) }, (_, id) => {
     const path = fileText(profile, id);
-    if (isSynthetic(profile, id) || path === "") {
-      places.fileOf.push(0);
-      places.lineOf.push(0);
-      continue;
+    if (id === 0 || path === "" || isSynthetic(profile, id)) return 0;
+    if (!known.has(path)) known.set(path, files.push({ path, function: id }) - 1);
+    return known.get(path);
+  });
+  return { files, fileOf };
+}
+
+// For every frame the id of its file and of its line, 0 for what is not Python code; for every line its file, its number
+// and its frames: the first, and behind each frame the next, until 0.
+function placesOf(grouping, profile) {
+  const { frames } = grouping;
+  const { files, fileOf } = filesOf(profile);
+  const count = frames.function.length;
+  const places = { files, fileOf: new Int32Array(count), lineOf: new Int32Array(count), lines: 1, file: new Int32Array(count + 1), line: new Int32Array(count + 1), first: new Int32Array(count + 1), next: new Int32Array(count) };
+  const known = createPairs();
+  for (let frame = count - 1; frame > 0; frame -= 1) {
+    const file = fileOf[frames.function[frame]];
+    if (file === 0) continue;
+    const line = frames.line[frame] || profile.functionLine.values[frames.function[frame]];
+    let id = findPair(known, file, line);
+    if (id === 0) {
+      id = places.lines;
+      places.lines += 1;
+      places.file[id] = file;
+      places.line[id] = line;
+      addPair(known, file, line, id);
     }
-    if (!files.has(path)) files.set(path, places.files.push({ path, function: id }) - 1);
-    const file = files.get(path);
-    const line = frames.line[frame] || profile.functionLine.values[id];
-    const key = file * LINES_MAX + line;
-    if (!lines.has(key)) lines.set(key, places.lines.push({ file, line, frames: [] }) - 1);
-    places.fileOf.push(file);
-    places.lineOf.push(lines.get(key));
-    places.lines[lines.get(key)].frames.push(frame);
+    places.fileOf[frame] = file;
+    places.lineOf[frame] = id;
+    places.next[frame] = places.first[id];
+    places.first[id] = frame;
   }
   return places;
 }
 
-// Own and total samples by what `keyOf` says of a frame (0: nothing), a sample counted once however often it recurs.
-function countByKey(grouping, totals, keyOf, keys) {
-  const self = new Float64Array(keys);
-  const total = new Float64Array(keys);
-  const onPath = new Int32Array(keys);
-  const { start, order } = groupChildren(grouping);
-  const stack = Array.from(order.subarray(start[0], start[1]));
-  while (stack.length > 0) {
-    const entry = stack.pop();
-    if (entry < 0) {
-      onPath[keyOf[grouping.frame.values[-entry]]] -= 1;
-      continue;
-    }
-    if (!(totals.total[entry] > 0)) continue;
-    const key = keyOf[grouping.frame.values[entry]];
-    self[key] += totals.self[entry];
-    if (onPath[key] === 0) total[key] += totals.total[entry];
-    onPath[key] += 1;
-    stack.push(-entry);
-    for (let at = start[entry]; at < start[entry + 1]; at += 1) stack.push(order[at]);
-  }
-  return { self, total };
+function framesOfLine(places, id) {
+  const frames = [];
+  for (let frame = places.first[id]; frame !== 0; frame = places.next[frame]) frames.push(frame);
+  return frames;
 }
 
 // -> {files: [{path, function, self, total, lines: [{line, self, total, frames}]}], hottest first; lines ascend}
@@ -62,11 +59,11 @@ export function sourceLines(grouping, profile, totals) {
   const places = placesOf(grouping, profile);
   const own = foldedSelf(grouping, totals, places.lineOf);
   const files = countByKey(grouping, { ...totals, self: own }, places.fileOf, places.files.length);
-  const lines = countByKey(grouping, { ...totals, self: own }, places.lineOf, places.lines.length);
+  const lines = countByKey(grouping, { ...totals, self: own }, places.lineOf, places.lines);
   const made = places.files.map((file, id) => (file === null ? null : { ...file, self: files.self[id], total: files.total[id], lines: [] }));
-  places.lines.forEach((line, id) => {
-    if (line !== null && lines.total[id] > 0) made[line.file].lines.push({ line: line.line, self: lines.self[id], total: lines.total[id], frames: line.frames });
-  });
+  for (let id = 1; id < places.lines; id += 1) {
+    if (lines.total[id] > 0) made[places.file[id]].lines.push({ line: places.line[id], self: lines.self[id], total: lines.total[id], frames: framesOfLine(places, id) });
+  }
   const seen = made.filter((file) => file !== null && file.total > 0);
   for (const file of seen) file.lines.sort((a, b) => a.line - b.line);
   return seen.sort((a, b) => b.self - a.self || b.total - a.total || (a.path < b.path ? -1 : 1));

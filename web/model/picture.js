@@ -2,6 +2,7 @@
 
 import { filteredText } from "./chips.js";
 import { changeLook, compareGroups, compareRows } from "./compare.js";
+import { FLAME_VIEWS } from "./address.js";
 import { cutTree } from "./cut.js";
 import { isWithoutGil } from "./doings.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
@@ -14,7 +15,7 @@ import { nodeCount } from "./profile.js";
 import { createMatcher, extendMatcher } from "./search.js";
 import { statusOf } from "./state.js";
 import { STATE_FACTS, sumThreads } from "./states.js";
-import { sortedRows, tableRows } from "./table.js";
+import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "./table.js";
 import { rangeText } from "./timeline.js";
 import { distinctNames } from "./text.js";
 import { listThreads, resolveThreads, threadIds } from "./threads.js";
@@ -51,7 +52,7 @@ function remainderFields(kind, count, value, isMore, sum) {
     deeper: "(deeper: " + number + (count === 1 ? " frame)" : " frames)"),
     above: "(" + number + " callers above)",
   }[kind];
-  return { name, label: name, self: 0, total: value, heat: 0, hue: "none", neutral: true, foreign: true, mark: "" };
+  return { name, label: name, self: 0, total: value, heat: 0, hue: "none", neutral: true, foreign: true };
 }
 
 function byLabel(a, b) {
@@ -60,14 +61,12 @@ function byLabel(a, b) {
   return Number(a.id) - Number(b.id);
 }
 
-function createFields(recording, grouping, totals, tree, matcher) {
+function createFields(recording, grouping, totals, tree) {
   const { frames } = grouping;
-  const searching = matcher.search.active;
   return (id) => {
     const frame = tree.frame(id);
     const label = frameLabel(frames, recording.profile, frame);
     const self = tree.self(id);
-    const matched = searching && matcher.matched[frames.function[frame]];
     return {
       name: label.label,
       label: label.label,
@@ -77,23 +76,28 @@ function createFields(recording, grouping, totals, tree, matcher) {
       hue: label.hue,
       neutral: label.synthetic && (!label.runs || self < totals.sum * HEAT_STEPS[0]),
       foreign: label.synthetic,
-      mark: searching ? (matched ? "match" : "other") : "",
+      function: frames.function[frame],
     };
   };
 }
 
-function drawTree(tree, focus, width, fields, sum, searching) {
-  const remainder = (kind, count, value, isMore) => ({ ...remainderFields(kind, count, value, isMore, sum), mark: searching ? "other" : "" });
+function drawTree(tree, focus, width, fields, sum) {
+  const remainder = (kind, count, value, isMore) => remainderFields(kind, count, value, isMore, sum);
   const drawing = cutTree(tree, focus, { width, fields, remainder, order: byLabel });
   return { ...drawing, byId: indexDrawing(drawing.root) };
 }
 
-function makeDrawing(recording, version, grouping, totals, tree, focus, width, matcher) {
+function makeDrawing(recording, version, grouping, totals, tree, focus, width) {
   if (totals.sum === 0 || width <= 0) return null;
-  const searching = matcher.search.active;
-  const fieldsOf = createFields(recording, grouping, totals, tree, matcher);
-  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true, mark: searching ? "other" : "" };
-  return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, searching);
+  const fieldsOf = createFields(recording, grouping, totals, tree);
+  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
+  return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum);
+}
+
+// The drawing with what a search makes of its frames, markOf(frame): only how they look differs, not where they are.
+function markDrawing(drawing, matcher) {
+  if (drawing === null || !matcher.search.active) return drawing;
+  return { ...drawing, markOf: (frame) => (matcher.matched[frame.function ?? 0] ? "match" : "other") };
 }
 
 // The frame that a link calls `key`, or 0.
@@ -103,15 +107,19 @@ function frameOfKey(frames, profile, key) {
 }
 
 // Callers and callees of one function: {label, key, total, self, callers, callees (drawings)}; null when it is not there.
-function makeSandwich(recording, version, grouping, totals, key, width, matcher, names) {
+function makeSandwich(recording, version, grouping, totals, key, width, names) {
   const frame = key === "" ? 0 : frameOfKey(grouping.frames, recording.profile, key);
   if (frame === 0 || totals.sum === 0) return null;
   const trees = sandwichTrees(names, grouping, totals, frame);
   const label = frameLabel(grouping.frames, recording.profile, frame);
   if (trees.sum === 0 || width <= 0) return { label, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
-  const draw = (tree) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree, matcher), totals.sum, matcher.search.active);
+  const draw = (tree) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree), totals.sum);
   const keyOf = (side, id) => frameKey(grouping.frames, recording.profile, trees[side].frame(Number(id)));
   return { label, total: trees.sum, self: trees.self, callers: draw(trees.callers), callees: draw(trees.callees), keyOf };
+}
+
+function markSandwich(sandwich, matcher) {
+  return sandwich && { ...sandwich, callers: markDrawing(sandwich.callers, matcher), callees: markDrawing(sandwich.callees, matcher) };
 }
 
 // Every drawn frame by its id, with the frame above it and its level.
@@ -148,16 +156,16 @@ function makeDiff(recording, version, grouping, totals, width, wanted) {
   const labelOf = (frame) => frameLabel(frames, recording.profile, frame);
   const share = (sums, g) => (sums.sum > 0 ? (sums.total[g] ?? 0) / sums.sum : 0);
   const fields = (id) => {
-    if (id === 0) return { name: "all", label: "all", heat: 0, hue: "none", neutral: true, foreign: true, mark: "" };
+    if (id === 0) return { name: "all", label: "all", heat: 0, hue: "none", neutral: true, foreign: true };
     const label = labelOf(tree.frame(id));
     const verdict = compared.verdict(id);
     const sign = { new: "+ ", gone: "− " }[verdict] ?? "";
     return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, compared.change(id)), verdict, base: share(base, id), now: share(totals, id) };
   };
-  const rows = compareRows(tableRows(grouping, base), tableRows(grouping, totals), base.sum, totals.sum).map((row) => ({
+  const rows = compareRows(tableRows(frameCounts(grouping, base)), tableRows(frameCounts(grouping, totals)), base.sum, totals.sum).map((row) => ({
     ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame), base: ratio(row.base.self, base.sum), now: ratio(row.now.self, totals.sum),
   }));
-  return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum, false) : null, rows, count: rows.length, baseSum: base.sum, nowSum: totals.sum };
+  return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum) : null, rows, count: rows.length, baseSum: base.sum, nowSum: totals.sum };
 }
 
 // Files and lines: {files, names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line)}.
@@ -189,27 +197,26 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
   const reason = gilReason(gil, sums, withoutGil);
   const totals = groupTotals(grouping, keptCounts(gil, nodeCount(recording.profile)));
   const tree = topDownTree(grouping, totals);
-  const matcher = createMatcher("");
-  const fieldsOf = createFields(recording, grouping, totals, tree, matcher);
-  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true, mark: "" };
+  const fieldsOf = createFields(recording, grouping, totals, tree);
+  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
   return {
     ...gil,
     reason,
     kept: totals.sum,
     moment: "250 ms, longer where it is long ago",
     matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
-    hottest: makeHottest(recording, grouping, tableRows(grouping, totals)),
-    drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum, false) : null,
+    hottest: makeHottest(recording, grouping, frameCounts(grouping, totals)),
+    drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum) : null,
     keyOf: (id) => (Number(id) === 0 ? "" : functionKey(recording, grouping, tree.frame(Number(id)))),
   };
 }
 
 // All rows in their order; labels are made where they are looked at.
-function makeTable(recording, version, grouping, all, matcher, table) {
+function makeTable(recording, version, grouping, all, matcher, table, ranks) {
   const { frames } = grouping;
   const rows = matcher.search.active ? all.filter((row) => matcher.matched[frames.function[row.frame]]) : all;
   const labelOf = (row) => frameLabel(frames, recording.profile, row.frame);
-  const sorted = sortedRows(rows, table.sort, table.descending, (row) => labelOf(row).label);
+  const sorted = sortedRows(rows, table.sort, table.descending, ranks);
   return { rows: sorted, count: rows.length, functions: all.length, labelOf, keyOf: (row) => functionKey(recording, grouping, row.frame) };
 }
 
@@ -221,10 +228,9 @@ function functionKey(recording, grouping, frame) {
 }
 
 // The frames with the most samples of their own: {label, self}
-function makeHottest(recording, grouping, all) {
-  const labelOf = (row) => frameLabel(grouping.frames, recording.profile, row.frame);
-  const hottest = sortedRows(all.filter((row) => row.self > 0), "self", true, (row) => labelOf(row).label);
-  return hottest.slice(0, HOTTEST_COUNT).map((row) => ({ label: labelOf(row), self: row.self, key: functionKey(recording, grouping, row.frame) }));
+function makeHottest(recording, grouping, { self }) {
+  const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
+  return topFrames(self, HOTTEST_COUNT).map((frame) => ({ label: labelOf(frame), self: self[frame], key: functionKey(recording, grouping, frame) }));
 }
 
 // What a frame of the tree is, for the details: null when there is no such frame.
@@ -283,14 +289,18 @@ export function createPicture() {
   const matcherOf = memoise((profile, term) => createMatcher(term));
   const matchesOf = memoise(makeMatches);
   const drawingOf = memoise(makeDrawing);
+  const markedOf = memoise(markDrawing);
   const gilOf = memoise(makeGil);
   const namesOf = memoise((grouping, key) => ({ up: createInversion(), down: createInversion() }));
   const sandwichOf = memoise(makeSandwich);
+  const markedSandwichOf = memoise(markSandwich);
+  const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
   const diffOf = memoise(makeDiff);
   const lineTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const sourceOf = memoise(makeSource);
   const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
-  const rowsOf = memoise((version, grouping, totals) => tableRows(grouping, totals));
+  const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const rowsOf = memoise(tableRows);
   const tableOf = memoise(makeTable);
   const hottestOf = memoise(makeHottest);
   const threadsOf = memoise((profile, count) => listThreads(profile));
@@ -308,14 +318,15 @@ export function createPicture() {
     const matcher = matcherOf(profile, address.search);
     extendMatcher(matcher, profile);
     const threads = threadsOf(profile, profile.threads.length);
-    const drawing = drawingOf(recording, version, grouping, totals, tree, focus.id, state.width, matcher);
+    const isFlame = FLAME_VIEWS.includes(address.view);
+    const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width), matcher) : null;
     const chosen = chosenOf(threads, address.threads);
     const functions = currentGrouping(recording, "function", address.filters);
     const byLine = () => {
       const lines = currentGrouping(recording, "line", address.filters);
       return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
     };
-    const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, matcher, namesOf(functions, address.about));
+    const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
     const sums = sumsOf(state.threadStates, chosen);
     return {
       sum: totals.sum,
@@ -326,15 +337,15 @@ export function createPicture() {
       matches: matchesOf(recording, version, grouping, totals, matcher),
       // For every function whether the search matches it; null while nothing is searched for.
       matched: matcher.search.active ? matcher.matched : null,
-      table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(version, grouping, totals), matcher, state.table) : null,
-      sandwich: address.view === "sandwich" ? sandwich() : null,
+      table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
+      sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
       diff: diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null),
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       // Every function with samples, most total samples first: [{label, key}]
-      functions: () => sortedRows(rowsOf(version, grouping, totals), "total", true, (row) => row.frame).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
-      hottest: () => hottestOf(recording, grouping, rowsOf(version, grouping, totals)),
+      functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
+      hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),
       threads,
       chosen,
       sums,

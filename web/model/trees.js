@@ -5,8 +5,7 @@
 import { columnPush, createColumn } from "./column.js";
 import { frameKey } from "./frames.js";
 import { groupChildren, groupCount } from "./grouping.js";
-
-const INVERTED_FRAMES_MAX = 2 ** 26;
+import { addPair, createPairs, findPair } from "./pairs.js";
 
 export function topDownTree(grouping, totals) {
   const { start, order } = groupChildren(grouping);
@@ -21,20 +20,18 @@ export function topDownTree(grouping, totals) {
 
 // Names for the frames of inverted trees that were ever looked at; they outlive the counts.
 export function createInversion() {
-  const inversion = { parent: createColumn(), frame: createColumn(), index: new Map() };
+  const inversion = { parent: createColumn(), frame: createColumn(), index: createPairs() };
   columnPush(inversion.parent, 0);
   columnPush(inversion.frame, 0);
   return inversion;
 }
 
 function invertedId(inversion, parent, frame) {
-  const key = parent * INVERTED_FRAMES_MAX + frame;
-  let id = inversion.index.get(key);
-  if (id === undefined) {
-    id = columnPush(inversion.parent, parent);
-    columnPush(inversion.frame, frame);
-    inversion.index.set(key, id);
-  }
+  const known = findPair(inversion.index, parent, frame);
+  if (known !== 0) return known;
+  const id = columnPush(inversion.parent, parent);
+  columnPush(inversion.frame, frame);
+  addPair(inversion.index, parent, frame, id);
   return id;
 }
 

@@ -5,11 +5,11 @@ import { setAttribute } from "./dom.js";
 const THIN_PX = 4;
 
 // What a frame looks like, as words the style sheet knows.
-export function frameLook(frame, pxPerSample) {
+export function frameLook(frame, pxPerSample, mark = frame.mark ?? "") {
   const words = ["h" + frame.heat, "u-" + frame.hue];
   if (frame.neutral) words.push("neutral");
   if (frame.remainder) words.push("remainder");
-  if (frame.mark !== "") words.push(frame.mark);
+  if (mark !== "") words.push(mark);
   if (frame.value * pxPerSample < THIN_PX) words.push("thin");
   return words.join(" ");
 }
@@ -24,19 +24,31 @@ export function createChart(holder, onClick, upwards = false) {
   const { d3, flamegraph } = globalThis;
   const silent = Object.assign(() => {}, { show() {}, hide() {} });
   const chart = flamegraph.default().inverted(!upwards).transitionDuration(0).cellHeight(cell).tooltip(silent)
-    .setColorMapper(() => null).setLabelHandler(() => "").onClick((node) => onClick(node.data));
-  let drawn = false;
+    .setColorMapper(() => null).setLabelHandler(() => "");
+  let drawn = null;
+  let drawnWidth = 0;
+  holder.addEventListener("click", (event) => {
+    const frame = event.target.closest("g.frame");
+    if (frame !== null) onClick(d3.select(frame).datum().data);
+  });
+
+  function place(drawing, width) {
+    chart.width(width).height((drawing.levels + (upwards ? 0 : 1)) * cell);
+    if (drawn !== null) chart.update(drawing.root);
+    else d3.select(holder).datum(drawing.root).call(chart);
+    d3.select(holder).select("svg").attr("height", drawing.levels * cell).attr("role", "presentation");
+    drawn = drawing.root;
+    drawnWidth = width;
+  }
+
   return {
+    // A drawing whose frames are those drawn already is only looked at anew.
     draw(drawing, width) {
-      chart.width(width).height((drawing.levels + (upwards ? 0 : 1)) * cell);
-      if (drawn) chart.update(drawing.root);
-      else d3.select(holder).datum(drawing.root).call(chart);
-      drawn = true;
+      if (drawing.root !== drawn || width !== drawnWidth) place(drawing, width);
       const pxPerSample = width / drawing.root.value;
-      d3.select(holder).select("svg").attr("height", drawing.levels * cell).attr("role", "presentation")
-        .selectAll("g.frame").each(function setLook(node) {
-          setAttribute(this, "data-look", frameLook(node.data, pxPerSample));
-        });
+      d3.select(holder).selectAll("g.frame").each(function setLook(node) {
+        setAttribute(this, "data-look", frameLook(node.data, pxPerSample, drawing.markOf?.(node.data)));
+      });
     },
     frameAt: (element) => element?.closest?.("g.frame") ?? null,
     dataOf: (element) => d3.select(element).datum()?.data ?? null,

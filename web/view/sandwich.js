@@ -10,6 +10,7 @@ function createSide(side, title, onClick, onPoint) {
   const holder = el("div", { class: "flame-chart" });
   const element = el("div", { class: "sandwich-side", "data-side": side, "data-testid": "sandwich-" + side }, holder);
   let chart = null;
+  let about = null;
   let shown = null;
   let width = 0;
   element.addEventListener("pointermove", (event) => {
@@ -20,7 +21,7 @@ function createSide(side, title, onClick, onPoint) {
   return {
     element,
     holder,
-    update(drawing, room, label) {
+    update(drawing, room, key, label) {
       element.hidden = drawing === null;
       setAttribute(element, "role", "img");
       setAttribute(element, "aria-label", label);
@@ -29,8 +30,9 @@ function createSide(side, title, onClick, onPoint) {
       chart.draw(drawing, room);
       shown = drawing;
       width = room;
-      // What matters is beside the function itself.
-      if (side === "callers") element.scrollTop = element.scrollHeight;
+      // What matters is beside the function itself; whoever scrolled away from it stays there.
+      if (side === "callers" && about !== key) element.scrollTop = element.scrollHeight;
+      about = key;
     },
   };
 }
@@ -102,8 +104,8 @@ export function createSandwich(root, dispatch) {
       setAttribute(element, "data-colour", state.address.colour);
       const width = Math.floor(element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart));
       if (width > 0 && width !== state.width) return void dispatch({ type: "width", width });
-      sides.callers.update(sandwich.callers, state.width, "Callers of " + sandwich.label.name + ", as a flame graph that grows upwards. The table has the same as text.");
-      sides.callees.update(sandwich.callees, state.width, "What " + sandwich.label.name + " calls, as a flame graph that grows downwards. The table has the same as text.");
+      sides.callers.update(sandwich.callers, state.width, state.address.about, "Callers of " + sandwich.label.name + ", as a flame graph that grows upwards. The table has the same as text.");
+      sides.callees.update(sandwich.callees, state.width, state.address.about, "What " + sandwich.label.name + " calls, as a flame graph that grows downwards. The table has the same as text.");
     },
   };
 }

@@ -4,8 +4,6 @@ import { formatCount, formatShare } from "../model/numbers.js";
 import { el, icon, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 
-const TYPING_MS = 60;
-
 function resultText(matches) {
   const functions = formatCount(matches.functions) + (matches.functions === 1 ? " function" : " functions");
   return formatCount(matches.samples) + " samples in " + functions;
@@ -22,22 +20,13 @@ export function createSearch(dispatch) {
   const error = el("span", { "data-testid": "search-error" });
   const result = el("span", { class: "result", id: "search-result" }, share, word, count, error);
   const element = el("div", { class: "search" }, el("label", { class: "field" }, icon(ICONS.search), input), result);
-  let timer = null;
   const change = () => dispatch({ type: "address", changes: { search: input.value }, how: "replace" });
-  input.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(change, TYPING_MS);
-  });
+  input.addEventListener("input", change);
   input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") {
-      clearTimeout(timer);
-      change();
-    }
     if (event.key === "Escape") {
       event.preventDefault();
       event.stopPropagation();
       input.value = "";
-      clearTimeout(timer);
       change();
       input.blur();
     }
