@@ -165,9 +165,10 @@ class Python:
     def __init__(self, version, path):
         self.version, self.path = version, path
         self.minor = int(version.split(".")[1])
-        self.is_free_threaded = version.endswith("t")
+        flags = re.search("[td]*$", version).group()
+        self.is_free_threaded, self.is_debug = "t" in flags, "d" in flags
         # Of one kind only the newest need be looked at.
-        self.kind = (self.minor, self.is_free_threaded)
+        self.kind = (self.minor, flags)
         # What scripts/get-pythons has brought for it.
         self.packages = os.path.join(os.environ.get("PYROMETER_PYTHONS", os.path.join(ROOT, ".pythons")), "packages",
                                      "3.%d%s" % (self.minor, "t" * self.is_free_threaded))
@@ -191,9 +192,10 @@ _newest = []
 
 
 def newest_python():
-    """The path of the newest interpreter that is supported; not a free-threaded one, which runs where it was built."""
+    """The path of the newest interpreter that is supported; not a free-threaded one, which runs where it was built, nor a
+    debug build, which is slow."""
     if not _newest:
-        supported = [python for python in pythons() if python.is_supported and not python.is_free_threaded]
+        supported = [python for python in pythons() if python.is_supported and python.kind[1] == ""]
         if not supported:
             print("skipped: no interpreter of a supported version is on this machine")
             sys.exit(SKIPPED)

@@ -115,7 +115,7 @@ def take_symbols(path, keeps_sections):
 
 def one_of_each():
     """The newest interpreter of each minor version."""
-    return list({python.minor: python for python in pythons() if python.is_supported and not python.is_free_threaded}.values())
+    return list({python.minor: python for python in pythons() if python.is_supported and python.kind[1] == ""}.values())
 
 
 class Discovery(Test):
