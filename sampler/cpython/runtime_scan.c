@@ -23,7 +23,8 @@ static bool scan_block(struct search *search, remote_addr addr, unsigned char *b
         if (!at)
             return false;
         const size_t offset = (size_t)(at - block);
-        if (offset % COOKIE_ALIGNMENT == 0 && runtime_try_place(search, addr + offset, 0, RUNTIME_BY_COOKIE))
+        if (offset % COOKIE_ALIGNMENT == 0 &&
+            runtime_try_place(search, addr + offset, 0, RUNTIME_BY_COOKIE))
             return true;
     }
     return false;

@@ -50,8 +50,7 @@ static void the_chain_from_runtime_to_thread_and_back_must_close(void **state)
         struct world *const world = begin(minor);
         const struct layout *const layout = &world->python.runtime.layout;
         struct fake_memory *const memory = &world->python.memory;
-        const remote_addr head =
-                              world->python.runtime.addr + layout->runtime_interpreters_head,
+        const remote_addr head = world->python.runtime.addr + layout->runtime_interpreters_head,
                           first = world->interp + layout->interp_threads_head,
                           back = world->thread.addr + layout->tstate_interp;
         assert_int_equal(confirm(world), ERR_OK);
