@@ -50,6 +50,7 @@ struct sampler_options {
     size_t pid_count;
     bool all;          /* instead of pids: every Python process that we may read */
     bool waits;        /* go on when the last process has ended: others may join */
+    bool adopts;       /* with subprocesses: our own children are of the family */
     bool subprocesses; /* children too, and theirs, from now on and those that are there */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the last target ends */

@@ -15,6 +15,7 @@
 #include "sampler/kin.h"
 #include "sampler/member.h"
 #include "sampler/sampler.h"
+#include "sampler/stray.h"
 #include "sampler/target/census.h"
 
 /* How often to ask whether there are new processes. */
@@ -50,15 +51,19 @@ struct scout {
     size_t ready_count;
     struct released released[SAMPLER_MAX_PROCESSES];
     size_t released_count;
-    size_t members; /* made and not released, those at the start too */
-    size_t others;  /* that are followed and no members */
+    bool is_settling; /* what was given back may have left others behind */
+    size_t members;   /* made and not released, those at the start too */
+    size_t others;    /* that are followed and no members */
     struct scout_counts counts;
 
     /* Of its thread only. */
     struct kin_table kin;
+    struct stray_forebears forebears;
     enum census_way way;
+    bool adopts;
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
+    int newest_known;       /* before those that may yet be listed; 0: unknown */
     bool is_blind;          /* new processes do not show there */
     uint64_t list_until_ns; /* there are new processes, and until then they may yet be listed */
     uint64_t listed_ns, looked_ns, cost_ns;
@@ -102,6 +107,7 @@ static void take_released(struct scout *scout, uint64_t now_ns)
             kin->try_ns = now_ns + (scout->released[i].is_refused ? LAST_PAUSE_NS : 0);
         }
     }
+    scout->is_settling = scout->released_count > 0;
     scout->released_count = 0;
     pthread_mutex_unlock(&scout->mutex);
 }
@@ -121,6 +127,7 @@ static void refresh(struct scout *scout, uint64_t now_ns)
             continue;
         if (procfs_identify(kin->pid, &identity, NULL) || is_over(&identity) ||
             identity.start_time != kin->identity.start_time) {
+            stray_remember(&scout->forebears, &kin->identity);
             kin_drop(&scout->kin, kin);
             continue;
         }
@@ -155,6 +162,34 @@ static bool meet(struct scout *scout, int pid, uint64_t now_ns, uint64_t settle_
     return !rc;
 }
 
+/* Numbers are given in order and begin anew behind the highest. */
+static bool is_newer(const struct scout *scout, int pid)
+{
+    const int known = scout->newest_known, newest = atoi(scout->newest);
+    return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
+}
+
+/* Of the processes that are new on this host, those that were forked by what is followed and have
+ * another parent by now. */
+static size_t discover_strays(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
+{
+    struct pid_list pids = { 0 };
+    struct procfs_identity identity;
+    size_t found = 0;
+    if (census_all(&pids, NULL))
+        pids.count = 0;
+    for (size_t i = 0; i < pids.count; i++) {
+        const int pid = pids.items[i];
+        if (is_newer(scout, pid) && !kin_find(&scout->kin, pid) &&
+            !procfs_identify(pid, &identity, NULL) &&
+            stray_has_forebear(&scout->forebears, &scout->kin, &identity) &&
+            stray_is_random(pid))
+            found += meet(scout, pid, now_ns, settle_ns);
+    }
+    pid_list_deinit(&pids);
+    return found;
+}
+
 /* Children of all that is followed, and theirs.  Returns how many are new. */
 static size_t discover(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
 {
@@ -163,6 +198,8 @@ static size_t discover(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
     for (size_t i = 0; i < scout->kin.count; i++)
         if (pid_list_add(&parents, scout->kin.items[i].pid))
             break;
+    if (scout->adopts)
+        (void)!pid_list_add(&parents, (int)getpid());
     while (parents.count > 0) {
         (void)!census_children(scout->way, parents.items, parents.count, &children);
         parents.count = 0;
@@ -237,8 +274,12 @@ static void try_all(struct scout *scout, uint64_t now_ns)
 
 static bool is_time_to_list(struct scout *scout, uint64_t now_ns)
 {
-    if (has_newer(scout))
+    const int before = atoi(scout->newest);
+    if (has_newer(scout)) {
+        if (now_ns >= scout->list_until_ns || !scout->newest_known)
+            scout->newest_known = before;
         scout->list_until_ns = now_ns + LISTED_NS;
+    }
     return now_ns < scout->list_until_ns ||
            now_ns - scout->listed_ns >= (scout->is_blind ? BLIND_NS : ANYWAY_NS);
 }
@@ -251,6 +292,8 @@ static void look(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
     if (is_time_to_list(scout, now_ns)) {
         const bool is_expected = now_ns < scout->list_until_ns;
         scout->is_blind |= discover(scout, now_ns, settle_ns) > 0 && !is_expected;
+        if (is_expected && scout->newest_known)
+            (void)discover_strays(scout, now_ns, settle_ns);
         scout->listed_ns = now_ns;
     }
     scout->looked_ns = clock_now_ns();
@@ -261,6 +304,7 @@ static void look(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
         others += !scout->kin.items[i].is_member;
     pthread_mutex_lock(&scout->mutex);
     scout->others = others;
+    scout->is_settling = false;
     pthread_mutex_unlock(&scout->mutex);
 }
 
@@ -293,7 +337,8 @@ static void *main_of_thread(void *context)
     return NULL;
 }
 
-enum err_code scout_create(struct strtab *strings, struct scout **out, struct err *err)
+enum err_code scout_create(struct strtab *strings, bool adopts, struct scout **out,
+                           struct err *err)
 {
     pthread_condattr_t monotonic;
     struct scout *const scout = calloc(1, sizeof *scout);
@@ -301,6 +346,7 @@ enum err_code scout_create(struct strtab *strings, struct scout **out, struct er
         return err_set(err, ERR_NOMEM, "no memory to follow processes");
     scout->strings = strings;
     scout->way = census_way();
+    scout->adopts = adopts;
     scout->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     kin_init(&scout->kin, SCOUT_MAX_KIN);
     pthread_mutex_init(&scout->mutex, NULL);
@@ -401,8 +447,8 @@ void scout_refuse(struct scout *scout, const struct process *process)
 bool scout_has_hope(struct scout *scout)
 {
     pthread_mutex_lock(&scout->mutex);
-    const bool has_hope =
-        scout->others > 0 || scout->ready_count > 0 || scout->released_count > 0;
+    const bool has_hope = scout->others > 0 || scout->ready_count > 0 ||
+                          scout->released_count > 0 || scout->is_settling;
     pthread_mutex_unlock(&scout->mutex);
     return has_hope;
 }

@@ -9,7 +9,8 @@
  * At rest a look is one small read: the number of the newest process of this host.  When it has
  * changed, or every second in case that it cannot be trusted, the children of all that is followed
  * are listed; between looks passes as much time as makes them a hundredth of a core, or 80 ms.
- * A child whose parent has ended before it was seen is not found.
+ * A child whose parent has ended before it was seen is told by its addresses (see stray.h), or by
+ * being ours (adopts).  What became another program by then is not found.
  *
  * Ownership: scout_create makes, scout_destroy stops, joins and frees; members go to who takes them.
  * Threads: the scout's own, and one that calls everything here.
@@ -38,8 +39,9 @@ struct scout_counts {
     uint64_t denied; /* processes that we may not read */
 };
 
-/* Members that it makes intern into `strings`, from their first look on. */
-MUST_CHECK enum err_code scout_create(struct strtab *strings, struct scout **out,
+/* Members that it makes intern into `strings`, from their first look on.  `adopts`: whoever becomes a
+ * child of ours is followed. */
+MUST_CHECK enum err_code scout_create(struct strtab *strings, bool adopts, struct scout **out,
                                       struct err *err);
 void scout_destroy(struct scout *scout);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,7 +13,7 @@
 #include "server/command/limits.h"
 #include "server/command/signals.h"
 
-enum { EXEC_FAILED = 127 };
+enum { EXEC_FAILED = 127, ORPHANS_AT_ONCE = 256 };
 
 static void become(char *const *argv, const struct signals *signals, int report_fd)
 {
@@ -61,6 +62,11 @@ enum err_code child_start(struct child *child, char *const *argv, const struct s
     return ERR_OK;
 }
 
+void child_adopt_orphans(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
 /* A child that the sampling thread has stopped (--blocking) would be told to whoever waits for it
  * first, so it is only looked at until it has ended. */
 static bool has_exited(pid_t pid)
@@ -72,10 +78,26 @@ static bool has_exited(pid_t pid)
             info.si_code == CLD_DUMPED);
 }
 
+/* Those that we did not start ourselves, told from the child that its own status is asked of. */
+static void collect_orphans(const struct child *child)
+{
+    for (int i = 0; i < ORPHANS_AT_ONCE; i++) {
+        siginfo_t info = { 0 };
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
+            info.si_pid == child->pid || !has_exited(info.si_pid))
+            return;
+        (void)waitpid(info.si_pid, NULL, WNOHANG);
+    }
+}
+
 bool child_reap(struct child *child)
 {
+    int adopts = 0;
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &adopts);
     if (child->pid != 0 && !child->has_ended && has_exited(child->pid))
         child->has_ended = waitpid(child->pid, &child->wait_status, WNOHANG) == child->pid;
+    if (adopts)
+        collect_orphans(child);
     return child->has_ended;
 }
 
@@ -133,16 +155,20 @@ static void become_detached(char *const *argv, const struct signals *signals)
     _exit(EXEC_FAILED);
 }
 
+/* Nothing of what it starts is to be ours. */
 void child_start_detached(char *const *argv, const struct signals *signals)
 {
+    int adopts = 0;
+    (void)prctl(PR_GET_CHILD_SUBREAPER, &adopts);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
     const pid_t middle = fork();
-    if (middle < 0)
-        return;
     if (middle == 0) {
         /* The grandchild belongs to init, which collects it. */
         if (fork() == 0)
             become_detached(argv, signals);
         _exit(0);
     }
-    waitpid(middle, NULL, 0);
+    if (middle > 0)
+        waitpid(middle, NULL, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, (unsigned long)adopts);
 }

@@ -21,11 +21,15 @@ struct child {
     int wait_status;
 };
 
+/* From now on whoever loses its parent below us is our child, as daemons do that fork twice: they can
+ * be followed then.  Without it, as the kernel may refuse, they are init's. */
+void child_adopt_orphans(void);
+
 /* argv[0] is looked up in PATH.  A program that cannot be started is an error of this call. */
 MUST_CHECK enum err_code child_start(struct child *child, char *const *argv,
                                      const struct signals *signals, struct err *err);
 
-/* Collects the child if it has ended; true: it has, now or before. */
+/* Collects the child if it has ended, and what was adopted and has ended; true: it has, now or before. */
 bool child_reap(struct child *child);
 
 /* Ends it: a child the terminal has interrupted gets its grace to end by itself, then SIGTERM,

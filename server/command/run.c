@@ -71,6 +71,7 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     int pause_ms = FIND_FIRST_PAUSE_MS;
     sampling.pids[0] = run->child.pid;
     sampling.pid_count = 1;
+    sampling.adopts = sampling.subprocesses;
     sampling.sink = capturing_sink(&run->capturing);
     for (;;) {
         const enum err_code rc = sampler_start(&sampling, &run->sampler, err);
@@ -95,6 +96,8 @@ static enum err_code start(struct run *run, struct err *err)
         rc = capturing_open(&run->capturing, run->options, err);
     if (rc == ERR_OK)
         rc = live_open(&run->live, run->options, err);
+    if (run->options->sampling.subprocesses)
+        child_adopt_orphans();
     if (rc == ERR_OK)
         rc = start_child(run, err);
     if (rc == ERR_OK)

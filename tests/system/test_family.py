@@ -177,6 +177,41 @@ class Children(Test):
                 self.assertEqual(live.wait_ended()["processes"]["running"], 0)
                 self.assertEqual(live.stop(), 0)
 
+    def test_daemons_are_followed_though_they_fork_twice_at_once(self):
+        """Told by addresses that are drawn by chance, which a sanitizer's run may have turned off."""
+        read_end, write_end = os.pipe()
+        randomly = ["setarch", os.uname().machine, newest_python(), TREE]
+        with os.fdopen(write_end, "w") as go_on, Process(randomly + ["daemon", "3"], stdin=read_end) as master:
+            os.close(read_end)
+            master.wait_ready()
+            with Live("attach", str(master.pid), "--subprocesses") as live:
+                live.wait_samples(10)
+                for number in range(3):
+                    go_on.write("\n")
+                    go_on.flush()
+                    live.wait_until(lambda number=number: len(daemons_of(master)) == number + 1)
+                try:
+                    wanted = daemons_of(master) | {master.pid}
+                    live.wait_session(lambda _: pids_with_samples(live) == wanted)
+                finally:
+                    for pid in daemons_of(master):
+                        os.kill(pid, signal.SIGKILL)
+                live.wait_session(lambda session: session["processes"]["running"] == 1)
+                self.assertEqual(live.stop(), 0)
+
+    def test_a_program_that_becomes_a_daemon_goes_on(self):
+        with Process(["setarch", os.uname().machine, newest_python(), TREE, "becomes-daemon", "2"]) as target:
+            target.wait_ready()
+            with Live("attach", str(target.pid), "--subprocesses") as live:
+                session = live.wait_ended()
+                self.assertEqual(session["processes"]["joined"], 2, session)
+                self.assertEqual(live.stop(), 0)
+
+    def test_what_we_start_is_ours_whatever_it_does(self):
+        """Started in the background of a shell that is gone, it has nothing of the program that started it."""
+        session = self.joined("started")
+        self.assertEqual(len(self.with_samples), 2, session)
+
     def test_short_lived_ones_leave_nothing_behind(self):
         count = 40 if SANITIZED else 200
         read_end, write_end = os.pipe()
@@ -212,6 +247,11 @@ class Children(Test):
                 self.assertEqual(session["processes"]["running"], MAX_PROCESSES)
                 self.assertEqual(len(session["targets"]), MAX_PROCESSES)
                 self.assertEqual(live.stop(), 0)
+
+
+def daemons_of(master):
+    """What has said that it is one."""
+    return {int(line.split()[1]) for line in list(master.out) if line.startswith("DAEMON ")}
 
 
 def resident_bytes(live):

@@ -7,6 +7,9 @@
     tree.py short COUNT                children that live for a moment, one after the other, then rests
     tree.py prefork COUNT              a master that keeps so many workers busy until it is told to end
     tree.py idle COUNT                 children that do nothing, until it ends
+    tree.py daemon COUNT               at each line it is told, one that forks twice at once and is busy until it is killed
+    tree.py becomes-daemon SECONDS     is one itself after a moment, and busy for so long
+    tree.py started                    starts Python in the background of a shell that ends at once
 """
 
 import multiprocessing
@@ -100,9 +103,43 @@ def idle(count):
     time.sleep(LONGEST)
 
 
+def daemonize():
+    """True in the daemon: the way of daemon(7)."""
+    if os.fork():
+        return False
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    return True
+
+
+def daemons(count):
+    print("READY", flush=True)
+    for _ in range(count):
+        sys.stdin.readline()
+        if daemonize():
+            print("DAEMON %d" % os.getpid(), flush=True)
+            spin(LONGEST)
+            os._exit(0)
+        os.wait()
+    time.sleep(LONGEST)
+
+
+def becomes_daemon(seconds):
+    print("READY", flush=True)
+    spin(1)
+    if daemonize():
+        spin(seconds)
+
+
+def started():
+    subprocess.run(["sh", "-c", "setsid '%s' '%s' nested 0 &" % (sys.executable, __file__)], check=True)
+
+
 def main(how, count=None):
-    acts = {"exec": becomes_python, "foreign": foreign}
-    counted = {"nested": nested, "short": short, "prefork": prefork, "idle": idle}
+    acts = {"exec": becomes_python, "foreign": foreign, "started": started}
+    counted = {"nested": nested, "short": short, "prefork": prefork, "idle": idle, "daemon": daemons,
+               "becomes-daemon": becomes_daemon}
     if how in acts:
         acts[how]()
     elif how in counted:
