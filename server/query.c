@@ -81,6 +81,15 @@ static bool set_format(struct query *query, const char *value, struct err *why)
     return *value != '\0';
 }
 
+static bool set_redact(struct query *query, const char *value, struct err *why)
+{
+    query->redacts = strcmp(value, "1") == 0;
+    if (query->redacts || strcmp(value, "0") == 0)
+        return true;
+    err_set(why, ERR_INVALID, "1 or 0");
+    return false;
+}
+
 static bool set_buckets(struct query *query, const char *value, struct err *why)
 {
     if (!read_id(value, &query->buckets))
@@ -180,6 +189,7 @@ static const struct parameter parameters[] = {
     { "thread", QUERY_THREAD, true, set_thread },
     { "process", QUERY_PROCESS, true, set_process },
     { "state", QUERY_STATE, false, set_state },
+    { "redact", QUERY_REDACT, false, set_redact },
     { "buckets", QUERY_BUCKETS, false, set_buckets },
     { "function", QUERY_FUNCTION, false, set_function },
     { "omit", QUERY_OMIT, true, add_omit },
@@ -260,6 +270,7 @@ uint64_t query_hash(const struct query *query)
     hash = etag_hash(&query->function, sizeof query->function, hash);
     hash = etag_hash(&view->require, sizeof view->require, hash);
     hash = etag_hash(&view->exclude, sizeof view->exclude, hash);
+    hash = etag_hash(&query->redacts, sizeof query->redacts, hash);
     hash = rules_hash(&query->rules, hash);
     return query->format ? etag_hash(query->format, strlen(query->format), hash) : hash;
 }

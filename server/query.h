@@ -12,6 +12,7 @@
  *     buckets=N          slots of a timeline
  *     function=ID            of the tree
  *     format=NAME        an output format
+ *     redact=1           without what tells whose it is (report/redact.h); 0: with it
  *     base=ID            the session to compare with
  *     offset=N, limit=N  a part of a list
  *     search=, host=, label=, title=TEXT
@@ -24,6 +25,7 @@
 #ifndef SERVER_QUERY_H
 #define SERVER_QUERY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sampler/base/err.h"
@@ -52,6 +54,7 @@ enum query_parameter {
     QUERY_TITLE = 1 << 17,
     QUERY_FUNCTION = 1 << 18,
     QUERY_BASE = 1 << 19,
+    QUERY_REDACT = 1 << 20,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
@@ -68,6 +71,7 @@ struct query {
     uint32_t offset, limit;                           /* of a list; limit 0: not given */
     uint32_t buckets;                                 /* 0: not given */
     function_id function;                             /* 0: not given */
+    bool redacts;
     struct rules rules;
     thread_id threads[REQUEST_MAX_QUERY];
     process_id processes[REQUEST_MAX_QUERY];

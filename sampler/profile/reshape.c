@@ -107,15 +107,28 @@ static enum err_code copy_string(const struct reshape *reshape, str_id id, str_i
     return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
 }
 
+/* The same where it may be called something else; file: that of a function. */
+static enum err_code copy_name(const struct reshape *reshape, enum reshape_text what, str_id id,
+                               str_id file, str_id *out, struct err *err)
+{
+    const struct reshape_names *const names = reshape->rules.names;
+    if (!names)
+        return copy_string(reshape, id, out, err);
+    const struct strtab_string string =
+        names->text(names->context, what, profile_string(reshape->from, id),
+                    profile_string(reshape->from, file));
+    return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
+}
+
 static enum err_code copy_function(struct reshape *reshape, function_id id, function_id *out,
                                    struct err *err)
 {
     struct profile_function row = profile_function_at(reshape->from, id);
     enum err_code rc = ERR_OK;
     if (reshape->functions[id] == NONE) {
-        rc = copy_string(reshape, row.name, &row.name, err);
+        rc = copy_name(reshape, RESHAPE_NAME, row.name, row.file, &row.name, err);
         if (!rc)
-            rc = copy_string(reshape, row.file, &row.file, err);
+            rc = copy_name(reshape, RESHAPE_FILE, row.file, row.file, &row.file, err);
         if (!rc)
             rc = profile_function(reshape->into, row.name, row.file, row.first_line,
                                   &reshape->functions[id], err);
@@ -188,7 +201,7 @@ static enum err_code copy_process(struct reshape *reshape, process_id id, proces
                                   struct err *err)
 {
     struct profile_process row = profile_process_at(reshape->from, id);
-    const enum err_code rc = copy_string(reshape, row.name, &row.name, err);
+    const enum err_code rc = copy_name(reshape, RESHAPE_PROCESS, row.name, 0, &row.name, err);
     return rc ? rc : profile_process(reshape->into, row.pid, row.name, out, err);
 }
 
@@ -200,7 +213,7 @@ static enum err_code copy_thread(struct reshape *reshape, thread_id id, thread_i
     if (reshape->threads[id] == NONE) {
         rc = copy_process(reshape, row.process, &row.process, err);
         if (!rc)
-            rc = copy_string(reshape, row.name, &row.name, err);
+            rc = copy_name(reshape, RESHAPE_THREAD, row.name, 0, &row.name, err);
         if (!rc)
             rc = profile_thread(reshape->into, &row, &reshape->threads[id], err);
     }

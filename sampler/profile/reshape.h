@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/base/strtab.h"
 
 struct profile;
 struct profile_snapshot;
@@ -38,6 +39,21 @@ struct reshape_patterns {
     size_t count;
 };
 
+enum reshape_text {
+    RESHAPE_NAME, /* of a function */
+    RESHAPE_FILE, /* of a function */
+    RESHAPE_THREAD,
+    RESHAPE_PROCESS
+};
+
+/* What texts become.  The answer stays until the next call; `file` is that of a function, else
+ * empty. */
+struct reshape_names {
+    struct strtab_string (*text)(void *context, enum reshape_text what,
+                                 struct strtab_string text, struct strtab_string file);
+    void *context;
+};
+
 /* Zeroed: as they are.  They are applied in this order; marks (file "~") match none. */
 struct reshape_rules {
     struct reshape_patterns omit;  /* samples are left out whose innermost frame matches */
@@ -47,6 +63,8 @@ struct reshape_rules {
                                       without one are left out */
     struct reshape_patterns hide;  /* frames that match are taken out; their samples are their
                                       callers' */
+    const struct reshape_names
+        *names; /* NULL: as they are; patterns are asked of the old ones */
 };
 
 struct reshape_counts {

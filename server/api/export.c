@@ -9,6 +9,9 @@
 #include "server/spool.h"
 #include "server/wire/session.h"
 
+/* What all files take. */
+enum { QUERY_EXPORT = QUERY_VIEW | QUERY_RULES | QUERY_REDACT };
+
 static enum err_code send(const struct report_source *source,
                           const struct report_format *format, struct response *response,
                           struct err *err)
@@ -17,7 +20,7 @@ static enum err_code send(const struct report_source *source,
     struct buffer file;
     char name[REPORT_NAME_BYTES];
     spool_begin(&spool, &file);
-    const enum err_code written = format->write(source, &file, err);
+    const enum err_code written = report_write(format, source, &file, err);
     const enum err_code rc = spool_end(&spool, &file, written, format->mime, response, err);
     report_file_name(source, format, name);
     if (rc == ERR_OK)
@@ -36,6 +39,7 @@ static enum err_code write(const struct look *look, const struct profile_snapsho
     const struct report_source source = { .snapshot = snapshot,
                                           .query = query,
                                           .session = &facts,
+                                          .settings.redacts = look->query.redacts,
                                           .files = session_files(look->session),
                                           .baseline = baseline };
     return send(&source, format, response, err);
@@ -117,8 +121,7 @@ enum err_code api_get_export(const struct call *call, struct response *response,
                              struct err *err)
 {
     struct look look;
-    enum err_code rc =
-        look_begin(&look, call, QUERY_VIEW | QUERY_RULES | QUERY_FORMAT | QUERY_BASE, err);
+    enum err_code rc = look_begin(&look, call, QUERY_EXPORT | QUERY_FORMAT | QUERY_BASE, err);
     if (rc != ERR_OK)
         return rc;
     const struct report_format *const format =
@@ -135,7 +138,7 @@ enum err_code api_get_report(const struct call *call, struct response *response,
                              struct err *err)
 {
     struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_VIEW | QUERY_RULES, err);
+    enum err_code rc = look_begin(&look, call, QUERY_EXPORT, err);
     if (rc != ERR_OK)
         return rc;
     rc = answer(&look, report_find("flamegraph"), response, err);

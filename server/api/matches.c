@@ -39,8 +39,7 @@ static enum err_code mark_functions(const struct request *request, unsigned char
     struct body_member member = {
         .name = "functions", .kind = BODY_NUMBERS, .numbers = numbers, .room = MAX_NUMBERS
     };
-    const enum err_code rc =
-        body_read(request->body, request->body_bytes, &member, 1, err);
+    const enum err_code rc = body_read(request->body, request->body_bytes, &member, 1, err);
     if (rc != ERR_OK)
         return rc;
     if (!member.is_present || !are_runs(numbers, member.count))
@@ -48,8 +47,8 @@ static enum err_code mark_functions(const struct request *request, unsigned char
                        "member \"functions\" must be runs of ids, ascending: the first and the "
                        "last of each");
     for (size_t i = 0; i < member.count; i += 2)
-        for (uint64_t id = (uint64_t)numbers[i]; id <= (uint64_t)numbers[i + 1] && id < functions;
-             id++)
+        for (uint64_t id = (uint64_t)numbers[i];
+             id <= (uint64_t)numbers[i + 1] && id < functions; id++)
             wanted[id] = 1;
     return ERR_OK;
 }

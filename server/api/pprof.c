@@ -124,7 +124,7 @@ static enum err_code send_profile(struct sampler *sampler, struct response *resp
                                           .query = &everything,
                                           .session = &facts };
     const struct report_format *const format = report_find("pprof");
-    rc = format->write(&source, &file, err);
+    rc = report_write(format, &source, &file, err);
     if (rc == ERR_OK)
         rc = response_take_buffer(response, format->mime, &file, err);
     buffer_deinit(&file);

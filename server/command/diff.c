@@ -9,11 +9,14 @@
 #include "server/command/options.h"
 #include "server/command/output.h"
 #include "server/report/comparison.h"
+#include "server/report/redact.h"
 
 struct comparing {
     const struct options *options;
     struct output output;
     struct captured base, now;
+    struct redacted base_redacted, now_redacted; /* zeroed: as they are */
+    const struct report_source *sources[2];      /* before, and now */
     struct comparison comparison;
 };
 
@@ -48,8 +51,8 @@ static enum err_code write_form(const struct diff *diff, enum diff_form form,
 static enum err_code write_diff(struct comparing *comparing, struct err *err)
 {
     struct diff diff = { .comparison = &comparing->comparison,
-                         .base = &comparing->base.source,
-                         .now = &comparing->now.source,
+                         .base = comparing->sources[0],
+                         .now = comparing->sources[1],
                          .settings = comparing->options->report };
     struct buffer out;
     diff.settings.colours = output_wants_colours(&comparing->output);
@@ -59,6 +62,14 @@ static enum err_code write_diff(struct comparing *comparing, struct err *err)
     buffer_deinit(&out);
     if (rc == ERR_OK || comparing->output.sys != 0)
         rc = output_finish(&comparing->output, NULL, 0, err);
+    return rc;
+}
+
+static enum err_code redact(struct redacted *redacted, const struct report_source **source,
+                            struct err *err)
+{
+    const enum err_code rc = redacted_init(redacted, *source, err);
+    *source = &redacted->source;
     return rc;
 }
 
@@ -72,9 +83,15 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         rc = captured_open(&comparing->base, options->files[0], memory_bytes, err);
     if (rc == ERR_OK)
         rc = captured_open(&comparing->now, options->files[1], memory_bytes, err);
+    comparing->sources[0] = &comparing->base.source;
+    comparing->sources[1] = &comparing->now.source;
+    if (rc == ERR_OK && options->report.redacts)
+        rc = redact(&comparing->base_redacted, &comparing->sources[0], err);
+    if (rc == ERR_OK && options->report.redacts)
+        rc = redact(&comparing->now_redacted, &comparing->sources[1], err);
     if (rc == ERR_OK)
-        rc = comparison_init(&comparing->comparison, &comparing->base.source,
-                             &comparing->now.source, options->diff_basis, err);
+        rc = comparison_init(&comparing->comparison, comparing->sources[0],
+                             comparing->sources[1], options->diff_basis, err);
     return rc == ERR_OK ? write_diff(comparing, err) : rc;
 }
 
@@ -84,6 +101,8 @@ int command_diff(const struct options *options)
     struct err err = { 0 };
     const enum err_code rc = compare(&comparing, &err);
     comparison_deinit(&comparing.comparison);
+    redacted_deinit(&comparing.now_redacted);
+    redacted_deinit(&comparing.base_redacted);
     captured_close(&comparing.now);
     captured_close(&comparing.base);
     output_deinit(&comparing.output);

@@ -138,7 +138,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     buffer_init_draining(&file, drain, &writing);
     own.baseline = exports->baseline.loaded ? &exports->baseline.source : NULL;
     own.settings.colours = output_wants_colours(&item->output);
-    enum err_code rc = item->format->write(&own, &file, err);
+    enum err_code rc = report_write(item->format, &own, &file, err);
     buffer_flush(&file);
     buffer_deinit(&file);
     progress_end(&writing.progress);

@@ -36,6 +36,7 @@ SET_TRUE(set_split, splits)
 SET_TRUE(set_no_summary, report.no_summary)
 SET_TRUE(set_by_line, report.by_line)
 SET_TRUE(set_no_source, report.no_source)
+SET_TRUE(set_redact, report.redacts)
 SET_TRUE(set_help, wants_help)
 SET_TRUE(set_version, wants_version)
 
@@ -390,6 +391,8 @@ static const struct option table[] = {
       NULL },
     { '\0', "no-source", NULL, "leave the text of source files out", WRITING | SERVING,
       set_no_source, NULL },
+    { '\0', "redact", NULL, "own code as hashes; no command, host, source",
+      WRITING | COMMAND_DIFF, set_redact, NULL },
     { 'm', "module", NULL, "TARGET is a module, as in python -m", COMMAND_RUN, set_module,
       NULL },
     { '\0', "python", "PATH", "interpreter for TARGET (default python3)", COMMAND_RUN,

@@ -218,7 +218,7 @@ static bool chooses_a_part(const struct options *options)
     const struct options_view *const view = &options->view;
     return options->format_count || options->output || options->splits || view->from_ns ||
            view->to_ns || view->thread_count || view->process_count || view->states ||
-           rules_are_any(&view->rules);
+           rules_are_any(&view->rules) || options->report.redacts;
 }
 
 static bool compares(const struct options *options)
@@ -244,6 +244,11 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID,
                        "--split is for formats: a capture is of all processes, and replay "
                        "--split writes a file for each");
+    if (options->report.redacts && options->wants_capture)
+        return err_set(
+            err, ERR_INVALID,
+            "--redact is for formats, such as --flamegraph: a capture holds all that "
+            "was seen");
     if (options->format_count == 0 && !options->wants_capture)
         return err_set(err, ERR_INVALID,
                        "%s needs a format, such as --flamegraph or --collapsed (see %s --help)",

@@ -34,6 +34,8 @@ enum err_code embedded_write_heat(struct json *json, const struct report_source 
                                   struct err *err)
 {
     const struct view_query *const query = source->query;
+    const struct profile_snapshot *const heat =
+        source->heat_of ? source->heat_of : source->snapshot;
     const uint64_t last_ns = source->snapshot->end_ns;
     const uint64_t to_ns = query->to_ns && query->to_ns < last_ns ? query->to_ns : last_ns;
     const uint64_t end = (to_ns + NS_PER_S - 1) / NS_PER_S;
@@ -42,8 +44,7 @@ enum err_code embedded_write_heat(struct json *json, const struct report_source 
     bool any = false;
     if (end > first + EMBEDDED_HEAT_SECONDS)
         first = end - EMBEDDED_HEAT_SECONDS;
-    const enum err_code rc =
-        profile_copy_series(source->snapshot->profile, first, end, &series, err);
+    const enum err_code rc = profile_copy_series(heat->profile, first, end, &series, err);
     if (rc != ERR_OK)
         return rc;
     for (uint64_t s = first; s < end; s++)

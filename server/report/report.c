@@ -9,6 +9,7 @@
 #include "sampler/profile/view.h"
 #include "sampler/profile/window.h"
 #include "server/buffer.h"
+#include "server/report/redact.h"
 #include "server/wire/session.h"
 
 #define MIME_TEXT "text/plain; charset=utf-8"
@@ -53,6 +54,31 @@ const struct report_format *report_find(const char *name)
         if (strcmp(format->name, name) == 0)
             return format;
     return NULL;
+}
+
+static enum err_code write_redacted(const struct report_format *format,
+                                    const struct report_source *source, struct buffer *out,
+                                    struct err *err)
+{
+    struct redacted redacted, baseline = { 0 };
+    enum err_code rc = redacted_init(&redacted, source, err);
+    if (rc == ERR_OK && source->baseline) {
+        rc = redacted_init(&baseline, source->baseline, err);
+        redacted.source.baseline = &baseline.source;
+    }
+    if (rc == ERR_OK)
+        rc = format->write(&redacted.source, out, err);
+    redacted_deinit(&baseline);
+    redacted_deinit(&redacted);
+    return rc;
+}
+
+enum err_code report_write(const struct report_format *format,
+                           const struct report_source *source, struct buffer *out,
+                           struct err *err)
+{
+    return source->settings.redacts ? write_redacted(format, source, out, err)
+                                    : format->write(source, out, err);
 }
 
 static bool has_extension(const char *name, const char *extension)

@@ -48,6 +48,7 @@ struct report_settings {
     bool by_line;    /* a row for each line, not for each function */
     bool no_source;  /* leave out the text of source files */
     bool colours;    /* for a terminal */
+    bool redacts;    /* leave out what tells whose it is (redact.h) */
 };
 
 enum { REPORT_DEFAULT_LIMIT = 15 };
@@ -59,6 +60,8 @@ struct report_source {
     struct report_settings settings;
     const struct source_root *files;      /* where source files lie; NULL: nowhere */
     const struct report_source *baseline; /* to compare with; NULL: none */
+    /* Whose bins of 20 ms a heat map shows, as they are not told apart; NULL: the snapshot's. */
+    const struct profile_snapshot *heat_of;
 };
 
 struct report_format {
@@ -71,6 +74,11 @@ struct report_format {
     const char *on_screen; /* the format to write where no file was asked for; NULL: this one */
     bool needs_baseline;
 };
+
+/* Writes it in that format, redacted where the settings say so: the way to all of them. */
+MUST_CHECK enum err_code report_write(const struct report_format *format,
+                                      const struct report_source *source, struct buffer *out,
+                                      struct err *err);
 
 /* NULL: no such format. */
 const struct report_format *report_find(const char *name);

@@ -222,6 +222,7 @@ void session_write(struct json *json, const struct session_facts *facts)
     json_key(json, "kept");
     kept_write(json, facts->snapshot);
     write_words(json, facts);
+    put_bool(json, "redacted", facts->is_redacted);
     put_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);
 }

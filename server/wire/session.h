@@ -51,6 +51,7 @@ struct session_facts {
     const struct profile_snapshot *snapshot; /* generation and quality */
     enum session_source source;
     struct session_words words;
+    bool is_redacted; /* report/redact.h */
 };
 
 void session_write(struct json *json, const struct session_facts *facts);

@@ -64,13 +64,13 @@ test("terms have one spelling; what is none is said", () => {
 });
 
 test("files, modules and libraries", () => {
-  const files = { json: "/usr/lib/python3.13/json/encoder.py", flask: "/srv/.venv/lib/python3.13/site-packages/flask/app.py", own: "/srv/shop/app.py" };
-  const profile = { strings: ["", "f", ...Object.values(files)], functionName: { values: [0, 1, 1, 1], length: 4 }, functionFile: { values: [0, 2, 3, 4] }, functionLine: { values: [0, 1, 1, 1] } };
-  const matched = (text) => [1, 2, 3].filter((id) => parseTerm(text).matches(profile, id));
-  assert.deepEqual(matched("merge libraries"), [1, 2]);
-  assert.deepEqual(matched("show module:flask"), [2]);
+  const files = { json: "/usr/lib/python3.13/json/encoder.py", flask: "/srv/.venv/lib/python3.13/site-packages/flask/app.py", own: "/srv/shop/app.py", redacted: "lib/python3.13/json/encoder.py", redactedPackage: "site-packages/flask/app.py" };
+  const profile = { strings: ["", "f", ...Object.values(files)], functionName: { values: [0, 1, 1, 1, 1, 1], length: 6 }, functionFile: { values: [0, 2, 3, 4, 5, 6] }, functionLine: { values: [0, 1, 1, 1, 1, 1] } };
+  const matched = (text) => [1, 2, 3, 4, 5].filter((id) => parseTerm(text).matches(profile, id));
+  assert.deepEqual(matched("merge libraries"), [1, 2, 4, 5]);
+  assert.deepEqual(matched("show module:flask"), [2, 5]);
   assert.deepEqual(matched("show module:/^app$/"), [3]);
-  assert.deepEqual(matched("hide file:app.py"), [2, 3]);
+  assert.deepEqual(matched("hide file:app.py"), [2, 3, 5]);
   assert.deepEqual(matched("hide function:app"), []);
 });
 

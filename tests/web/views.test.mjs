@@ -130,3 +130,22 @@ test("a search highlights when it was on stacks, live and in a report", async ()
   await checkSearch(filed, "250 ms");
   await leave(filed);
 });
+
+test("the download menu can redact, and a redacted report says what it is", async () => {
+  const program = madeUp();
+  const page = await live(program, "#v=1&filter=hide+poll");
+  await page.until(byId("download-report") + " !== null");
+  await page.evaluate(byId("download") + ".click()");
+  const links = "Array.from(document.querySelectorAll('a[data-testid^=download-]'))";
+  assert.ok(await page.evaluate(links + ".length > 5 && " + links + ".every((link) => !link.href.includes('redact'))"));
+  await page.evaluate(byId("redact") + ".click()");
+  await page.until(links + ".length > 5 && " + links + ".every((link) => new URL(link.href).searchParams.get('redact') === '1')");
+  await leave(page);
+  const made = program.report({});
+  const filed = await report("redacted", { ...made, session: { ...made.session, redacted: true } }, FILE);
+  await filed.until(byId("facts") + "?.textContent.includes('redacted')");
+  await filed.until(byId("source-note") + "?.textContent.includes('this report is redacted')");
+  await filed.evaluate(byId("download") + ".click()");
+  assert.equal(await filed.evaluate(byId("redact") + ".checkVisibility()"), false);
+  await leave(filed);
+});

@@ -4,8 +4,8 @@ import { addPair, createPairs, findPair } from "./pairs.js";
 import { baseName, hashText, visibleText } from "./text.js";
 
 const HUES = 7;
-const PACKAGE = /\/(?:site|dist)-packages\/([^/]+)/;
-const STANDARD_LIBRARY = /\/lib(?:64)?\/python\d[^/]*\/|^<frozen /;
+const PACKAGE = /(?:^|\/)(?:site|dist)-packages\/([^/]+)/;
+const STANDARD_LIBRARY = /(?:^|\/)lib(?:64)?\/python\d[^/]*\/|^<frozen /;
 
 export function createFrames(byLine) {
   return { byLine, function: [0], line: [0], index: createPairs(), keys: [], labels: [] };

@@ -91,7 +91,7 @@ export function createReportSource(base64, handlers) {
     async sourceText(id) {
       const path = report.tree.strings.values[report.tree.functions.file[id]];
       const found = (report.sources ?? []).find((one) => one.path === path);
-      if (found === undefined) throw new Error(report.sources === undefined ? "this report holds none; the format “heat map” does." : "this report holds that of the hottest files; the format “heat map” holds all.");
+      if (found === undefined) throw new Error(report.session.redacted === true ? "this report is redacted." : report.sources === undefined ? "this report holds none; the format “heat map” does." : "this report holds that of the hottest files; the format “heat map” holds all.");
       return found;
     },
     zoomTimeline() {},

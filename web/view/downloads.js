@@ -11,10 +11,15 @@ function saveText(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-function menuItem(item, close) {
+// Without what tells whose it is; what a report makes by itself is what it has.
+function redactedHref(href, redacts) {
+  return redacts ? href + (href.includes("?") ? "&" : "?") + "redact=1" : href;
+}
+
+function menuItem(item, redacts, close) {
   const text = [el("span", { class: "item-label" }, item.label), el("span", { class: "item-hint" }, item.hint)];
   const testid = "download-" + item.key;
-  if (item.href) return el("a", { class: "item", href: item.href, download: "", "data-testid": testid, on: { click: close } }, ...text);
+  if (item.href) return el("a", { class: "item", href: redactedHref(item.href, redacts), download: "", "data-testid": testid, on: { click: close } }, ...text);
   const make = () => {
     close();
     saveText(item.name, item.make());
@@ -27,22 +32,38 @@ export function createDownloads() {
   const holder = el("span", { class: "holder" }, button);
   let popover = null;
   let shown = "";
+  let items = [];
+  const redact = el("input", { type: "checkbox", "data-testid": "redact", on: { change: () => draw() } });
+  const redactRow = el("label", { class: "item menu-choice" }, el("span", { class: "item-label" }, redact, " Redact"), el("span", { class: "item-hint" }, "own code as hashes; no command, host or source"));
+  const list = el("div", {});
+  const noteLine = el("p", { class: "menu-note" });
+
+  function draw() {
+    list.replaceChildren(...items.map((item) => menuItem(item, redact.checked, () => popover.close())));
+  }
+
   return {
     elements: [holder],
     attach() {
       popover = createPopover(button, "Download");
       popover.panel.classList.add("menu");
+      popover.panel.append(redactRow, list, noteLine);
     },
     update(state) {
-      const items = state.downloads;
+      items = state.downloads;
       const byThread = state.picture.chosen.chosen.length > 0;
       const byState = state.address.states.length > 0;
-      const note = byThread || byState ? "Only the chosen " + [byThread ? "threads" : "", byState ? "state" : ""].filter(Boolean).join(" and ") + "." : "";
+      const chosen = byThread || byState ? "Only the chosen " + [byThread ? "threads" : "", byState ? "state" : ""].filter(Boolean).join(" and ") + "." : "";
+      const unfiltered = state.address.filters.length > 0 ? "All frames: filters are the page’s own." : "";
+      const note = [chosen, unfiltered].filter(Boolean).join(" ");
       const signature = items.map((item) => item.key + (item.href ?? "")).join("\n") + note;
       if (signature === shown) return;
       shown = signature;
       holder.hidden = items.length === 0;
-      popover.panel.replaceChildren(...items.map((item) => menuItem(item, () => popover.close())), note === "" ? "" : el("p", { class: "menu-note" }, note));
+      redactRow.hidden = !items.some((item) => item.href);
+      noteLine.hidden = note === "";
+      noteLine.textContent = note;
+      draw();
     },
   };
 }

@@ -44,7 +44,7 @@ function factsOf(session) {
   const python = "Python " + (target.python ?? "unknown") + (target.validated === false ? " (not validated)" : "");
   const others = (session.processes?.joined ?? 1) - 1;
   const who = "pid " + target.pid + (others > 0 ? " and " + formatCount(others) + (others === 1 ? " other" : " others") : "");
-  return [who, python, target.host].filter(Boolean);
+  return session.redacted === true ? [who, python, "redacted: own code as hashes"] : [who, python, target.host].filter(Boolean);
 }
 
 export function createMark() {

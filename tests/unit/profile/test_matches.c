@@ -1,8 +1,7 @@
 /* When functions were on stacks. */
-#include "sampler/profile/matches.h"
-
 #include <string.h>
 
+#include "sampler/profile/matches.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -34,9 +33,9 @@ static struct matches matches_of(struct profile *profile, const char *name, uint
         const str_id text = profile_function_at(&snapshot, id).name;
         wanted[id] = strcmp(profile_string(&snapshot, text).text, name) == 0;
     }
-    assert_ok(matches_init(&matches, &snapshot, from_s * NS_PER_S, to_s * NS_PER_S, wanted,
-                           &err),
-              &err);
+    assert_ok(
+        matches_init(&matches, &snapshot, from_s * NS_PER_S, to_s * NS_PER_S, wanted, &err),
+        &err);
     profile_snapshot_release(&snapshot);
     return matches;
 }

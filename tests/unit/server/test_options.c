@@ -93,6 +93,14 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
         { "record 1 --split",
           "--split is for formats: a capture is of all processes, and replay --split writes a "
           "file for each" },
+        { "record 1 --redact",
+          "--redact is for formats, such as --flamegraph: a capture holds all that was seen" },
+        { "record 1 --redact --collapsed --binary",
+          "--redact is for formats, such as --flamegraph: a capture holds all that was seen" },
+        { "attach 1 --redact", "attach has no option '--redact' (see attach --help)" },
+        { "replay a.pyro --redact --browser",
+          "--browser shows all of a capture: choose a part of it in the page, or name a format "
+          "instead" },
         { "attach --all 1", "attach takes a PID or --all, not both" },
         { "replay a.pyro --hide function:",
           "bad --hide 'function:': the end of a file's path, or function:NAME" },

@@ -1,0 +1,117 @@
+#include "server/report/redact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/reshape.h"
+#include "server/report/redact_names.h"
+
+static const char *const command[] = { "python", "[redacted]" };
+
+static struct sampler_target redact_target(const struct sampler_target *target)
+{
+    return (struct sampler_target){ .pid = target->pid,
+                                    .parent = target->parent,
+                                    .argc = sizeof command / sizeof *command,
+                                    .argv = command,
+                                    .executable = "python",
+                                    .python = target->python,
+                                    .validated = target->validated,
+                                    .from_ns = target->from_ns,
+                                    .to_ns = target->to_ns };
+}
+
+static bool target_at(const struct session_facts *session, size_t index,
+                      struct sampler_target *out)
+{
+    if (session->sampler)
+        return sampler_target_at(session->sampler, index, out);
+    if (!session->told || index >= session->told->count)
+        return false;
+    *out = session->told->items[index].target;
+    return true;
+}
+
+static enum err_code redact_told(struct redacted *redacted, const struct session_facts *from,
+                                 struct err *err)
+{
+    struct sampler_target target;
+    size_t count = 0;
+    while (target_at(from, count, &target))
+        count++;
+    redacted->told.items = calloc(count + 1, sizeof *redacted->told.items);
+    if (!redacted->told.items)
+        return err_set(err, ERR_NOMEM, "no memory for %zu processes", count);
+    while (redacted->told.count < count && target_at(from, redacted->told.count, &target))
+        redacted->told.items[redacted->told.count++].target = redact_target(&target);
+    return ERR_OK;
+}
+
+static enum err_code redact_session(struct redacted *redacted, const struct session_facts *from,
+                                    struct err *err)
+{
+    redacted->target = redact_target(from->target);
+    redacted->session = (struct session_facts){ .id = from->id,
+                                                .epoch = from->epoch,
+                                                .status = from->status,
+                                                .target = &redacted->target,
+                                                .told = &redacted->told,
+                                                .options = from->options,
+                                                .host = "[redacted]",
+                                                .snapshot = &redacted->snapshot,
+                                                .source = from->source,
+                                                .is_redacted = true };
+    redacted->session.status.reason[0] = '\0';
+    return redact_told(redacted, from, err);
+}
+
+/* The windows keep their times, so the range still means what it did; the rest of the query is
+ * answered by what was copied. */
+static enum err_code redact_profile(struct redacted *redacted, const struct report_source *from,
+                                    struct err *err)
+{
+    struct redact_names texts = { .rc = ERR_OK };
+    const struct reshape_names names = { .text = redact_names_text, .context = &texts };
+    const struct reshape_rules rules = { .names = &names };
+    enum err_code rc = profile_create(&redacted->profile, err);
+    if (rc == ERR_OK)
+        rc = reshape_windows(redacted->profile, from->snapshot, from->query, &rules, NULL, err);
+    if (rc == ERR_OK && texts.rc != ERR_OK)
+        rc = err_set(err, texts.rc, "%s", texts.err.message);
+    if (rc != ERR_OK)
+        return rc;
+    profile_extend(redacted->profile, from->snapshot->end_ns);
+    redacted->query =
+        (struct view_query){ .from_ns = from->query->from_ns, .to_ns = from->query->to_ns };
+    return profile_snapshot(redacted->profile, &redacted->snapshot, err);
+}
+
+enum err_code redacted_init(struct redacted *redacted, const struct report_source *from,
+                            struct err *err)
+{
+    memset(redacted, 0, sizeof *redacted);
+    enum err_code rc = redact_profile(redacted, from, err);
+    if (rc == ERR_OK)
+        rc = redact_session(redacted, from->session, err);
+    if (rc != ERR_OK) {
+        redacted_deinit(redacted);
+        return rc;
+    }
+    redacted->source =
+        (struct report_source){ .snapshot = &redacted->snapshot,
+                                .query = &redacted->query,
+                                .session = &redacted->session,
+                                .settings = from->settings,
+                                .heat_of = from->heat_of ? from->heat_of : from->snapshot };
+    redacted->source.settings.no_source = true;
+    return ERR_OK;
+}
+
+void redacted_deinit(struct redacted *redacted)
+{
+    if (redacted->snapshot.profile)
+        profile_snapshot_release(&redacted->snapshot);
+    profile_destroy(redacted->profile);
+    free(redacted->told.items);
+    memset(redacted, 0, sizeof *redacted);
+}

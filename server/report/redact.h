@@ -1,0 +1,48 @@
+/*
+ * redact - a report that may leave the house: the same profile without what it tells of its owner.
+ *
+ * All formats are written of the redacted profile, so none of them can tell more:
+ *
+ *     names of code     of Python's library and of installed packages (below site-packages or
+ *                       dist-packages) as they are; of everything else func-HASH in mod-HASH.py
+ *     paths             from lib/python3.x, site-packages or dist-packages on
+ *     C functions       of Python itself as they are; of everything else <native> c-HASH
+ *     threads           MainThread, Thread-1, ThreadPoolExecutor-0_0 and the like as they are; others thread-HASH
+ *     command, host     left out, and the texts that people gave the session
+ *     source            left out
+ *
+ * Lines, columns, instructions, process and thread ids, times and counts stay.  A HASH is of the
+ * whole path and name (SHA-256, 32 bits of it): the same in every format and every run, so that
+ * redacted reports can be compared; who knows a name can recognise it, nobody can read it.
+ *
+ * Ownership: the caller's storage, which must not move; redacted_deinit accepts a zeroed one.  It
+ * borrows the source.
+ * Threads: any, on a snapshot of one's own.
+ * Cost: a copy of the profile.
+ * Depends on: profile/reshape, report, told, digest.
+ */
+#ifndef SERVER_REPORT_REDACT_H
+#define SERVER_REPORT_REDACT_H
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
+#include "server/report/report.h"
+#include "server/told.h"
+#include "server/wire/session.h"
+
+struct redacted {
+    struct profile *profile;
+    struct profile_snapshot snapshot;
+    struct view_query query;
+    struct session_facts session;
+    struct sampler_target target;
+    struct told told;
+    struct report_source source; /* of all this */
+};
+
+MUST_CHECK enum err_code redacted_init(struct redacted *redacted,
+                                       const struct report_source *from, struct err *err);
+void redacted_deinit(struct redacted *redacted);
+
+#endif /* SERVER_REPORT_REDACT_H */

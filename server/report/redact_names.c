@@ -1,0 +1,221 @@
+#include "server/report/redact_names.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/digest.h"
+#include "server/report/known_names.h"
+
+enum { HASH_LETTERS = 8 };
+
+static struct strtab_string string_of(const char *text, size_t length)
+{
+    return (struct strtab_string){ .text = text, .length = (uint32_t)length };
+}
+
+static bool equals(struct strtab_string string, const char *text)
+{
+    return string.length == strlen(text) && memcmp(string.text, text, string.length) == 0;
+}
+
+static bool begins(struct strtab_string string, const char *text)
+{
+    return string.length >= strlen(text) && memcmp(string.text, text, strlen(text)) == 0;
+}
+
+static bool is_among(struct strtab_string string, const char *const *items)
+{
+    for (; *items; items++)
+        if (equals(string, *items))
+            return true;
+    return false;
+}
+
+/* Of file and name, with their lengths, so that no two pairs are one text. */
+static void hash(struct redact_names *names, struct strtab_string file,
+                 struct strtab_string name, char out[2 * DIGEST_BYTES + 1])
+{
+    const size_t bytes = sizeof(uint32_t) + file.length + name.length;
+    char *const text = malloc(bytes);
+    const uint32_t length = file.length;
+    struct digest digest;
+    struct err err = { 0 };
+    enum err_code rc = ERR_OK;
+    out[0] = '\0';
+    if (!text) {
+        rc = err_set(&err, ERR_NOMEM, "no memory for a name of %zu bytes", bytes);
+    } else {
+        memcpy(text, &length, sizeof length);
+        memcpy(text + sizeof length, file.text, file.length);
+        memcpy(text + sizeof length + file.length, name.text, name.length);
+        rc = digest_make(text, bytes, &digest, &err);
+    }
+    if (rc == ERR_OK)
+        digest_format(&digest, out);
+    else if (names->rc == ERR_OK) {
+        names->rc = rc;
+        names->err = err;
+    }
+    free(text);
+}
+
+static struct strtab_string pseudonym(struct redact_names *names, const char *before,
+                                      struct strtab_string file, struct strtab_string name,
+                                      const char *behind)
+{
+    char letters[2 * DIGEST_BYTES + 1];
+    hash(names, file, name, letters);
+    const int length = snprintf(names->text, sizeof names->text, "%s%.*s%s", before,
+                                HASH_LETTERS, letters, behind);
+    return string_of(names->text, (size_t)length);
+}
+
+static bool climbs(struct strtab_string path)
+{
+    return memmem(path.text, path.length, "/../", 4) != NULL;
+}
+
+/* The rest of the path from the last of these folders on; false: it is not in it. */
+static bool find_folder(struct strtab_string path, const char *folder,
+                        struct strtab_string *rest_out)
+{
+    const size_t length = strlen(folder);
+    for (size_t at = path.length; at-- > 0;)
+        if (path.text[at] == '/' && path.length - at - 1 > length &&
+            memcmp(path.text + at + 1, folder, length) == 0) {
+            *rest_out = string_of(path.text + at + 1, path.length - at - 1);
+            return !climbs(*rest_out);
+        }
+    return false;
+}
+
+/* "lib/python3.13/json/decoder.py": in a folder of Python's library, and a module of it. */
+static bool find_standard(struct strtab_string path, struct strtab_string *rest_out)
+{
+    struct strtab_string rest;
+    if (!find_folder(path, "lib/python3.", &rest) &&
+        !find_folder(path, "lib64/python3.", &rest))
+        return false;
+    const char *const end = rest.text + rest.length;
+    const char *at = rest.text + strcspn(rest.text, ".") + 1;
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    at += at < end && *at == 't';
+    if (at == end || *at++ != '/')
+        return false;
+    const char *module_end = at;
+    while (module_end < end && *module_end != '/' && *module_end != '.')
+        module_end++;
+    *rest_out = rest;
+    return known_names_has(at, (size_t)(module_end - at));
+}
+
+/* What stays of a library's path; false: the file is not a library's. */
+static bool find_library(struct strtab_string path, struct strtab_string *rest_out)
+{
+    static const char *const frozen[] = { "<frozen importlib._bootstrap>",
+                                          "<frozen importlib._bootstrap_external>",
+                                          "<frozen runpy>",
+                                          "<frozen zipimport>",
+                                          "<frozen site>",
+                                          "<frozen os>",
+                                          "<frozen io>",
+                                          "<frozen abc>",
+                                          "<frozen codecs>",
+                                          "<frozen posixpath>",
+                                          "<frozen genericpath>",
+                                          "<frozen stat>",
+                                          "<frozen _collections_abc>",
+                                          "<frozen _sitebuiltins>",
+                                          "<frozen getpath>",
+                                          NULL };
+    *rest_out = path;
+    return is_among(path, frozen) || find_folder(path, "site-packages/", rest_out) ||
+           find_folder(path, "dist-packages/", rest_out) || find_standard(path, rest_out);
+}
+
+/* "<native> time.sleep", or a mark of ours. */
+static struct strtab_string mark(struct redact_names *names, struct strtab_string text)
+{
+    static const char *const ours[] = { "<native>", "<GC>", "<idle native thread>",
+                                        "<truncated>", NULL };
+    static const char native[] = "<native> ";
+    const size_t skip = sizeof native - 1;
+    if (is_among(text, ours))
+        return text;
+    if (!begins(text, native))
+        return pseudonym(names, "<mark-", string_of("~", 1), text, ">");
+    const struct strtab_string callee = string_of(text.text + skip, text.length - skip);
+    const char *const dot = memchr(callee.text, '.', callee.length);
+    const size_t owner = dot ? (size_t)(dot - callee.text) : callee.length;
+    if (known_names_has(callee.text, owner))
+        return text;
+    return pseudonym(names, "<native> c-", string_of("~", 1), callee, "");
+}
+
+static struct strtab_string function_name(struct redact_names *names, struct strtab_string text,
+                                          struct strtab_string file)
+{
+    static const char *const everybodys[] = { "<module>",   "<lambda>",  "<listcomp>",
+                                              "<dictcomp>", "<setcomp>", "<genexpr>",
+                                              "",           NULL };
+    struct strtab_string rest;
+    if (equals(file, "~"))
+        return mark(names, text);
+    if (is_among(text, everybodys) || find_library(file, &rest))
+        return text;
+    return pseudonym(names, "func-", file, text, "");
+}
+
+static struct strtab_string file_name(struct redact_names *names, struct strtab_string path)
+{
+    static const char *const everybodys[] = { "", "~", "<string>", "<stdin>", NULL };
+    struct strtab_string rest;
+    if (is_among(path, everybodys))
+        return path;
+    if (find_library(path, &rest))
+        return rest;
+    return pseudonym(names, "mod-", path, string_of("", 0), ".py");
+}
+
+/* What is behind the word is numbers alone, as Python names threads. */
+static bool is_numbered(struct strtab_string text, const char *word)
+{
+    if (!begins(text, word) || text.length == strlen(word))
+        return false;
+    for (size_t i = strlen(word); i < text.length; i++)
+        if (!strchr("0123456789_", text.text[i]) || text.text[i] == '\0')
+            return false;
+    return true;
+}
+
+static struct strtab_string thread_name(struct redact_names *names, struct strtab_string text)
+{
+    static const char *const words[] = { "Thread-", "Dummy-", "ThreadPoolExecutor-", "asyncio_",
+                                         NULL };
+    if (equals(text, "") || equals(text, "MainThread"))
+        return text;
+    /* "Thread-3 (work)" says what it runs. */
+    const char *const space = memchr(text.text, ' ', text.length);
+    const struct strtab_string first =
+        string_of(text.text, space ? (size_t)(space - text.text) : text.length);
+    for (size_t i = 0; words[i]; i++)
+        if (is_numbered(first, words[i]))
+            return first;
+    return pseudonym(names, "thread-", string_of("", 0), text, "");
+}
+
+struct strtab_string redact_names_text(void *context, enum reshape_text what,
+                                       struct strtab_string text, struct strtab_string file)
+{
+    switch (what) {
+    case RESHAPE_NAME: return function_name(context, text, file);
+    case RESHAPE_FILE: return file_name(context, text);
+    case RESHAPE_THREAD: return thread_name(context, text);
+    case RESHAPE_PROCESS: break;
+    }
+    return string_of("", 0);
+}
