@@ -45,28 +45,8 @@ static enum err_code write(const struct look *look, const struct profile_snapsho
     return send(&source, format, response, err);
 }
 
-/* Against all of another session. */
-static enum err_code write_against(const struct look *look, struct session *base,
-                                   const struct report_format *format,
-                                   struct response *response, struct err *err)
-{
-    const struct view_query everything = { 0 };
-    struct profile_snapshot snapshot;
-    struct session_facts facts;
-    enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
-    if (rc != ERR_OK)
-        return rc;
-    session_describe(base, &snapshot, &facts);
-    const struct report_source baseline = { .snapshot = &snapshot,
-                                            .query = &everything,
-                                            .session = &facts,
-                                            .files = session_files(base) };
-    rc = write(look, &look->snapshot, &look->query.view, format, &baseline, response, err);
-    profile_snapshot_release(&snapshot);
-    return rc;
-}
-
 static enum err_code write_reshaped(const struct look *look, const struct report_format *format,
+                                    const struct report_source *baseline,
                                     struct response *response, struct err *err)
 {
     const struct view_query everything = { 0 };
@@ -74,17 +54,56 @@ static enum err_code write_reshaped(const struct look *look, const struct report
     enum err_code rc = reshaped_init(&reshaped, &look->snapshot, &look->query.view,
                                      &look->query.rules, RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
-        rc = write(look, &reshaped.snapshot, &everything, format, NULL, response, err);
+        rc = write(look, &reshaped.snapshot, &everything, format, baseline, response, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
 
 static enum err_code answer(const struct look *look, const struct report_format *format,
-                            struct response *response, struct err *err)
+                            const struct report_source *baseline, struct response *response,
+                            struct err *err)
 {
     if (rules_are_any(&look->query.rules))
-        return write_reshaped(look, format, response, err);
-    return write(look, &look->snapshot, &look->query.view, format, NULL, response, err);
+        return write_reshaped(look, format, baseline, response, err);
+    return write(look, &look->snapshot, &look->query.view, format, baseline, response, err);
+}
+
+static enum err_code write_against(const struct look *look, struct session *base,
+                                   const struct profile_snapshot *snapshot,
+                                   const struct report_format *format,
+                                   struct response *response, struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct session_facts facts;
+    session_describe(base, snapshot, &facts);
+    const struct report_source baseline = { .snapshot = snapshot,
+                                            .query = &everything,
+                                            .session = &facts,
+                                            .files = session_files(base) };
+    return answer(look, format, &baseline, response, err);
+}
+
+/* Against all of another session, with its stacks as the rules make them. */
+static enum err_code compare_with(const struct look *look, struct session *base,
+                                  const struct report_format *format, struct response *response,
+                                  struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct profile_snapshot snapshot;
+    struct reshaped reshaped = { 0 };
+    const bool has_rules = rules_are_any(&look->query.rules);
+    enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (has_rules)
+        rc = reshaped_init(&reshaped, &snapshot, &everything, &look->query.rules,
+                           RESHAPED_WINDOWS, err);
+    if (rc == ERR_OK)
+        rc = write_against(look, base, has_rules ? &reshaped.snapshot : &snapshot, format,
+                           response, err);
+    reshaped_deinit(&reshaped);
+    profile_snapshot_release(&snapshot);
+    return rc;
 }
 
 static enum err_code unknown_format(struct err *err)
@@ -107,12 +126,10 @@ static enum err_code compare(const struct call *call, const struct look *look,
     if (!id)
         return err_set(err, ERR_INVALID, "format \"%s\" compares with the session of base=ID",
                        format->name);
-    if (rules_are_any(&look->query.rules))
-        return err_set(err, ERR_INVALID, "format \"%s\" compares whole stacks", format->name);
     struct session *const base = sessions_find(call->sessions, id);
     if (!base)
         return err_set(err, ERR_INVALID, "parameter \"base\": no session %.32s", id);
-    const enum err_code rc = write_against(look, base, format, response, err);
+    const enum err_code rc = compare_with(look, base, format, response, err);
     session_release(base);
     return rc;
 }
@@ -129,7 +146,7 @@ enum err_code api_get_export(const struct call *call, struct response *response,
     if (format && format->needs_baseline)
         rc = compare(call, &look, format, response, err);
     else
-        rc = format ? answer(&look, format, response, err) : unknown_format(err);
+        rc = format ? answer(&look, format, NULL, response, err) : unknown_format(err);
     look_end(&look);
     return rc;
 }
@@ -141,7 +158,7 @@ enum err_code api_get_report(const struct call *call, struct response *response,
     enum err_code rc = look_begin(&look, call, QUERY_EXPORT, err);
     if (rc != ERR_OK)
         return rc;
-    rc = answer(&look, report_find("flamegraph"), response, err);
+    rc = answer(&look, report_find("flamegraph"), NULL, response, err);
     look_end(&look);
     return rc;
 }

@@ -56,8 +56,23 @@ enum err_code captured_open(struct captured *captured, const char *path, size_t 
     return ERR_OK;
 }
 
+enum err_code captured_reshape(struct captured *captured, const struct rules *rules,
+                               struct err *err)
+{
+    if (!rules_are_any(rules))
+        return ERR_OK;
+    const enum err_code rc = reshaped_init(&captured->reshaped, &captured->snapshot,
+                                           &captured->everything, rules, RESHAPED_WINDOWS, err);
+    if (rc != ERR_OK)
+        return rc;
+    captured->facts.snapshot = &captured->reshaped.snapshot;
+    captured->source.snapshot = &captured->reshaped.snapshot;
+    return ERR_OK;
+}
+
 void captured_close(struct captured *captured)
 {
+    reshaped_deinit(&captured->reshaped);
     if (captured->snapshot.profile)
         profile_snapshot_release(&captured->snapshot);
     loaded_destroy(captured->loaded);

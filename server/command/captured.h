@@ -11,6 +11,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
 #include "server/report/report.h"
+#include "server/rules.h"
 #include "server/wire/session.h"
 
 struct loaded;
@@ -21,6 +22,7 @@ struct captured {
     struct profile_snapshot snapshot;
     struct session_facts facts;
     struct view_query everything;
+    struct reshaped reshaped;    /* zeroed: its stacks are as they were */
     struct report_source source; /* of all of it */
 };
 
@@ -36,6 +38,9 @@ MUST_CHECK enum err_code captured_load(const char *path, const struct reader_par
 /* Reads all of it; says what is missing of a capture that was cut.  memory_bytes: as --memory. */
 MUST_CHECK enum err_code captured_open(struct captured *captured, const char *path,
                                        size_t memory_bytes, struct err *err);
+/* Its source is of the stacks that the rules make from then on; none: nothing changes. */
+MUST_CHECK enum err_code captured_reshape(struct captured *captured, const struct rules *rules,
+                                          struct err *err);
 void captured_close(struct captured *captured);
 
 #endif /* SERVER_COMMAND_CAPTURED_H */

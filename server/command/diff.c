@@ -83,6 +83,10 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         rc = captured_open(&comparing->base, options->files[0], memory_bytes, err);
     if (rc == ERR_OK)
         rc = captured_open(&comparing->now, options->files[1], memory_bytes, err);
+    if (rc == ERR_OK)
+        rc = captured_reshape(&comparing->base, &options->view.rules, err);
+    if (rc == ERR_OK)
+        rc = captured_reshape(&comparing->now, &options->view.rules, err);
     comparing->sources[0] = &comparing->base.source;
     comparing->sources[1] = &comparing->now.source;
     if (rc == ERR_OK && options->report.redacts)

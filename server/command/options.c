@@ -221,14 +221,6 @@ static bool chooses_a_part(const struct options *options)
            rules_are_any(&view->rules) || options->report.redacts;
 }
 
-static bool compares(const struct options *options)
-{
-    for (size_t i = 0; i < options->format_count; i++)
-        if (options->formats[i].format->needs_baseline)
-            return true;
-    return false;
-}
-
 /* Each format needs a place of its own. */
 static enum err_code complete_formats(struct options *options, struct err *err)
 {
@@ -307,10 +299,6 @@ static enum err_code complete(struct options *options, struct err *err)
         return err_set(err, ERR_INVALID,
                        "--browser shows all of a capture: choose a part of it in the page, or "
                        "name a format instead");
-    if (compares(options) && rules_are_any(&options->view.rules))
-        return err_set(err, ERR_INVALID,
-                       "--diff-flamegraph compares whole stacks: without --omit, --below, --at "
-                       "and --hide");
     if (!options->access.tls_cert != !options->access.tls_key)
         return err_set(err, ERR_INVALID, "--tls-cert and --tls-key need each other");
     if (options->no_token && options->token_file)

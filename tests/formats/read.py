@@ -442,6 +442,15 @@ def test_diff(files):
     check((sum(page["nodes"]["baseSelf"]), sum(page["nodes"]["nowSelf"])), (1000, 1502), "samples of the page")
     by_time = json.loads(run(pyrometer, "diff", "--json", "--by-time", before, now))
     check(by_time["by"], "time", "basis")
+    hidden = json.loads(run(pyrometer, "diff", "--json", "--hide", "function:parse", "--omit", "six.py", before, now))
+    check("parse" in {row["name"] for row in hidden["functions"]}, False, "a function that is taken out")
+    check((hidden["base"]["samples"], hidden["now"]["samples"]), (970, 1500), "samples without those left out")
+    redacted = run(pyrometer, "diff", "--json", "--redact", before, now)
+    check("/srv/" in redacted or "parse" in redacted, False, "names of own code")
+    drawn = os.path.join(files.folder, "hidden.html")
+    run(pyrometer, "replay", now, "--hide", "function:parse", "--diff-flamegraph", before, "-o", drawn)
+    with open(drawn, encoding="utf-8") as file:
+        check("parse" in str(embedded(files, "diff-data", file.read())), False, "a function that is taken out of both")
     same = json.loads(run(pyrometer, "diff", "--json", now, now))
     check({row["self"]["verdict"] for row in same["functions"]} - {"same", "few"}, set(), "verdicts on the same")
     for words, code, said in (((before, "/nowhere.pyro"), 1, "/nowhere.pyro"), ((before, html), 1, "no capture"), ((before,), 2, "two captures")):
