@@ -6,6 +6,7 @@ import { formatAddress, parseAddress } from "./model/address.js";
 import { chosenFile } from "./model/lines.js";
 import { createPicture } from "./model/picture.js";
 import { takeBase, takeDelivery } from "./model/recording.js";
+import { serverRules } from "./model/rules.js";
 import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
 import { askAccess } from "./source/host.js";
@@ -172,6 +173,15 @@ function startPage() {
     return view === "heatmap" && search.trim() !== "" && picture.matched !== null ? { term: search, matched: picture.matched } : null;
   }
 
+  let ruled = { key: "" };
+
+  // What files of this session can be told of the filters.
+  function fileRules() {
+    const key = state.address.filters.join("\n") + "\n" + state.recordingVersion;
+    if (ruled.key !== key) ruled = { key, ...serverRules(state.address.filters, state.recording.profile) };
+    return ruled;
+  }
+
   // Whose instructions are looked at: those of the file of the chosen line.
   function openedFile(picture) {
     const { view, line, file } = state.address;
@@ -199,7 +209,7 @@ function startPage() {
     source.watchInstructions(openedFile(picture));
     source.watchMatches(searchedFor(picture));
     source.watchHeat(state.address.view === "heatmap");
-    const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads(asked) };
+    const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads({ ...asked, rules: fileRules().rules }), unruled: source.live ? fileRules().left : state.address.filters };
     for (const view of views) view.update(shown);
   }
 

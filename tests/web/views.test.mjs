@@ -140,6 +140,11 @@ test("the download menu can redact, and a redacted report says what it is", asyn
   assert.ok(await page.evaluate(links + ".length > 5 && " + links + ".every((link) => !link.href.includes('redact'))"));
   await page.evaluate(byId("redact") + ".click()");
   await page.until(links + ".length > 5 && " + links + ".every((link) => new URL(link.href).searchParams.get('redact') === '1')");
+  const menu = "document.querySelector('.menu-note').textContent";
+  assert.match(await page.evaluate(menu), /Without these filters.*: hide poll\.$/);
+  await page.evaluate("location.hash = '#v=1&filter=focus+function:main&filter=merge+libraries'");
+  await page.until(links + ".every((link) => new URL(link.href).searchParams.getAll('at').join() === 'function:*[mM][aA][iI][nN]*' && new URL(link.href).searchParams.getAll('hide').length === 9)");
+  assert.equal(await page.evaluate(menu), "");
   await leave(page);
   const made = program.report({});
   const filed = await report("redacted", { ...made, session: { ...made.session, redacted: true } }, FILE);

@@ -3,7 +3,7 @@
 //   watchMatches(null | {term, matched: by function id}),
 //   watchInstructions(null | {path, function}),
 //   sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
-//   zoomTimeline(null | {from, to}), downloads({threads, states, from, to})
+//   zoomTimeline(null | {from, to}), downloads({threads, states, from, to, rules: [[parameter, pattern]]})
 // (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onMatches({term, and what /matches answers} or {term, error}), onInstructions(path, what /lines answers or {error}), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
@@ -56,6 +56,7 @@ export function queryText(parameters, asked = {}) {
   const ends = [asked.to, asked.until].filter((end) => typeof end === "number");
   if (typeof asked.from === "number") query.set("from", String(asked.from));
   if (ends.length > 0) query.set("to", String(Math.min(...ends)));
+  for (const [name, pattern] of asked.rules ?? []) query.append(name, pattern);
   const text = query.toString();
   return text === "" ? "" : "?" + text;
 }

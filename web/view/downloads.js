@@ -1,5 +1,6 @@
 // The download menu. Links are plain links; what a report can make by itself is made when it is asked for.
 
+import { visibleText } from "../model/text.js";
 import { el, icon } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { createPopover } from "./popover.js";
@@ -54,7 +55,7 @@ export function createDownloads() {
       const byThread = state.picture.chosen.chosen.length > 0;
       const byState = state.address.states.length > 0;
       const chosen = byThread || byState ? "Only the chosen " + [byThread ? "threads" : "", byState ? "state" : ""].filter(Boolean).join(" and ") + "." : "";
-      const unfiltered = state.address.filters.length > 0 ? "All frames: filters are the page’s own." : "";
+      const unfiltered = state.unruled.length > 0 ? "Without these filters, which are the page’s own: " + state.unruled.map((term) => visibleText(term)).join("; ") + "." : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");
       const signature = items.map((item) => item.key + (item.href ?? "")).join("\n") + note;
       if (signature === shown) return;
