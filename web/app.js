@@ -12,11 +12,13 @@ import { threadIds } from "./model/threads.js";
 import { askAccess } from "./source/host.js";
 import { createLiveSource } from "./source/live.js";
 import { createReportSource } from "./source/report.js";
+import { createAsTables } from "./view/as-table.js";
 import { createApplied } from "./view/applied.js";
 import { createBanner } from "./view/banner.js";
 import { createCrumbs } from "./view/crumbs.js";
 import { createDetails } from "./view/details.js";
 import { createDiff } from "./view/diff.js";
+import { el } from "./view/dom.js";
 import { createFlame } from "./view/flame.js";
 import { createGil } from "./view/gil.js";
 import { createHeader } from "./view/header.js";
@@ -286,10 +288,13 @@ function startPage() {
   const gil = createGil(place("stage"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);
   const table = createTable(place("stage"), dispatch);
-  const legend = createLegend(place("stage"), dispatch);
+  const foot = el("div", { class: "foot" });
+  place("stage").append(foot);
+  const legend = createLegend(foot, dispatch);
+  const tables = createAsTables(place("strip"), foot, dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, gil, table, palette, legend, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, gil, table, palette, legend, tables, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");

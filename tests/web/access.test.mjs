@@ -15,29 +15,40 @@ const VIEWS = [
   ["flame graph", "", "document.querySelectorAll('g.frame').length > 10"],
   ["inverted and searched", "&inverted&search=price", "document.querySelectorAll('g.frame[data-look~=match]').length > 0"],
   ["sandwich without a function", "&view=sandwich", "document.querySelectorAll('.sandwich-choose button').length > 3"],
+  ["sandwich", "&view=sandwich", "(document.querySelector('.sandwich-choose button')?.click(), document.querySelectorAll('.sandwich-side g.frame').length > 3)"],
   ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],
-  ["source", "&view=source", "document.querySelectorAll('.line').length > 10"],
+  ["source", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "document.querySelectorAll('.line').length > 10"],
   ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
   ["comparison", "&view=diff&base=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
 ];
+// Every chart has a table that says the same.
+const CHARTS = [["flame graph", "strip,flame"], ["sandwich", "sandwich"], ["heat map with a range and a filter", "heatmap,flame"], ["threads", "threads"], ["GIL", "gil"], ["comparison", "diff"]];
 const DIALOGS = ["help", "quality-open", "threads", "download"];
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "pyrometer-access-"));
 let browser;
 let server;
+let reportUrl;
 
 before(async () => {
   browser = await launchChromium({ width: 1280, height: 800 });
   const program = createProgram({ threads: 8, now: () => 0 });
   program.advance(4);
-  server = createMockServer(program, null);
+  const bundled = join(folder, "page.html");
+  execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
+  const path = join(folder, "report.html");
+  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: true, text: "def price():\n    return 1\n".repeat(80) }] }));
+  reportUrl = "file://" + path;
+  server = createMockServer(program, bundled);
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
 after(async () => {
   await browser.close();
   server.closeAllConnections();
   server.close();
+  rmSync(folder, { recursive: true });
 });
 
 const FAULTS = "axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')"
@@ -50,21 +61,13 @@ async function open(fragment, dark) {
 }
 
 test("views of a report", async () => {
-  const program = createProgram({ threads: 8, now: () => 0 });
-  program.advance(4);
-  const folder = mkdtempSync(join(tmpdir(), "pyrometer-access-"));
-  const bundled = join(folder, "page.html");
-  execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
-  const path = join(folder, "report.html");
-  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: true, text: "def price():\n    return 1\n".repeat(80) }] }));
   for (const [name, fragment, ready] of VIEWS.filter((_, i) => i % 2 === 1)) {
-    const page = await browser.open("file://" + path + "#v=1" + fragment);
+    const page = await browser.open(reportUrl + "#v=1" + fragment);
     await page.until(ready);
     await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
     assert.deepEqual(await page.evaluate(FAULTS), [], name);
     await page.close();
   }
-  rmSync(folder, { recursive: true });
 });
 
 for (const dark of [false, true]) {
@@ -79,6 +82,18 @@ for (const dark of [false, true]) {
     }
   });
 }
+
+test("charts as tables, live and in a report", async () => {
+  for (const [i, [name, tables]] of CHARTS.entries()) {
+    const [, fragment, ready] = VIEWS.find(([view]) => view === name);
+    const page = i % 2 === 0 ? await open(fragment + "&tables=" + tables, i % 4 === 0) : await browser.open(reportUrl + "#v=1" + fragment + "&tables=" + tables);
+    await page.until(ready);
+    for (const key of tables.split(",")) await page.until("document.querySelectorAll('#as-table-" + key + ":not([hidden]) tbody th[scope=row]').length > 2");
+    await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");
+    assert.deepEqual(await page.evaluate(FAULTS), [], name);
+    await page.close();
+  }
+});
 
 test("what opens over the page", async () => {
   const page = await open("", false);

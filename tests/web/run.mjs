@@ -9,7 +9,9 @@ import { findAxe, findChromium } from "./chromium.mjs";
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
 const group = process.argv[2];
 const files = readdirSync(FOLDER).filter((file) => file.endsWith(".test.mjs"));
-const chosen = files.filter((file) => (group === "model" ? !/^(bundle|page|views|host|access)\./.test(file) : file === group + ".test.mjs"));
+// A group is one file or several, as page.test.mjs and page-views.test.mjs; the pure half is all that is of no other.
+const groupOf = (file) => /^(bundle|page|views|host|access)(?:-\w+)?\.test/.exec(file)?.[1] ?? "model";
+const chosen = files.filter((file) => groupOf(file) === group);
 
 function skip(reason) {
   console.log("skipped: " + reason);

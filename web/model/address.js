@@ -1,6 +1,6 @@
 // What the page shows, as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  inverted  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
-//   state=WORD,WORD  range=FROM~TO  base=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  zoom=PATH  frame=PATH
+//   state=WORD,WORD  range=FROM~TO  base=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. TERM is one of filter.js.
 
@@ -20,8 +20,11 @@ export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "thread
 // Views that show the flame graph, alone or beneath something else.
 export const FLAME_VIEWS = ["flame", "heatmap"];
 
+// Charts that can be had as tables too (view/as-table.js).
+export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
+
 export function defaultAddress() {
-  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, base: null, filters: [], about: "", file: "", line: 0, zoom: [], frame: [] };
+  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, base: null, filters: [], about: "", file: "", line: 0, zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -88,6 +91,7 @@ export function formatAddress(address) {
   if (address.line > 0) out.set("line", String(address.line));
   if (address.zoom.length > 0) out.set("zoom", formatPath(address.zoom));
   if (address.frame.length > 0) out.set("frame", formatPath(address.frame));
+  if (address.tables.length > 0) out.set("tables", address.tables.join());
   return out.toString().replace(/=(?=&|$)/g, "").replaceAll("%2C", ",").replaceAll("%21", "!").replaceAll("%7E", "~");
 }
 
@@ -112,5 +116,7 @@ export function parseAddress(text) {
   address.line = /^\d{1,9}$/.test(given.get("line") ?? "") ? Number(given.get("line")) : 0;
   address.zoom = parsePath(given.get("zoom") ?? "");
   address.frame = parsePath(given.get("frame") ?? "");
+  const tables = (given.get("tables") ?? "").split(",");
+  address.tables = TABLES.filter((key) => tables.includes(key));
   return address;
 }

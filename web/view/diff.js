@@ -6,7 +6,7 @@ import { createChart } from "./chart.js";
 import { el, isolated, placeNear, setAttribute, setText } from "./dom.js";
 
 const ROWS_MAX = 200;
-const VERDICTS = { same: "no more than chance", few: "too few samples to say", more: "more", less: "less", new: "new", gone: "gone" };
+export const VERDICTS = { same: "no more than chance", few: "too few samples to say", more: "more", less: "less", new: "new", gone: "gone" };
 
 function changeText(change) {
   return (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp");

@@ -3,19 +3,9 @@
 
 import { FLAME_VIEWS } from "../model/address.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { frameBeside } from "./chart-keys.js";
 import { createChart } from "./chart.js";
 import { el, placeNear, setAttribute } from "./dom.js";
-
-
-function neighbour(byId, id, key) {
-  const entry = byId.get(id);
-  if (entry === undefined) return null;
-  if (key === "ArrowUp") return entry.parent;
-  if (key === "ArrowDown") return entry.frame.children.reduce((best, child) => (best === null || child.value > best.value ? child : best), null);
-  if (entry.parent === null) return null;
-  const siblings = entry.parent.children;
-  return siblings[siblings.indexOf(entry.frame) + (key === "ArrowLeft" ? -1 : 1)] ?? null;
-}
 
 export function createFlame(root, dispatch) {
   const holder = el("div", { class: "flame-chart" });
@@ -109,7 +99,7 @@ export function createFlame(root, dispatch) {
     }
     if (!event.key.startsWith("Arrow")) return;
     event.preventDefault();
-    const next = neighbour(drawing.byId, current, event.key);
+    const next = frameBeside(drawing.byId, current, event.key);
     if (next === null) return;
     moved = next.id;
     select(next);

@@ -3,6 +3,7 @@
 import { heatLevel } from "../model/picture.js";
 import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
 import { threadPlace } from "../model/threads.js";
+import { listenForFrameKeys } from "./chart-keys.js";
 import { createChart } from "./chart.js";
 import { el, isolated, placeNear, setAttribute, setText } from "./dom.js";
 import { threadKeyOf } from "./threads.js";
@@ -16,7 +17,7 @@ export function createGil(root, dispatch) {
   const matrix = el("table", { class: "gil-matrix", "data-testid": "gil-matrix" });
   const list = el("ol", { class: "gil-list", "data-testid": "gil-list" });
   const holder = el("div", { class: "flame-chart" });
-  const plot = el("div", { class: "flame diff-plot", "data-testid": "gil-flame", role: "img", "data-colour": "heat" }, holder);
+  const plot = el("div", { class: "flame diff-plot", "data-testid": "gil-flame", "data-colour": "heat" }, holder);
   const parts = el("div", { class: "gil-parts" },
     el("section", {}, el("h3", {}, "Held by (rows) while waiting (columns)"), el("div", { class: "gil-scroll", tabindex: "0", role: "region", "aria-label": "Who held the GIL while whom waited" }, matrix)),
     el("section", {}, el("h3", {}, "Where it was held meanwhile"), list));
@@ -43,6 +44,9 @@ export function createGil(root, dispatch) {
     return el("td", { class: "number", "data-heat": "h" + level, title: formatShare(ratio(samples, waited)) + ", " + formatCount(Math.round(samples)) + " samples" }, samples > 0 ? secondsOf(samples) : "");
   }
 
+  const textOf = (frame) => frame.label + ", others waited " + secondsOf(frame.total) + ", " + formatShare(ratio(frame.total, state.picture.gil.kept));
+  const keys = listenForFrameKeys(plot, { name: "frame-gil", textOf, onEnter: open });
+
   function drawMatrix({ holders, waiters, cells, hottest }, waited) {
     const head = el("tr", {}, el("td", {}), ...waiters.map((side) => el("th", { scope: "col" }, sideName(side))), el("th", { scope: "col" }, "All"));
     const rows = holders.map((side, i) => el("tr", {}, el("th", { scope: "row" }, sideName(side)), ...cells[i].map((samples) => cell(samples, hottest, waited)), el("td", { class: "number" }, secondsOf(side.samples), " ", el("small", {}, formatShare(ratio(side.samples, waited))))));
@@ -67,7 +71,8 @@ export function createGil(root, dispatch) {
   function drawFlame({ drawing, kept }) {
     chart ??= createChart(holder, open);
     chart.draw(drawing, state.width);
-    setAttribute(plot, "aria-label", "Stacks that held the GIL while others waited " + secondsOf(kept) + ". The list above has the same by function.");
+    keys.show(chart, drawing);
+    setAttribute(plot, "aria-label", "Stacks that held the GIL while others waited " + secondsOf(kept) + ". Arrow keys move, Enter shows the callers and callees of a frame.");
   }
 
   plot.addEventListener("pointermove", (event) => {

@@ -1,14 +1,16 @@
 // One function between its callers, which stand on it, and its callees, which hang from it.
 
 import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
+import { listenForFrameKeys } from "./chart-keys.js";
 import { createChart } from "./chart.js";
 import { el, isolated, pathText, placeNear, setAttribute, setText } from "./dom.js";
 
 const SIDES = ["callers", "callees"];
 
-function createSide(side, title, onClick, onPoint) {
+function createSide(side, textOf, onClick, onPoint) {
   const holder = el("div", { class: "flame-chart" });
   const element = el("div", { class: "sandwich-side", "data-side": side, "data-testid": "sandwich-" + side }, holder);
+  const keys = listenForFrameKeys(element, { name: "frame-" + side, upwards: side === "callers", textOf, onEnter: (frame) => onClick(side, frame) });
   let chart = null;
   let about = null;
   let shown = null;
@@ -23,11 +25,11 @@ function createSide(side, title, onClick, onPoint) {
     holder,
     update(drawing, room, key, label) {
       element.hidden = drawing === null;
-      setAttribute(element, "role", "img");
       setAttribute(element, "aria-label", label);
       if (drawing === null || (drawing === shown && room === width)) return;
       chart ??= createChart(holder, (frame) => onClick(side, frame), side === "callers");
       chart.draw(drawing, room);
+      keys.show(chart, drawing);
       shown = drawing;
       width = room;
       // What matters is beside the function itself; whoever scrolled away from it stays there.
@@ -53,6 +55,11 @@ export function createSandwich(root, dispatch) {
     if (key !== state.address.about) dispatch({ type: "address", changes: { about: key }, how: "push" });
   }
 
+  function textOf(frame) {
+    const { sandwich, sum } = state.picture;
+    return frame.label + ", " + formatShare(ratio(frame.total, sum)) + " of all, " + formatShare(ratio(frame.total, sandwich.total)) + " of this function, " + formatCount(frame.total) + " samples";
+  }
+
   function point(frame, event) {
     tip.hidden = frame === null || event.pointerType === "touch";
     if (tip.hidden) return;
@@ -62,7 +69,7 @@ export function createSandwich(root, dispatch) {
     placeNear(tip, { x: event.clientX, y: event.clientY });
   }
 
-  const sides = Object.fromEntries(SIDES.map((side) => [side, createSide(side, side, recentre, point)]));
+  const sides = Object.fromEntries(SIDES.map((side) => [side, createSide(side, textOf, recentre, point)]));
   const element = el("div", { class: "sandwich", "data-testid": "sandwich" },
     choose, head, titles.callers, sides.callers.element, titles.callees, sides.callees.element);
   root.append(element, tip);
@@ -104,8 +111,8 @@ export function createSandwich(root, dispatch) {
       setAttribute(element, "data-colour", state.address.colour);
       const width = Math.floor(element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart));
       if (width > 0 && width !== state.width) return void dispatch({ type: "width", width });
-      sides.callers.update(sandwich.callers, state.width, state.address.about, "Callers of " + sandwich.label.name + ", as a flame graph that grows upwards. The table has the same as text.");
-      sides.callees.update(sandwich.callees, state.width, state.address.about, "What " + sandwich.label.name + " calls, as a flame graph that grows downwards. The table has the same as text.");
+      sides.callers.update(sandwich.callers, state.width, state.address.about, "Callers of " + sandwich.label.name + ", as a flame graph that grows upwards. Arrow keys move, Enter makes a frame the one in the middle.");
+      sides.callees.update(sandwich.callees, state.width, state.address.about, "What " + sandwich.label.name + " calls, as a flame graph that grows downwards. Arrow keys move, Enter makes a frame the one in the middle.");
     },
   };
 }

@@ -1,0 +1,64 @@
+// Reports: opened from a file, without a server.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { createProgram } from "./made-up-program.mjs";
+import { reportPage } from "./mock-server.mjs";
+import { assertQuiet, browser, bundled, byId, chip, click, dragStrip, drawn, folder, samplesShown, shownNumber, textOf } from "./open-page.mjs";
+
+test("a report has lines without their text, and says so", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const path = join(folder, "lines.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path + "#v=1&view=source");
+  await page.until(byId("source-note") + "?.textContent.startsWith('No source text')");
+  assert.ok(await page.evaluate("document.querySelectorAll('.line').length > 0"));
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a report has the text of its hottest files, cut to what matters, and the cells of the heat map", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(3);
+  const text = Array.from({ length: 500 }, (_, i) => "</script>line " + (i + 1)).join("\n");
+  const path = join(folder, "text.html");
+  writeFileSync(path, reportPage(bundled, { ...program.report({}), sources: [{ path: "/srv/shop/pricing.py", changed: false, whole: false, text }] }));
+  const page = await browser.open("file://" + path + "#v=1&view=source&file=/srv/shop/pricing.py");
+  await page.until("document.querySelectorAll('.line').length > 5 && document.querySelectorAll('.line-gap').length > 0");
+  assert.match(await page.evaluate("document.querySelector('.line[aria-current], .line[data-look~=h2], .line').querySelector('.line-code').textContent"), /^<\/script>line \d+$/);
+  await page.evaluate("document.querySelector('[data-value=heatmap]').click()");
+  await page.until(byId("heatmap") + "?.getBoundingClientRect().width > 50");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("a report opens from a file, without a server, and filters threads by itself", async () => {
+  const program = createProgram({ threads: 8, now: () => 0 });
+  program.advance(5);
+  const path = join(folder, "report.html");
+  writeFileSync(path, reportPage(bundled, program.report({})));
+  const page = await browser.open("file://" + path);
+  await drawn(page);
+  assert.equal(await samplesShown(page), program.view({}).total);
+  assert.match(await textOf(page, "status"), /^report of /);
+  assert.equal(await page.evaluate(byId("pause") + ".hidden"), true);
+  await click(page, "threads");
+  await page.until("document.querySelector('[data-tid=\"4712\"]')");
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1] }).total);
+  await page.evaluate(chip("waits") + ".click()");
+  await page.until(shownNumber + " === " + program.view({ threads: [1], states: ["!on_cpu", "~has_gil", "~waits_gil"] }).total);
+  await page.evaluate(chip("all") + ".click()");
+  await page.evaluate("document.querySelector('[data-tid=\"4712\"] input').click()");
+  await page.until(shownNumber + " === " + program.view({}).total);
+  await dragStrip(page, 0.2002, 0.5998);
+  await page.until(shownNumber + " === " + program.view({ from: 1, to: 3 }).total);
+  await click(page, "quality-open");
+  await page.until(byId("measure-read_bytes") + "?.textContent.endsWith('MiB')");
+  assert.ok(await page.evaluate(byId("download-collapsed") + " !== null"));
+  assertQuiet(page);
+  await page.close();
+});
