@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { frameLabel } from "../../web/model/frames.js";
 import { groupTotals } from "../../web/model/grouping.js";
-import { lineNeighbours, shownLines, sourceLines } from "../../web/model/lines.js";
+import { hottestLines, lineNeighbours, shownLines, sourceLines } from "../../web/model/lines.js";
 import { currentGrouping } from "../../web/model/recording.js";
 import { recordingOf } from "./sample.mjs";
 
@@ -46,6 +46,12 @@ test("a long file is shown around its samples, a short one whole", () => {
   assert.deepEqual(shownLines(5, [{ line: 2 }], 10, 1), [1, 2, 3, 4, 5]);
   assert.deepEqual(shownLines(1000, [{ line: 2 }, { line: 3 }, { line: 500 }, { line: 1000 }], 10, 1), [1, 2, 3, 4, null, 499, 500, 501, null, 999, 1000]);
   assert.deepEqual(shownLines(1000, [{ line: 4000 }], 10, 1), []);
+});
+
+test("of many lines with samples the hottest are kept, in their order", () => {
+  const lines = [{ line: 1, self: 0, total: 9 }, { line: 2, self: 5, total: 5 }, { line: 3, self: 0, total: 1 }, { line: 4, self: 7, total: 7 }];
+  assert.deepEqual(hottestLines(lines, 3).map(({ line }) => line), [1, 2, 4]);
+  assert.equal(hottestLines(lines, 4), lines);
 });
 
 test("a stack of thousands of frames, and names that are no places", () => {

@@ -154,3 +154,83 @@ test("the download menu can redact, and a redacted report says what it is", asyn
   assert.equal(await filed.evaluate(byId("redact") + ".checkVisibility()"), false);
   await leave(filed);
 });
+
+// What a target can put into a file and its line table.
+const HOSTILE_LINES = [
+  "</script><img src=x onerror=\"document.title='PWNED'\">", "\u202egnp.exe = 1 \u2066# \u200f", "half\ud800 = '\udc00'", "nul\u0000 \u0007\u001b[31m", "x = '" + "y".repeat(100000) + "'",
+  "\t\tif 名前 == \"𝒳\":", "", "a\u2028b\u2029c\u0085d",
+];
+
+// A file whose lines all have samples, in a function with a hostile name.
+function hostileReport(lines) {
+  const made = madeUp().report({});
+  const { tree, cells } = made;
+  const string = (text) => tree.strings.values.push(text) - 1;
+  const path = "/srv/</style>\u202e" + "d".repeat(5000) + ".py";
+  const fn = tree.functions.name.push(string("</script><b>\ud800" + "n".repeat(100000))) - 1;
+  tree.functions.file.push(string(path));
+  tree.functions.line.push(1);
+  for (let line = 1; line <= lines; line += 1) {
+    tree.nodes.parent.push(0);
+    tree.nodes.function.push(fn);
+    const node = tree.nodes.line.push(line) - 1;
+    for (const [column, value] of Object.entries({ thread: 0, state: 0, node, slot: 0, count: line < 10 ? 900 : 1 })) cells[column].push(value);
+  }
+  return { made, path };
+}
+
+async function assertHarmless(page) {
+  assert.equal(await page.evaluate("document.querySelectorAll('main b, main img, main script').length"), 0);
+  assert.doesNotMatch(await page.evaluate("document.title"), /PWNED/);
+  assert.ok(await page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"));
+}
+
+test("50,000 lines of hostile text with instructions that make no sense", async () => {
+  const { made, path } = hostileReport(50000);
+  const text = Array.from({ length: 49000 }, (_, i) => (i < HOSTILE_LINES.length ? HOSTILE_LINES[i] : HOSTILE_LINES[i % 4])).join("\n");
+  const odd = [[0, 4, 1], [3, 1, 1], [2 ** 31 - 1, 2 ** 31 - 1, 1], [-1, -1, 1], [0, 2 ** 31 - 1, 99], [5, 2, -7]];
+  const rows = [1, 2, 3, 4, 5, 6].flatMap((line) => odd.map(([column, end, endLine]) => ({ line, column, end, endLine })));
+  const column = (read) => rows.map(read);
+  const instructions = [{
+    samples: 60000, path, names: ["", "</script><img src=x>\u202e\ud800", "z".repeat(5000)], left_out: 0,
+    line: column((row) => row.line), end_line: column((row) => row.endLine), column: column((row) => row.column), end_column: column((row) => row.end),
+    opcode: column((row, i) => [0, 1, 2, -1, 7][i % 5]), base: column((row, i) => [1, 0, 9][i % 3]), self: column((row, i) => i), total: column((row, i) => 2 * i),
+  }];
+  const page = await report("hostile", { ...made, sources: [{ path, changed: true, whole: true, text }], instructions }, "#v=1&view=source");
+  await page.until("document.querySelectorAll('.line').length > 100 && document.querySelectorAll('.line').length < 20000");
+  assert.match(await textOf(page, "source-note"), /Of 50,000 lines with samples the 1,000 hottest are shown/);
+  for (const line of [1, 2, 3, 4, 5, 6]) {
+    await page.evaluate("document.querySelector('.line[data-line=\"" + line + "\"]').click()");
+    await page.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === " + odd.length + " && document.querySelector('.line[data-line=\"" + line + "\"]').dataset.open === 'yes'");
+    await assertHarmless(page);
+  }
+  await leave(page);
+});
+
+test("a file that got shorter, or is gone, keeps its lines with samples", async () => {
+  const { made, path } = hostileReport(40);
+  const shorter = await report("shorter", { ...made, sources: [{ path, changed: true, whole: true, text: "one\ntwo" }] }, "#v=1&view=source");
+  await shorter.until("document.querySelector('.line[data-line=\"40\"]') !== null");
+  assert.equal(await shorter.evaluate("document.querySelectorAll('.line').length"), 40);
+  await leave(shorter);
+  const gone = await report("gone", made, "#v=1&view=source");
+  await gone.until("document.querySelectorAll('.line').length === 40");
+  assert.match(await textOf(gone, "source-note"), /^No source text/);
+  await assertHarmless(gone);
+  await leave(gone);
+});
+
+test("hostile names in the comparison, the details and the heat map's search", async () => {
+  const { made } = hostileReport(3);
+  const page = await report("names", made, "#v=1&view=diff&base=0~2&range=2~4");
+  await page.until(byId("diff-table") + "?.querySelectorAll('[data-verdict]').length > 3");
+  await assertHarmless(page);
+  await page.evaluate("location.hash = '#v=1&view=heatmap&search=' + encodeURIComponent('</script><b>')");
+  await page.until(byId("heat-found") + "?.textContent.includes('samples match')");
+  await page.until("Array.from(document.querySelectorAll('g.frame')).some((frame) => frame.getAttribute('name').startsWith('</script><b>'))");
+  await page.evaluate("Array.from(document.querySelectorAll('g.frame')).find((frame) => frame.getAttribute('name').startsWith('</script><b>')).dispatchEvent(new MouseEvent('click', { bubbles: true }))");
+  await page.until(byId("details-name") + "?.textContent.startsWith('</script><b>\\\\ud800')");
+  assert.ok((await textOf(page, "details-name")).length < 1000);
+  await assertHarmless(page);
+  await leave(page);
+});

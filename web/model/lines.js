@@ -107,6 +107,12 @@ export function chosenFile(files, path) {
   return files.find((file) => file.path === path) ?? files[0];
 }
 
+// The lines with the most samples, as they stand in the file.
+export function hottestLines(lines, most) {
+  if (lines.length <= most) return lines;
+  return lines.slice().sort((a, b) => b.self - a.self || b.total - a.total || a.line - b.line).slice(0, most).sort((a, b) => a.line - b.line);
+}
+
 // The lines of a text to show: all of a short one, of a long one those around samples. null stands for a gap.
 export function shownLines(count, hot, most, around) {
   if (count <= most) return Array.from({ length: count }, (_, i) => i + 1);

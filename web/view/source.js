@@ -2,7 +2,7 @@
 
 import { heatLevel } from "../model/picture.js";
 import { hotPieces, lineInstructions, placeInLine } from "../model/instructions.js";
-import { chosenFile, shownLines } from "../model/lines.js";
+import { chosenFile, hottestLines, shownLines } from "../model/lines.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { escapeInvisible, shortenText, visibleText } from "../model/text.js";
 import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
@@ -10,6 +10,8 @@ import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
 const FILES_MAX = 300;
 const WHOLE_FILE_LINES_MAX = 4000;
 const AROUND_LINES = 8;
+// Of a file with more lines with samples, these are shown.
+const HOT_LINES_MAX = 1000;
 // What a report keeps of a long file: server/report/embedded.h.
 const EMBEDDED_AROUND_LINES = 6;
 const NEIGHBOURS_MAX = 12;
@@ -74,10 +76,13 @@ export function createSource(root, dispatch) {
     openedFor = "";
     const source = text?.text === undefined ? null : text.text.split("\n");
     const most = text?.whole === false ? 0 : WHOLE_FILE_LINES_MAX;
-    const numbers = source === null ? file.lines.map((line) => line.line) : shownLines(source.length, file.lines, most, text?.whole === false ? EMBEDDED_AROUND_LINES : AROUND_LINES);
+    const hot = hottestLines(file.lines, HOT_LINES_MAX);
+    const around = text?.whole === false ? EMBEDDED_AROUND_LINES : AROUND_LINES;
+    // The file may have been longer when it was run.
+    const numbers = source === null ? hot.map((line) => line.line) : [...shownLines(source.length, hot, most, around), ...hot.map((line) => line.line).filter((line) => line > source.length)];
     lines.replaceChildren(...numbers.map((number) => {
       if (number === null) return el("li", { class: "line-gap" }, "⋯");
-      const code = source === null ? state.picture.source.nameOf(file.lines.find((line) => line.line === number)) : source[number - 1] ?? "";
+      const code = source === null || number > source.length ? state.picture.source.nameOf(file.lines.find((line) => line.line === number)) : source[number - 1] ?? "";
       const made = createLine(number, code);
       rows.set(number, made);
       return made.row;
@@ -213,7 +218,11 @@ export function createSource(root, dispatch) {
     change({ file: current().path, line: next }, "replace");
   }
 
-  function noteText(text) {
+  function noteText(text, file) {
+    return plainNote(text) + (file.lines.length > HOT_LINES_MAX ? " Of " + formatCount(file.lines.length) + " lines with samples the " + formatCount(HOT_LINES_MAX) + " hottest are shown." : "");
+  }
+
+  function plainNote(text) {
     if (text === undefined || text.loading) return "Reading the source…";
     if (text.error !== undefined) return "No source text: " + visibleText(text.error) + " Lines are shown by the functions they are in.";
     return (text.changed ? "The file was changed after recording began: lines may have moved. " : "") + "Own: samples in the line itself or in C code that it called. Press a line for its instructions. N: next line with samples.";
@@ -236,7 +245,7 @@ export function createSource(root, dispatch) {
       if (text === undefined) dispatch({ type: "wantSource", path: file.path, function: file.function });
       setAttribute(title, "title", file.path);
       if (title.textContent !== visibleText(file.path)) title.replaceChildren(pathText(visibleText(file.path)));
-      setText(note, noteText(text));
+      setText(note, noteText(text, file));
       const key = [file.path, text?.text !== undefined, text?.text === undefined || file.lines.length > 0 && rows.size < 1 ? file.lines.map((line) => line.line).join() : ""].join("\n");
       const isNew = key !== shownText;
       if (isNew) rebuild(file, text);
