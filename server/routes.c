@@ -57,7 +57,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/gil", api_get_gil, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_VIEWER },
     { METHOD_POST, "/api/v1/sessions/*/matches", api_find_matches, SCOPE_VIEWER },
-    { METHOD_GET, "/api/v1/sessions/*/lines", api_get_lines, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/sessions/*/lines", api_get_lines, SCOPE_VIEWER | ROUTE_SLOW },
     { METHOD_GET, "/api/v1/sessions/*/source", api_get_source, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/quality", api_get_quality, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/export", api_get_export,

@@ -282,6 +282,7 @@ export function createLiveSource(sessionId, handlers) {
     } catch (problem) {
       if (!(problem instanceof HttpProblem)) throw problem;
       hasInstructions = false;
+      if (problem.status === 503) instructionsFor = "";
       handlers.onInstructions(asked.path, { error: problem.message });
     }
   }
