@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { matchAt, matchesOfCells, runsOf, windowLengths } from "../../web/model/matches.js";
+import { foundMatches, matchAt, matchedShare, matchesOfCells, runsOf, windowLengths } from "../../web/model/matches.js";
 
 test("ids as runs", () => {
   assert.deepEqual(runsOf([false, true, true, false, true]), [1, 2, 4, 4]);
@@ -33,4 +33,14 @@ test("a moment is in one window or in none", () => {
   assert.deepEqual(windowLengths(matches, { from: 0, to: 5 }), { least: 0.25, most: 6 });
   assert.deepEqual(windowLengths(matches, { from: 0, to: 1 }), { least: 0.25, most: 0.25 });
   assert.equal(windowLengths(matches, { from: 2, to: 3 }), null);
+});
+
+test("matches are of the search they were asked for", () => {
+  const matches = { term: "a", ...matchesOfCells(REPORT, [false, true, false]) };
+  assert.equal(foundMatches(matches, "a"), matches);
+  assert.equal(foundMatches(matches, "b"), null);
+  assert.equal(foundMatches({ ...matches, error: "too many" }, "a"), null);
+  assert.equal(foundMatches({ ...matches, term: "" }, ""), null);
+  assert.equal(matchedShare(matches, { from: 0, to: 1 }), 10 / 14);
+  assert.ok(Number.isNaN(matchedShare(matches, { from: 2, to: 3 })));
 });

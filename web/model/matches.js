@@ -47,6 +47,23 @@ export function matchAt(matches, time) {
   return { start: matches.start[at], end: matches.end[at], samples: matches.samples[at], matching: matches.matching[at] };
 }
 
+// Of the samples of all windows that reach into a range, the share that matches; NaN where there are none.
+export function matchedShare(matches, { from, to }) {
+  let samples = 0;
+  let matching = 0;
+  for (let i = 0; i < matches.start.length; i += 1) {
+    if (matches.end[i] <= from || matches.start[i] >= to) continue;
+    samples += matches.samples[i];
+    matching += matches.matching[i];
+  }
+  return samples > 0 ? matching / samples : NaN;
+}
+
+// What was found for a search; null while nothing is searched for, or it is not known (yet).
+export function foundMatches(matches, search) {
+  return search.trim() !== "" && matches.term === search && matches.error === undefined ? matches : null;
+}
+
 // How long the windows within a range are: {least, most} in seconds, null where there are none.
 export function windowLengths(matches, { from, to }) {
   const lengths = matches.start.map((start, i) => ({ start, end: matches.end[i] })).filter(({ start, end }) => end > from && start < to).map(({ start, end }) => end - start);

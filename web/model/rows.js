@@ -4,6 +4,7 @@
 
 import { DOING_LABELS } from "./doings.js";
 import { HEAT_MEASURES, heatColumn } from "./heatmap.js";
+import { matchedShare } from "./matches.js";
 import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
 import { STATE_DOINGS } from "./states.js";
 import { timeLabel } from "./timeline.js";
@@ -104,15 +105,15 @@ export function laneRows(lanes, span) {
   return { columns: ["Thread", ...spans.map((one) => numbered(spanText(one)))], rows, caption: "How much of its samples each thread held the GIL or was on a CPU." };
 }
 
-// The heat map: a row a second, the latest of many.
-export function heatRows(heat) {
+// The heat map: a row a second, the latest of many; with a search, how many samples of its windows match.
+export function heatRows(heat, matches = null) {
   const seconds = Array.from(heat.columns.keys()).sort((a, b) => a - b).slice(-ROWS_SHOWN_MAX);
   const rows = seconds.map((second) => {
     const sums = HEAT_MEASURES.map(({ key }) => heatColumn(heat, second, key).reduce((all, count) => all + count, 0));
     const running = heatColumn(heat, second, HEAT_MEASURES[0].key);
     const most = Math.max(...running);
-    return { level: 0, name: timeLabel(second), cells: [...sums.map(formatCount), most === 0 ? "" : formatCount(most), most === 0 ? "" : Math.round((running.indexOf(most) * 1000) / heat.bins) + " ms"] };
+    return { level: 0, name: timeLabel(second), cells: [...sums.map(formatCount), most === 0 ? "" : formatCount(most), most === 0 ? "" : Math.round((running.indexOf(most) * 1000) / heat.bins) + " ms", ...(matches === null ? [] : [formatShare(matchedShare(matches, { from: second, to: second + 1 }))])] };
   });
-  const columns = ["Second", ...HEAT_MEASURES.map(({ label }) => numbered(label)), numbered("Most in 20 ms"), numbered("From")];
+  const columns = ["Second", ...HEAT_MEASURES.map(({ label }) => numbered(label)), numbered("Most in 20 ms"), numbered("From"), ...(matches === null ? [] : [numbered("Search matches")])];
   return { columns, rows, caption: "Samples of each second, by what the threads did; behind them the 20 ms in which most ran." };
 }

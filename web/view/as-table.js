@@ -1,6 +1,7 @@
 // Every chart as a real table, on demand: a button each, and beneath the charts the tables that are open.
 
 import { FLAME_VIEWS } from "../model/address.js";
+import { foundMatches } from "../model/matches.js";
 import { formatDuration } from "../model/numbers.js";
 import { diffRows, flameRows, gilRows, heatRows, laneRows, sandwichRows, stripRows } from "../model/rows.js";
 import { threadPlace } from "../model/threads.js";
@@ -18,10 +19,19 @@ function lanesOf(state) {
   return laneThreads(state).map((thread) => ({ name: threadPlace(thread, state.picture.threads), timeline: state.lanes.get(thread.ids.join()) })).filter((lane) => lane.timeline !== undefined);
 }
 
+let heatFound = { heat: null, matches: null };
+
+// One object for as long as neither cells nor matches change.
+function heatOf({ heat, matches, address }) {
+  const found = foundMatches(matches, address.search);
+  if (heatFound.heat !== heat || heatFound.matches !== found) heatFound = { heat, matches: found };
+  return heatFound;
+}
+
 // Which charts there are: their data (null when there is nothing), and what choosing a row does, if anything.
 const CHARTS = [
   { key: "strip", label: "Time as a table", of: (state) => (state.hasTimes ? state.timeline : null), read: (state) => stripRows(state.timeline, spanOf(state)) },
-  { key: "heatmap", label: "Heat map as a table", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? state.heat : null), read: (state) => heatRows(state.heat) },
+  { key: "heatmap", label: "Heat map as a table", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null), read: (state) => heatRows(state.heat, heatOf(state).matches) },
   {
     key: "flame", label: "Flame graph as a table", of: (state) => (FLAME_VIEWS.includes(state.address.view) ? state.picture.drawing?.root : null), read: (state) => flameRows(state.picture.drawing, state.picture.sum),
     choose: (state, { id }) => { const keys = state.picture.keysTo(id); return { zoom: keys, frame: keys }; },

@@ -3,7 +3,7 @@
 
 import { doingText } from "../model/doings.js";
 import { binsCovered, HEAT_MEASURES, heatColumn, heatMost } from "../model/heatmap.js";
-import { matchAt, windowLengths } from "../model/matches.js";
+import { foundMatches, matchAt, windowLengths } from "../model/matches.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { createSums } from "../model/states.js";
 import { axisMarks, rangeText, snapRange, timeLabel } from "../model/timeline.js";
@@ -77,11 +77,7 @@ export function createHeatmap(root, dispatch) {
     }
   }
 
-  // What was found for what is searched for now; null while nothing is, or it is not known yet.
-  function shownMatches() {
-    const { matches, address } = state;
-    return address.search.trim() !== "" && matches.term === address.search && matches.error === undefined ? matches : null;
-  }
+  const shownMatches = () => foundMatches(state.matches, state.address.search);
 
   // A bar along each window with a match, the thicker the more of its samples match.
   function paintMatches(context, matches, width, colour) {
