@@ -24,13 +24,15 @@ static const uint64_t POLL_NS = 15 * NS_PER_MS;
 static const uint64_t SETTLE_NS = 20 * NS_PER_MS;
 /* A new process has its number before it is listed as a child. */
 static const uint64_t LISTED_NS = 50 * NS_PER_MS;
+/* Between two looks at all processes for strays. */
+static const uint64_t STRAYS_NS = 30 * NS_PER_MS;
 /* Children are listed so often where the newest process's number does not tell, and at least so
  * often where it seems to. */
 static const uint64_t BLIND_NS = 80 * NS_PER_MS, ANYWAY_NS = NS_PER_S;
 /* An interpreter may appear in a program late (one that embeds Python), but seldom does. */
 static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_PER_S;
 
-enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4 };
+enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, STRAY_LOOKS = 2 };
 
 struct released {
     int pid;
@@ -63,7 +65,13 @@ struct scout {
     bool adopts;
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
-    int newest_known;       /* before those that may yet be listed; 0: unknown */
+    struct stray_search {
+        int known
+            [2]; /* the newest process at the last look for strays, and at the one before */
+        int settling; /* looks until what has been given back is known to have left no others */
+        int looks_left; /* a new process has its number before it is listed, so it takes two */
+        uint64_t next_ns;
+    } strays;
     bool is_blind;          /* new processes do not show there */
     uint64_t list_until_ns; /* there are new processes, and until then they may yet be listed */
     uint64_t listed_ns, looked_ns, cost_ns;
@@ -107,7 +115,10 @@ static void take_released(struct scout *scout, uint64_t now_ns)
             kin->try_ns = now_ns + (scout->released[i].is_refused ? LAST_PAUSE_NS : 0);
         }
     }
-    scout->is_settling = scout->released_count > 0;
+    if (scout->released_count > 0) {
+        scout->is_settling = true;
+        scout->strays.settling = scout->strays.looks_left = STRAY_LOOKS;
+    }
     scout->released_count = 0;
     pthread_mutex_unlock(&scout->mutex);
 }
@@ -165,17 +176,16 @@ static bool meet(struct scout *scout, int pid, uint64_t now_ns, uint64_t settle_
 /* Numbers are given in order and begin anew behind the highest. */
 static bool is_newer(const struct scout *scout, int pid)
 {
-    const int known = scout->newest_known, newest = atoi(scout->newest);
+    const int known = scout->strays.known[1], newest = atoi(scout->newest);
     return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
 }
 
 /* Of the processes that are new on this host, those that were forked by what is followed and have
  * another parent by now. */
-static size_t discover_strays(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
+static void discover_strays(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
 {
     struct pid_list pids = { 0 };
     struct procfs_identity identity;
-    size_t found = 0;
     if (census_all(&pids, NULL))
         pids.count = 0;
     for (size_t i = 0; i < pids.count; i++) {
@@ -184,10 +194,26 @@ static size_t discover_strays(struct scout *scout, uint64_t now_ns, uint64_t set
             !procfs_identify(pid, &identity, NULL) &&
             stray_has_forebear(&scout->forebears, &scout->kin, &identity) &&
             stray_is_random(pid))
-            found += meet(scout, pid, now_ns, settle_ns);
+            (void)meet(scout, pid, now_ns, settle_ns);
     }
     pid_list_deinit(&pids);
-    return found;
+}
+
+/* All processes of the host are listed for it, so it has a hundredth of a core of its own. */
+static void look_for_strays(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
+{
+    struct stray_search *const strays = &scout->strays;
+    if (!strays->looks_left || now_ns < strays->next_ns)
+        return;
+    const uint64_t began_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
+    if (strays->known[1])
+        discover_strays(scout, now_ns, settle_ns);
+    strays->known[1] = strays->known[0];
+    strays->known[0] = atoi(scout->newest);
+    strays->looks_left--;
+    strays->settling -= strays->settling > 0;
+    const uint64_t cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    strays->next_ns = now_ns + (cost_ns * SHARE < STRAYS_NS ? STRAYS_NS : cost_ns * SHARE);
 }
 
 /* Children of all that is followed, and theirs.  Returns how many are new. */
@@ -274,11 +300,9 @@ static void try_all(struct scout *scout, uint64_t now_ns)
 
 static bool is_time_to_list(struct scout *scout, uint64_t now_ns)
 {
-    const int before = atoi(scout->newest);
     if (has_newer(scout)) {
-        if (now_ns >= scout->list_until_ns || !scout->newest_known)
-            scout->newest_known = before;
         scout->list_until_ns = now_ns + LISTED_NS;
+        scout->strays.looks_left = STRAY_LOOKS;
     }
     return now_ns < scout->list_until_ns ||
            now_ns - scout->listed_ns >= (scout->is_blind ? BLIND_NS : ANYWAY_NS);
@@ -292,19 +316,18 @@ static void look(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
     if (is_time_to_list(scout, now_ns)) {
         const bool is_expected = now_ns < scout->list_until_ns;
         scout->is_blind |= discover(scout, now_ns, settle_ns) > 0 && !is_expected;
-        if (is_expected && scout->newest_known)
-            (void)discover_strays(scout, now_ns, settle_ns);
         scout->listed_ns = now_ns;
     }
     scout->looked_ns = clock_now_ns();
     scout->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    look_for_strays(scout, now_ns, settle_ns);
     try_all(scout, scout->looked_ns);
     size_t others = 0;
     for (size_t i = 0; i < scout->kin.count; i++)
         others += !scout->kin.items[i].is_member;
     pthread_mutex_lock(&scout->mutex);
     scout->others = others;
-    scout->is_settling = false;
+    scout->is_settling = scout->strays.settling > 0;
     pthread_mutex_unlock(&scout->mutex);
 }
 

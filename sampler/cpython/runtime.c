@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sampler/cpython/runtime.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -75,6 +76,15 @@ static void refuse_old(struct search *search)
         &why, ERR_UNSUPPORTED,
         "a Python that is older than 3.7 is not supported: CPython 3.8 to 3.15 can be "
         "read");
+    runtime_refuse(search, ERR_UNSUPPORTED, &why);
+}
+
+/* It has no interpreter of CPython's, only its name. */
+static void refuse_pypy(struct search *search)
+{
+    struct err why = { .code = ERR_OK };
+    (void)!err_set(&why, ERR_UNSUPPORTED,
+                   "PyPy is not supported: CPython 3.8 to 3.15 can be read");
     runtime_refuse(search, ERR_UNSUPPORTED, &why);
 }
 
@@ -219,6 +229,9 @@ static bool search_file(struct search *search, const struct mapping *mapping)
                 runtime_try_place(search, bias + place.vaddr, read_version(search, elf, bias),
                                   is_section ? RUNTIME_BY_SECTION : RUNTIME_BY_SYMBOL);
         else if (search->effort != RUNTIME_QUICK &&
+                 elf_find_symbol(elf, "rpython_startup_code", &place))
+            refuse_pypy(search);
+        else if (search->effort != RUNTIME_QUICK &&
                  elf_find_symbol(elf, "Py_GetVersion", &place))
             refuse_old(search);
         else if (mapping->inode == search->program_inode)
@@ -295,10 +308,25 @@ static enum err_code probe(struct search *search)
     return ERR_OK;
 }
 
+/* Of another word size than the one that is known here. */
+static bool is_32_bit_program(int pid)
+{
+    char path[32];
+    unsigned char ident[EI_NIDENT] = { 0 };
+    snprintf(path, sizeof path, "/proc/%d/exe", pid);
+    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd >= 0 && read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
+           memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
+}
+
 static enum err_code not_found(const struct search *search)
 {
     const struct process *const process = search->process;
     const uint64_t mib = 1 << 20;
+    if (is_32_bit_program(process->pid))
+        return err_set(search->err, ERR_NOT_PYTHON,
+                       "process %d (%s) is a 32-bit program: only 64-bit ones can be read",
+                       process->pid, process->executable);
     if (search->skipped_bytes == 0)
         return err_set(search->err, ERR_NOT_PYTHON, "process %d (%s) is not a Python process",
                        process->pid, process->executable);
@@ -324,7 +352,7 @@ static enum err_code find(struct search *search)
                        "kernel thread, or it is just ending)",
                        pid);
     rc = probe(search);
-    if (rc == ERR_PERM)
+    if (rc == ERR_PERM || rc == ERR_UNSUPPORTED) /* a kernel that does not have the call */
         return permission_explain(pid, err);
     search->program_inode = inode_of_program(pid);
     if (search->effort == RUNTIME_HIDDEN_ONLY)

@@ -38,7 +38,8 @@ struct credentials {
 struct view {
     int pid;
     struct credentials we, it;
-    bool same_namespace; /* of users */
+    bool same_namespace; /* of users; false also where that may not be asked */
+    bool is_elsewhere;   /* it is known to be in another */
     bool reaches;        /* our CAP_SYS_PTRACE counts there */
 };
 
@@ -93,6 +94,8 @@ static void look_at_namespaces(struct view *view)
     /* Hidden from us: then the capability, if we have it, does not count there. */
     const bool has_none = ours < 0 && errno == ENOENT;
     view->same_namespace = has_none || (its >= 0 && is_same(ours, its));
+    /* To ask takes the capability: with it one is refused only elsewhere. */
+    view->is_elsewhere = !view->same_namespace && (its >= 0 || has_capability(&view->we));
     bool is_below = view->same_namespace;
     for (int i = 0; i < MAX_NAMESPACES && its >= 0 && !is_below; i++) {
         const int parent = ioctl(its, NS_GET_PARENT);
@@ -220,14 +223,12 @@ static void add_privileges(const struct view *view, struct gates *out)
                   "process %d has no capability that we do not have", view->pid);
         return;
     }
-    struct gate *gate;
-    if (!is_subset)
-        gate = gates_add(out, "privileges", shut_unless(view),
-                         "process %d has capabilities that we do not have (%#" PRIx64 ")",
-                         view->pid, view->it.permitted & ~view->we.permitted);
-    else
-        gate = gates_add(out, "privileges", shut_unless(view),
-                         "process %d is in another user namespace than we are", view->pid);
+    /* How many we lack depends on how many we have given up since we were started. */
+    struct gate *const gate =
+        gates_add(out, "privileges", shut_unless(view),
+                  view->is_elsewhere ? "process %d is in another user namespace than we are"
+                                     : "process %d has capabilities that we do not have",
+                  view->pid);
     tell_capability(gate, view);
 }
 

@@ -241,11 +241,12 @@ def decode_zstd(data):
 
 
 class Live:
-    """`pyrometer attach` or `run`, serving; asks its API with the token from the URL it printed."""
+    """`pyrometer attach` or `run`, serving; asks its API with the token from the URL it printed.  `before`: words that it is
+    run by; `path`: another copy of it."""
 
-    def __init__(self, *arguments, **options):
+    def __init__(self, *arguments, before=(), path=PROGRAM, **options):
         words = list(arguments)
-        self.process = program(words[0], "--listen", "127.0.0.1:0", *words[1:], **options)
+        self.process = Process([*before, path, words[0], "--listen", "127.0.0.1:0"] + words[1:], **options)
         try:
             self.url = self.process.wait_line("(http://[^ ]*)$").group(1)
         except BaseException:

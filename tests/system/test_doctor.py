@@ -1,12 +1,16 @@
 """Why a process cannot be read: doctor names the gate and what opens it, and the other commands say the same."""
 
+import errno
+import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
-from harness import PROGRAM, Process, Test, exists, gates, main, newest_python, run_program, victim, wait_gone
+from harness import PROGRAM, Live, Process, Test, exists, gates, main, newest_python, run_program, victim, wait_gone
+from screen import Terminal
 
 NOBODY = 65534
 AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", "--"]
@@ -15,6 +19,21 @@ NOT_DUMPABLE = ("import ctypes, os, time\n"
                 "assert ctypes.CDLL(None).prctl(4, 0, 0, 0, 0) == 0\n"
                 "print('READY', flush=True)\n"
                 "time.sleep(120)\n")
+# Runs the rest of the command without two system calls: they say the error of that number.
+FORBIDS = """
+import ctypes, os, struct, sys
+PROCESS_VM_READV, PTRACE = 310, 101
+ALLOWED, ERROR = 0x7fff0000, 0x00050000 | int(sys.argv[1])
+def statement(code, if_true, if_false, value): return struct.pack("=HBBI", code, if_true, if_false, value)
+rules = (statement(0x20, 0, 0, 0) + statement(0x15, 2, 0, PROCESS_VM_READV) + statement(0x15, 1, 0, PTRACE) +
+         statement(0x06, 0, 0, ALLOWED) + statement(0x06, 0, 0, ERROR))
+kept = ctypes.create_string_buffer(rules, len(rules))
+program = struct.pack("@HP", len(rules) // 8, ctypes.addressof(kept))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.c_char_p(program), 0, 0) == 0, ctypes.get_errno()
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 SLEEPS = "import time\nprint('READY', flush=True)\ntime.sleep(120)\n"
 
 
@@ -81,16 +100,36 @@ class Refused(Test):
             return process, process.wait()
 
     def assert_gate(self, before, pid, gate, found, remedy):
-        """Doctor names this gate as the first that is shut, and record says the same line."""
+        """Doctor names this gate as the first that is shut, and every other way to it says the same line."""
         process, code = self.doctor(before, pid)
         self.assertEqual(code, 3, process.told())
         shut = [name for name, (state, _, _) in gates(process).items() if state == "SHUT"]
         self.assertEqual(shut[0], gate, process.told())
         self.assertRegex(gates(process)[gate][1], found)
         self.assertRegex(gates(process)[gate][2], remedy)
-        command = list(before) + [self.program, "record", "--collapsed", "-o", "-", "-d", "50ms", str(pid)]
-        with Process(command, cwd="/tmp") as other:
-            self.assertEqual((other.wait(), other.err), (3, process.err), other.told())
+        for words in (["record", "--collapsed", "-o", "-", "-d", "50ms"], ["dump"], ["attach", "--listen", "127.0.0.1:0"]):
+            with Process(list(before) + [self.program] + words + [str(pid)], cwd="/tmp") as other:
+                self.assertEqual((other.wait(), other.err), (3, process.err), other.told())
+        with Terminal(list(before) + [self.program, "top", str(pid)]) as terminal:
+            self.assertEqual(terminal.finish(), 3)
+            self.assertIn(process.err[0], terminal.written)
+        self.assert_api_says(before, pid, process.err[0])
+
+    def assert_api_says(self, before, pid, line):
+        wanted = line[len("pyrometer: "):]
+        data = tempfile.mkdtemp(dir=os.path.dirname(self.program))
+        os.chmod(data, 0o777)
+        with Live("serve", "--data", data, before=before, path=self.program, cwd="/tmp") as live:
+            self.assertEqual(live.ask("/api/v1/processes/%d/dump" % pid).json()["detail"], wanted)
+            change = {"X-Pyrometer": "1", "Content-Type": "application/json"}
+            started = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [pid]}), change)
+            self.assertEqual(started.status, 202)
+            one = "/sessions/" + started.json()["id"]
+            live.wait_until(lambda: live.get(one)["state"] == "failed")
+            self.assertEqual(live.get(one)["reason"], wanted)
+            listed = [row for row in live.get("/processes")["processes"] if row["pid"] == pid]
+            self.assertEqual([row["reason"] for row in listed if row["reason"]], [wanted] * len(listed))
+            self.assertEqual(live.stop(), 0)
 
     def test_another_user(self):
         with victim("chain.py", "60") as target:
@@ -128,6 +167,30 @@ class Refused(Test):
         with victim("chain.py", "60") as target:
             self.assert_gate(WITHOUT_CAPABILITY, target.pid, "privileges", "has capabilities that we do not have",
                              r"docker run --cap-add=SYS_PTRACE.*kubectl debug")
+
+    def test_calls_that_are_forbidden_to_us(self):
+        """As a container's seccomp does it, and as a kernel that was built without the call."""
+        with victim("chain.py", "60") as target:
+            for number in (errno.EPERM, errno.ENOSYS):
+                forbidden = [sys.executable, "-c", FORBIDS, str(number)]
+                self.assert_gate(forbidden, target.pid, "seccomp", "process_vm_readv is forbidden here: " + os.strerror(number),
+                                 "--cap-add=SYS_PTRACE|CONFIG_CROSS_MEMORY_ATTACH")
+
+    @unittest.skipUnless(can("unshare", "-m"), "no mount namespace can be made here")
+    def test_yama_as_its_scopes_say(self):
+        """A kernel without Yama refuses nothing, so only what is said of it is looked at."""
+        target = self.nobodys(SLEEPS)
+        script = ("mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && "
+                  "echo $0 > /proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
+        for scope, state, remedy in ((0, "ok", ""), (1, "SHUT", "sudo sysctl kernel.yama.ptrace_scope=0"),
+                                     (2, "SHUT", "sudo setcap cap_sys_ptrace"), (3, "SHUT", "start the host with")):
+            with self.subTest(scope):
+                process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, str(scope)] + AS_NOBODY, target.pid)
+                self.assertEqual(gates(process)["Yama"][0], state, process.told())
+                self.assertIn("kernel.yama.ptrace_scope is %d" % scope, gates(process)["Yama"][1])
+                self.assertIn(remedy, gates(process)["Yama"][2])
+        process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, "2"], target.pid)
+        self.assertEqual(gates(process)["Yama"][0], "passed", process.told())
 
     @unittest.skipUnless(can("unshare", "-Ur"), "no user namespace can be made here")
     def test_from_a_user_namespace_below(self):

@@ -4,9 +4,10 @@ import glob
 import os
 import shutil
 import socket
+import subprocess
 import tempfile
 
-from harness import FOLDER, PROGRAM, Process, Test, file_in, main, run_program, victim
+from harness import FOLDER, PROGRAM, Process, Test, file_in, main, newest_python, run_program, victim
 
 FAILED, USAGE, NOT_PERMITTED, NO_TARGET = 1, 2, 3, 4
 NOBODY = 65534
@@ -42,6 +43,44 @@ class Targets(Test):
                 process, code = run_program("record", "--collapsed", "-o", "-", str(target.pid))
                 self.assert_refused(process, code, FAILED, r"process %d: .*Python.* is not supported: CPython 3\.8 to"
                                     % target.pid)
+
+    def compiled(self, text, *options):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        source, path = os.path.join(folder.name, "program.c"), os.path.join(folder.name, "program")
+        with open(source, "w", encoding="ascii") as file:
+            file.write(text)
+        if not shutil.which("cc") or subprocess.run(["cc", source, "-o", path, *options], stderr=subprocess.DEVNULL,
+                                                    check=False).returncode != 0:
+            self.skipTest("no compiler for it")
+        return path
+
+    def refuse_program(self, path, code, pattern):
+        with Process([path]) as target:
+            process, got = run_program("record", "--collapsed", "-o", "-", str(target.pid))
+            self.assert_refused(process, got, code, "process %d.* " % target.pid + pattern)
+            self.assertTrue(target.is_running())
+
+    def test_a_program_of_32_bits(self):
+        path = self.compiled("void _start(void) { for (;;) __asm__ volatile(\"int $0x80\" : : \"a\"(29)); }",
+                             "-m32", "-nostdlib", "-static", "-fno-pie", "-no-pie")
+        self.refuse_program(path, NO_TARGET, "is a 32-bit program: only 64-bit ones can be read")
+
+    def test_another_kind_of_python(self):
+        path = self.compiled("#include <unistd.h>\nint rpython_startup_code(void) { return pause(); }\n"
+                             "int main(void) { return rpython_startup_code(); }\n")
+        self.refuse_program(path, FAILED, "PyPy is not supported: CPython 3.8 to 3.15")
+
+    def test_a_process_that_ends_meanwhile(self):
+        """Whatever it was when we came to it, there is one line or a regular end."""
+        for _ in range(10):
+            with Process([newest_python(), "-c", "pass"]) as target:
+                process, code = run_program("record", "--collapsed", "-o", "-", str(target.pid))
+                self.assertIn(code, (0, FAILED, NO_TARGET), process.told())
+                if code == FAILED:
+                    self.assertIn("no samples were captured", process.err[-1])
+                if code == NO_TARGET:
+                    self.assert_refused(process, code, NO_TARGET, "process %d" % target.pid)
 
     def test_a_process_that_is_a_zombie(self):
         pid = os.fork()
