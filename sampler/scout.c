@@ -24,7 +24,7 @@ static const uint64_t POLL_NS = 15 * NS_PER_MS;
 static const uint64_t SETTLE_NS = 20 * NS_PER_MS;
 /* A new process has its number before it is listed as a child. */
 static const uint64_t LISTED_NS = 50 * NS_PER_MS;
-/* Between two looks at all processes for strays. */
+/* Between the first two looks at all processes for strays; each pause is twice the one before. */
 static const uint64_t STRAYS_NS = 30 * NS_PER_MS;
 /* Children are listed so often where the newest process's number does not tell, and at least so
  * often where it seems to. */
@@ -32,7 +32,7 @@ static const uint64_t BLIND_NS = 80 * NS_PER_MS, ANYWAY_NS = NS_PER_S;
 /* An interpreter may appear in a program late (one that embeds Python), but seldom does. */
 static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_PER_S;
 
-enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, STRAY_LOOKS = 2 };
+enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, STRAY_LOOKS = 5, SETTLING_LOOKS = 2 };
 
 struct released {
     int pid;
@@ -66,11 +66,10 @@ struct scout {
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
     struct stray_search {
-        int known
-            [2]; /* the newest process at the last look for strays, and at the one before */
-        int settling; /* looks until what has been given back is known to have left no others */
-        int looks_left; /* a new process has its number before it is listed, so it takes two */
-        uint64_t next_ns;
+        int known[STRAY_LOOKS]; /* the newest process at the last looks, the last one first */
+        int looks_left;         /* a new process has its number before it is listed */
+        int settling; /* looks until what was given back is known to have left no others */
+        uint64_t last_ns, cost_ns, next_ns;
     } strays;
     bool is_blind;          /* new processes do not show there */
     uint64_t list_until_ns; /* there are new processes, and until then they may yet be listed */
@@ -103,6 +102,18 @@ static bool has_newer(struct scout *scout)
     return true;
 }
 
+static uint64_t stray_pause_ns(const struct stray_search *strays)
+{
+    const uint64_t pause_ns = STRAYS_NS << (STRAY_LOOKS - strays->looks_left);
+    return pause_ns < strays->cost_ns * SHARE ? strays->cost_ns * SHARE : pause_ns;
+}
+
+static void begin_strays(struct stray_search *strays)
+{
+    strays->looks_left = STRAY_LOOKS;
+    strays->next_ns = strays->last_ns + stray_pause_ns(strays);
+}
+
 /* The sampling thread has given members back. */
 static void take_released(struct scout *scout, uint64_t now_ns)
 {
@@ -117,7 +128,8 @@ static void take_released(struct scout *scout, uint64_t now_ns)
     }
     if (scout->released_count > 0) {
         scout->is_settling = true;
-        scout->strays.settling = scout->strays.looks_left = STRAY_LOOKS;
+        scout->strays.settling = SETTLING_LOOKS;
+        begin_strays(&scout->strays);
     }
     scout->released_count = 0;
     pthread_mutex_unlock(&scout->mutex);
@@ -176,7 +188,7 @@ static bool meet(struct scout *scout, int pid, uint64_t now_ns, uint64_t settle_
 /* Numbers are given in order and begin anew behind the highest. */
 static bool is_newer(const struct scout *scout, int pid)
 {
-    const int known = scout->strays.known[1], newest = atoi(scout->newest);
+    const int known = scout->strays.known[STRAY_LOOKS - 1], newest = atoi(scout->newest);
     return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
 }
 
@@ -206,14 +218,14 @@ static void look_for_strays(struct scout *scout, uint64_t now_ns, uint64_t settl
     if (!strays->looks_left || now_ns < strays->next_ns)
         return;
     const uint64_t began_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-    if (strays->known[1])
-        discover_strays(scout, now_ns, settle_ns);
-    strays->known[1] = strays->known[0];
+    discover_strays(scout, now_ns, settle_ns);
+    memmove(strays->known + 1, strays->known, sizeof strays->known - sizeof *strays->known);
     strays->known[0] = atoi(scout->newest);
+    strays->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    strays->last_ns = now_ns;
     strays->looks_left--;
     strays->settling -= strays->settling > 0;
-    const uint64_t cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-    strays->next_ns = now_ns + (cost_ns * SHARE < STRAYS_NS ? STRAYS_NS : cost_ns * SHARE);
+    strays->next_ns = now_ns + stray_pause_ns(strays);
 }
 
 /* Children of all that is followed, and theirs.  Returns how many are new. */
@@ -302,7 +314,7 @@ static bool is_time_to_list(struct scout *scout, uint64_t now_ns)
 {
     if (has_newer(scout)) {
         scout->list_until_ns = now_ns + LISTED_NS;
-        scout->strays.looks_left = STRAY_LOOKS;
+        begin_strays(&scout->strays);
     }
     return now_ns < scout->list_until_ns ||
            now_ns - scout->listed_ns >= (scout->is_blind ? BLIND_NS : ANYWAY_NS);
@@ -371,6 +383,11 @@ enum err_code scout_create(struct strtab *strings, bool adopts, struct scout **o
     scout->way = census_way();
     scout->adopts = adopts;
     scout->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    /* Whoever is newer than this is looked at. */
+    (void)has_newer(scout);
+    for (int i = 0; i < STRAY_LOOKS; i++)
+        scout->strays.known[i] = atoi(scout->newest);
+    scout->newest[0] = '\0';
     kin_init(&scout->kin, SCOUT_MAX_KIN);
     pthread_mutex_init(&scout->mutex, NULL);
     pthread_condattr_init(&monotonic);

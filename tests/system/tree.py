@@ -129,6 +129,7 @@ def becomes_daemon(seconds):
     print("READY", flush=True)
     spin(1)
     if daemonize():
+        print("DAEMON %d" % os.getpid(), flush=True)
         spin(seconds)
 
 
