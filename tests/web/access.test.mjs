@@ -18,6 +18,8 @@ const VIEWS = [
   ["sandwich", "&view=sandwich", "(document.querySelector('.sandwich-choose button')?.click(), document.querySelectorAll('.sandwich-side g.frame').length > 3)"],
   ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],
   ["source", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "document.querySelectorAll('.line').length > 10"],
+  ["source with a line open", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "(document.querySelector('.line-open') ?? (document.querySelector('.line .line-own:not(:empty)')?.closest('li').click(), null)) !== null && document.querySelectorAll('.instruction').length === 3"],
+  ["heat map searched", "&view=heatmap&search=price", "document.querySelector('[data-testid=heat-found]')?.textContent.includes('samples match')"],
   ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
