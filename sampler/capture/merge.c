@@ -16,6 +16,7 @@ struct input {
     uint32_t *strings, *functions, *frames, *nodes, *threads, *processes, *spots;
     struct reader_window window; /* the next */
     bool has_window;
+    struct merge_range range;
     struct quality quality;
 };
 
@@ -132,12 +133,23 @@ static enum err_code map_threads(struct profile *profile, struct input *input, c
     return rc;
 }
 
+static bool is_wanted(const struct input *input)
+{
+    const uint64_t start_ns = input->window.start_ns;
+    return start_ns >= input->range.from_ns &&
+           (input->range.to_ns == 0 || start_ns < input->range.to_ns);
+}
+
+/* Of the range; those outside only count. */
 static enum err_code next_window(struct input *input, struct err *err)
 {
-    const enum err_code rc = reader_next_window(input->reader, &input->window, err);
+    enum err_code rc = ERR_OK;
+    do {
+        rc = reader_next_window(input->reader, &input->window, err);
+        if (!rc)
+            input->quality = input->window.quality;
+    } while (!rc && !is_wanted(input));
     input->has_window = rc == ERR_OK;
-    if (!rc)
-        input->quality = input->window.quality;
     return rc == ERR_NOT_FOUND ? ERR_OK : rc;
 }
 
@@ -263,9 +275,11 @@ static enum err_code end(struct merge *merge, struct err *err)
     snprintf(reason, sizeof reason, "merged from %zu captures", merge->count);
     for (size_t i = 0; i < merge->count; i++) {
         const struct capture_facts *const own = facts_of(&merge->inputs[i]);
+        const uint64_t to_ns = merge->inputs[i].range.to_ns;
+        const bool is_cut = to_ns > 0 && to_ns < own->elapsed_ns;
         const uint64_t elapsed_ns = merge->inputs[i].offset_ns + own->elapsed_ns;
         facts.lost += own->lost;
-        if (own->elapsed_ns && elapsed_ns > facts.elapsed_ns)
+        if (own->elapsed_ns && !is_cut && elapsed_ns > facts.elapsed_ns)
             facts.elapsed_ns = elapsed_ns;
         if (own->ended_at_ns > facts.ended_at_ns)
             facts.ended_at_ns = own->ended_at_ns;
@@ -304,15 +318,18 @@ static void close_input(struct input *input)
     free(input->spots);
 }
 
-enum err_code merge_captures(struct reader *const *readers, size_t count, size_t memory_bytes,
-                             writer_take take, void *to, uint64_t *samples_out, struct err *err)
+enum err_code merge_captures(struct reader *const *readers, const struct merge_range *ranges,
+                             size_t count, size_t memory_bytes, writer_take take, void *to,
+                             uint64_t *samples_out, struct err *err)
 {
     struct merge merge = { .count = count };
     merge.inputs = calloc(count, sizeof *merge.inputs);
     if (!merge.inputs)
         return err_set(err, ERR_NOMEM, "no memory to merge %zu captures", count);
     for (size_t i = 0; i < count; i++)
-        merge.inputs[i].reader = readers[i];
+        merge.inputs[i] =
+            (struct input){ .reader = readers[i],
+                            .range = ranges ? ranges[i] : (struct merge_range){ 0 } };
     const enum err_code rc = run(&merge, memory_bytes, take, to, err);
     *samples_out = merge.writer.samples;
     writer_deinit(&merge.writer);

@@ -4,7 +4,9 @@
  * The session begins when the first of them began.  Facts are those of the first; counters of
  * quality are added up.  Processes of another host than the first's are named NAME@HOST.
  * Windows follow each other by their ends: where captures overlap in time, a window reaches back
- * to the end of the one before, and may hold samples from before that.
+ * to the end of the one before, and may hold samples from before that.  Of each capture a range of
+ * its own time may be taken, by windows: what is left stands where it stood, and counters are those
+ * of all of it, as nobody counted them by range.
  *
  * Ownership: borrows the readers, whose profiles are loaded.
  * Threads: one.
@@ -22,7 +24,14 @@
 
 struct reader;
 
-MUST_CHECK enum err_code merge_captures(struct reader *const *readers, size_t count,
+/* Windows that start at or after from_ns and before to_ns; to_ns 0: no end. */
+struct merge_range {
+    uint64_t from_ns, to_ns;
+};
+
+/* ranges: one each, NULL: all of all. */
+MUST_CHECK enum err_code merge_captures(struct reader *const *readers,
+                                        const struct merge_range *ranges, size_t count,
                                         size_t memory_bytes, writer_take take, void *to,
                                         uint64_t *samples_out, struct err *err);
 

@@ -38,8 +38,10 @@ static const struct command commands[] = {
       "from the start; the URL of a single one opens it.  --max-cpu is for all sessions\n"
       "together.\n",
       command_serve },
-    { "merge", COMMAND_MERGE, "FILE FILE... -o FILE", "make one capture of several",
-      "Samples keep their time: the first capture's start is that of all.\n", command_merge },
+    { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "make one capture of several",
+      "Samples keep their time: the first capture's start is that of all.\n"
+      "FILE@10..2m is what was from 10 s to before 2 minutes after its start.\n",
+      command_merge },
     { "diff", COMMAND_DIFF, "BEFORE NOW", "tell what changed between two captures",
       "Compares shares of samples, or seconds with --by-time, and lists what changed by\n"
       "more than chance: functions in themselves and with what they call, and paths\n"

@@ -1,6 +1,10 @@
 #include "sampler/capture/merge.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "sampler/capture/reader.h"
 #include "server/command/commands.h"
@@ -8,9 +12,11 @@
 #include "server/command/options.h"
 #include "server/command/output.h"
 #include "server/command/progress.h"
+#include "server/command/units.h"
 
 struct merging {
     struct reader *readers[OPTIONS_MAX_FILES];
+    struct merge_range ranges[OPTIONS_MAX_FILES];
     struct output output;
     struct progress progress;
     uint64_t read_bytes, last_bytes; /* of all files, of the present one */
@@ -34,12 +40,41 @@ static void watch(void *context, uint64_t done, uint64_t bytes)
     progress_show(&merging->progress, merging->read_bytes, 0);
 }
 
+/* The numbers of "FROM..TO", either of which may be missing. */
+static bool read_range(char *text, struct merge_range *out)
+{
+    char *const dots = strstr(text, "..");
+    if (!dots || (dots == text && !dots[2]))
+        return false;
+    *dots = '\0';
+    const char *const from = text, *const to = dots + 2;
+    return (!*from || strcmp(from, "0") == 0 || units_duration(from, &out->from_ns)) &&
+           (!*to || (units_duration(to, &out->to_ns) && out->to_ns > out->from_ns));
+}
+
+/* "week.pyro@10..20" is a part of week.pyro, unless that is a file's name. */
+static enum err_code open_part(const char *word, struct reader **reader_out,
+                               struct merge_range *range_out, struct err *err)
+{
+    char path[PATH_MAX];
+    const size_t length = strlen(word);
+    if (!strrchr(word, '@') || access(word, F_OK) == 0 || length >= sizeof path)
+        return reader_open(word, reader_out, err);
+    memcpy(path, word, length + 1);
+    char *const at = strrchr(path, '@');
+    *at = '\0';
+    if (!read_range(at + 1, range_out))
+        return err_set(err, ERR_INVALID,
+                       "bad range in '%.200s': use FILE@FROM..TO, as in a.pyro@10..2m", word);
+    return reader_open(path, reader_out, err);
+}
+
 static enum err_code open_all(const struct options *options, struct merging *merging,
                               struct err *err)
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++) {
-        rc = reader_open(options->files[i], &merging->readers[i], err);
+        rc = open_part(options->files[i], &merging->readers[i], &merging->ranges[i], err);
         if (rc == ERR_OK)
             reader_watch(merging->readers[i], watch, merging);
     }
@@ -63,7 +98,7 @@ static enum err_code merge(const struct options *options, struct merging *mergin
     if (rc == ERR_OK)
         rc = open_all(options, merging, err);
     if (rc == ERR_OK)
-        rc = merge_captures(merging->readers, options->file_count,
+        rc = merge_captures(merging->readers, merging->ranges, options->file_count,
                             options->sampling.memory_bytes, take, output, &samples, err);
     progress_end(&merging->progress);
     /* What the writer says of a disk that is full is not what happened. */

@@ -91,6 +91,15 @@ class Replay(Test):
         process = finished("merge", *names, "-o", both)
         self.assertEqual(process.wait(), 0, process.told())
         self.assertEqual(samples(replay(both)[1]), total)
+        part = file_in("part.pyro")
+        process = finished("merge", names[0] + "@0.5..", names[1] + "@..500ms", "-o", part)
+        self.assertEqual(process.wait(), 0, process.told())
+        wanted = samples(replay(names[0], "--from", "0.5")[1]) + samples(replay(names[1], "--to", "0.5")[1])
+        self.assertEqual(samples(replay(part)[1]), wanted)
+        for word in ("@", "@x..y", "@..", "@2..1", "@1"):
+            process = finished("merge", names[0] + word, names[1], "-o", part)
+            self.assertNotEqual(process.wait(), 0, word)
+            self.assertIn("FILE@FROM..TO", process.told())
 
     def test_the_page_shows_captures_as_sessions_that_have_ended(self):
         capture = file_in("served.pyro")

@@ -50,7 +50,7 @@ static struct reader *merge(struct made_capture *captures, size_t count)
         readers[i] = open_path(captures[i].path);
         wanted += reader_samples(readers[i]);
     }
-    assert_ok(merge_captures(readers, count, 0, take, &file, &samples, &err), &err);
+    assert_ok(merge_captures(readers, NULL, count, 0, take, &file, &samples, &err), &err);
     assert_int_equal(samples, wanted);
     for (size_t i = 0; i < count; i++)
         reader_close(readers[i]);
@@ -139,6 +139,37 @@ static void what_overlaps_is_added_up(void **state)
     assert_int_equal(samples_between(merged, 0, 0), 121);
     assert_int_equal(samples_between(merged, 5, 0) + samples_between(merged, 0, 5), 121);
     end(merged, captures, 3);
+}
+
+/* Of three seconds each, the last of one and the first of the other. */
+static void of_each_a_range_is_taken(void **state)
+{
+    const struct merge_range ranges[2] = { { .from_ns = 2 * NS_PER_S }, { .to_ns = NS_PER_S } };
+    struct made_capture captures[2];
+    struct reader *readers[2];
+    struct bytes file = { 0 };
+    uint64_t samples = 0;
+    struct err err = { 0 };
+    (void)state;
+    make(&captures[0], "build7", 0, "main;a", 3);
+    make(&captures[1], "build7", 10, "main;b", 3);
+    for (size_t i = 0; i < 2; i++)
+        readers[i] = open_path(captures[i].path);
+    assert_ok(merge_captures(readers, ranges, 2, 0, take, &file, &samples, &err), &err);
+    for (size_t i = 0; i < 2; i++)
+        reader_close(readers[i]);
+    assert_int_equal(samples, 22);
+    made_file(&captures[0], file.data, file.count);
+    bytes_deinit(&file);
+    struct reader *const merged = open_path(captures[0].path);
+    assert_ok(reader_load(merged, 0, &err), &err);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
+    assert_int_equal(snapshot.quality.samples, 66); /* nobody counted them by range */
+    profile_snapshot_release(&snapshot);
+    assert_int_equal(samples_between(merged, 0, 2), 0);
+    assert_int_equal(samples_between(merged, 2, 3), 11);
+    assert_int_equal(samples_between(merged, 10, 11), 11);
+    end(merged, captures, 2);
 }
 
 static void processes_of_other_hosts_say_so(void **state)
@@ -255,7 +286,7 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
     struct reader *readers[2] = { open_path(path), open_path(capture.path) };
     struct bytes file = { 0 };
     uint64_t samples = 0;
-    assert_ok(merge_captures(readers, 2, 0, take, &file, &samples, &err), &err);
+    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &samples, &err), &err);
     assert_int_equal(samples, 211);
     assert_int_equal(file.data[8], CAPTURE_MAJOR);
     bytes_deinit(&file);
@@ -278,7 +309,7 @@ static void a_capture_that_was_cut_gives_what_it_has(void **state)
     made_file(&cut, cut.file.data, cut.file.count - 20);
     readers[0] = open_path(whole.path);
     readers[1] = open_path(cut.path);
-    assert_ok(merge_captures(readers, 2, 0, take, &file, &samples, &err), &err);
+    assert_ok(merge_captures(readers, NULL, 2, 0, take, &file, &samples, &err), &err);
     assert_int_equal(samples, 44);
     assert_null(reader_missing(readers[0]));
     assert_non_null(reader_missing(readers[1]));
@@ -309,7 +340,7 @@ static void what_goes_wrong_is_named(void **state)
         readers[0] = open_path(captures[0].path);
         readers[1] = open_path(captures[turn].path);
         const enum err_code rc =
-            merge_captures(readers, 2, 0, turn ? take : refuse, &file, &samples, &err);
+            merge_captures(readers, NULL, 2, 0, turn ? take : refuse, &file, &samples, &err);
         assert_int_equal(rc, turn ? ERR_INVALID : ERR_SYS);
         assert_non_null(strstr(err.message, turn ? "too far apart in time" : "disk is full"));
         reader_close(readers[0]);
@@ -333,7 +364,8 @@ static void want_of_memory_is_an_error(void **state)
         uint64_t samples = 0;
         struct err err = { 0 };
         failing_alloc_at(nth);
-        const enum err_code rc = merge_captures(readers, 2, 0, take, &file, &samples, &err);
+        const enum err_code rc =
+            merge_captures(readers, NULL, 2, 0, take, &file, &samples, &err);
         done = !failing_alloc_happened();
         failing_alloc_never();
         if (done)
@@ -350,6 +382,7 @@ static void want_of_memory_is_an_error(void **state)
 
 TEST_MAIN(cmocka_unit_test(what_is_the_same_is_there_once),
           cmocka_unit_test(each_keeps_its_time), cmocka_unit_test(what_overlaps_is_added_up),
+          cmocka_unit_test(of_each_a_range_is_taken),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
           cmocka_unit_test(spots_come_along),
           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
