@@ -13,6 +13,7 @@ enum err_code crew_init(struct crew *crew, const struct sampler_options *options
     memset(crew, 0, sizeof *crew);
     crew->options = options;
     roster_init(&crew->roster);
+    task_board_init(&crew->board);
     stopper_init(&crew->stopper);
     const enum err_code rc = profile_create(&crew->profile, err);
     if (rc)
@@ -46,6 +47,7 @@ void crew_deinit(struct crew *crew)
     close_members(crew);
     stopper_deinit(&crew->stopper);
     profile_destroy(crew->profile);
+    task_board_deinit(&crew->board);
     roster_deinit(&crew->roster);
     memset(crew, 0, sizeof *crew);
 }
@@ -142,9 +144,22 @@ bool crew_check(struct crew *crew, struct ending *out)
     return true;
 }
 
+enum err_code crew_tell_tasks(struct crew *crew)
+{
+    enum err_code rc = ERR_OK;
+    task_board_begin(&crew->board);
+    for (size_t i = 0; i < crew->count && !rc; i++)
+        if (crew->members[i]->fold.tasks)
+            rc = task_board_add(&crew->board, &crew->members[i]->tasks, crew->created_ns);
+    if (!rc)
+        task_board_show(&crew->board);
+    return rc;
+}
+
 enum err_code crew_flush(struct crew *crew, uint64_t now_ns)
 {
-    for (size_t i = 0; i < crew->count; i++)
-        member_count_reads(crew->members[i]);
-    return lanes_flush(&crew->lanes, now_ns);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < crew->count && !rc; i++)
+        rc = member_flush(crew->members[i], now_ns);
+    return rc ? rc : lanes_flush(&crew->lanes, now_ns);
 }

@@ -22,12 +22,14 @@
 #include "sampler/roster.h"
 #include "sampler/sampler.h"
 #include "sampler/target/stopper.h"
+#include "sampler/task_board.h"
 
 struct crew {
     const struct sampler_options *options;
     struct profile *profile;
     struct lanes lanes;
     struct roster roster;
+    struct task_board board;
     struct member *members[SAMPLER_MAX_PROCESSES];
     size_t count;
     struct stopper stopper;
@@ -58,6 +60,8 @@ bool crew_check(struct crew *crew, struct ending *out);
 /* Lets all members go and gives back the memory that was needed to look at them: the session is
  * over, what was seen stays. */
 void crew_dismiss(struct crew *crew);
+/* Tells others of the tasks; their nodes are there once the profile has been sealed. */
+MUST_CHECK enum err_code crew_tell_tasks(struct crew *crew);
 /* Counts everything that waits; to be called before the profile is sealed. */
 MUST_CHECK enum err_code crew_flush(struct crew *crew, uint64_t now_ns);
 

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "sampler/task_fold.h"
+
 /* What is noted of a frame: its node and its spot, plus 1. */
 enum { NODE, SPOT };
 
@@ -13,7 +15,7 @@ static enum err_code named_mark(struct fold *fold, str_id name, frame_id *out, s
     return rc ? rc : profile_frame(fold->profile, function, 0, out, err);
 }
 
-static enum err_code mark(struct fold *fold, const char *name, frame_id *out, struct err *err)
+enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out, struct err *err)
 {
     struct strtab *const strings = profile_strings(fold->profile);
     str_id name_id;
@@ -23,13 +25,13 @@ static enum err_code mark(struct fold *fold, const char *name, frame_id *out, st
 
 static enum err_code make_marks(struct fold *fold, struct err *err)
 {
-    enum err_code rc = mark(fold, "<idle native thread>", &fold->idle, err);
+    enum err_code rc = fold_mark(fold, "<idle native thread>", &fold->idle, err);
     if (!rc)
-        rc = mark(fold, "<truncated>", &fold->truncated, err);
+        rc = fold_mark(fold, "<truncated>", &fold->truncated, err);
     if (!rc && !fold->no_gc)
-        rc = mark(fold, "<GC>", &fold->gc, err);
+        rc = fold_mark(fold, "<GC>", &fold->gc, err);
     if (!rc && fold->native)
-        rc = mark(fold, "<native>", &fold->callback, err);
+        rc = fold_mark(fold, "<native>", &fold->callback, err);
     return rc;
 }
 
@@ -93,9 +95,8 @@ static enum err_code add_mark(struct fold *fold, frame_id mark_id, node_id *node
     return profile_node(fold->profile, *node, mark_id, node, NULL);
 }
 
-/* Goes from the node of its caller to that of the frame. */
-static enum err_code add_frame(struct fold *fold, const struct walk_frame *frame,
-                               bool is_outermost, node_id *node)
+enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
+                             bool is_outermost, node_id *node)
 {
     frame_id id;
     enum err_code rc = ERR_OK;
@@ -117,7 +118,7 @@ static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
         *node = frame->tags[NODE] - 1;
         return ERR_OK;
     }
-    const enum err_code rc = add_frame(fold, frame, is_outermost, node);
+    const enum err_code rc = fold_add_frame(fold, frame, is_outermost, node);
     if (!rc)
         frame->tags[NODE] = *node + 1;
     return rc;
@@ -157,19 +158,21 @@ static enum err_code add_end(struct fold *fold, const struct thread *thread, nod
     return rc ? rc : add_mark(fold, callee, node);
 }
 
-/* The collector comes and goes while frames stay as they are, so no node above its mark is
- * kept. */
+/* The collector comes and goes while frames stay as they are, and so do those who await a task, so no
+ * node above their marks is kept. */
 static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t gc,
                                 node_id *node)
 {
-    enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < stack->count && !rc; i++) {
+    size_t first = 0;
+    enum err_code rc = fold->tasks ? task_fold_begin(fold->tasks, stack, &first, node) : ERR_OK;
+    const size_t kept = *node ? 0 : gc;
+    for (size_t i = first; i < stack->count && !rc; i++) {
         if (i == gc)
             rc = add_mark(fold, fold->gc, node);
-        if (!rc && i < gc)
+        if (!rc && i < kept)
             rc = add_kept_frame(fold, &stack->frames[i], i == 0, node);
         else if (!rc)
-            rc = add_frame(fold, &stack->frames[i], i == 0, node);
+            rc = fold_add_frame(fold, &stack->frames[i], i == 0, node);
     }
     return rc;
 }
@@ -267,7 +270,7 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
     sighting->node = node;
     sighting->is_folded = rc == ERR_LIMIT;
     if (!rc || sighting->is_folded)
-        stack->tag = gc == NOWHERE && !rc ? node + 1 : 0;
+        stack->tag = gc == NOWHERE && !rc && !fold->tasks ? node + 1 : 0;
     return sighting->is_folded ? ERR_OK : rc;
 }
 

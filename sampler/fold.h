@@ -20,6 +20,8 @@
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
 
+struct task_fold;
+
 struct fold {
     struct profile *profile;
     struct code_table *codes;
@@ -31,6 +33,7 @@ struct fold {
     str_id opcode_names[OPCODES];           /* 0: not interned yet */
     bool native, no_gc, opcodes;            /* of the options */
     frame_id idle, truncated, gc, callback; /* marks */
+    struct task_fold *tasks;                /* NULL: stacks are not of tasks */
 };
 
 /* `pid` and `name` are those of the process; the lanes may be shared with others.  The leaves, and
@@ -39,6 +42,13 @@ MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
                                    struct leaves *leaves, struct lanes *lanes,
                                    const struct sampler_options *options, int pid,
                                    const char *name, struct err *err);
+
+/* The frame of a mark. */
+MUST_CHECK enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out,
+                                   struct err *err);
+/* Goes from the node of its caller to that of the frame. */
+MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
+                                        bool is_outermost, node_id *node);
 
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,

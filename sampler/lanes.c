@@ -226,6 +226,19 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
     return ERR_OK;
 }
 
+enum err_code lanes_add_waiting(struct lanes *lanes, const struct sighting *sighting,
+                                uint32_t samples, uint64_t since_ns)
+{
+    const struct lane lane = { .node = sighting->node,
+                               .spot = sighting->spot,
+                               .state = sighting->state,
+                               .certainty = sighting->certainty,
+                               .is_folded = sighting->is_folded,
+                               .since_ns = since_ns,
+                               .used_ns = sighting->now_ns };
+    return count(lanes, sighting->thread, &lane, 0, (struct part){ 0, samples, samples });
+}
+
 enum err_code lanes_flush(struct lanes *lanes, uint64_t now_ns)
 {
     enum err_code rc = ERR_OK;

@@ -91,6 +91,11 @@ bool lanes_may_keep(const struct lanes *lanes, state_bits state);
 /* Counts one sample, now or later. */
 MUST_CHECK enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting);
 
+/* Counts samples of something that waits and is no thread, seen since then; its thread is only a
+ * name. */
+MUST_CHECK enum err_code lanes_add_waiting(struct lanes *lanes, const struct sighting *sighting,
+                                           uint32_t samples, uint64_t since_ns);
+
 /* Counts everything that waits.  To be called before a window is sealed. */
 MUST_CHECK enum err_code lanes_flush(struct lanes *lanes, uint64_t now_ns);
 

@@ -202,6 +202,11 @@ const struct sampler_options *loop_options(const struct loop *loop)
     return &loop->options;
 }
 
+enum err_code loop_tasks(struct loop *loop, struct sampler_tasks *out, struct err *err)
+{
+    return task_board_copy(&loop->crew.board, out, err);
+}
+
 int loop_end_fd(const struct loop *loop)
 {
     return loop->end_fd;

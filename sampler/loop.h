@@ -30,6 +30,8 @@ const struct sampler_target *loop_target(const struct loop *loop);
 bool loop_target_at(struct loop *loop, size_t index, struct sampler_target *out);
 void loop_processes(struct loop *loop, struct sampler_processes *out);
 const struct sampler_options *loop_options(const struct loop *loop);
+MUST_CHECK enum err_code loop_tasks(struct loop *loop, struct sampler_tasks *out,
+                                    struct err *err);
 /* Readable once the loop has ended. */
 int loop_end_fd(const struct loop *loop);
 

@@ -112,6 +112,8 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns)
     const struct sink *const sink = loop->options.sink;
     const uint64_t end_ns = now_ns - loop->created_ns;
     enum err_code rc = crew_flush(&loop->crew, now_ns);
+    if (!rc && loop->options.async != SAMPLER_ASYNC_OFF)
+        rc = crew_tell_tasks(&loop->crew);
     if (!rc)
         rc = profile_seal(loop->crew.profile, end_ns, NULL);
     if (!rc && sink)
@@ -159,13 +161,6 @@ static bool look(struct turn *turn)
     return go_on(turn, is_well, &ending);
 }
 
-static uint64_t thread_cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
-
 /* Takes over what was asked for since.  false: nothing. */
 static bool take_changes(struct turn *turn)
 {
@@ -185,7 +180,7 @@ static void keep_budget(struct turn *turn, uint64_t now_ns)
 {
     struct loop *const loop = turn->loop;
     const uint64_t looks = profile_quality(loop->crew.profile)->ticks;
-    const uint64_t cpu_ns = thread_cpu_ns() + (loop->scout ? scout_cpu_ns(loop->scout) : 0);
+    const uint64_t cpu_ns = clock_thread_ns() + (loop->scout ? scout_cpu_ns(loop->scout) : 0);
     const bool has_changed = take_changes(turn);
     if (!budget_measure(&turn->budget, cpu_ns, looks) && !has_changed)
         return;
@@ -285,7 +280,7 @@ void *loop_main(void *context)
     random_init_any(&random);
     schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, random_u64(&random));
     budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,
-                thread_cpu_ns());
+                clock_thread_ns());
     turn.period_ns = (uint64_t)((double)NS_PER_S / loop->options.rate_hz);
     run(&turn);
     waker_deinit(&turn.waker);

@@ -34,6 +34,7 @@ void member_close(struct member *member)
 {
     if (!member)
         return;
+    task_fold_deinit(&member->tasks);
     python_detach(member->python);
     process_close(&member->process);
     free(member);
@@ -45,11 +46,16 @@ enum err_code member_join(struct member *member, struct profile *profile, struct
     const struct process *const process = &member->process;
     const char *const name = process->argc ? process->argv[0] : "";
     member->options = options;
-    return fold_init(&member->fold, profile, python_leaves(member->python), lanes, options,
-                     process->pid, name, err);
+    const enum err_code rc = fold_init(&member->fold, profile, python_leaves(member->python),
+                                       lanes, options, process->pid, name, err);
+    if (rc || options->async == SAMPLER_ASYNC_OFF)
+        return rc;
+    member->fold.tasks = &member->tasks;
+    return task_fold_init(&member->tasks, &member->fold, python_tasks(member->python),
+                          options->async == SAMPLER_ASYNC_ALL, err);
 }
 
-void member_count_reads(struct member *member)
+static void count_reads(struct member *member)
 {
     struct quality *const quality = profile_quality(member->fold.profile);
     struct code_counters *const codes = &python_codes(member->python)->counters;
@@ -64,10 +70,16 @@ void member_count_reads(struct member *member)
     *codes = (struct code_counters){ 0 };
 }
 
+enum err_code member_flush(struct member *member, uint64_t now_ns)
+{
+    count_reads(member);
+    return member->fold.tasks ? task_fold_flush(&member->tasks, now_ns) : ERR_OK;
+}
+
 enum err_code member_leave(struct member *member, uint64_t now_ns)
 {
-    member_count_reads(member);
-    return lanes_drop(member->fold.lanes, member->process.pid, now_ns);
+    const enum err_code rc = member_flush(member, now_ns);
+    return rc ? rc : lanes_drop(member->fold.lanes, member->process.pid, now_ns);
 }
 
 size_t member_looks(const struct member *member)
@@ -117,6 +129,17 @@ static enum err_code stop_threads(const struct member *member, struct stopper *s
     return stopper_stop(stopper, tids, count, clock_now_ns() + STOP_DEADLINE_NS);
 }
 
+/* That tasks cannot be read is no reason not to look at threads. */
+static enum err_code look_at_tasks(struct member *member, uint64_t now_ns)
+{
+    if (!member->fold.tasks || !task_fold_is_due(&member->tasks, now_ns))
+        return ERR_OK;
+    const enum err_code rc = python_look_at_tasks(member->python, now_ns);
+    if (rc)
+        return rc == ERR_NOMEM ? rc : ERR_OK;
+    return task_fold_count(&member->tasks);
+}
+
 enum err_code member_look(struct member *member, struct glance *glance)
 {
     struct sight sight = { member, glance };
@@ -124,8 +147,10 @@ enum err_code member_look(struct member *member, struct glance *glance)
     if (glance->stopper)
         rc = stop_threads(member, glance->stopper);
     if (!rc || rc == ERR_GONE) {
+        rc = look_at_tasks(member, clock_now_ns());
         glance->now_ns = clock_now_ns();
-        rc = python_tick(member->python, member->options->all_threads, seen, &sight);
+        if (!rc)
+            rc = python_tick(member->python, member->options->all_threads, seen, &sight);
     }
     if (glance->stopper) {
         stopper_resume(glance->stopper);

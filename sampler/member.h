@@ -25,6 +25,7 @@
 #include "sampler/fold.h"
 #include "sampler/sampler.h"
 #include "sampler/target/process.h"
+#include "sampler/task_fold.h"
 
 struct lanes;
 struct profile;
@@ -36,6 +37,7 @@ struct member {
     struct process process;
     struct python *python;
     struct fold fold;
+    struct task_fold tasks;
     const struct sampler_options *options; /* NULL: has not joined */
     int parent;                            /* pid; 0: unknown */
     size_t told;                           /* its place in the roster */
@@ -67,10 +69,9 @@ void member_close(struct member *member);
 MUST_CHECK enum err_code member_join(struct member *member, struct profile *profile,
                                      struct lanes *lanes, const struct sampler_options *options,
                                      struct err *err);
+/* Counts what waits but for the lanes; to be called before the profile is sealed. */
+MUST_CHECK enum err_code member_flush(struct member *member, uint64_t now_ns);
 MUST_CHECK enum err_code member_leave(struct member *member, uint64_t now_ns);
-
-/* Adds what was read since the last time to the counters of the profile's quality. */
-void member_count_reads(struct member *member);
 
 /* Threads it would look at. */
 size_t member_looks(const struct member *member);

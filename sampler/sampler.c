@@ -1,6 +1,7 @@
 #include "sampler/sampler.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sampler/loop.h"
 
@@ -85,9 +86,35 @@ struct profile *sampler_profile(struct sampler *sampler)
     return loop_profile(sampler->loop);
 }
 
+enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, struct err *err)
+{
+    return loop_tasks(sampler->loop, out, err);
+}
+
 int sampler_end_fd(const struct sampler *sampler)
 {
     return loop_end_fd(sampler->loop);
+}
+
+static const char *const async_texts[] = {
+#define X(name, text, help) text,
+    SAMPLER_ASYNC(X)
+#undef X
+};
+
+const char *sampler_async_text(enum sampler_async async)
+{
+    return async_texts[async];
+}
+
+bool sampler_async_find(const char *text, enum sampler_async *out)
+{
+    for (size_t i = 0; i < sizeof async_texts / sizeof *async_texts; i++)
+        if (strcmp(async_texts[i], text) == 0) {
+            *out = (enum sampler_async)i;
+            return true;
+        }
+    return false;
 }
 
 const char *sampler_state_text(enum sampler_state state)

@@ -45,6 +45,18 @@ enum sampler_mode {
 #undef X
 };
 
+/* What is made of asyncio tasks. */
+#define SAMPLER_ASYNC(X)                                             \
+    X(OFF, "off", "stacks are those of threads")                     \
+    X(RUNNING, "running", "a stack begins with who awaits its task") \
+    X(ALL, "all", "and tasks that wait are samples, too")
+
+enum sampler_async {
+#define X(name, text, help) SAMPLER_ASYNC_##name,
+    SAMPLER_ASYNC(X)
+#undef X
+};
+
 struct sampler_options {
     pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
     size_t pid_count;
@@ -56,9 +68,10 @@ struct sampler_options {
     uint64_t duration_ns; /* 0: until the last target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
     enum sampler_mode mode;
-    bool native;             /* mark where C code runs or calls back */
-    bool no_gc;              /* leave out the mark of the garbage collector */
-    bool opcodes;            /* record the instruction beside the line */
+    bool native;  /* mark where C code runs or calls back */
+    bool no_gc;   /* leave out the mark of the garbage collector */
+    bool opcodes; /* record the instruction beside the line */
+    enum sampler_async async;
     bool blocking;           /* stop the target's threads for each look */
     size_t memory_bytes;     /* for what is kept; 0: no bound */
     double max_cpu_percent;  /* of one core, for ourselves; 0: no budget */
@@ -112,6 +125,32 @@ struct sampler_processes {
     uint64_t denied;  /* children that we may not read */
 };
 
+enum { SAMPLER_MAX_TASKS = 1 << 14 };
+
+/* An asyncio task, as it was seen last; times are since the session began. */
+struct sampler_task {
+    pid_t pid;
+    int32_t tid;     /* of the thread that runs its event loop; 0: unknown */
+    uint32_t name;   /* str_id of the profile; 0: it has been given none */
+    uint64_t number; /* in the name it has then, "Task-3"; 0: unknown */
+    uint32_t
+        node; /* of the profile: where it waits, below all who await it; of a running one its mark */
+    bool is_running;
+    bool is_moving;    /* it changed while it was looked at, and its node is its mark */
+    uint64_t seen_ns;  /* first */
+    uint64_t since_ns; /* it stands where it stands */
+    uint32_t first_awaiter, awaiter_count;
+};
+
+struct sampler_tasks {
+    struct sampler_task *items;
+    size_t count;
+    uint32_t *awaiters; /* by index of items */
+    size_t awaiter_count;
+    uint64_t at_ns; /* of the look */
+    bool is_cut;    /* there were more */
+};
+
 MUST_CHECK enum err_code sampler_start(const struct sampler_options *options,
                                        struct sampler **out, struct err *err);
 /* Stops and joins if needed.  NULL is fine. */
@@ -141,6 +180,13 @@ struct profile *sampler_profile(struct sampler *sampler);
 /* A descriptor that becomes readable when sampling has ended; owned by the sampler. */
 int sampler_end_fd(const struct sampler *sampler);
 
+/* A copy of the tasks seen last; none unless options.async asks for them.  sampler_tasks_deinit it. */
+MUST_CHECK enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out,
+                                       struct err *err);
+void sampler_tasks_deinit(struct sampler_tasks *tasks);
+const char *sampler_async_text(enum sampler_async async);
+/* false: no such word. */
+bool sampler_async_find(const char *text, enum sampler_async *out);
 const char *sampler_state_text(enum sampler_state state);
 
 #endif /* SAMPLER_SAMPLER_H */

@@ -8,7 +8,8 @@
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
 
-/* Some looks, so that every thread is seen; the last counts. */
+/* Some looks, so that every thread is seen; the last counts.  On a busy machine there may be none in
+ * that time, and it is tried again for longer. */
 static const uint64_t LOOK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
 enum { RATE_HZ = 200, GLANCE_MS = 10 };
 
@@ -35,17 +36,46 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
 }
 
 /* Lets it look some times, and waits until it has ended. */
-static void wait_for_looks(struct sampler *sampler, const atomic_bool *is_ending)
+static void wait_for_looks(struct sampler *sampler, uint64_t look_ns,
+                           const atomic_bool *is_ending)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
     const uint64_t began_ns = clock_now_ns();
     while (poll(&end, 1, GLANCE_MS) <= 0)
-        if (clock_now_ns() - began_ns > LOOK_NS || (is_ending && atomic_load(is_ending)))
+        if (clock_now_ns() - began_ns > look_ns || (is_ending && atomic_load(is_ending)))
             sampler_stop(sampler);
 }
 
-enum err_code dump_take(struct dump *dump, pid_t pid, const atomic_bool *is_ending,
-                        struct err *err)
+/* *looked_out: there was a look. */
+static enum err_code look(struct dump *dump, const struct sampler_options *options,
+                          uint64_t look_ns, const atomic_bool *is_ending, bool *looked_out,
+                          struct err *err)
+{
+    enum err_code rc = sampler_start(options, &dump->sampler, err);
+    if (rc)
+        return rc;
+    wait_for_looks(dump->sampler, look_ns, is_ending);
+    dump->at_ns = clock_wall_ns();
+    rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
+    dump->has_snapshot = rc == ERR_OK;
+    dump->samples = dump->snapshot.quality.samples;
+    *looked_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
+    return rc ? rc : sampler_tasks(dump->sampler, &dump->tasks, err);
+}
+
+static void drop_look(struct dump *dump)
+{
+    if (dump->has_snapshot)
+        profile_snapshot_release(&dump->snapshot);
+    sampler_tasks_deinit(&dump->tasks);
+    sampler_destroy(dump->sampler);
+    dump->sampler = NULL;
+    dump->has_snapshot = false;
+    dump->count = 0;
+}
+
+enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
+                        const atomic_bool *is_ending, struct err *err)
 {
     const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
     const struct sampler_options options = { .pids = { pid },
@@ -54,29 +84,26 @@ enum err_code dump_take(struct dump *dump, pid_t pid, const atomic_bool *is_endi
                                              .duration_ns = MOST_NS,
                                              .all_threads = true,
                                              .native = true,
+                                             .async = async,
                                              .sink = &sink };
+    enum err_code rc = ERR_OK;
+    bool has_looked = false;
     memset(dump, 0, sizeof *dump);
     dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
     if (!dump->rows)
         return err_set(err, ERR_NOMEM, "no memory for the threads of a process");
-    enum err_code rc = sampler_start(&options, &dump->sampler, err);
-    if (rc == ERR_OK) {
-        wait_for_looks(dump->sampler, is_ending);
-        dump->at_ns = clock_wall_ns();
-        rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
-        dump->has_snapshot = rc == ERR_OK;
-        dump->samples = dump->snapshot.quality.samples;
+    for (uint64_t ns = LOOK_NS; !rc && !has_looked && ns < MOST_NS; ns *= 2) {
+        drop_look(dump);
+        rc = look(dump, &options, ns, is_ending, &has_looked, err);
     }
-    if (rc != ERR_OK)
+    if (rc)
         dump_deinit(dump);
     return rc;
 }
 
 void dump_deinit(struct dump *dump)
 {
-    if (dump->has_snapshot)
-        profile_snapshot_release(&dump->snapshot);
-    sampler_destroy(dump->sampler);
+    drop_look(dump);
     free(dump->rows);
     memset(dump, 0, sizeof *dump);
 }

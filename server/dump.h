@@ -20,10 +20,9 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/state.h"
+#include "sampler/sampler.h"
 
 enum { DUMP_MAX_THREADS = 4096 };
-
-struct sampler;
 
 struct dump_row {
     thread_id thread;
@@ -39,11 +38,12 @@ struct dump {
     uint64_t samples;
     struct dump_row *rows; /* by thread */
     size_t count;
+    struct sampler_tasks tasks; /* asyncio's, where they were asked for */
 };
 
 /* Errors as of sampler_start.  is_ending: may end it early; NULL: nothing does. */
-MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, const atomic_bool *is_ending,
-                                   struct err *err);
+MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
+                                   const atomic_bool *is_ending, struct err *err);
 void dump_deinit(struct dump *dump);
 
 #endif /* SERVER_DUMP_H */

@@ -18,6 +18,13 @@ static const char *const mode_names[] = {
 
 enum { MODES = sizeof mode_names / sizeof *mode_names };
 
+static enum sampler_async async_of(const char *text)
+{
+    enum sampler_async async = SAMPLER_ASYNC_OFF;
+    (void)!sampler_async_find(text, &async);
+    return async;
+}
+
 static enum sampler_mode mode_of(const char *text)
 {
     for (size_t i = 0; i < MODES; i++)
@@ -45,6 +52,7 @@ static void describe(struct loaded *loaded)
                                   .native = facts->native != 0,
                                   .no_gc = facts->no_gc != 0,
                                   .opcodes = facts->opcodes != 0,
+                                  .async = async_of(facts->async),
                                   .blocking = facts->blocking != 0,
                                   .memory_bytes = (size_t)facts->memory_bytes,
                                   .max_cpu_percent = (double)facts->max_cpu_ppm / 1e4 };
@@ -162,6 +170,7 @@ void loaded_tell_start(const struct sampler_target *target,
         .native = options->native,
         .no_gc = options->no_gc,
         .opcodes = options->opcodes,
+        .async = options->async ? sampler_async_text(options->async) : "",
         .blocking = options->blocking,
         .executable = target->executable,
         .python = target->python,

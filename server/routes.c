@@ -53,6 +53,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/tree", api_get_tree, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/view", api_get_view, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/threads", api_get_threads, SCOPE_VIEWER },
+    { METHOD_GET, "/api/v1/sessions/*/tasks", api_get_tasks, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/timeline", api_get_timeline, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/gil", api_get_gil, SCOPE_VIEWER },
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_VIEWER },

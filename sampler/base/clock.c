@@ -17,6 +17,11 @@ uint64_t clock_wall_ns(void)
     return read_clock(CLOCK_REALTIME);
 }
 
+uint64_t clock_thread_ns(void)
+{
+    return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
 struct timespec clock_timespec(uint64_t ns)
 {
     return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),

@@ -16,6 +16,8 @@
 uint64_t clock_now_ns(void);
 /* CLOCK_REALTIME, since 1970. */
 uint64_t clock_wall_ns(void);
+/* CPU time of the calling thread. */
+uint64_t clock_thread_ns(void);
 struct timespec clock_timespec(uint64_t ns);
 
 #endif /* SAMPLER_BASE_CLOCK_H */

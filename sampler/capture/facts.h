@@ -54,6 +54,7 @@ struct capture_texts {
     X(host)                                         \
     X(user)                                         \
     X(mode)                                         \
+    X(async)                                        \
     X(pyrometer) /* the version that recorded it */ \
     X(reason)    /* why it ended */
 

@@ -43,36 +43,6 @@ void callee_table_deinit(struct callee_table *table)
     object_bytes_deinit(&table->scratch);
 }
 
-static bool is_plain(const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        if (text[i] <= ' ' || text[i] > '~')
-            return false;
-    return length > 0;
-}
-
-/* As much as is mapped: the next page may not be. */
-static enum err_code read_text(struct memory *memory, remote_addr addr,
-                               char out[CALLEE_MAX_NAME_BYTES])
-{
-    enum { PAGE_BYTES = 4096 };
-    const size_t left = PAGE_BYTES - (size_t)(addr % PAGE_BYTES);
-    const size_t first = left < CALLEE_MAX_NAME_BYTES ? left : CALLEE_MAX_NAME_BYTES;
-    const struct memory_span spans[] = {
-        { addr, out, first },
-        { addr + first, out + first, CALLEE_MAX_NAME_BYTES - first },
-    };
-    size_t arrived;
-    if (!addr)
-        return ERR_CORRUPT;
-    const enum err_code rc =
-        memory_readv(memory, spans, first < CALLEE_MAX_NAME_BYTES ? 2 : 1, &arrived);
-    if (rc && rc != ERR_FAULT)
-        return rc;
-    const char *const end = memchr(out, 0, arrived);
-    return end && is_plain(out, (size_t)(end - out)) ? ERR_OK : ERR_CORRUPT;
-}
-
 static enum err_code read_str(struct callee_table *table, remote_addr addr,
                               char out[CALLEE_MAX_NAME_BYTES])
 {
@@ -84,7 +54,7 @@ static enum err_code read_str(struct callee_table *table, remote_addr addr,
         return ERR_LIMIT;
     memcpy(out, text->bytes, text->count);
     out[text->count] = 0;
-    return is_plain(out, text->count) ? ERR_OK : ERR_CORRUPT;
+    return object_text_is_plain(out, text->count) ? ERR_OK : ERR_CORRUPT;
 }
 
 /* Where an object would begin if it had nothing but a count of references before its type. */
@@ -106,7 +76,7 @@ static enum err_code read_type(struct callee_table *table, remote_addr addr, str
     out->is_static = !(flags & FLAG_HEAP_TYPE);
     out->makes_types = (flags & FLAG_TYPE_SUBCLASS) != 0;
     out->has_call = field_u64(bytes, TYPE_CALL) != 0;
-    return read_text(table->memory, name, out->name);
+    return object_read_text(table->memory, name, out->name, sizeof out->name);
 }
 
 static enum err_code read_type_of(struct callee_table *table, remote_addr object,
@@ -149,7 +119,7 @@ static enum err_code name_function(struct callee_table *table, struct callee *ca
     enum err_code rc =
         memory_read_u64(table->memory, field_u64(copy, FUNCTION_DEFINITION), &text);
     if (!rc)
-        rc = read_text(table->memory, text, name);
+        rc = object_read_text(table->memory, text, name, sizeof name);
     if (rc)
         return rc;
     memset(&type, 0, sizeof type);

@@ -36,6 +36,7 @@ enum { SLOTS_BEFORE = 3, SKIP = UINT16_MAX };
 #define FLOAT_LONG_SLOTS SKIP, SKIP, SKIP, SKIP, SKIP
 #define BYTES_SLOTS      SKIP, AT(bytes_length), AT(bytes_data)
 #define UNICODE_SLOTS    SKIP, AT(unicode_state), AT(unicode_length), AT(unicode_ascii_bytes)
+#define GEN_SLOTS        SKIP, SKIP, AT(gen_frame)
 
 static const uint16_t order_3_13[] = {
     RUNTIME_SLOTS,     INTERP_HEAD_SLOTS, INTERP_TAIL_SLOTS,
@@ -70,6 +71,7 @@ static const uint16_t order_3_14[] = {
     UNICODE_SLOTS,
     SKIP,
     AT(gc_collecting),
+    GEN_SLOTS,
 };
 
 static const uint16_t order_3_15[] = {
@@ -110,6 +112,9 @@ static const uint16_t order_3_15[] = {
     SKIP,
     AT(gc_collecting),
     AT(gc_frame),
+    SKIP,
+    SKIP,
+    GEN_SLOTS,
 };
 
 static const struct order {
@@ -164,6 +169,7 @@ static void derive(struct layout *layout)
         CURRENT_EXCEPTION = 112, /* the same without the GIL */
         EXC_STATE = 256,
         VALUES_HEAD = 8,
+        GEN_FRAME = 72, /* of 3.13 */
     };
     layout->tstate_datastack_top = layout->tstate_datastack_chunk + (uint32_t)sizeof(uint64_t);
     layout->code_framesize = layout->code_firstlineno + FRAMESIZE_AFTER_FIRSTLINENO;
@@ -174,6 +180,8 @@ static void derive(struct layout *layout)
         layout->code_instructions - FIRSTTRACEABLE_BEFORE_INSTRUCTIONS;
     layout->object_bytes = LAYOUT_MAX_OBJECT_BYTES;
     layout->values_bytes = VALUES_HEAD;
+    if (!layout->gen_frame)
+        layout->gen_frame = GEN_FRAME + layout_object_shift(layout);
     if (!layout->type_basicsize)
         layout->type_basicsize = layout->type_name + BASICSIZE_AFTER_NAME;
     if (!layout->heap_type_cached_keys)

@@ -224,13 +224,16 @@ struct storage {
     remote_addr dict, values;
 };
 
-/* Until 3.10 the type says where in the object the dictionary is; instances whose size varies count
- * from their end, and are not looked into. */
+/* Until 3.10, and where a type of C has made the place itself, the type says where in the object the
+ * dictionary is; instances whose size varies count from their end, and are not looked into. */
 static enum err_code find_old_storage(struct memory *memory, const struct layout *layout,
                                       remote_addr object, remote_addr type, struct storage *out)
 {
+    enum { DICTOFFSET = 288 }; /* where the layout does not say, in builds with a GIL */
+    const uint32_t place = layout->type_dictoffset ? layout->type_dictoffset
+                                                   : DICTOFFSET + layout_object_shift(layout);
     uint64_t offset, dict = 0;
-    enum err_code rc = memory_read_u64(memory, type + layout->type_dictoffset, &offset);
+    enum err_code rc = memory_read_u64(memory, type + place, &offset);
     if (!rc && offset && offset <= INT32_MAX)
         rc = memory_read_u64(memory, object + offset, &dict);
     if (!rc)
@@ -269,6 +272,17 @@ static enum err_code find_storage(struct memory *memory, const struct layout *la
     return rc;
 }
 
+/* Does the interpreter keep the place itself?  From 3.11 on. */
+static bool is_managed(struct memory *memory, const struct layout *layout, remote_addr type)
+{
+    enum { FLAGS = 168 };
+    static const uint64_t MANAGED_DICT = 1 << 4;
+    uint64_t flags;
+    return !has_old_keys(layout) &&
+           !memory_read_u64(memory, type + FLAGS + layout_object_shift(layout), &flags) &&
+           (flags & MANAGED_DICT);
+}
+
 enum err_code object_attribute(struct memory *memory, const struct layout *layout,
                                remote_addr object, const char *name, remote_addr *out)
 {
@@ -276,8 +290,9 @@ enum err_code object_attribute(struct memory *memory, const struct layout *layou
     struct storage storage;
     enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
     if (!rc)
-        rc = has_old_keys(layout) ? find_old_storage(memory, layout, object, type, &storage)
-                                  : find_storage(memory, layout, object, type, &storage);
+        rc = is_managed(memory, layout, type)
+                 ? find_storage(memory, layout, object, type, &storage)
+                 : find_old_storage(memory, layout, object, type, &storage);
     if (rc)
         return rc;
     if (storage.dict)

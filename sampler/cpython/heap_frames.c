@@ -181,9 +181,8 @@ enum err_code heap_frames_read(struct heap_frames *heap)
 }
 
 /* 3.8 and 3.9 have a flag, 3.10 a state that is 0 while the frame runs. */
-static bool is_executing(const struct heap_frames *heap, const unsigned char *bytes)
+bool heap_frame_executes(const struct layout *layout, const unsigned char *bytes)
 {
-    const struct layout *const layout = layout_of(heap);
     const bool flag = bytes[layout->frame_executing] != 0;
     return LAYOUT_MINOR(layout->version) >= LASTI_IN_UNITS ? !flag : flag;
 }
@@ -244,10 +243,9 @@ static enum err_code code_there(struct heap_frames *heap, struct code_table *cod
 }
 
 /* -1 (nothing has run yet) comes to lie one unit before the start. */
-static remote_addr instr_of(const struct heap_frames *heap, const struct code *code,
-                            const unsigned char *bytes)
+remote_addr heap_frame_instr(const struct layout *layout, const struct code *code,
+                             const unsigned char *bytes)
 {
-    const struct layout *const layout = layout_of(heap);
     const int32_t lasti = (int32_t)field_u32(bytes, layout->frame_lasti);
     const int64_t factor = LAYOUT_MINOR(layout->version) >= LASTI_IN_UNITS ? UNIT_BYTES : 1;
     return lasti < 0 ? code->instructions - UNIT_BYTES
@@ -263,8 +261,8 @@ static enum err_code make_frame(struct heap_frames *heap, struct code_table *cod
         heap, codes, field_u64(bytes, layout_of(heap)->frame_executable), &out->code);
     if (rc)
         return rc;
-    out->instr = instr_of(heap, code_at(codes, out->code), bytes);
-    out->has_returned = !is_executing(heap, bytes);
+    out->instr = heap_frame_instr(layout_of(heap), code_at(codes, out->code), bytes);
+    out->has_returned = !heap_frame_executes(layout_of(heap), bytes);
     return ERR_OK;
 }
 
@@ -291,7 +289,7 @@ static remote_addr caller_of(const struct heap_frames *heap, struct heap_frame *
 {
     const unsigned char *const bytes = item->reading[HEAP_A];
     const remote_addr caller = field_u64(bytes, layout_of(heap)->frame_previous);
-    if (!caller && !is_executing(heap, bytes))
+    if (!caller && !heap_frame_executes(layout_of(heap), bytes))
         return item->caller;
     item->caller = caller;
     return caller;
@@ -391,7 +389,7 @@ static bool is_sure(const struct heap_frames *heap, const struct walk_frame *fra
         return is_equal(heap, item, HEAP_A, HEAP_LAST);
     const unsigned char *const a = item->reading[HEAP_A], *const b = item->reading[HEAP_B];
     return field_u64(a, previous) == field_u64(b, previous) &&
-           field_u64(a, code) == field_u64(b, code) && is_executing(heap, b);
+           field_u64(a, code) == field_u64(b, code) && heap_frame_executes(layout_of(heap), b);
 }
 
 size_t heap_frames_sure(const struct heap_frames *heap)

@@ -64,6 +64,11 @@ struct heap_frames {
     bool is_broken;       /* the way to the outermost frame was lost */
 };
 
+/* Of the bytes of a frame: does it run, and at which instruction does it stand? */
+bool heap_frame_executes(const struct layout *layout, const unsigned char *bytes);
+remote_addr heap_frame_instr(const struct layout *layout, const struct code *code,
+                             const unsigned char *bytes);
+
 void heap_frames_init(struct heap_frames *heap, struct copy *copy);
 void heap_frames_deinit(struct heap_frames *heap);
 

@@ -76,6 +76,7 @@ enum {
     X(frame_tlbc_index, 4, frame)            \
     X(frame_lasti, 4, frame)                 \
     X(frame_executing, 1, frame)             \
+    X(frame_values, 8, frame)                \
     X(code_filename, 8, code)                \
     X(code_qualname, 8, code)                \
     X(code_linetable, 8, code)               \
@@ -101,6 +102,7 @@ enum {
     X(bytes_data, 0, object)                 \
     X(dict_keys, 8, object)                  \
     X(dict_values, 8, object)                \
+    X(gen_frame, 8, object)                  \
     X(gc_collecting, 4, object)              \
     X(gc_frame, 8, object)
 

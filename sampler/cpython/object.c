@@ -113,3 +113,31 @@ bool object_type_is(struct memory *memory, const struct layout *layout, remote_a
     return bytes <= sizeof text && !memory_read_u64(memory, type + layout->type_name, &at) &&
            !memory_read(memory, at, text, bytes) && memcmp(text, name, bytes) == 0;
 }
+
+bool object_text_is_plain(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return false;
+    return length > 0;
+}
+
+/* As much as is mapped: the next page may not be. */
+enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out, size_t room)
+{
+    enum { PAGE_BYTES = 4096 };
+    const size_t left = PAGE_BYTES - (size_t)(addr % PAGE_BYTES);
+    const size_t first = left < room ? left : room;
+    const struct memory_span spans[] = {
+        { addr, out, first },
+        { addr + first, out + first, room - first },
+    };
+    size_t arrived;
+    if (!addr)
+        return ERR_CORRUPT;
+    const enum err_code rc = memory_readv(memory, spans, first < room ? 2 : 1, &arrived);
+    if (rc && rc != ERR_FAULT)
+        return rc;
+    const char *const end = memchr(out, 0, arrived);
+    return end && object_text_is_plain(out, (size_t)(end - out)) ? ERR_OK : ERR_CORRUPT;
+}

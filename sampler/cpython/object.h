@@ -9,6 +9,7 @@
 #ifndef SAMPLER_CPYTHON_OBJECT_H
 #define SAMPLER_CPYTHON_OBJECT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "sampler/base/err.h"
@@ -35,6 +36,12 @@ MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct l
 /* Does the object's type carry this name?  Reads the type, then its tp_name. */
 bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,
                     const char *name);
+
+/* A name that ends with a 0 byte within `room` bytes.  ERR_CORRUPT: it does not, or is empty or not of
+ * visible ASCII characters without spaces. */
+MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out,
+                                          size_t room);
+bool object_text_is_plain(const char *text, size_t length);
 
 /* Fields of a local copy of a structure. */
 static inline uint64_t field_u64(const void *copy, uint32_t offset)

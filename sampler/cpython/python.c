@@ -25,6 +25,7 @@ struct python {
     struct leaves leaves;
     struct links links;
     struct thread_list threads;
+    struct tasks tasks;
     struct pthread_tids tids; /* until 3.10 */
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
@@ -57,6 +58,8 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
     links_init(&python->links);
     thread_list_init(&python->threads, memory, &python->runtime);
+    tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
+               &python->codes, strings);
     *out = python;
     return ERR_OK;
 }
@@ -65,6 +68,7 @@ void python_detach(struct python *python)
 {
     if (!python)
         return;
+    tasks_deinit(&python->tasks);
     thread_list_deinit(&python->threads);
     links_deinit(&python->links);
     leaves_deinit(&python->leaves);
@@ -260,6 +264,7 @@ static void clear_if_full(struct python *python)
     if (!code_table_is_full(&python->codes))
         return;
     thread_list_clear_stacks(&python->threads);
+    tasks_clear(&python->tasks);
     links_deinit(&python->links);
     links_init(&python->links);
     code_table_clear(&python->codes);
@@ -312,6 +317,19 @@ size_t python_tids(const struct python *python, bool all_threads, int32_t *tids,
             tids[count++] = thread->host_tid;
     }
     return count;
+}
+
+enum err_code python_look_at_tasks(struct python *python, uint64_t now_ns)
+{
+    /* Before the first tick. */
+    const enum err_code rc =
+        python->threads.count ? ERR_OK : refresh_threads(python, false, now_ns);
+    return rc ? rc : tasks_look(&python->tasks, now_ns);
+}
+
+struct tasks *python_tasks(struct python *python)
+{
+    return &python->tasks;
 }
 
 struct code_table *python_codes(struct python *python)

@@ -20,6 +20,7 @@
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/code.h"
 #include "sampler/cpython/runtime.h"
+#include "sampler/cpython/tasks.h"
 #include "sampler/cpython/threads.h"
 #include "sampler/target/process.h"
 
@@ -53,6 +54,9 @@ size_t python_looks(const struct python *python, bool all_threads);
 /* Threads that a tick would look at, by the numbers this host knows them by; none before the
  * first tick.  Returns how many. */
 size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room);
+/* Looks at the asyncio tasks of the process; what it saw stays until the next look. */
+MUST_CHECK enum err_code python_look_at_tasks(struct python *python, uint64_t now_ns);
+struct tasks *python_tasks(struct python *python);
 struct code_table *python_codes(struct python *python);
 /* For looking at the leaf of a stack. */
 struct leaves *python_leaves(struct python *python);

@@ -256,6 +256,43 @@ enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping)
     return is ? RUNTIME_PRESENT : is_hidden ? RUNTIME_HIDDEN : RUNTIME_ABSENT;
 }
 
+static bool find_section(int pid, const struct mapping *mapping, const char *name,
+                         remote_addr *out)
+{
+    struct elf *elf;
+    struct elf_place place;
+    uint64_t bias;
+    SCOPED_FD int fd = open_mapped_file(pid, mapping);
+    if (fd < 0 || elf_open(fd, &elf, NULL))
+        return false;
+    const bool is = elf_find_section(elf, name, &place) &&
+                    elf_load_bias(elf, mapping->start, mapping->offset, &bias);
+    if (is)
+        *out = bias + place.vaddr;
+    elf_close(elf);
+    return is;
+}
+
+static bool is_begin_of_file(const struct maps *maps, size_t index)
+{
+    return maps->items[index].inode &&
+           (index == 0 || maps->items[index - 1].inode != maps->items[index].inode);
+}
+
+enum err_code runtime_find_section(int pid, const char *name, remote_addr *out)
+{
+    struct maps maps;
+    enum err_code rc = maps_read(&maps, pid, NULL);
+    if (rc)
+        return rc;
+    rc = ERR_NOT_FOUND;
+    for (size_t i = 0; i < maps.count && rc; i++)
+        if (is_begin_of_file(&maps, i) && find_section(pid, &maps.items[i], name, out))
+            rc = ERR_OK;
+    maps_deinit(&maps);
+    return rc;
+}
+
 static uint32_t file_hash(const struct mapping *m)
 {
     return idmap_mix(m->inode, (uint64_t)m->device_major << 32 | m->device_minor);

@@ -78,6 +78,10 @@ const char *runtime_way_text(enum runtime_way way);
 enum runtime_presence { RUNTIME_ABSENT, RUNTIME_PRESENT, RUNTIME_HIDDEN };
 enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping);
 
+/* Where a section of any file that is mapped lies in the process.  ERR_NOT_FOUND: no file has it, or
+ * none that can be opened. */
+MUST_CHECK enum err_code runtime_find_section(int pid, const char *name, remote_addr *out);
+
 /* Does the chain runtime -> interpreter -> thread -> interpreter close, and for which of the
  * interpreters? */
 enum { RUNTIME_MAX_INTERPRETERS = 256 };

@@ -36,7 +36,9 @@
     X(code_hits, "frames whose code object was known")                                        \
     X(code_misses, "code objects read")                                                       \
     X(code_stale, "code objects found changed at a known address")                            \
-    X(code_clears, "times all code objects were forgotten because too many had been")
+    X(code_clears, "times all code objects were forgotten because too many had been")         \
+    X(tasks, "asyncio tasks seen, each time that all of them were looked at")                 \
+    X(tasks_moving, "asyncio tasks that moved while they were read")
 
 struct quality {
 #define X(name, text) uint64_t name;

@@ -48,6 +48,8 @@ enum err_code api_change_session(const struct call *call, struct response *respo
                                  struct err *err);
 enum err_code api_get_tree(const struct call *call, struct response *response, struct err *err);
 enum err_code api_get_view(const struct call *call, struct response *response, struct err *err);
+enum err_code api_get_tasks(const struct call *call, struct response *response,
+                            struct err *err);
 enum err_code api_get_threads(const struct call *call, struct response *response,
                               struct err *err);
 enum err_code api_get_timeline(const struct call *call, struct response *response,

@@ -112,7 +112,7 @@ enum err_code api_dump_process(const struct call *call, struct response *respons
     if (rc == ERR_OK)
         rc = admission_check(call->admission, pid, err);
     if (rc == ERR_OK)
-        rc = dump_take(&dump, pid, call->request->is_ending, err);
+        rc = dump_take(&dump, pid, SAMPLER_ASYNC_OFF, call->request->is_ending, err);
     if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;

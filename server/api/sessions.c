@@ -103,6 +103,7 @@ enum {
     POST_NATIVE,
     POST_GC,
     POST_OPCODES,
+    POST_ASYNC,
     POST_BLOCKING,
     POST_MAX_CPU,
     POST_NAME,
@@ -142,6 +143,9 @@ static enum err_code read_choices(const struct body_member *members,
         return err_set(err, ERR_INVALID, "\"threads\" is all or main");
     if (members[POST_THREADS].is_present)
         out->all_threads = strcmp(threads, "all") == 0;
+    if (members[POST_ASYNC].is_present &&
+        !sampler_async_find(members[POST_ASYNC].text, &out->async))
+        return err_set(err, ERR_INVALID, "\"async\" is off, running or all");
     if (!members[POST_MODE].is_present)
         return ERR_OK;
     while (mode < sizeof modes / sizeof *modes &&
@@ -213,6 +217,7 @@ static enum err_code read_post(const struct request *request, struct sampler_opt
         [POST_NATIVE] = { .name = "native", .kind = BODY_FLAG },
         [POST_GC] = { .name = "gc", .kind = BODY_FLAG },
         [POST_OPCODES] = { .name = "opcodes", .kind = BODY_FLAG },
+        [POST_ASYNC] = { .name = "async" },
         [POST_BLOCKING] = { .name = "blocking", .kind = BODY_FLAG },
         [POST_MAX_CPU] = { .name = "max_cpu_percent", .kind = BODY_NUMBER },
         [POST_NAME] = { .name = "name" },

@@ -47,6 +47,40 @@ static void print_thread(const struct dump *dump, const struct dump_row *row)
     print_frames(&dump->snapshot, row->node);
 }
 
+static void print_name(const struct dump *dump, const struct sampler_task *task)
+{
+    if (task->name)
+        print_string(&dump->snapshot, task->name);
+    else if (task->number)
+        printf("Task-%llu", (unsigned long long)task->number);
+    else
+        fputs("without a name", stdout);
+}
+
+static void print_task(const struct dump *dump, const struct sampler_task *task)
+{
+    fputs("  task ", stdout);
+    print_name(dump, task);
+    printf(" (thread %d) %s", (int)task->tid,
+           task->is_running  ? "runs"
+           : task->is_moving ? "moves"
+                             : "waits");
+    for (uint32_t i = 0; i < task->awaiter_count; i++) {
+        fputs(i ? ", " : "; awaited by ", stdout);
+        print_name(dump, &dump->tasks.items[dump->tasks.awaiters[task->first_awaiter + i]]);
+    }
+    puts("");
+    print_frames(&dump->snapshot, task->node);
+}
+
+static void print_tasks(const struct dump *dump)
+{
+    for (size_t i = 0; i < dump->tasks.count; i++)
+        print_task(dump, &dump->tasks.items[i]);
+    if (dump->tasks.is_cut)
+        puts("  and more tasks");
+}
+
 int command_dump(const struct options *options)
 {
     struct err err = { 0 };
@@ -54,12 +88,17 @@ int command_dump(const struct options *options)
     for (size_t i = 0; i < options->sampling.pid_count && rc == ERR_OK; i++) {
         struct dump dump;
         const pid_t pid = options->sampling.pids[i];
-        rc = dump_take(&dump, pid, NULL, &err);
+        /* Tasks that wait are listed, not sampled. */
+        rc = dump_take(&dump, pid,
+                       options->sampling.async ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
+                       NULL, &err);
         if (rc != ERR_OK)
             break;
         printf("process %d, Python %s\n", (int)pid, sampler_target(dump.sampler)->python);
         for (size_t k = 0; k < dump.count; k++)
             print_thread(&dump, &dump.rows[k]);
+        if (options->sampling.async == SAMPLER_ASYNC_ALL || !options->names_async_mode)
+            print_tasks(&dump);
         dump_deinit(&dump);
     }
     fflush(stdout);

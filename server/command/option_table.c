@@ -78,6 +78,27 @@ static enum err_code set_mode(struct options *options, const char *value, struct
                    value);
 }
 
+static enum err_code set_async_aware(struct options *options, const char *value,
+                                     struct err *err)
+{
+    (void)value;
+    (void)err;
+    if (options->sampling.async == SAMPLER_ASYNC_OFF)
+        options->sampling.async = SAMPLER_ASYNC_RUNNING;
+    return ERR_OK;
+}
+
+static enum err_code set_async_mode(struct options *options, const char *value, struct err *err)
+{
+    enum sampler_async async;
+    if (!sampler_async_find(value, &async) || async == SAMPLER_ASYNC_OFF)
+        return err_set(err, ERR_INVALID, "unknown mode of tasks '%.64s': use running or all",
+                       value);
+    options->sampling.async = async;
+    options->names_async_mode = true;
+    return ERR_OK;
+}
+
 static enum err_code set_max_cpu(struct options *options, const char *value, struct err *err)
 {
     if (units_percent(value, &options->sampling.max_cpu_percent))
@@ -347,6 +368,10 @@ static const struct option table[] = {
       NULL },
     { '\0', "opcodes", NULL, "record the instruction beside the line", SAMPLING, set_opcodes,
       NULL },
+    { '\0', "async-aware", NULL, "stacks of asyncio tasks, with who awaits them",
+      SAMPLING | COMMAND_DUMP, set_async_aware, NULL },
+    { '\0', "async-mode", "MODE", "running, or all: tasks that wait are samples, too",
+      SAMPLING | COMMAND_DUMP, set_async_mode, NULL },
     { '\0', "blocking", NULL, "stop the program for each look; slows it down", SAMPLING,
       set_blocking, NULL },
     { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", SAMPLING | COMMAND_SERVE,

@@ -56,6 +56,7 @@ struct options {
     bool wants_version;
     const char *completion;          /* a shell's name; NULL: not asked for */
     struct sampler_options sampling; /* pid included */
+    bool names_async_mode;
     bool has_listen;
     struct listen_address listen;
     const char *allowed_hosts[HOSTS_MAX_NAMES / 2];

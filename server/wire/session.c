@@ -137,6 +137,7 @@ static void write_settings(struct json *json, const struct session_facts *facts)
     put_bool(json, "native", options->native);
     put_bool(json, "gc", !options->no_gc);
     put_bool(json, "opcodes", options->opcodes);
+    put_text(json, "async", sampler_async_text(options->async));
     put_bool(json, "blocking", options->blocking);
     json_key(json, "max_cpu_percent");
     if (options->max_cpu_percent > 0)

@@ -316,6 +316,33 @@ struct profile *sampler_profile(struct sampler *sampler)
     return sampler->profile;
 }
 
+enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, struct err *err)
+{
+    (void)sampler;
+    (void)err;
+    *out = (struct sampler_tasks){ 0 };
+    return ERR_OK;
+}
+
+void sampler_tasks_deinit(struct sampler_tasks *tasks)
+{
+    free(tasks->items);
+    free(tasks->awaiters);
+}
+
+const char *sampler_async_text(enum sampler_async async)
+{
+    return async == SAMPLER_ASYNC_OFF ? "off" : async == SAMPLER_ASYNC_ALL ? "all" : "running";
+}
+
+bool sampler_async_find(const char *text, enum sampler_async *out)
+{
+    for (*out = SAMPLER_ASYNC_OFF; *out <= SAMPLER_ASYNC_ALL; (*out)++)
+        if (strcmp(sampler_async_text(*out), text) == 0)
+            return true;
+    return false;
+}
+
 int sampler_end_fd(const struct sampler *sampler)
 {
     return sampler->end_fd;

@@ -60,7 +60,8 @@
     X(dict_size, 48) X(dict_keys, 32) X(dict_values, 40) X(float_size, 24) \
     X(float_value, 16) X(long_size, 32) X(long_tag, 16) X(long_digit, 24) X(bytes_size, 40) \
     X(bytes_ob_size, 16) X(bytes_data, 32) X(unicode_size, 64) X(unicode_state, 32) \
-    X(unicode_length, 16) X(unicode_ascii_size, 40) X(gc_size, 264) X(gc_collecting, 192)
+    X(unicode_length, 16) X(unicode_ascii_size, 40) X(gc_size, 264) X(gc_collecting, 192) \
+    X(gen_size, 160) X(gen_name, 24) X(gen_iframe, 72)
 
 #define OFFSETS_3_15(X) \
     X(runtime_size, 346568) X(runtime_finalizing, 912) X(runtime_interpreters_head, 936) \
@@ -89,7 +90,9 @@
     X(float_size, 24) X(float_value, 16) X(long_size, 32) X(long_tag, 16) X(long_digit, 24) \
     X(bytes_size, 40) X(bytes_ob_size, 16) X(bytes_data, 32) X(unicode_size, 64) \
     X(unicode_state, 32) X(unicode_length, 16) X(unicode_ascii_size, 40) \
-    X(unicode_compact_size, 56) X(gc_size, 176) X(gc_collecting, 112) X(gc_frame, 120)
+    X(unicode_compact_size, 56) X(gc_size, 176) X(gc_collecting, 112) X(gc_frame, 120) \
+    X(gc_generation_stats_size, 1120) X(gc_generation_stats, 104) X(gen_size, 160) \
+    X(gen_name, 24) X(gen_iframe, 72)
 
 /* clang-format on */
 

@@ -73,6 +73,7 @@ static void the_table_of_3_14_is_understood(void **state)
     assert_int_equal(layout.dict_keys, 32);
     assert_int_equal(layout.unicode_state, 32);
     assert_int_equal(layout.gc_collecting, 192);
+    assert_int_equal(layout.gen_frame, 72);
     assert_int_equal(layout.tstate_base_frame, 0);
 }
 
@@ -95,6 +96,7 @@ static void the_table_of_3_15_is_understood(void **state)
     assert_int_equal(layout.unicode_compact_bytes, 56);
     assert_int_equal(layout.gc_collecting, 112);
     assert_int_equal(layout.gc_frame, 120);
+    assert_int_equal(layout.gen_frame, 72);
 }
 
 static void tables_from_headers_serve_3_11_and_3_12(void **state)

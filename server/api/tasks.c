@@ -1,0 +1,104 @@
+#include <stdio.h>
+
+#include "sampler/sampler.h"
+#include "server/api/api.h"
+#include "server/api/document.h"
+#include "server/api/look.h"
+#include "server/sessions.h"
+
+static const double SECONDS = 1e-9;
+
+static const char *state_of(const struct sampler_task *task)
+{
+    return task->is_running ? "running" : task->is_moving ? "moving" : "waiting";
+}
+
+/* The board is a little ahead of the snapshot: what is not in it yet is left empty. */
+static void write_name(struct json *json, const struct profile_snapshot *snapshot,
+                       const struct sampler_task *task)
+{
+    char number[32];
+    if (task->name && task->name < snapshot->sizes.strings) {
+        const struct strtab_string name = profile_string(snapshot, task->name);
+        json_string(json, name.text, name.length);
+    } else if (task->number) {
+        snprintf(number, sizeof number, "Task-%llu", (unsigned long long)task->number);
+        json_text(json, number);
+    } else {
+        json_text(json, "");
+    }
+}
+
+static void write_awaiters(struct json *json, const struct sampler_tasks *tasks,
+                           const struct sampler_task *task)
+{
+    json_array(json);
+    for (uint32_t i = 0; i < task->awaiter_count; i++)
+        json_uint(json, tasks->awaiters[task->first_awaiter + i]);
+    json_end(json);
+}
+
+/* What one column says of a task. */
+enum column { PROCESS, THREAD, NAME, STATE, NODE, SEEN, SINCE, AWAITED_BY, COLUMNS };
+
+static const char *const column_names[COLUMNS] = {
+    "process", "thread", "name", "state", "node", "seen_s", "since_s", "awaited_by"
+};
+
+static void write_field(struct json *json, const struct look *look,
+                        const struct sampler_tasks *tasks, const struct sampler_task *task,
+                        enum column column)
+{
+    switch (column) {
+    case PROCESS: json_int(json, task->pid); break;
+    case THREAD: json_int(json, task->tid); break;
+    case NAME: write_name(json, &look->snapshot, task); break;
+    case STATE: json_text(json, state_of(task)); break;
+    case NODE: json_uint(json, task->node < look->snapshot.sizes.nodes ? task->node : 0); break;
+    case SEEN: json_number(json, (double)task->seen_ns * SECONDS); break;
+    case SINCE: json_number(json, (double)task->since_ns * SECONDS); break;
+    case AWAITED_BY: write_awaiters(json, tasks, task); break;
+    case COLUMNS: break;
+    }
+}
+
+static void write_tasks(struct json *json, const struct look *look,
+                        const struct sampler_tasks *tasks)
+{
+    json_object(json);
+    json_key(json, "epoch");
+    json_text(json, look->session->epoch);
+    json_key(json, "generation");
+    json_uint(json, look->snapshot.generation);
+    json_key(json, "at_s");
+    json_number(json, (double)tasks->at_ns * SECONDS);
+    json_key(json, "cut");
+    json_bool(json, tasks->is_cut);
+    for (enum column column = 0; column < COLUMNS; column++) {
+        json_key(json, column_names[column]);
+        json_array(json);
+        for (size_t i = 0; i < tasks->count; i++)
+            write_field(json, look, tasks, &tasks->items[i], column);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+{
+    struct sampler *const sampler = atomic_load(&look->session->sampler);
+    struct sampler_tasks tasks = { 0 };
+    struct document document;
+    const enum err_code rc = sampler ? sampler_tasks(sampler, &tasks, err) : ERR_OK;
+    if (rc != ERR_OK)
+        return rc;
+    document_begin(&document);
+    write_tasks(&document.json, look, &tasks);
+    sampler_tasks_deinit(&tasks);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_get_tasks(const struct call *call, struct response *response, struct err *err)
+{
+    return look_answer(call, 0, answer, response, err);
+}

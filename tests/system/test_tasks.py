@@ -1,0 +1,175 @@
+"""Asyncio tasks on every interpreter of this machine: which there are, where each stands, and who awaits it.
+
+Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to look at.
+"""
+
+import collections
+import re
+import sys
+
+import harness
+from harness import pythons, run_program, victim
+
+SECONDS = 1.5
+# The minors from which on an interpreter knows more.
+FIRST_GROUPS, FIRST_AWAITED_BY, FIRST_QUALIFIED = 11, 14, 11
+FIRST = ""
+# Of tasks.py: frames without their lines, and who awaits the task; in the first, who is only known to new ones.
+SLEEPS = ["sleep"]
+WAITS = ["waits"] + SLEEPS
+TASKS = {
+    "reader": (["read", "deep", "deep", "deep"] + SLEEPS, [], [FIRST]),
+    "streamer": (["consume", "produce"] + SLEEPS, [], [FIRST]),
+    "parent": (["parent"], [], [FIRST]),
+    "child": (WAITS, ["parent"], []),
+    "gatherer": (["gather"], [], [FIRST]),
+    "burner": (None, [], [FIRST]),
+    "group": (["group", "__aexit__"], [], [FIRST]),
+    "member": (WAITS, [], ["group"]),
+}
+NAMELESS = [["main", "wait", "_wait"], WAITS, ["deep", "deep"] + SLEEPS]
+
+
+def last(name):
+    return name.rsplit(".", 1)[-1]
+
+
+def frames_of(labels):
+    """Those of the last task of a stack, and the tasks it begins with; __aexit__ calls another one from 3.13 on."""
+    tasks, frames = [], []
+    for label in labels:
+        match = re.match(r"<task ?(.*)>$", label)
+        if match:
+            tasks.append(match.group(1))
+            frames = []
+        else:
+            frames.append(last(label))
+    return tasks, [name for name in frames if name != "_aexit"]
+
+
+def dumped(python, pid):
+    """What `dump` lists: (name, doing, awaiters, labels outermost first)."""
+    told, code = run_program("dump", str(pid), "--async-aware")
+    if code != 0:
+        raise AssertionError(told.told())
+    rows = []
+    for line in told.out:
+        task = re.match(r"  task (.*) \(thread (\d+)\) (runs|waits|moves)(?:; awaited by (.*))?$", line)
+        frame = re.match(r"    (.*) \(([^()]*)\)$", line)
+        if task:
+            name = "" if re.match(r"Task-\d+$|without a name$", task.group(1)) else task.group(1)
+            rows.append((name, int(task.group(2)), task.group(3), task.group(4), []))
+        elif frame and rows:
+            rows[-1][4].insert(0, frame.group(1))
+        elif line.startswith("  thread"):
+            rows.clear()
+    return rows
+
+
+def check_dump(python):
+    problems = []
+    with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
+        rows = dumped(python, target.pid)
+        if any(thread != target.pid for _, thread, _, _, _ in rows):
+            problems.append("tasks of another thread: %s" % sorted({row[1] for row in rows}))
+    seen = {row[0]: row for row in rows if row[0]}
+    expected = {name: task for name, task in TASKS.items()
+                if python.minor >= FIRST_GROUPS or name not in ("group", "member")}
+    if set(seen) != set(expected):
+        problems.append("tasks: %s" % sorted(seen))
+    for name in set(seen) & set(expected):
+        frames, awaiters, awaiters_of_new = expected[name]
+        _, _, doing, by, labels = seen[name]
+        known = awaiters + (awaiters_of_new if python.minor >= FIRST_AWAITED_BY else [])
+        # That one runs nearly always; where it has just come back it is on its way.
+        if frames is None:
+            if doing == "waits" and frames_of(labels)[1][:1] != ["burn"]:
+                problems.append("%s %s at %s" % (name, doing, labels))
+            continue
+        if (doing, frames_of(labels)[1]) != ("waits", frames):
+            problems.append("%s %s at %s" % (name, doing, labels))
+        if len((by or "").split(", ")) != max(1, len(known)) or (known and known[0] and by != known[0]):
+            problems.append("%s is awaited by %s" % (name, by))
+    nameless = sorted(frames_of(row[4])[1] for row in rows if not row[0])
+    if nameless != sorted(NAMELESS):
+        problems.append("tasks without a name: %s" % nameless)
+    return problems
+
+
+def record(python, pid, mode):
+    path = harness.file_in("tasks-%s-%s.folded" % (mode, python.version))
+    told, code = run_program("record", str(pid), "-d", str(SECONDS), "-r", "500", "--async-mode", mode, "--no-gc",
+                             "--collapsed=" + path, seconds=SECONDS + harness.WAIT_SECONDS)
+    if code != 0:
+        raise AssertionError(told.told())
+    stacks = collections.Counter()
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            labels, count = line.rstrip("\n").rsplit(" ", 1)
+            thread, *labels = labels.split(";")
+            names = [label if label.startswith("<") else re.match(r"[^:]*:(.*):-?\d+$", label).group(1) for label in labels]
+            stacks[thread, tuple(names)] += int(count)
+    return stacks
+
+
+def check_running(python, pid):
+    """All that the program computes is seen in the task that does it, below who awaits that."""
+    stacks = record(python, pid, "running")
+    outside = collections.Counter()
+    for (thread, names), count in stacks.items():
+        if "waiting" in thread:
+            return ["a task that waits is a sample: %s" % (names,)]
+        if "burn" not in map(last, names):
+            continue
+        tasks, frames = frames_of(names)
+        fits = tasks[-1:] == ["burner"] and frames[0] == "burn"
+        fits = fits and tasks[:-1] == ([FIRST] if python.minor >= FIRST_AWAITED_BY else [])
+        outside[fits] += count
+    wrong = outside[False] / max(1, sum(outside.values()))
+    return ["%.1f %% of what runs is not in its task" % (100 * wrong)] if not outside[True] or wrong > 0.05 else []
+
+
+def check_all(python, pid):
+    """Those that wait are there as often as the threads are looked at, below who awaits them."""
+    stacks = record(python, pid, "all")
+    threads, waiting = 0, collections.Counter()
+    for (thread, names), count in stacks.items():
+        if "waiting tasks of MainThread" not in thread:
+            threads += count
+            continue
+        tasks, frames = frames_of(names)
+        waiting[tasks[-1], tuple(frames)] += count
+    problems = []
+    awaiting = {"parent", "gatherer"} | ({"group"} if python.minor >= FIRST_AWAITED_BY else set())
+    for name, (frames, _, _) in TASKS.items():
+        if frames is None or (name in ("group", "member") and python.minor < FIRST_GROUPS):
+            continue
+        share = waiting[name, tuple(frames)] / max(1, threads)
+        if name in awaiting and share:
+            problems.append("%s counts beside the task it awaits" % name)
+        # The last look at the tasks is a little before the last look at the threads.
+        elif name not in awaiting and not 0.7 < share < 1.1:
+            problems.append("%s is %.2f of the looks" % (name, share))
+    return problems
+
+
+def main():
+    found = list({python.kind: python for python in pythons() if python.is_supported}.values())
+    if not found:
+        print("skipped: no interpreter of a supported version is on this machine")
+        return harness.SKIPPED
+    harness.check_surroundings()
+    failed = False
+    for python in found:
+        problems = check_dump(python)
+        with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
+            problems += check_running(python, target.pid) + check_all(python, target.pid)
+        print("%-10s%s" % (python.version, "right" if not problems else "FAIL"))
+        for problem in problems:
+            print("    " + problem)
+        failed = failed or bool(problems)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
