@@ -140,12 +140,14 @@ static bool find_library(struct strtab_string path, struct strtab_string *rest_o
 /* "<native> time.sleep", or a mark of ours. */
 static struct strtab_string mark(struct redact_names *names, struct strtab_string text)
 {
-    static const char *const ours[] = { "<native>", "<GC>", "<idle native thread>",
-                                        "<truncated>", NULL };
-    static const char native[] = "<native> ";
+    static const char *const ours[] = { "<native>",    "<GC>",   "<idle native thread>",
+                                        "<truncated>", "<task>", NULL };
+    static const char native[] = "<native> ", task[] = "<task ";
     const size_t skip = sizeof native - 1;
     if (is_among(text, ours))
         return text;
+    if (begins(text, task))
+        return pseudonym(names, "<task task-", string_of("~", 1), text, ">");
     if (!begins(text, native))
         return pseudonym(names, "<mark-", string_of("~", 1), text, ">");
     const struct strtab_string callee = string_of(text.text + skip, text.length - skip);
