@@ -211,13 +211,15 @@ enum err_code tasks_link_sets(struct tasks *tasks)
     for (size_t i = 0; i < tasks->count && !rc; i++) {
         const struct task *const awaiter = &tasks->items[i];
         const struct task *const task = tasks_find(tasks, awaiter->awaits);
-        uint64_t type;
+        const unsigned char *copy;
         if (task)
             rc = tasks_add_edge(tasks, task, awaiter);
         else if (awaiter->awaits &&
-                 !memory_read_u64(tasks->memory, awaiter->awaits + tasks->layout->object_type,
-                                  &type) &&
-                 coroutine_kind_of(&tasks->coroutines, type) == COROUTINE_GATHERING)
+                 !revisit_get(&tasks->revisit, awaiter->awaits, tasks_behind_head(tasks),
+                              &copy) &&
+                 coroutine_kind_of(&tasks->coroutines,
+                                   field_u64(copy, tasks->layout->object_type)) ==
+                     COROUTINE_GATHERING)
             rc = link_gathered(tasks, awaiter);
     }
     return rc;

@@ -144,8 +144,7 @@ static void expect_frames(const struct world *world, const char *name, const cha
     const struct task *const seen = named(world, name);
     char text[256] = "";
     for (uint32_t i = 0; i < seen->frame_count && strlen(text) < 200; i++) {
-        const struct walk_frame *const frame =
-            &world->tasks.frames[seen->first_frame + i];
+        const struct walk_frame *const frame = &world->tasks.frames[seen->first_frame + i];
         strcat(text, i ? ";" : "");
         strcat(text,
                strtab_get(&world->strings, code_at(&world->codes, frame->code)->name).text);
@@ -199,7 +198,8 @@ static void a_task_that_runs_or_moves_has_no_frames(void **state)
     struct world world;
     (void)state;
     begin(&world, 14);
-    const remote_addr runs = coroutine(&world, "runs", 0), is_over = coroutine(&world, "over", 0);
+    const remote_addr runs = coroutine(&world, "runs", 0),
+                      is_over = coroutine(&world, "over", 0);
     const remote_addr addr = task(&world, "running", runs);
     task(&world, "over", is_over);
     set_state(&world, runs, EXECUTING);
@@ -354,7 +354,8 @@ static void a_place_that_is_gone_takes_no_other_with_it(void **state)
     (void)state;
     begin(&world, 14);
     revisit_init(&revisit, &world.python.memory.memory);
-    const remote_addr first = fake_alloc(&world.python, 64), second = fake_alloc(&world.python, 64),
+    const remote_addr first = fake_alloc(&world.python, 64),
+                      second = fake_alloc(&world.python, 64),
                       third = fake_alloc(&world.python, 64);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(revisit_begin(&revisit), ERR_OK);
@@ -373,4 +374,12 @@ static void a_place_that_is_gone_takes_no_other_with_it(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(where_a_task_waits_is_followed_to_the_end), cmocka_unit_test(later_looks_predict_what_they_read), cmocka_unit_test(a_task_that_runs_or_moves_has_no_frames), cmocka_unit_test(one_that_moves_while_it_is_read_says_so), cmocka_unit_test(names_that_nobody_gave_are_numbers), cmocka_unit_test(who_awaits_whom_is_known_one_by_one_and_in_sets), cmocka_unit_test(circles_and_lies_end), cmocka_unit_test(more_than_there_may_be_are_cut_off), cmocka_unit_test(a_place_that_is_gone_takes_no_other_with_it))
+TEST_MAIN(cmocka_unit_test(where_a_task_waits_is_followed_to_the_end),
+          cmocka_unit_test(later_looks_predict_what_they_read),
+          cmocka_unit_test(a_task_that_runs_or_moves_has_no_frames),
+          cmocka_unit_test(one_that_moves_while_it_is_read_says_so),
+          cmocka_unit_test(names_that_nobody_gave_are_numbers),
+          cmocka_unit_test(who_awaits_whom_is_known_one_by_one_and_in_sets),
+          cmocka_unit_test(circles_and_lies_end),
+          cmocka_unit_test(more_than_there_may_be_are_cut_off),
+          cmocka_unit_test(a_place_that_is_gone_takes_no_other_with_it))

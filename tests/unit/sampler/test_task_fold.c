@@ -45,9 +45,9 @@ static void begin(struct world *world, bool counts_waiting)
     world->tasks.items = world->items;
     world->tasks.frames = world->frames;
     world->tasks.awaiters = world->awaiters;
-    assert_ok(task_fold_init(&world->fold, &world->of_threads, &world->tasks, counts_waiting,
-                             &err),
-              &err);
+    assert_ok(
+        task_fold_init(&world->fold, &world->of_threads, &world->tasks, counts_waiting, &err),
+        &err);
     world->of_threads.tasks = &world->fold;
 }
 
@@ -201,7 +201,7 @@ static void those_that_wait_count_for_every_look_since(void **state)
     (void)state;
     begin(&world, true);
     struct task *const outer = add(&world, "outer", "f"), *const inner = add(&world, "in", "g"),
-                      *const runs = add(&world, "runs", "h");
+                       *const runs = add(&world, "runs", "h");
     await(&world, outer, inner);
     runs->is_running = true;
     for (uint64_t now_ns = 1; now_ns <= 5; now_ns++)
