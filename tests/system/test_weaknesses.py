@@ -8,6 +8,7 @@
 | more threads than a table holds | `Threads.test_more_threads_than_a_small_cache`, `.test_five_hundred_threads` |
 | a thread whose name has parentheses and spaces never runs | `Threads.test_a_name_with_parentheses_and_spaces` |
 | a thread in a sub-interpreter is counted twice | `Threads.test_a_thread_in_a_sub_interpreter_is_one_thread` |
+| an event loop of greenlets that waits is shown as busy | `Threads.test_a_hub_that_waits_is_idle` |
 | errors while the target ends | `End.test_a_short_program_has_no_tail_of_errors`, `.test_a_program_of_milliseconds` |
 | late looks are made up for in a burst, elsewhere | `Schedule.test_a_gap_is_a_gap` |
 | stacks deeper than a limit vanish | `Depth.test_deep_stacks_are_whole` |
@@ -297,6 +298,40 @@ time.sleep(1e6)
             self.assertLessEqual(count, seen.quality["ticks"], function)
         self.assertLess(seen.share(lambda stack: "host" in stack.names), 0.05)
         self.assertEqual(len(seen.by_thread()), 2)
+
+
+    # Its event loop is a greenlet as well, and waits most of the time; the other one works for a moment.
+    HUB = """
+import greenlet, time
+def work():
+    while True:
+        end = time.monotonic() + 0.002
+        while time.monotonic() < end:
+            pass
+        hub.switch()
+def wait():
+    while True:
+        time.sleep(0.02)
+        worker.switch()
+hub = greenlet.getcurrent()
+worker = greenlet.greenlet(work)
+print("READY", flush=True)
+wait()
+"""
+
+    def test_a_hub_that_waits_is_idle(self):
+        """By its state, not by its name: off the CPU, the lock released."""
+        able = [python for python in pythons() if python.is_supported and os.path.isdir(os.path.join(python.packages, "greenlet"))]
+        if not able:
+            self.skipTest("greenlet is not here")
+        with victim(script("hub.py", self.HUB), python=able[-1].path,
+                    env=dict(os.environ, PYTHONPATH=able[-1].packages)) as target:
+            seen = {mode: Recording(target.pid, "--mode", mode) for mode in ("wall", "cpu", "gil")}
+        waits = {mode: sum(stack.count for stack in found.stacks if "wait" in stack.names) for mode, found in seen.items()}
+        self.assertGreater(waits["wall"], 100, waits)
+        self.assertLess(waits["cpu"], waits["wall"] / 4, waits)
+        self.assertLess(waits["gil"], waits["wall"] / 4, waits)
+        self.assertFalse([str(stack) for stack in seen["wall"].stacks if {"wait", "work"} <= set(stack.names)])
 
 
 class End(Test):
