@@ -251,6 +251,28 @@ class Namespaces(Test):
             self.assertLess(sleeps, spins, process.told())
         wait_gone(pid)
 
+    def test_source_lines_are_those_below_its_own_root(self):
+        """A changed root, and in it a file system that is seen nowhere else."""
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder, True)
+        script = ('mount --rbind / "$2" && mount -t tmpfs none "$2/mnt" && echo "$1" > "$2/mnt/app.py" && '
+                  'exec chroot "$2" "$0" /mnt/app.py')
+        text = ("import time\n"
+                "def waits():\n"
+                "    print('READY', flush=True)\n"
+                "    time.sleep(100)  # as it stands inside\n"
+                "waits()\n")
+        with self.inside(script, text, folder) as outer:
+            pid = self.python_in(outer)
+            with Live("attach", str(pid)) as live:
+                live.wait_samples(10)
+                tree = live.get("/sessions/1/tree")
+                names = [tree["strings"]["values"][name] for name in tree["functions"]["name"]]
+                source = live.get("/sessions/1/source?function=%d" % names.index("waits"))
+                self.assertIn("    time.sleep(100)  # as it stands inside", json.dumps(source))
+                self.assertEqual(live.stop(), 0)
+        wait_gone(pid)
+
     def test_an_executable_that_only_its_own_mounts_have_and_that_is_gone(self):
         """A renamed copy on a file system that we do not see, deleted once it runs."""
         source = os.path.realpath(newest_python())

@@ -3,11 +3,12 @@
 
 Usage: positions.py [STEP]
 
-Compiles every STEPth file (default 4) directly in the standard library, and some lines that are hard to place. For each
-code object found, standard output gets a record of native 32-bit numbers: bytes of the location table, first line, and
-count of code units; then the table; then four numbers for each code unit: line, last line, column, last column, as
-co_positions() gives them, with 0 for an unknown line and -1 for an unknown column. Until 3.10 there are lines only, from
-co_lines() or dis.
+Compiles every STEPth file (default 4) directly in the standard library, and some lines that are hard to place; with
+PYROMETER_ALL_POSITIONS in the environment all of the library, packages too, which takes minutes. For each code object
+found, standard output gets a record of native 32-bit numbers: bytes of the location table, first line, and count of
+code units; then the table; then four numbers for each code unit: line, last line, column, last column, as
+co_positions() gives them, with 0 for an unknown line and -1 for an unknown column. Until 3.10 there are lines only,
+from co_lines() or dis.
 """
 
 import dis
@@ -39,10 +40,14 @@ async def waits(a): return await a, [z async for z in a]
 
 def sources(step):
     folder = os.path.dirname(os.__file__)
-    files = [path for path in sorted(glob.glob(os.path.join(folder, "*.py"))) if os.path.isfile(path)]
-    for path in files[::step]:
-        with open(path, "rb") as f:
-            yield f.read(), path
+    is_all = "PYROMETER_ALL_POSITIONS" in os.environ
+    pattern = os.path.join(folder, "**", "*.py") if is_all else os.path.join(folder, "*.py")
+    files = [path for path in sorted(glob.glob(pattern, recursive=True)) if os.path.isfile(path)]
+    for path in files[::1 if is_all else step]:
+        # Not of this version, or wrong on purpose.
+        if "site-packages" not in path and "lib2to3/tests/data" not in path and "/test/bad" not in path:
+            with open(path, "rb") as f:
+                yield f.read(), path
     yield HARD, "hard"
 
 
@@ -84,7 +89,13 @@ def positions_of(code):
 def main():
     step = int(sys.argv[1]) if len(sys.argv) > 1 else 4
     for source, path in sources(step):
-        for code in codes(compile(source, path, "exec", dont_inherit=True)):
+        try:
+            top = compile(source, path, "exec", dont_inherit=True)
+        except SyntaxError:
+            if "/test/" in path:
+                continue
+            raise
+        for code in codes(top):
             positions = [number for position in positions_of(code) for number in numbers(position)]
             table = table_of(code)
             sys.stdout.buffer.write(struct.pack("=IiI", len(table), code.co_firstlineno, len(positions) // 4) + table

@@ -7,7 +7,7 @@
 #include "sampler/cpython/location.h"
 #include "tests/support/test.h"
 
-enum { MAX_PYTHONS = 16, PATH_BYTES = 512, SKIPPED = 77, OLDEST_MINOR = 8 };
+enum { MAX_PYTHONS = 64, PATH_BYTES = 512, SKIPPED = 77, OLDEST_MINOR = 8 };
 
 static struct {
     char path[PATH_BYTES];
