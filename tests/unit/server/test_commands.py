@@ -321,8 +321,9 @@ class Quality(unittest.TestCase):
             seen += piece
         os.waitpid(pid, 0)
         os.close(terminal)
-        self.assertEqual(seen.count(b" of 1000 Hz (mean"), 2)
-        self.assertEqual(len(re.findall(rb"\r\d+ of 1000 Hz[^\r\n]*\x1b\[K", seen)), 2)
+        # How many depends on how long the machine let it wait; each is written over the one before.
+        self.assertGreaterEqual(seen.count(b" of 1000 Hz (mean"), 1)
+        self.assertEqual(len(re.findall(rb"\r\d+ of 1000 Hz[^\r\n]*\x1b\[K", seen)), seen.count(b" of 1000 Hz (mean"))
         self.assertIn(b"\x1b[K\r\npyrometer: captured ", seen.replace(b"pyrometer: duration is over\r\n", b""))
 
 
