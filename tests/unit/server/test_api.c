@@ -485,6 +485,25 @@ static void every_format_can_be_exported(void **state)
     }
 }
 
+static void a_redacted_export_tells_nothing_of_a_live_target(void **state)
+{
+    static const char target[] = "/api/v1/sessions/1/export?format=jsonl";
+    char redacted[sizeof target + 16];
+    struct reply reply;
+    server_get(*state, target, BEARER, &reply);
+    assert_non_null(strstr(reply.body, "app.py"));
+    assert_non_null(strstr(reply.body, "password"));
+    reply_deinit(&reply);
+    snprintf(redacted, sizeof redacted, "%s&redact=1", target);
+    server_get(*state, redacted, BEARER, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_null(strstr(reply.body, "app.py"));
+    assert_null(strstr(reply.body, "password"));
+    assert_non_null(strstr(reply.body, "\"[redacted]\""));
+    assert_non_null(strstr(reply.body, "\"redacted\":true"));
+    reply_deinit(&reply);
+}
+
 static void a_session_is_compared_with_another(void **state)
 {
     static const struct {
@@ -630,6 +649,7 @@ int main(void)
         WITH_SERVER(quality_explains_every_number),
         WITH_SERVER(hostile_names_stay_text),
         WITH_SERVER(every_format_can_be_exported),
+        WITH_SERVER(a_redacted_export_tells_nothing_of_a_live_target),
         WITH_SERVER(a_session_is_compared_with_another),
         WITH_SERVER(exports_are_downloads),
         WITH_SERVER(sessions_are_paused_resumed_and_ended),
