@@ -57,3 +57,14 @@ test("a thread that was renamed is one; those beyond the most are the others", (
   assert.equal(short.cells.flat().reduce((sum, samples) => sum + samples, 0), 10);
   assert.deepEqual(gilMatrix({ threads: [], pairs: [] }, threads, 9), { holders: [], waiters: [], cells: [], hottest: 0 });
 });
+
+test("a report too has rows for those that waited and held most, and one for the rest", () => {
+  const rows = Array.from({ length: 100 }, (_, thread) => [thread, HOLDS, 1, thread + 1, 0]).concat([[100, WAITS, 2, 5050, 0]]);
+  const gil = gilOfCells(report(rows, new Array(101).fill(0)), [], null);
+  assert.equal(gil.threads.length, 64);
+  assert.deepEqual([gil.threads[0], gil.threads[63]], [37, 100]);
+  assert.equal(gil.pairs.length, 65);
+  assert.ok(gil.pairs.every((row) => row.length === 65));
+  assert.equal(gil.pairs[64][63], 37 * 38 / 2);
+  assert.equal(gil.pairs[0][63], 38);
+});

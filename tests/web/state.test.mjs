@@ -93,7 +93,7 @@ test("a filter that leaves nothing says so and offers a way back", () => {
   const state = stateOf(["a 0"], { threads: [{ tid: 7, name: "MainThread" }] });
   const { empty } = createPicture()({ ...state, session: session("running", 400) });
   assert.match(empty.text, /100 % filtered: none of the 400 samples/);
-  assert.deepEqual(empty.actions, [{ label: "Show all threads", changes: { threads: [] } }]);
+  assert.deepEqual(empty.actions, [{ label: "Show all threads", action: { type: "address", changes: { threads: [] }, how: "push" } }]);
 });
 
 test("heat rises with the share", () => {

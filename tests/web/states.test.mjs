@@ -104,7 +104,7 @@ test("an empty picture offers the way back to all states", () => {
   const state = { ...stateOf(["a 0"], { states: ["in_gc"] }), threadStates: new Map([[0, sumsOf([[ON_CPU, 12]])]]) };
   const { empty } = createPicture()(state);
   assert.equal(empty.text, "100 % filtered: 12 samples are not in the garbage collector.");
-  assert.deepEqual(empty.actions, [{ label: "Show all states", changes: { states: [] } }]);
+  assert.deepEqual(empty.actions, [{ label: "Show all states", action: { type: "address", changes: { states: [] }, how: "push" } }]);
 });
 
 test("a recording that kept nothing says that its mode did it", () => {

@@ -17,6 +17,9 @@ function addTo(map, key, amount) {
   map.set(key, (map.get(key) ?? 0) + amount);
 }
 
+// Threads with a row of their own, as the server has it: those that waited and held most; the rest is one row.
+const GIL_THREADS_MAX = 64;
+
 // Cells of one slot of time: {held, waited} by thread, {places} of those that held: [{thread, node, count}].
 function slotsOfCells(report, wanted, within) {
   const { thread, state, node, count, slot } = report.cells;
@@ -36,42 +39,100 @@ function slotsOfCells(report, wanted, within) {
   return slots;
 }
 
+// One process in one slot: {held, rates} by thread, where a rate is what a thread waited for each sample that another held;
+// `unheld` is what was waited while no other held it.
+function ratesOf(held, waited) {
+  let heldAll = 0;
+  for (const count of held.values()) heldAll += count;
+  const found = { held, rates: new Map(), unheld: 0 };
+  for (const [waiter, count] of waited) {
+    const others = heldAll - (held.get(waiter) ?? 0);
+    if (others === 0) found.unheld += count;
+    else found.rates.set(waiter, count / others);
+  }
+  return found;
+}
+
+// The moments of a slot, by process.
+function momentsOf(slot, processOf) {
+  const processes = new Map();
+  for (const side of ["held", "waited"]) {
+    for (const [thread, count] of slot[side]) {
+      const process = processOf[thread];
+      if (!processes.has(process)) processes.set(process, { held: new Map(), waited: new Map() });
+      processes.get(process)[side].set(thread, count);
+    }
+  }
+  return new Map(Array.from(processes, ([process, { held, waited }]) => [process, ratesOf(held, waited)]));
+}
+
+const sumOf = (map) => {
+  let sum = 0;
+  for (const value of map.values()) sum += value;
+  return sum;
+};
+
+// What threads waited and made others wait: Map of thread -> samples.
+function weightsOf(moments) {
+  const weights = new Map();
+  for (const { held, rates } of moments) {
+    const heldAll = sumOf(held);
+    const ratesAll = sumOf(rates);
+    for (const [waiter, rate] of rates) if (rate > 0) addTo(weights, waiter, rate * (heldAll - (held.get(waiter) ?? 0)));
+    for (const [holder, count] of held) if (ratesAll - (rates.get(holder) ?? 0) > 0) addTo(weights, holder, count * (ratesAll - (rates.get(holder) ?? 0)));
+  }
+  return weights;
+}
+
+// -> {threads, pairs}: a square of holders and waiters, with one more row and column when there are others
+function squareOf(moments) {
+  const weights = weightsOf(moments);
+  const heaviest = Array.from(weights.keys()).sort((a, b) => weights.get(b) - weights.get(a) || a - b);
+  const threads = heaviest.slice(0, GIL_THREADS_MAX).sort((a, b) => a - b);
+  const rowOf = new Map(threads.map((id, row) => [id, row]));
+  const rowFor = (thread) => rowOf.get(thread) ?? threads.length;
+  const size = threads.length + (heaviest.length > threads.length ? 1 : 0);
+  const square = Array.from({ length: size }, () => new Array(size).fill(0));
+  for (const { held, rates } of moments) {
+    const rowHeld = new Float64Array(size + 1);
+    const rowRate = new Float64Array(size + 1);
+    // Nobody waits for itself: what those of one row would wait for themselves.
+    const own = new Float64Array(size + 1);
+    for (const [thread, count] of held) {
+      rowHeld[rowFor(thread)] += count;
+      own[rowFor(thread)] += count * (rates.get(thread) ?? 0);
+    }
+    for (const [thread, rate] of rates) rowRate[rowFor(thread)] += rate;
+    for (let holder = 0; holder < size; holder += 1) {
+      if (rowHeld[holder] === 0) continue;
+      for (let waiter = 0; waiter < size; waiter += 1) square[holder][waiter] += rowHeld[holder] * rowRate[waiter] - (holder === waiter ? own[holder] : 0);
+    }
+  }
+  return { threads, pairs: square.map((row) => row.map((samples) => Math.max(0, rounded(samples)))) };
+}
+
 // -> what /gil answers, for those waiting threads (all when there are none) and the slots of which `within` is true
 export function gilOfCells(report, threads, within) {
   const processOf = report.tree.threads.process;
-  const pairs = new Map();
   const kept = new Map();
+  const moments = [];
   let waited = 0;
   let unheld = 0;
   for (const slot of slotsOfCells(report, new Set(threads), within).values()) {
-    const heldBy = new Map();
-    for (const [thread, count] of slot.held) addTo(heldBy, processOf[thread], count);
-    const rates = new Map();
-    const ratesOf = new Map();
-    for (const [waiter, count] of slot.waited) {
-      const process = processOf[waiter];
-      const others = (heldBy.get(process) ?? 0) - (slot.held.get(waiter) ?? 0);
-      waited += count;
-      if (others === 0) {
-        unheld += count;
-        continue;
-      }
-      rates.set(waiter, count / others);
-      addTo(ratesOf, process, count / others);
-      for (const [holder, held] of slot.held) {
-        if (holder === waiter || processOf[holder] !== process) continue;
-        if (!pairs.has(holder)) pairs.set(holder, new Map());
-        addTo(pairs.get(holder), waiter, (count / others) * held);
-      }
+    const processes = momentsOf(slot, processOf);
+    const rateSums = new Map(Array.from(processes, ([process, { rates }]) => [process, sumOf(rates)]));
+    waited += sumOf(slot.waited);
+    for (const moment of processes.values()) {
+      unheld += moment.unheld;
+      moments.push(moment);
     }
     for (const { thread, node, count } of slot.places) {
-      const rate = (ratesOf.get(processOf[thread]) ?? 0) - (rates.get(thread) ?? 0);
+      const rate = rateSums.get(processOf[thread]) - (processes.get(processOf[thread]).rates.get(thread) ?? 0);
       if (rate > 0) addTo(kept, node, count * rate);
     }
   }
-  const ids = Array.from(new Set([...pairs.keys(), ...Array.from(pairs.values(), (row) => Array.from(row.keys())).flat()])).sort((a, b) => a - b);
   const node = Array.from(kept.keys()).sort((a, b) => a - b);
-  return { waited, unheld, threads: ids, pairs: ids.map((holder) => ids.map((waiter) => rounded(pairs.get(holder)?.get(waiter) ?? 0))), node, kept: node.map((id) => rounded(kept.get(id))) };
+  return { waited, unheld, ...squareOf(moments), node, kept: node.map((id) => rounded(kept.get(id))) };
 }
 
 // As counts of a recording: what others waited, by the node at which somebody held the GIL.

@@ -1,10 +1,10 @@
 // From the state to what is drawn: trees, zoom, search, the cut drawing. Every step is kept until its inputs change.
 
-import { filteredText } from "./chips.js";
 import { changeLook, compareGroups, compareRows } from "./compare.js";
 import { FLAME_VIEWS } from "./address.js";
 import { cutTree } from "./cut.js";
 import { isWithoutGil } from "./doings.js";
+import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { gilMatrix, keptCounts } from "./gil.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
@@ -13,10 +13,8 @@ import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
 import { currentGrouping } from "./recording.js";
 import { nodeCount } from "./profile.js";
 import { createMatcher, extendMatcher } from "./search.js";
-import { statusOf } from "./state.js";
 import { STATE_FACTS, sumThreads } from "./states.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "./table.js";
-import { rangeText } from "./timeline.js";
 import { distinctNames } from "./text.js";
 import { listThreads, resolveThreads, threadIds } from "./threads.js";
 import { bottomUpTree, createInversion, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "./trees.js";
@@ -239,45 +237,6 @@ function describeFrame(recording, grouping, tree, id) {
   return { id: String(id), label, key: functionKey(recording, grouping, tree.frame(id)), self: tree.self(id), total: tree.total(id) };
 }
 
-const SHOW_ALL_STATES = { label: "Show all states", changes: { states: [] } };
-const SHOW_ALL_TIMES = { label: "Show all of the session", changes: { range: null } };
-const REMOVE_FILTERS = { label: "Remove all filters", changes: { filters: [] } };
-const SHOW_ALL_THREADS = { label: "Show all threads", changes: { threads: [] } };
-
-// Why there is nothing although something was recorded: the filters, and the ways out.
-function filteredReason(address, sums, samples, counted) {
-  const byThread = address.threads.length > 0;
-  if (counted > 0 && address.filters.length > 0) {
-    return { text: "100 % filtered: " + formatCount(counted) + " samples, and the filters leave none.", actions: [REMOVE_FILTERS] };
-  }
-  if (address.range !== null && sums.samples === 0 && samples > 0) {
-    return { text: "Nothing was seen from " + rangeText(address.range) + ".", actions: byThread ? [SHOW_ALL_TIMES, SHOW_ALL_THREADS] : [SHOW_ALL_TIMES] };
-  }
-  if (address.states.length > 0 && sums.samples > 0) {
-    const ways = byThread ? [SHOW_ALL_STATES, SHOW_ALL_THREADS] : [SHOW_ALL_STATES];
-    return { text: filteredText(address.states, sums, byThread ? " of the chosen threads" : ""), actions: ways };
-  }
-  if (byThread && samples > 0) {
-    return { text: "100 % filtered: none of the " + formatCount(samples) + " samples is of the chosen threads.", actions: [SHOW_ALL_THREADS] };
-  }
-  return null;
-}
-
-function emptyReason(state, totals, sums) {
-  if (totals.sum > 0) return null;
-  const quality = state.session?.quality ?? {};
-  const status = statusOf(state);
-  const filtered = filteredReason(state.address, sums, quality.samples ?? 0, state.recording.counts.total);
-  if (filtered !== null) return filtered;
-  const plain = (text) => ({ text, actions: [] });
-  if (quality.filtered > 0) return plain("Nothing kept: recording with --mode " + state.session.settings?.mode + " left out all " + formatCount(quality.filtered) + " samples seen.");
-  if (status === "connecting") return plain("Connecting…");
-  if (status === "lost" || status === "denied") return plain("No samples reached this page.");
-  if (status === "ended" || status === "failed") return plain("The session ended before a sample was taken.");
-  if (status === "report") return plain("This report holds no samples.");
-  return plain("No samples yet: waiting for the target…");
-}
-
 // -> compute(state), which gives the same objects again for as long as nothing they show has changed
 export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -328,6 +287,7 @@ export function createPicture() {
     };
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
     const sums = sumsOf(state.threadStates, chosen);
+    const diff = diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null);
     return {
       sum: totals.sum,
       drawing,
@@ -340,7 +300,7 @@ export function createPicture() {
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
-      diff: diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null),
+      diff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       // Every function with samples, most total samples first: [{label, key}]
@@ -349,7 +309,7 @@ export function createPicture() {
       threads,
       chosen,
       sums,
-      empty: emptyReason(state, totals, sums),
+      empty: emptyReason(state, totals.sum, sums, diff !== null),
       // Frames are asked for by the id they are drawn under.
       describe: (id) => describeFrame(recording, grouping, tree, Number(id)),
       pathTo: (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),

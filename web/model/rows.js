@@ -81,7 +81,11 @@ function joinedSlots(slots, most) {
   return joined;
 }
 
-const spanText = ({ start, end }) => timeLabel(start, 0.25) + " – " + timeLabel(end, 0.25);
+// Times as far as they are told apart.
+function spanText({ start, end }) {
+  const step = end - start < 1 || start % 1 !== 0 ? 0.25 : 1;
+  return timeLabel(start, step) + " – " + timeLabel(end, step);
+}
 
 // The strip of time.
 export function stripRows(timeline, span) {

@@ -40,7 +40,7 @@ const CHARTS = [
     key: "sandwich", label: "Callers and callees as a table", of: (state) => state.picture.sandwich?.callees?.root, read: (state) => sandwichRows(state.picture.sandwich, state.picture.sum),
     choose: (state, { side, id }) => ({ about: state.picture.sandwich.keyOf(side, id) }),
   },
-  { key: "threads", label: "Along time as a table", of: (state) => (state.address.view === "threads" && state.lanes.size > 0 ? state.lanes : null), read: (state) => laneRows(lanesOf(state), spanOf(state)) },
+  { key: "threads", label: "Along time as a table", of: (state) => (state.address.view === "threads" && state.picture.empty === null && state.lanes.size > 0 ? state.lanes : null), read: (state) => laneRows(lanesOf(state), spanOf(state)) },
   {
     key: "gil", label: "Stacks as a table", of: (state) => (state.picture.gil?.reason === null ? state.picture.gil.drawing?.root : null),
     read: (state) => gilRows(state.picture.gil.drawing, state.picture.gil.kept, (samples) => formatDuration(samples * state.picture.secondsPerSample)),

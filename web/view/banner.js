@@ -4,7 +4,7 @@ import { statusOf } from "../model/state.js";
 import { visibleText } from "../model/text.js";
 import { el, setAttribute, setText } from "./dom.js";
 
-// -> {tone, text, retry} or null
+// -> {tone, text[, wait], retry} or null
 export function bannerOf(state, now) {
   const { connection, session } = state;
   const status = statusOf(state);
@@ -13,7 +13,7 @@ export function bannerOf(state, now) {
   if (status === "lost") {
     const seconds = Math.max(1, Math.ceil(((connection.retryAt ?? now) - now) / 1000));
     const why = connection.detail === "" ? "The server does not answer." : "The server answers: " + visibleText(connection.detail);
-    return { tone: "bad", text: why + " What was received stays here. Next try in " + seconds + " s.", retry: true };
+    return { tone: "bad", text: why + " What was received stays here.", wait: " Next try in " + seconds + " s.", retry: true };
   }
   if (status === "failed") return { tone: "bad", text: "Sampling failed: " + visibleText(session.reason ?? "", "no reason given") + ".", retry: false };
   if (status === "ended") return { tone: "calm", text: "Session ended: " + visibleText(session.reason ?? "", "no reason given") + ". Nothing more will be recorded.", retry: false };
@@ -22,12 +22,14 @@ export function bannerOf(state, now) {
 
 export function createBanner(root, dispatch) {
   const text = el("span", { "data-testid": "banner-text" });
+  // Not said again each second.
+  const wait = el("span", { "aria-hidden": "true" });
   const retry = el("button", { type: "button", "data-testid": "reconnect", on: { click: () => dispatch({ type: "retry" }) } }, "Reconnect now");
   root.classList.add("banner");
   root.hidden = true;
   root.setAttribute("role", "alert");
   root.dataset.testid = "banner";
-  root.append(text, retry);
+  root.append(text, wait, retry);
   return {
     update(state) {
       const banner = bannerOf(state, Date.now());
@@ -35,6 +37,7 @@ export function createBanner(root, dispatch) {
       if (banner === null) return;
       setAttribute(root, "data-tone", banner.tone);
       setText(text, banner.text.replace(/\.\.( |$)/g, ".$1"));
+      setText(wait, banner.wait ?? "");
       retry.hidden = !banner.retry;
     },
   };

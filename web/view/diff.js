@@ -80,7 +80,7 @@ export function createDiff(root, dispatch) {
   return {
     update(next) {
       state = next;
-      element.hidden = state.address.view !== "diff";
+      element.hidden = state.address.view !== "diff" || state.picture.empty !== null;
       if (element.hidden) {
         tip.hidden = true;
         return;

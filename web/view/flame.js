@@ -116,7 +116,7 @@ export function createFlame(root, dispatch) {
     if (reason === null) return;
     if (empty.dataset.text === reason.text) return;
     empty.dataset.text = reason.text;
-    const ways = reason.actions.map(({ label, changes }) => el("button", { type: "button", on: { click: () => dispatch({ type: "address", changes, how: "push" }) } }, label));
+    const ways = reason.actions.map(({ label, action }) => el("button", { type: "button", on: { click: () => dispatch(action) } }, label));
     empty.replaceChildren(el("p", {}, reason.text), el("p", { class: "ways" }, ...ways));
   }
 

@@ -92,7 +92,7 @@ export function createGil(root, dispatch) {
   return {
     update(next) {
       state = next;
-      element.hidden = state.address.view !== "gil";
+      element.hidden = state.address.view !== "gil" || state.picture.empty !== null;
       if (element.hidden) {
         tip.hidden = true;
         return;

@@ -217,7 +217,7 @@ export function createHeatmap(root, dispatch) {
       if (element.hidden) return;
       const empty = state.heat.columns.size === 0;
       holder.hidden = empty;
-      nothing.hidden = !empty;
+      nothing.hidden = !empty || state.picture.empty !== null;
       setText(nothing, state.live ? "Nothing was seen yet." : "This report holds no cells of 20 ms. It has the strip of time above: drag there to choose a range.");
       const { range, base } = state.address;
       const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(base), state.address.search].join(" ");

@@ -56,7 +56,7 @@ export function createLanes(root, dispatch) {
 
   return {
     update(state) {
-      element.hidden = state.address.view !== "threads" || state.picture.threads.length === 0;
+      element.hidden = state.address.view !== "threads" || state.picture.threads.length === 0 || state.picture.empty !== null;
       if (element.hidden) return;
       const threads = laneThreads(state);
       const signature = threads.map((thread) => thread.ids.join() + thread.name).join(";");

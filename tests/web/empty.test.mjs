@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createPicture } from "../../web/model/picture.js";
+import { createState } from "../../web/model/state.js";
+import { stateOf } from "./sample.mjs";
+
+const emptyOf = (changes, view = "flame") => {
+  const state = { ...createState(true), connection: { state: "ok", detail: "", retryAt: null }, ...changes };
+  return createPicture()({ ...state, address: { ...state.address, view } }).empty;
+};
+const session = (state, quality = {}) => ({ state, quality, settings: { mode: "wall" }, target: {} });
+
+test("whoever sees nothing is told why and what to do, in every view", () => {
+  const cases = [
+    [{}, /Connecting/],
+    [{ connection: { state: "denied" } }, /Open the link/],
+    [{ connection: { state: "lost" } }, /start it anew/],
+    [{ session: session("running") }, /waiting for the target/],
+    [{ session: session("running", { failed: { perm: 1200, gone: 3 } }) }, /1,203 tries failed/],
+    [{ session: session("paused") }, /paused/],
+    [{ session: session("ended") }, /ended before/],
+    [{ session: session("failed") }, /failed before/],
+    [{ live: false }, /report holds no samples/],
+  ];
+  for (const [changes, text] of cases) for (const view of ["flame", "table", "heatmap", "threads", "gil", "diff"]) assert.match(emptyOf(changes, view).text, text);
+  assert.equal(emptyOf({ session: session("ended") }).actions[0].action.type, "qualityDialog");
+});
+
+test("views of threads are not empty because a filter leaves no stacks", () => {
+  const state = stateOf(["a 5"], { filters: ["hide a"] });
+  const threadStates = new Map([[0, { samples: 5, yes: [], unknown: [], doing: [] }]]);
+  const emptyIn = (view) => createPicture()({ ...state, threadStates, address: { ...state.address, view } }).empty;
+  assert.match(emptyIn("flame").text, /100 % filtered/);
+  assert.equal(emptyIn("threads"), null);
+  assert.equal(emptyIn("gil"), null);
+});
