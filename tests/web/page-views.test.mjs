@@ -178,3 +178,24 @@ test("a chart is a table too, by key, which stays while somebody is in it", asyn
   assertQuiet(page);
   await page.close();
 });
+
+test("rows stay under the pointer while their numbers go on, and are sorted anew when it leaves", async () => {
+  const { page, program, advance } = await live({ fragment: "#v=1&view=table" });
+  await page.until("document.querySelectorAll('tbody tr').length > 10");
+  const names = "Array.from(document.querySelectorAll('.functions .row-name'), (name) => name.textContent)";
+  const own = "Array.from(document.querySelectorAll('.functions tbody td:first-child .samples'), (cell) => Number(cell.textContent.replaceAll(',', '')))";
+  const total = byId("table") + ".caption.textContent.endsWith(', ' + (%).toLocaleString('en-US') + ' samples')";
+  const [x, y] = await page.evaluate("(() => { const at = document.querySelectorAll('.functions tbody tr')[3].getBoundingClientRect(); return [at.x + 40, at.y + at.height / 2]; })()");
+  await page.point(x, y);
+  await page.until("document.querySelector('.functions tbody').matches(':hover')");
+  const before = await page.evaluate(names);
+  for (let i = 0; i < 3; i += 1) {
+    advance(3);
+    await page.until(total.replace("%", String(program.view({}).total)));
+    assert.deepEqual((await page.evaluate(names)).slice(0, before.length), before);
+  }
+  await page.point(x, 5);
+  await page.until("(() => { const counts = " + own + "; return counts.every((count, i) => i === 0 || count <= counts[i - 1]); })()");
+  assertQuiet(page);
+  await page.close();
+});

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { frameKey, frameLabel, isSynthetic, originOf } from "../../web/model/frames.js";
 import { groupTotals } from "../../web/model/grouping.js";
 import { currentGrouping, takeDelivery } from "../../web/model/recording.js";
-import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../../web/model/table.js";
+import { frameCounts, heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../web/model/table.js";
 import { bottomUpTree, createInversion, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees.js";
 import { answersOf, recordingOf } from "./sample.mjs";
 
@@ -154,4 +154,10 @@ test("a stack of 10,000 frames goes through everything without recursion", () =>
     depth += 1;
   }
   assert.equal(depth, 10000);
+});
+
+test("held rows keep their places: what is gone is left out, what is new comes last", () => {
+  const row = (frame, self) => ({ frame, self });
+  const held = heldRows([row(3, 9), row(4, 7), row(1, 5)], [row(1, 4), row(2, 3), row(3, 2)]);
+  assert.deepEqual(held, [row(1, 5), row(3, 9), row(4, 7)]);
 });

@@ -68,6 +68,19 @@ export function sortedRows(rows, sort, descending, ranks) {
   return sort === "name" && descending ? sorted.reverse() : sorted;
 }
 
+// `rows` in the order in which `before` had them, with those that are new behind: for whoever points at one.
+export function heldRows(rows, before) {
+  const rowOf = new Map(rows.map((row) => [row.frame, row]));
+  const held = [];
+  for (const { frame } of before) {
+    const row = rowOf.get(frame);
+    if (row === undefined) continue;
+    held.push(row);
+    rowOf.delete(frame);
+  }
+  return held.concat(Array.from(rowOf.values()));
+}
+
 // The `most` frames with the largest counts, none with 0, largest first; of equals those that were seen first.
 export function topFrames(counts, most) {
   const top = [];

@@ -7,7 +7,7 @@ import { diffRows, flameRows, gilRows, heatRows, laneRows, sandwichRows, stripRo
 import { threadPlace } from "../model/threads.js";
 import { timelineSpan } from "../model/timeline.js";
 import { VERDICTS } from "./diff.js";
-import { el, icon, isolated, setAttribute, setText } from "./dom.js";
+import { el, icon, isInUse, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { laneThreads } from "./lanes.js";
 
@@ -84,7 +84,7 @@ function createOne(chart, dispatch) {
 
   // Whoever reads or is about to press keeps what is there, until something else is asked for.
   function isHeld(question) {
-    return shown !== null && question === shownFor && (region.contains(document.activeElement) || region.matches(":hover"));
+    return shown !== null && question === shownFor && isInUse(region);
   }
 
   function fill(data, question) {

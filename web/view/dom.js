@@ -59,6 +59,11 @@ export function placeNear(tip, pointer) {
   tip.style.top = (below + tip.offsetHeight > window.innerHeight ? Math.max(4, pointer.y - tip.offsetHeight - TIP_OFFSET_PX) : below) + "px";
 }
 
+// Whether pointer or keyboard is in it: then what is there stays where it is.
+export function isInUse(element) {
+  return element.matches(":hover") || element.contains(document.activeElement);
+}
+
 // A row of buttons of which one is pressed: options [{value, label, hint}].
 export function segmented(label, testid, options, choose) {
   const buttons = options.map((option) =>

@@ -5,7 +5,7 @@ import { formatCount, formatDuration, formatShare, ratio } from "../model/number
 import { threadPlace } from "../model/threads.js";
 import { listenForFrameKeys } from "./chart-keys.js";
 import { createChart } from "./chart.js";
-import { el, isolated, placeNear, setAttribute, setText } from "./dom.js";
+import { el, isInUse, isolated, placeNear, setAttribute, setText } from "./dom.js";
 import { threadKeyOf } from "./threads.js";
 
 // A cell glows by its share of the hottest one of two threads, which is as hot as can be.
@@ -30,6 +30,8 @@ export function createGil(root, dispatch) {
   let chart = null;
   let shown = null;
   let shownWidth = 0;
+  let shownFor = "";
+  let shownTables = null;
 
   const secondsOf = (samples) => formatDuration(samples * state.picture.secondsPerSample);
 
@@ -62,6 +64,17 @@ export function createGil(root, dispatch) {
         el("span", { class: "share" }, secondsOf(row.self) + "  ·  " + formatShare(ratio(row.self, kept))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
     }));
   }
+
+  function drawTables(gil) {
+    if (shownTables === gil) return;
+    drawMatrix(gil.matrix, gil.waited);
+    drawList(gil);
+    shownTables = gil;
+  }
+
+  parts.addEventListener("pointerleave", () => {
+    if (!element.hidden && state.picture.gil.reason === null) drawTables(state.picture.gil);
+  });
 
   function open(frame) {
     const key = state.picture.gil.keyOf(frame.remainder ? frame.of : frame.id);
@@ -103,12 +116,15 @@ export function createGil(root, dispatch) {
       none.hidden = reason === null;
       setText(none, reason ?? "");
       summary.hidden = reason !== null;
-      if (reason !== null || shown === gil && shownWidth === state.width) return;
+      if (reason !== null || (shown === gil && shownTables === gil && shownWidth === state.width)) return;
       const samples = state.picture.sums.samples;
       summary.replaceChildren("Threads waited ", el("strong", {}, secondsOf(gil.waited)), " for the GIL: ", el("strong", {}, formatShare(ratio(gil.waited, samples))), " of " + (state.address.threads.length > 0 ? "the chosen threads' " : "all ") + formatCount(samples) + " samples.");
-      setText(note, "What a thread waited in a moment (" + gil.moment + ") is shared out among those that held the GIL in it." + (gil.unheld > 0 ? " Nobody was seen to hold it for " + formatShare(ratio(gil.unheld, gil.waited)) + "." : ""));
-      if (shown !== gil && !matrix.contains(document.activeElement)) drawMatrix(gil.matrix, gil.waited);
-      if (shown !== gil && !list.contains(document.activeElement)) drawList(gil);
+      setText(note, "What a thread waited in a moment (" + gil.moment + ") is shared out among those that held the GIL in it." + (isInUse(parts) ? " Table and list stand still while you are in them." : "") + (gil.unheld > 0 ? " Nobody was seen to hold it for " + formatShare(ratio(gil.unheld, gil.waited)) + "." : ""));
+      // Whoever is about to press finds it where it was.
+      const question = JSON.stringify(state.address);
+      const held = question === shownFor && isInUse(parts);
+      if (!held) drawTables(gil);
+      shownFor = question;
       const width = Math.floor(holder.clientWidth);
       if (width > 0 && width !== state.width) return void dispatch({ type: "width", width });
       if (gil.drawing !== null) drawFlame(gil);

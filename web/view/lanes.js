@@ -5,7 +5,7 @@ import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { busiestThreads, threadLabel } from "../model/threads.js";
 import { sumThreads } from "../model/states.js";
 import { stackedLayers, timelineSpan } from "../model/timeline.js";
-import { el, isolated, setAttribute, setText } from "./dom.js";
+import { el, isInUse, isolated, setAttribute, setText } from "./dom.js";
 import { createPlot } from "./strip.js";
 import { threadKeyOf } from "./threads.js";
 
@@ -33,7 +33,8 @@ export function createLanes(root, dispatch) {
   const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Threads" }, el("table", { class: "lanes", "data-testid": "lanes" }, caption, el("thead", {}, el("tr", {}, ...heads)), body));
   root.append(element);
   let lanes = [];
-  let shownThreads = "";
+  let arrangedFor = "";
+  const keyOf = (thread) => thread.ids.join() + thread.name;
   const choose = (thread) => dispatch({ type: "address", changes: { threads: [threadKeyOf(thread)], view: "flame" }, how: "push" });
 
   function fill(lane, state, span, samples) {
@@ -54,17 +55,23 @@ export function createLanes(root, dispatch) {
     lane.plot.draw(stackedLayers(timeline, span));
   }
 
+  // Lanes stay with their threads, and where they are for as long as somebody is among them and asks nothing else.
+  function arrange(threads, question) {
+    const known = new Map(lanes.map((lane) => [keyOf(lane.thread), lane]));
+    const wanted = new Set(threads.map(keyOf));
+    const held = question === arrangedFor && isInUse(body) ? lanes.filter((lane) => wanted.has(keyOf(lane.thread))).map((lane) => lane.thread) : [];
+    const order = [...held, ...threads.filter((thread) => !held.some((other) => keyOf(other) === keyOf(thread)))];
+    arrangedFor = question;
+    lanes = order.map((thread) => known.get(keyOf(thread)) ?? createLane(thread, choose));
+    if (lanes.length !== body.children.length || lanes.some((lane, i) => body.children[i] !== lane.row)) body.replaceChildren(...lanes.map((lane) => lane.row));
+  }
+
   return {
     update(state) {
       element.hidden = state.address.view !== "threads" || state.picture.threads.length === 0 || state.picture.empty !== null;
       if (element.hidden) return;
       const threads = laneThreads(state);
-      const signature = threads.map((thread) => thread.ids.join() + thread.name).join(";");
-      if (signature !== shownThreads) {
-        lanes = threads.map((thread) => createLane(thread, choose));
-        body.replaceChildren(...lanes.map((lane) => lane.row));
-      }
-      shownThreads = signature;
+      arrange(threads, JSON.stringify(state.address));
       const all = sumThreads(state.threadStates, []);
       setText(caption, (threads.length < state.picture.threads.length ? "The " + formatCount(threads.length) + " busiest or chosen of " : "") + formatCount(state.picture.threads.length) + " threads. Shares of a thread's own samples; the first one of all samples.");
       const span = state.timelineZoom ?? timelineSpan(state.timeline, null);

@@ -3,7 +3,8 @@
 
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { exactSearch } from "../model/search.js";
-import { el, isolated, setAttribute, setText } from "./dom.js";
+import { heldRows } from "../model/table.js";
+import { el, isInUse, isolated, setAttribute, setText } from "./dom.js";
 
 const COLUMNS = [
   { key: "self", label: "Own", meaning: "Samples in which it was running itself" },
@@ -67,6 +68,16 @@ export function createTable(root, dispatch) {
   const rows = [];
   let state = null;
   let first = 0;
+  let all = [];
+  let arrangedFor = "";
+
+  // Whoever points at a row finds it where it was: only another question, or leaving, sorts anew.
+  function arrange() {
+    const question = JSON.stringify([state.address, state.table]);
+    const { rows: sorted } = state.picture.table;
+    all = question === arrangedFor && isInUse(body) ? heldRows(sorted, all) : sorted;
+    arrangedFor = question;
+  }
 
   function find(label) {
     dispatch({ type: "address", changes: { view: "flame", search: exactSearch(label.raw), zoom: [] }, how: "push" });
@@ -100,7 +111,6 @@ export function createTable(root, dispatch) {
   }
 
   function fillRows() {
-    const all = state.picture.table.rows;
     const { height, last } = rowsInSight(all.length);
     while (rows.length < last - first) {
       rows.push(createTableRow(find, about));
@@ -116,9 +126,14 @@ export function createTable(root, dispatch) {
   function onScroll() {
     if (state === null || element.hidden) return;
     const before = first;
-    rowsInSight(state.picture.table.rows.length);
+    rowsInSight(all.length);
     if (first !== before) fillRows();
   }
+  body.addEventListener("pointerleave", () => {
+    if (state === null || element.hidden || isInUse(body)) return;
+    arrange();
+    fillRows();
+  });
   element.addEventListener("scroll", onScroll, { passive: true });
   window.addEventListener("scroll", onScroll, { passive: true });
 
@@ -134,6 +149,7 @@ export function createTable(root, dispatch) {
       const found = picture.table.count === picture.table.functions ? "" : " of " + formatCount(picture.table.functions);
       const what = state.address.by === "line" ? " lines" : " functions";
       setText(caption, formatCount(picture.table.count) + found + what + ", " + formatCount(picture.sum) + " samples");
+      arrange();
       fillRows();
     },
   };
