@@ -93,7 +93,7 @@ async function openPage(send, listeners, url, { width, height, dark = false, mob
     evaluate,
     call,
     // Waits until the expression is true, and gives its value. A page that is just being left has no answer yet.
-    async until(source, ms = 10000) {
+    async until(source, ms = 30000) {
       const deadline = Date.now() + ms;
       for (;;) {
         const value = await evaluate(source).catch((problem) => {
