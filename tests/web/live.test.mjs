@@ -8,7 +8,7 @@ import { createProgram } from "./made-up-program.mjs";
 // A server in memory, and a clock that runs a round when it is told to.
 function createScene({ threads = 4 } = {}) {
   let now = 0;
-  const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [], connections: [], deliveries: [], threads: null, qualities: [] };
+  const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [], connections: [], deliveries: [], threads: null, qualities: [], instructions: [], matches: [] };
   const recording = createRecording();
   scene.recording = recording;
   scene.advance = (seconds) => scene.program.advance((now += seconds));
@@ -20,23 +20,25 @@ function createScene({ threads = 4 } = {}) {
   globalThis.clearTimeout = (timer) => {
     if (scene.due === timer) scene.due = null;
   };
-  globalThis.fetch = async (path, { headers }) => {
+  globalThis.fetch = async (path, { headers, body }) => {
     const url = new URL(path, "http://localhost");
     scene.asked.push(url.pathname.replace("/api/v1", "") + url.search);
     if (scene.broken !== null) return scene.broken(url);
     const query = { since: Number(url.searchParams.get("since") ?? 0), threads: url.searchParams.getAll("thread").map(Number), states: (url.searchParams.get("state") ?? "").split(",").filter(Boolean), from: url.searchParams.has("from") ? Number(url.searchParams.get("from")) : null, to: url.searchParams.has("to") ? Number(url.searchParams.get("to")) : null };
     const name = url.pathname.split("/").at(-1);
-    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query), threads: () => scene.program.threadStates(query), timeline: () => scene.program.timeline(query), quality: scene.program.fullQuality }[name] ?? scene.program.session;
-    const body = JSON.stringify(answer());
-    const etag = '"' + body.length + "-" + scene.program.session().generation + '"';
+    const answer = { sessions: () => ({ sessions: [scene.program.session()] }), tree: () => scene.program.tree(query.since), view: () => scene.program.view(query), threads: () => scene.program.threadStates(query), timeline: () => scene.program.timeline(query), quality: scene.program.fullQuality, lines: () => scene.program.lines(Number(url.searchParams.get("function"))), matches: () => scene.program.matches(JSON.parse(body).functions) }[name] ?? scene.program.session;
+    const text = JSON.stringify(answer());
+    const etag = '"' + text.length + "-" + scene.program.session().generation + '"';
     if (headers["If-None-Match"] === etag) return new Response(null, { status: 304 });
-    return new Response(body, { headers: { ETag: etag } });
+    return new Response(text, { headers: { ETag: etag } });
   };
   scene.source = createLiveSource(null, {
     onSession: (session) => scene.sessions.push(session),
     onConnection: (connection) => scene.connections.push(connection),
     onThreadStates: (threads) => (scene.threads = threads),
     onQuality: (quality) => scene.qualities.push(quality),
+    onInstructions: (path, answer) => scene.instructions.push([path, answer]),
+    onMatches: (matches) => scene.matches.push(matches),
     onDelivery(delivery) {
       scene.deliveries.push(delivery);
       try {
@@ -244,4 +246,50 @@ test("queries without anything are no query", () => {
   assert.equal(queryText({}), "");
   assert.equal(queryText({}, { threads: [], states: [], to: null }), "");
   assert.equal(queryText({ since: 3 }, { threads: [1], states: ["on_cpu"], to: 2.5 }), "?since=3&thread=1&state=on_cpu&to=2.5");
+});
+
+test("instructions are asked for while a line is open, and nothing waits for them", async () => {
+  const scene = await started();
+  const asked = () => scene.asked.filter((path) => path.includes("/lines"));
+  scene.source.watchInstructions({ path: "/srv/shop/pricing.py", function: 3 });
+  await scene.round();
+  await new Promise(setImmediate);
+  assert.deepEqual(asked(), ["/sessions/1/lines?function=3"]);
+  assert.equal(scene.instructions[0][0], "/srv/shop/pricing.py");
+  assert.ok(scene.instructions[0][1].line.length > 0);
+  scene.advance(1);
+  await scene.round();
+  assert.equal(asked().length, 1, "not each second");
+  scene.source.ask({ threads: [], states: [], from: 0.5, to: null });
+  await scene.round();
+  await new Promise(setImmediate);
+  assert.equal(asked().at(-1), "/sessions/1/lines?function=3&from=0.5");
+  scene.source.watchInstructions(null);
+  scene.source.ask({ threads: [], states: [], from: 0.7, to: null });
+  await scene.round();
+  assert.equal(asked().length, 2, "not when none is open");
+});
+
+test("matches are asked for by runs of functions, when there is news", async () => {
+  const scene = await started();
+  const asked = () => scene.asked.filter((path) => path.includes("/matches")).length;
+  const matched = [false, true, true, false, true];
+  scene.source.watchMatches({ term: "x", matched });
+  await scene.round();
+  assert.equal(asked(), 1);
+  assert.equal(scene.matches[0].term, "x");
+  assert.ok(scene.matches[0].samples.length > 0);
+  await scene.round();
+  assert.equal(asked(), 1, "no news");
+  scene.advance(1);
+  await scene.round();
+  assert.equal(asked(), 2);
+  scene.source.watchMatches({ term: "y", matched: Array.from({ length: 40000 }, (_, id) => id % 2 === 0) });
+  await scene.round();
+  assert.equal(asked(), 2);
+  assert.match(scene.matches.at(-1).error, /too many/);
+  scene.source.watchMatches(null);
+  scene.advance(1);
+  await scene.round();
+  assert.equal(asked(), 2);
 });

@@ -28,7 +28,9 @@ const TREES_MAX = 64;
 const TIMELINE_SLOTS = 480;
 const LANE_SLOTS = 160;
 const LANES_AT_ONCE = 8;
+// Asked again after so long, and so many times what the answer took.
 const INSTRUCTIONS_MS = 5000;
+const INSTRUCTIONS_TIMES = 20;
 const MATCH_RUNS_MAX = 8192;
 const MATCH_BODY_MAX = 64 * 1024;
 
@@ -96,6 +98,8 @@ export function createLiveSource(sessionId, handlers) {
   let instructionsFor = "";
   let instructionsAt = 0;
   let instructionsAsked = 0;
+  let instructionsTook = 0;
+  let readsInstructions = false;
   let hasInstructions = false;
   let lanes = [];
   let laneRange = null;
@@ -264,27 +268,31 @@ export function createLiveSource(sessionId, handlers) {
     if (answer.epoch === epoch && searched?.term === term) handlers.onMatches({ ...answer, term });
   }
 
-  // What the lines of a file executed, while one of them is open: of the chosen range, all threads and states.
+  // What the lines of a file executed, while one of them is open: of the chosen range, all threads and states. It may take
+  // a while, and nothing else waits for it.
   async function readInstructions() {
-    if (opened === null || epoch === null) return;
+    if (opened === null || epoch === null || readsInstructions) return;
     const asked = opened;
     const query = queryText({ function: asked.function }, { from: followed.from, to: followed.to });
     const wanted = query + " " + epoch;
-    const isOld = !paused && instructionsAt < session.generation && Date.now() - instructionsAsked > INSTRUCTIONS_MS;
+    const isOld = !paused && instructionsAt < session.generation && Date.now() - instructionsAsked > Math.max(INSTRUCTIONS_MS, INSTRUCTIONS_TIMES * instructionsTook);
     if (wanted === instructionsFor && !(isOld && hasInstructions)) return;
     instructionsFor = wanted;
     instructionsAsked = Date.now();
+    readsInstructions = true;
     try {
       const answer = await get("/sessions/" + session.id + "/lines" + query);
       instructionsAt = answer.generation;
+      instructionsTook = Date.now() - instructionsAsked;
       hasInstructions = answer.line.length > 0;
-      if (opened?.path === asked.path) handlers.onInstructions(asked.path, answer);
+      if (answer.epoch === epoch && opened?.path === asked.path) handlers.onInstructions(asked.path, answer);
     } catch (problem) {
-      if (!(problem instanceof HttpProblem)) throw problem;
+      // A server that is gone is told of by what else is asked.
       hasInstructions = false;
-      if (problem.status === 503) instructionsFor = "";
-      handlers.onInstructions(asked.path, { error: problem.message });
+      if (!(problem instanceof HttpProblem) || problem.status === 503) instructionsFor = "";
+      if (opened?.path === asked.path) handlers.onInstructions(asked.path, { error: problem instanceof HttpProblem ? problem.message : "the server has not answered." });
     }
+    readsInstructions = false;
   }
 
   // What single threads were doing along time, while somebody looks at them: some each round, in turn.
@@ -317,7 +325,7 @@ export function createLiveSource(sessionId, handlers) {
     await readHeat();
     await readMatches();
     await readGil();
-    await readInstructions();
+    readInstructions();
     await readLanes();
     if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
   }
