@@ -1,10 +1,10 @@
-#include <string.h>
-
 #include "sampler/profile/profile.h"
+#include "sampler/profile/view.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
 #include "server/api/look.h"
 #include "server/report/hotlines.h"
+#include "server/report/hotspots.h"
 #include "server/report/instructions.h"
 #include "server/report/report.h"
 #include "server/sessions.h"
@@ -12,19 +12,21 @@
 /* Of one file; what is more is the coldest. */
 enum { MAX_INSTRUCTIONS = 20000 };
 
-/* A file without samples in the query. */
-static const struct hotfile *find_file(const struct hotlines *hot, str_id file,
-                                       struct hotfile *none)
+/* The instructions of a file stand side by side. */
+static struct hotfile find_file(const struct hotlines *hot,
+                                const struct profile_snapshot *snapshot, str_id file)
 {
-    const uint32_t number = hot->file_number[file];
-    *none = (struct hotfile){ .file = file };
-    return number < hot->file_count ? &hot->files[number] : none;
+    struct hotfile found = { .file = file };
+    for (size_t i = 0; i < hot->spot_count; i++)
+        if (hotspots_file(snapshot, hot->spots[i].spot) == file && found.spot_count++ == 0)
+            found.first_spot = i;
+    return found;
 }
 
 static enum err_code write_lines(struct json *json, const struct look *look,
                                  const struct hotlines *hot, str_id file, struct err *err)
 {
-    struct hotfile none;
+    const struct hotfile found = find_file(hot, &look->snapshot, file);
     size_t rows = 0;
     json_object(json);
     json_key(json, "epoch");
@@ -33,10 +35,25 @@ static enum err_code write_lines(struct json *json, const struct look *look,
     json_uint(json, look->snapshot.generation);
     json_key(json, "samples");
     json_uint(json, hot->samples);
-    const enum err_code rc = instructions_write(
-        json, &look->snapshot, hot, find_file(hot, file, &none), MAX_INSTRUCTIONS, &rows, err);
+    const enum err_code rc =
+        instructions_write(json, &look->snapshot, hot, &found, MAX_INSTRUCTIONS, &rows, err);
     json_end(json);
     return rc;
+}
+
+/* Only what is told of all that hotlines finds: its instructions, and how many samples there are. */
+static enum err_code find_instructions(const struct look *look, struct hotlines *hot,
+                                       struct err *err)
+{
+    const struct report_source source = { .snapshot = &look->snapshot,
+                                          .query = &look->query.view };
+    struct view view;
+    enum err_code rc = view_init(&view, &look->snapshot, &look->query.view, err);
+    if (rc != ERR_OK)
+        return rc;
+    hot->samples = view.total;
+    view_deinit(&view);
+    return hotspots_find(hot, &source, err);
 }
 
 static enum err_code answer(const struct look *look, struct response *response, struct err *err)
@@ -45,19 +62,13 @@ static enum err_code answer(const struct look *look, struct response *response, 
     const function_id function = look->query.function;
     if (function >= snapshot->sizes.functions)
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
-    struct session_facts facts;
-    struct hotlines hot;
+    const str_id file = profile_function_at(snapshot, function).file;
+    struct hotlines hot = { 0 };
     struct document document;
-    session_describe(look->session, snapshot, &facts);
-    const struct report_source source = { .snapshot = snapshot,
-                                          .query = &look->query.view,
-                                          .session = &facts };
-    enum err_code rc = hotlines_init(&hot, &source, err);
-    if (rc != ERR_OK)
-        return rc;
+    enum err_code rc = find_instructions(look, &hot, err);
     document_begin(&document);
-    rc = write_lines(&document.json, look, &hot, profile_function_at(snapshot, function).file,
-                     err);
+    if (rc == ERR_OK)
+        rc = write_lines(&document.json, look, &hot, file, err);
     hotlines_deinit(&hot);
     return document_send_or_drop(&document, rc, response, err);
 }

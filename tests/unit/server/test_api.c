@@ -318,6 +318,19 @@ static void tag_of(const struct server *server, const char *target, char out[128
     reply_deinit(&reply);
 }
 
+static void lines_are_of_the_file_of_a_function(void **state)
+{
+    cJSON *const lines = get_json(*state, "/api/v1/sessions/1/lines?function=1&from=0");
+    assert_int_equal(*member(lines, "path")->valuestring, '/');
+    assert_true(number(lines, "samples") == FAKE_TOTAL);
+    assert_int_equal(cJSON_GetArraySize(member(lines, "line")), 0); /* none were recorded */
+    assert_int_equal(cJSON_GetArraySize(member(lines, "names")), 0);
+    assert_int_equal(
+        server_status(*state, "GET", "/api/v1/sessions/1/lines?function=99999", BEARER, NULL),
+        404);
+    cJSON_Delete(lines);
+}
+
 static void post_matches(const struct server *server, const char *body, int status,
                          struct reply *reply)
 {
@@ -642,6 +655,7 @@ int main(void)
         WITH_SERVER(client_from_the_future_gets_everything),
         WITH_SERVER(views_filter_by_thread_process_and_time),
         WITH_SERVER(views_filter_by_state),
+        WITH_SERVER(lines_are_of_the_file_of_a_function),
         WITH_SERVER(matches_are_counted_for_each_window),
         WITH_SERVER(equal_states_have_equal_tags_whatever_their_spelling),
         WITH_SERVER(threads_sum_to_the_view),
