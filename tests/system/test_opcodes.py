@@ -71,6 +71,23 @@ class Opcodes(unittest.TestCase):
                 self.assertTrue(innermost)
                 self.assertTrue(all(recording.base(spot) for spot in innermost), innermost)
 
+    def test_lines_of_a_file_tell_theirs(self):
+        """/lines has the same as a file of JSON lines has: what it says of chain.py are the samples of its functions."""
+        with victim("chain.py", str(harness.VICTIM_SECONDS)) as target:
+            with harness.Live("attach", str(target.pid), "--opcodes", "-d", str(SECONDS)) as live:
+                live.wait_ended()
+                tree = live.get("/sessions/1/tree")
+                strings = tree["strings"]["values"]
+                function = next(i for i, file in enumerate(tree["functions"]["file"]) if strings[file].endswith("/chain.py"))
+                lines = live.get("/sessions/1/lines?function=%d" % function)
+        self.assertTrue(lines["path"].endswith("/chain.py"), lines["path"])
+        self.assertEqual(lines["left_out"], 0)
+        self.assertGreater(sum(lines["self"]), 0.5 * lines["samples"])
+        self.assertTrue(all(total >= own for own, total in zip(lines["self"], lines["total"])))
+        bases = {lines["names"][base] for base in lines["base"]}
+        self.assertTrue(any("CALL" in base for base in bases), bases)
+        self.assertTrue(all(0 < line < 1000 for line in lines["line"]), lines["line"])
+
 
 if __name__ == "__main__":
     harness.check_surroundings()
