@@ -50,10 +50,19 @@ static bool scan_mapping(struct search *search, const struct mapping *m, unsigne
 struct data {
     const struct mapping *file; /* whose data the last mapping was, NULL: none's */
     remote_addr end;
+    bool has_code; /* a program or a library, and no file that is only read and written */
 };
+
+static bool is_same_file(const struct mapping *a, const struct mapping *b)
+{
+    return a && a->inode == b->inode && a->device_major == b->device_major &&
+           a->device_minor == b->device_minor;
+}
 
 static bool is_data(const struct mapping *m, struct data *data)
 {
+    if (m->inode)
+        data->has_code = (is_same_file(data->file, m) && data->has_code) || m->executable;
     if (m->inode || m->start != data->end)
         data->file = m->inode ? m : NULL;
     data->end = data->file ? m->end : 0;
@@ -93,8 +102,10 @@ static bool scan_pass(struct search *search, int pass, unsigned char *block)
         const bool is_of_data = is_data(m, &data);
         if (!m->readable || !m->writable || !is_wanted(search, &data, is_of_data, pass))
             continue;
-        found = pass == DATA_POINTERS ? runtime_scan_pointers(search, m)
-                                      : scan_mapping(search, m, block);
+        if (pass != DATA_POINTERS)
+            found = scan_mapping(search, m, block);
+        else if (data.has_code)
+            found = runtime_scan_pointers(search, m);
     }
     return found;
 }
