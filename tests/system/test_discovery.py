@@ -179,9 +179,9 @@ class Embedded(Discovery):
             self.assertEqual(code, 0, process.told())
             self.assertTrue(any("waits" in line for line in process.out), process.told())
             with Live("serve", "--data", self.folder) as live:
-                listed = [(row["python"], row["reason"]) for row in live.get("/processes")["processes"]
-                          if row["executable"].endswith("-bare")]
-                self.assertEqual(listed, [(python.version, None)])
+                live.wait_until(lambda: (python.version, None) in [
+                    (row["python"], row["reason"]) for row in live.get("/processes")["processes"]
+                    if row["executable"].endswith("-bare")])
                 self.assertEqual(live.stop(), 0)
 
     def test_the_library_that_runs_something_is_the_one(self):
