@@ -163,17 +163,13 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
     return profile_node(fold->of_threads->profile, 0, fold->nameless, node, NULL);
 }
 
-/* Beside the thread that runs their event loop. */
-static enum err_code thread_of(struct task_fold *fold, const struct task *task, thread_id *out)
+/* All that wait in a process are one thread that is none. */
+static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)
 {
-    struct strtab *const strings = profile_strings(fold->of_threads->profile);
-    const struct thread *const thread = tasks_thread(fold->tasks, task);
-    struct profile_thread row = { .process = fold->of_threads->process, .ident = task->ident };
-    char text[MAX_MARK_BYTES];
-    row.tid = thread ? thread->host_tid : 0;
-    snprintf(text, sizeof text, "waiting tasks%s%.200s", thread ? " of " : "",
-             thread ? strtab_get(strings, thread->name).text : "");
-    const enum err_code rc = strtab_intern(strings, text, strlen(text), &row.name, NULL);
+    static const char name[] = "waiting tasks";
+    struct profile_thread row = { .process = fold->of_threads->process };
+    const enum err_code rc = strtab_intern(profile_strings(fold->of_threads->profile), name,
+                                           sizeof name - 1, &row.name, NULL);
     return rc ? rc : profile_thread(fold->of_threads->profile, &row, out, NULL);
 }
 
@@ -190,7 +186,7 @@ static enum err_code count_task(struct task_fold *fold, const struct task *task,
     sighting.is_folded = rc == ERR_LIMIT;
     if (rc && !sighting.is_folded)
         return rc;
-    rc = thread_of(fold, task, &sighting.thread);
+    rc = waiting_thread(fold, &sighting.thread);
     if (rc)
         return rc;
     quality->stood_in += fold->owed - 1;

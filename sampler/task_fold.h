@@ -7,8 +7,8 @@
  * random one is taken at each look at the tasks, so that each gets its part.  A task that nobody has given a
  * name, or that is not known (too short, or not asyncio's), has the mark "<task>".
  *
- * With SAMPLER_ASYNC_ALL tasks that wait are samples too: of a thread of their own beside the one that
- * runs their event loop, as many as looks at the threads have gone by.  A task that waits for
+ * With SAMPLER_ASYNC_ALL tasks that wait are samples too: of a thread of their own ("waiting
+ * tasks", 0), as many as looks at the threads have gone by.  A task that waits for
  * another one is part of that one's stack, and not counted for itself.
  *
  * Tasks are looked at every TASK_FOLD_EVERY_NS, and less often where that costs more than a

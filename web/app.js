@@ -21,6 +21,7 @@ import { createDiff } from "./view/diff.js";
 import { el } from "./view/dom.js";
 import { createFlame } from "./view/flame.js";
 import { createGil } from "./view/gil.js";
+import { createTasks } from "./view/tasks.js";
 import { createHeader } from "./view/header.js";
 import { createHeatmap } from "./view/heatmap.js";
 import { createHelp } from "./view/help.js";
@@ -154,6 +155,7 @@ function startPage() {
     onInstructions: (path, answer) => dispatch({ type: "instructions", path, answer }),
     onMatches: (matches) => dispatch({ type: "matches", matches }),
     onGil: (gil) => dispatch({ type: "gil", gil }),
+    onTasks: (tasks) => dispatch({ type: "tasks", tasks }),
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => taken(() => takeDelivery(state.recording, delivery)),
@@ -208,6 +210,7 @@ function startPage() {
     picture = compute(state);
     source.watchLanes(state.address.view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);
     source.watchGil(state.address.view === "gil");
+    source.watchTasks(state.address.view === "tasks");
     source.watchInstructions(openedFile(picture));
     source.watchMatches(searchedFor(picture));
     source.watchHeat(state.address.view === "heatmap");
@@ -286,6 +289,7 @@ function startPage() {
   const lines = createSource(place("stage"), dispatch);
   const lanes = createLanes(place("stage"), dispatch);
   const gil = createGil(place("stage"), dispatch);
+  const tasks = createTasks(place("stage"), dispatch);
   const palette = createPalette(place("overlay"), dispatch);
   const table = createTable(place("stage"), dispatch);
   const foot = el("div", { class: "foot" });
@@ -294,7 +298,7 @@ function startPage() {
   const tables = createAsTables(place("strip"), foot, dispatch);
   views = [
     createTitle(), createBanner(place("banner"), dispatch), createHeader(place("header"), dispatch), createQuality(place("quality"), dispatch),
-    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, gil, table, palette, legend, tables, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
+    strip, toolbar, createStateChips(place("states"), dispatch), applied, heatmap, crumbs, flame, sandwich, diff, lines, lanes, gil, tasks, table, palette, legend, tables, createDetails(place("details"), dispatch), createHelp(place("overlay"), dispatch), createMeasures(place("overlay"), dispatch),
     createNote(place("overlay"), dispatch), createHint(place("overlay")),
   ];
   const stage = place("stage");

@@ -117,7 +117,7 @@ def check_running(python, pid):
     stacks = record(python, pid, "running")
     outside = collections.Counter()
     for (thread, names), count in stacks.items():
-        if "waiting" in thread:
+        if "waiting tasks" in thread:
             return ["a task that waits is a sample: %s" % (names,)]
         if "burn" not in map(last, names):
             continue
@@ -134,7 +134,7 @@ def check_all(python, pid):
     stacks = record(python, pid, "all")
     threads, waiting = 0, collections.Counter()
     for (thread, names), count in stacks.items():
-        if "waiting tasks of MainThread" not in thread:
+        if "waiting tasks" not in thread:
             threads += count
             continue
         tasks, frames = frames_of(names)

@@ -23,6 +23,7 @@ const VIEWS = [
   ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
+  ["tasks", "&view=tasks", "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
   ["comparison", "&view=diff&base=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
 ];
 // Every chart has a table that says the same.
@@ -36,7 +37,7 @@ let reportUrl;
 
 before(async () => {
   browser = await launchChromium({ width: 1280, height: 800 });
-  const program = createProgram({ threads: 8, now: () => 0 });
+  const program = createProgram({ threads: 8, waiting: 20, now: () => 0 });
   program.advance(4);
   const bundled = join(folder, "page.html");
   execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);

@@ -158,7 +158,7 @@ function columns(rows, first, names) {
   return table;
 }
 
-export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", seed = 7, now = () => Date.now() / 1000 } = {}) {
+export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep = 0, functions = 0, quietFor = 0, exceptions = true, mode = "wall", waiting = 0, seed = 7, now = () => Date.now() / 1000 } = {}) {
   const tables = createTables();
   const random = createRandom(seed);
   const stateRandom = createRandom(seed + 1);
@@ -253,7 +253,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
       id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
       target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
       processes: { joined: processes, running: processes, over: 0, denied: 0 },
-      settings: { rate_hz: 50, duration_s: null, threads: "all", mode },
+      settings: { rate_hz: 50, duration_s: null, threads: "all", mode, async: waiting > 0 ? "all" : "off" },
       started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), pyrometer: "0.1.0",
     };
   }
@@ -416,5 +416,19 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return { epoch, generation, ...gilOfCells(made, wanted, slotsInRange(made, { from, to })) };
   }
 
-  return { advance, session, tree, view, timeline, heatmap, gil, source, lines, matches, threadStates, fullQuality, report };
+  // So many asyncio tasks at the innermost places there are: one runs, some have names, the last awaits all others.
+  function tasks() {
+    const nodes = tables.nodes.map((_, id) => id).filter((id) => !tables.nodes.some((node) => node.parent === id));
+    const column = (of) => Array.from({ length: waiting }, (_, i) => of(i));
+    const isLast = (i) => i === waiting - 1;
+    return {
+      epoch, generation, at_s: elapsed, cut: false, process: column(() => 4711), thread: column(() => 4711),
+      name: column((i) => (isLast(i) ? "everyone's" : i % 3 === 0 ? HOSTILE_NAMES[i % HOSTILE_NAMES.length] : "Task-" + i)),
+      state: column((i) => (i === 0 ? "running" : i === 1 ? "moving" : "waiting")),
+      node: column((i) => nodes[(i % 3) % nodes.length]), seen_s: column(() => 0.5), since_s: column((i) => (elapsed * i) / waiting),
+      awaited_by: column((i) => (isLast(i) ? [] : [waiting - 1])),
+    };
+  }
+
+  return { advance, session, tasks, tree, view, timeline, heatmap, gil, source, lines, matches, threadStates, fullQuality, report };
 }

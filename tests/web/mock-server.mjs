@@ -105,6 +105,7 @@ export function createMockServer(program, page, host = null) {
     if (rest === "/threads") return answerJson(request, response, program.threadStates(readQuery(url)));
     if (rest === "/timeline") return answerJson(request, response, program.timeline(readQuery(url)));
     if (rest === "/gil") return answerJson(request, response, program.gil(readQuery(url)));
+    if (rest === "/tasks") return answerJson(request, response, program.tasks());
     if (rest === "/heatmap") return answerJson(request, response, program.heatmap(readQuery(url)));
     if (rest === "/source") {
       const found = program.source(Number(url.searchParams.get("function")));
@@ -133,6 +134,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     quietFor: Number(option("quiet", 0)),
     exceptions: option("exceptions", "known") !== "unknown",
     mode: option("mode", "wall"),
+    waiting: Number(option("tasks", 0)),
   });
   const host = option("host", null) === null ? null : createHost({ processes: Number(option("host", 24)), sessions: Number(option("sessions", 4)), hostile: option("hostile", null) !== null, scope: option("scope", "operator") });
   const timer = setInterval(() => program.advance(), 100);

@@ -199,3 +199,33 @@ test("rows stay under the pointer while their numbers go on, and are sorted anew
   assertQuiet(page);
   await page.close();
 });
+
+test("asyncio tasks stand by where they wait, open to their stacks, and follow the program", async () => {
+  const { page, advance } = await live({ waiting: 40, fragment: "#v=1&view=tasks" });
+  const rows = "Array.from(document.querySelectorAll('[data-testid=task]'))";
+  await page.until(rows + ".length > 3");
+  assert.match(await textOf(page, "tasks-summary"), /^40 tasks, 1 running, 38 waiting, the longest for 2\.\d+ s\.$/);
+  assert.equal(await page.evaluate(rows + "[0].dataset.state"), "running");
+  assert.equal(await page.evaluate(rows + ".reduce((sum, row) => sum + Number(row.querySelector('.task-open').textContent), 0)"), 40);
+  assert.equal(await page.evaluate("document.title.includes('PWNED') || document.querySelector('.task-table img') !== null"), false);
+  await page.evaluate(rows + ".at(-1).querySelector('.task-open').click()");
+  await page.until("document.querySelectorAll('.task-stack li').length > 2");
+  const before = await textOf(page, "tasks-summary");
+  advance(2);
+  await page.until(byId("tasks-summary") + ".textContent !== " + JSON.stringify(before));
+  assert.equal(await page.evaluate("document.querySelectorAll('.task-stack').length"), 1);
+  await page.evaluate("document.querySelector('.task-stack .row-name').click()");
+  await page.until("location.hash.includes('search=') && !location.hash.includes('view=tasks')");
+  assertQuiet(page);
+  await page.close();
+});
+
+test("without tasks the page says what shows them, and has no button for them", async () => {
+  const { page } = await live({});
+  await drawn(page);
+  assert.equal(await page.evaluate("document.querySelector('[data-testid=view] [data-value=tasks]').hidden"), true);
+  await page.press("9");
+  await page.until("/--async-aware/.test(" + byId("tasks-none") + ".textContent) && !" + byId("tasks") + ".hidden");
+  assertQuiet(page);
+  await page.close();
+});

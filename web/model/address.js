@@ -15,7 +15,7 @@ const THREADS_MAX = 256;
 const STATES_LENGTH_MAX = 200;
 const FILE_LENGTH_MAX = 4096;
 
-export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff"];
+export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff", "tasks"];
 
 // Views that show the flame graph, alone or beneath something else.
 export const FLAME_VIEWS = ["flame", "heatmap"];

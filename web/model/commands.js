@@ -2,7 +2,7 @@
 
 import { VIEWS } from "./address.js";
 
-export const VIEW_LABELS = { flame: "Flame graph", sandwich: "Sandwich", table: "Functions", source: "Source", heatmap: "Heat map", threads: "Threads", gil: "GIL", diff: "Compare" };
+export const VIEW_LABELS = { flame: "Flame graph", sandwich: "Sandwich", table: "Functions", source: "Source", heatmap: "Heat map", threads: "Threads", gil: "GIL", diff: "Compare", tasks: "Tasks" };
 
 const MOST = 40;
 

@@ -7,6 +7,7 @@ import { isWithoutGil } from "./doings.js";
 import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { gilMatrix, keptCounts } from "./gil.js";
+import { taskRows, tasksReason } from "./tasks.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
 import { lineNeighbours, sourceLines } from "./lines.js";
 import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
@@ -209,6 +210,10 @@ function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, w
   };
 }
 
+function makeTasks(recording, version, tasks, reason) {
+  return { ...taskRows(tasks, recording.profile), reason };
+}
+
 // All rows in their order; labels are made where they are looked at.
 function makeTable(recording, version, grouping, all, matcher, table, ranks) {
   const { frames } = grouping;
@@ -250,6 +255,7 @@ export function createPicture() {
   const drawingOf = memoise(makeDrawing);
   const markedOf = memoise(markDrawing);
   const gilOf = memoise(makeGil);
+  const tasksOf = memoise(makeTasks);
   const namesOf = memoise((grouping, key) => ({ up: createInversion(), down: createInversion() }));
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
@@ -302,6 +308,7 @@ export function createPicture() {
       source: address.view === "source" ? byLine() : null,
       diff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
+      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
       // Every function with samples, most total samples first: [{label, key}]
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),

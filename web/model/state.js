@@ -6,6 +6,7 @@ import { emptyGil } from "./gil.js";
 import { emptyHeat } from "./heatmap.js";
 import { emptyMatches } from "./matches.js";
 import { createRecording } from "./recording.js";
+import { emptyTasks } from "./tasks.js";
 import { emptyTimeline } from "./timeline.js";
 
 export function createState(live) {
@@ -22,6 +23,7 @@ export function createState(live) {
     timelineZoom: null,
     heat: emptyHeat(),
     gil: emptyGil(),
+    tasks: emptyTasks(),
     matches: emptyMatches(),
     holdsOnHover: false,
     filterError: "",
@@ -90,6 +92,7 @@ const REDUCERS = new Map([
   ["heat", (state, action) => ({ ...state, heat: action.heat })],
   ["matches", (state, action) => ({ ...state, matches: action.matches })],
   ["gil", (state, action) => ({ ...state, gil: action.gil })],
+  ["tasks", (state, action) => ({ ...state, tasks: action.tasks })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
   ["invert", (state) => withAddress(state, { inverted: !state.address.inverted })],

@@ -6,7 +6,7 @@
 //   zoomTimeline(null | {from, to}), downloads({threads, states, from, to, rules: [[parameter, pattern]]})
 // (`from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none) and tells its handlers
 //   onSession(session), onDelivery(delivery) -> whether it fitted, onConnection({state, detail, retryAt}),
-//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onMatches({term, and what /matches answers} or {term, error}), onInstructions(path, what /lines answers or {error}), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
+//   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or {term, error}), onInstructions(path, what /lines answers or {error}), onLanes(Map of joined ids -> timeline), onBase(view) -> whether it fitted, onQuality(all there is to know,
 //   while it is watched)
 
 import { FORMATS } from "../model/formats.js";
@@ -92,6 +92,8 @@ export function createLiveSource(sessionId, handlers) {
   let watchesHeat = false;
   let watchesGil = false;
   let gilFor = "";
+  let watchesTasks = false;
+  let tasksFor = "";
   let searched = null;
   let matchesFor = "";
   let opened = null;
@@ -144,6 +146,7 @@ export function createLiveSource(sessionId, handlers) {
     timelineGeneration = 0;
     heatGeneration = 0;
     gilFor = "";
+    tasksFor = "";
     matchesFor = "";
     instructionsFor = "";
     laneTimelines = new Map();
@@ -242,6 +245,16 @@ export function createLiveSource(sessionId, handlers) {
     handlers.onGil(answer);
   }
 
+  // The asyncio tasks as they were seen last, while somebody looks.
+  async function readTasks() {
+    const wanted = epoch + " " + session.generation;
+    if (!watchesTasks || wanted === tasksFor || (paused && tasksFor.startsWith(epoch + " "))) return;
+    const answer = await get("/sessions/" + session.id + "/tasks");
+    if (answer.epoch !== epoch) return;
+    tasksFor = wanted;
+    handlers.onTasks(answer);
+  }
+
   // What GET is not enough for: it changes nothing there.
   async function ask(path, body) {
     const headers = { Accept: "application/json", "Content-Type": "application/json", "X-Pyrometer": "1" };
@@ -325,6 +338,7 @@ export function createLiveSource(sessionId, handlers) {
     await readHeat();
     await readMatches();
     await readGil();
+    await readTasks();
     readInstructions();
     await readLanes();
     if (watchesQuality) handlers.onQuality(await get("/sessions/" + session.id + "/quality"));
@@ -415,6 +429,10 @@ export function createLiveSource(sessionId, handlers) {
     watchGil(on) {
       if (on && !watchesGil) hurry();
       watchesGil = on;
+    },
+    watchTasks(on) {
+      if (on && !watchesTasks) hurry();
+      watchesTasks = on;
     },
     watchMatches(wanted) {
       const isOther = wanted?.term !== searched?.term;

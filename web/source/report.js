@@ -71,6 +71,7 @@ export function createReportSource(base64, handlers) {
       watchesGil = on;
       if (begins) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
     },
+    watchTasks() {},
     watchMatches(wanted) {
       if (report === null || (wanted?.term ?? "") === searched) return;
       searched = wanted?.term ?? "";

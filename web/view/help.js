@@ -4,7 +4,7 @@ import { el, icon } from "./dom.js";
 import { ICONS } from "./icons.js";
 
 const KEYS = [
-  ["1 … 8", "flame graph, sandwich, functions, source, heat map, threads, GIL, compare"],
+  ["1 … 9", "flame graph, sandwich, functions, source, heat map, threads, GIL, compare, asyncio tasks"],
   ["k or Ctrl+K", "command palette: what the page can do, and every function by name"],
   ["/", "search: a piece of text, or /a regular expression/"],
   ["f", "filter frames: show, hide, merge or focus, and function:, file: or module:"],

@@ -16,7 +16,9 @@ export function createToolbar(root, dispatch) {
     { value: "threads", label: "Threads", hint: "What each thread was doing along time  ( 6 )" },
     { value: "gil", label: "GIL", hint: "Who held it while whom waited  ( 7 )" },
     { value: "diff", label: "Compare", hint: "Two ranges of time  ( 8 )" },
+    { value: "tasks", label: "Tasks", hint: "Asyncio tasks: where each waits and who awaits it  ( 9 )" },
   ], (value) => change({ view: value }));
+  const tasksButton = view.element.querySelector("[data-value=tasks]");
   const direction = segmented("Direction", "direction", [
     { value: "down", label: "Callers first", hint: "From the outermost frame inwards  ( i )" },
     { value: "up", label: "Inverted", hint: "From the running function out to its callers  ( i )" },
@@ -33,6 +35,7 @@ export function createToolbar(root, dispatch) {
     focusSearch: search.focus,
     update(state) {
       view.set(state.address.view);
+      tasksButton.hidden = state.address.view !== "tasks" && (state.session?.settings?.async ?? "off") === "off";
       direction.set(state.address.inverted ? "up" : "down");
       grouping.set(state.address.by);
       direction.element.hidden = !FLAME_VIEWS.includes(state.address.view);

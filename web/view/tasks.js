@@ -1,0 +1,84 @@
+// Asyncio tasks: which there are, where they wait and who awaits them; a row opens to its stack.
+
+import { formatCount, formatDuration } from "../model/numbers.js";
+import { tasksText } from "../model/tasks.js";
+import { el, isolated, setAttribute, setText } from "./dom.js";
+
+const STATE_WORDS = { running: "runs", waiting: "waits", moving: "moves" };
+
+function taskPlace(label) {
+  return label === null ? el("span", { class: "soft" }, "—") : el("span", { title: label.place }, isolated(label.label));
+}
+
+function nameCell(row) {
+  if (row.name !== "") return isolated(row.name, { class: "task-name" });
+  return el("span", { class: "soft" }, row.examples.length === 0 ? "no name" : row.examples.join(", ") + (row.count > row.examples.length ? " …" : ""));
+}
+
+export function createTasks(root, dispatch) {
+  const summary = el("p", { class: "gil-summary", "data-testid": "tasks-summary" });
+  const head = el("tr", {}, ...["Tasks", "Name", "Coroutine", "State", "Waits at", "Longest", "Awaited by"].map((text) => el("th", { scope: "col" }, text)));
+  const body = el("tbody", {});
+  const table = el("table", { class: "task-table", "data-testid": "task-table", "aria-label": "Asyncio tasks" }, el("thead", {}, head), body);
+  const left = el("p", { class: "soft" });
+  const none = el("p", { class: "empty", "data-testid": "tasks-none" });
+  const element = el("div", { class: "tasks", "data-testid": "tasks", tabindex: "0", role: "region", "aria-label": "Asyncio tasks" }, summary, table, left, none);
+  root.append(element);
+  const open = new Set();
+  let shown = null;
+  let shownMatches = null;
+
+  function goTo(label) {
+    dispatch({ type: "address", changes: { view: "flame", search: label.name }, how: "push" });
+  }
+
+  function stackRow(row) {
+    const items = row.stack.map((label) => el("li", { class: label.synthetic ? "task-mark" : "" },
+      el("button", { type: "button", class: "row-name", "data-hint": "Search the flame graph for it", on: { click: () => goTo(label) } }, isolated(label.label))));
+    return el("tr", { class: "task-stack" }, el("td", { colspan: "7" }, items.length === 0 ? "Its stack is not known." : el("ol", {}, ...items)));
+  }
+
+  function toggle(row) {
+    if (!open.delete(row.key)) open.add(row.key);
+    draw(shown, shownMatches);
+  }
+
+  function matches(row, matched) {
+    return matched !== null && row.stack.some((label) => matched[label.functionId]);
+  }
+
+  function taskRow(row, matched) {
+    const isOpen = open.has(row.key);
+    const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen), "aria-label": (isOpen ? "Hide" : "Show") + " the stack of " + (row.name || row.coroutine?.name || "these tasks"), "data-key": row.key, on: { click: () => toggle(row) } }, formatCount(row.count));
+    const cells = [nameCell(row), taskPlace(row.coroutine), STATE_WORDS[row.state], row.state === "waiting" ? taskPlace(row.at) : el("span", { class: "soft" }, "—"), row.state === "waiting" ? formatDuration(row.longest) : "", row.awaiters.length === 0 ? "" : isolated(row.awaiters.map((name) => name || "no name").join(", "))];
+    const looks = ["", "", "task-state", "", "number", ""];
+    return el("tr", { "data-testid": "task", "data-state": row.state, "data-match": matches(row, matched) ? "yes" : null }, el("td", {}, button), ...cells.map((cell, i) => el("td", { class: looks[i] }, cell)));
+  }
+
+  // The row that has the keyboard keeps it.
+  function draw({ rows, left: more }, matched) {
+    const focused = body.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+    body.replaceChildren(...rows.flatMap((row) => (open.has(row.key) ? [taskRow(row, matched), stackRow(row)] : [taskRow(row, matched)])));
+    if (focused !== undefined) Array.from(body.querySelectorAll(".task-open")).find((button) => button.dataset.key === focused)?.focus();
+    setText(left, more > 0 ? "And " + formatCount(more) + " more tasks, fewer at each place." : "");
+  }
+
+  return {
+    update(state) {
+      element.hidden = state.address.view !== "tasks";
+      if (element.hidden) return;
+      const { tasks, matched } = state.picture;
+      for (const part of [summary, table, left]) part.hidden = tasks.reason !== null;
+      none.hidden = tasks.reason === null;
+      setText(none, tasks.reason ?? "");
+      if (tasks.reason !== null || (shown === tasks && shownMatches === matched)) return;
+      setText(summary, tasksText(tasks));
+      // What is pointed at or read stays where it is.
+      if (shown !== null && shown.reason === null && shownMatches === matched && body.matches(":hover")) return;
+      setAttribute(table, "data-searching", matched === null ? null : "yes");
+      draw(tasks, matched);
+      shown = tasks;
+      shownMatches = matched;
+    },
+  };
+}
