@@ -8,8 +8,9 @@
     tree.py prefork COUNT              a master that keeps so many workers busy until it is told to end
     tree.py idle COUNT                 children that do nothing, until it ends
     tree.py daemon COUNT               at each line it is told, one that forks twice at once and is busy until it is killed
-    tree.py becomes-daemon SECONDS     is one itself after a moment, and busy for so long
+    tree.py becomes-daemon             is one itself once it is told a line, and busy until it is killed
     tree.py started                    starts Python in the background of a shell that ends at once
+    tree.py busy                       is busy for two seconds
 """
 
 import multiprocessing
@@ -125,22 +126,25 @@ def daemons(count):
     time.sleep(LONGEST)
 
 
-def becomes_daemon(seconds):
+def becomes_daemon():
     print("READY", flush=True)
-    spin(1)
+    sys.stdin.readline()
     if daemonize():
         print("DAEMON %d" % os.getpid(), flush=True)
-        spin(seconds)
+        spin(LONGEST)
 
 
 def started():
-    subprocess.run(["sh", "-c", "setsid '%s' '%s' nested 0 &" % (sys.executable, __file__)], check=True)
+    subprocess.run(["sh", "-c", "setsid '%s' '%s' busy &" % (sys.executable, __file__)], check=True)
+
+
+def busy():
+    spin(2)
 
 
 def main(how, count=None):
-    acts = {"exec": becomes_python, "foreign": foreign, "started": started}
-    counted = {"nested": nested, "short": short, "prefork": prefork, "idle": idle, "daemon": daemons,
-               "becomes-daemon": becomes_daemon}
+    acts = {"exec": becomes_python, "foreign": foreign, "started": started, "busy": busy, "becomes-daemon": becomes_daemon}
+    counted = {"nested": nested, "short": short, "prefork": prefork, "idle": idle, "daemon": daemons}
     if how in acts:
         acts[how]()
     elif how in counted:
