@@ -229,3 +229,17 @@ test("without tasks the page says what shows them, and has no button for them", 
   assertQuiet(page);
   await page.close();
 });
+
+test("without colours of ours what is pressed is framed, charts keep theirs, and changes have signs", async () => {
+  const { page } = await live({ seconds: 6, fragment: "#v=1&view=diff&base=0~2&range=2~4" });
+  await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 5");
+  await page.call("Emulation.setEmulatedMedia", { features: [{ name: "forced-colors", value: "active" }] });
+  await page.until("matchMedia('(forced-colors: active)').matches");
+  const frame = (selector) => page.evaluate("getComputedStyle(document.querySelector('" + selector + "')).outlineStyle");
+  assert.equal(await frame("[data-testid=view] [aria-pressed=true]"), "solid");
+  assert.equal(await frame("[data-testid=view] [aria-pressed=false]"), "none");
+  for (const selector of [".diff-plot .flame-chart", ".strip-plot", ".swatch", ".doing"]) assert.equal(await page.evaluate("getComputedStyle(document.querySelector('" + selector + "')).forcedColorAdjust"), "none", selector);
+  assert.equal(await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).every((g) => !/more-|less-/.test(g.dataset.look) || /^[+−↑↓] /.test(g.getAttribute('name')))"), true);
+  assertQuiet(page);
+  await page.close();
+});

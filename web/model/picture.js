@@ -158,7 +158,7 @@ function makeDiff(recording, version, grouping, totals, width, wanted) {
     if (id === 0) return { name: "all", label: "all", heat: 0, hue: "none", neutral: true, foreign: true };
     const label = labelOf(tree.frame(id));
     const verdict = compared.verdict(id);
-    const sign = { new: "+ ", gone: "− " }[verdict] ?? "";
+    const sign = { new: "+ ", gone: "− ", more: "↑ ", less: "↓ " }[verdict] ?? "";
     return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, compared.change(id)), verdict, base: share(base, id), now: share(totals, id) };
   };
   const rows = compareRows(tableRows(frameCounts(grouping, base)), tableRows(frameCounts(grouping, totals)), base.sum, totals.sum).map((row) => ({

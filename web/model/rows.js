@@ -63,7 +63,7 @@ export function gilRows(drawing, kept, secondsText) {
 
 // `verdicts`: words by verdict.
 export function diffRows(diff, verdicts) {
-  const points = (change) => (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp");
+  const points = (change) => (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp").replace("< ", "");
   const cellsOf = ({ base, now, verdict }) => (isKnown(base) ? [formatShare(base), formatShare(now), points(now - base), verdicts[verdict]] : ["", "", "", ""]);
   const table = frameRows(diff.drawing, "both together", [numbered("Base"), numbered("Now"), numbered("Change"), "Verdict"], cellsOf);
   return { ...table, caption: table.caption + "; percent of the samples of each, changes in percentage points (pp)." };

@@ -111,6 +111,8 @@ export function createSandwich(root, dispatch) {
       setAttribute(element, "data-colour", state.address.colour);
       const width = Math.floor(element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart));
       if (width > 0 && width !== state.width) return void dispatch({ type: "width", width });
+      setText(titles.callers, sandwich.callers?.root.children.length === 0 ? "Callers: none, it stands at the root" : "Callers");
+      setText(titles.callees, sandwich.callees?.root.children.length === 0 ? "Callees: none was seen" : "Callees");
       sides.callers.update(sandwich.callers, state.width, state.address.about, "Callers of " + sandwich.label.name + ", as a flame graph that grows upwards. Arrow keys move, Enter makes a frame the one in the middle.");
       sides.callees.update(sandwich.callees, state.width, state.address.about, "What " + sandwich.label.name + " calls, as a flame graph that grows downwards. Arrow keys move, Enter makes a frame the one in the middle.");
     },
