@@ -73,9 +73,14 @@ static unsigned count_all_frames(struct witness *w, remote_addr interp)
 
 static bool has_modules(const struct witness *w, remote_addr interp)
 {
-    const remote_addr modules = read_at(w, interp, w->layout->interp_imports_modules);
-    const remote_addr type = read_at(w, modules, w->layout->object_type);
-    return type && object_type_is(w->memory, w->layout, type, "dict");
+    bool has = false;
+    for (int i = 0; interp && !has && i < EVIDENCE_MAX_INTERPRETERS; i++) {
+        const remote_addr modules = read_at(w, interp, w->layout->interp_imports_modules);
+        const remote_addr type = read_at(w, modules, w->layout->object_type);
+        has = type && object_type_is(w->memory, w->layout, type, "dict");
+        interp = read_at(w, interp, w->layout->interp_next);
+    }
+    return has;
 }
 
 struct evidence evidence_gather(struct memory *memory, const struct layout *layout,

@@ -135,6 +135,94 @@ static void a_table_that_cannot_be_true_is_named(void **state)
     assert_non_null(strstr(found.err.message, "offsets"));
 }
 
+/* What Py_GetVersion has made, in the data of the same program. */
+static char version_text[40];
+enum { OLD_VERSION = 0x030912f0 };
+
+/* All that an interpreter of 3.9 needs to be found by its pointers. */
+static struct {
+    _Alignas(16) unsigned char modules[64], type[512], runtime[1024], interp[8192], newer[8192],
+        tstate[512], other[512];
+} old;
+
+/* Looked for where they lie only: everything else takes long below a sanitizer. */
+static const struct layout *make_old_interpreter(void)
+{
+    static struct layout layout;
+    effort = RUNTIME_HIDDEN_ONLY;
+    memset(&made, 0, sizeof made);
+    memset(&old, 0, sizeof old);
+    assert_int_equal(layout_of_version(OLD_VERSION, &layout, NULL), ERR_OK);
+    /* Behind what ends another text. */
+    memcpy(version_text + 1, "3.9.18 (main, ", 14);
+    put(old.runtime, layout.runtime_interpreters_head, old.interp);
+    put(old.runtime, layout.runtime_interpreters_head + 8u, old.interp);
+    put(old.interp, layout.interp_threads_head, old.tstate);
+    put(old.tstate, layout.tstate_interp, old.interp);
+    put(old.interp, layout.interp_imports_modules, old.modules);
+    put(old.modules, layout.object_type, old.type);
+    put(old.type, layout.type_name, "dict");
+    return &layout;
+}
+
+static void forget_old_interpreter(void)
+{
+    effort = RUNTIME_THOROUGH;
+    memset(&old, 0, sizeof old);
+    memset(version_text, 0, sizeof version_text);
+}
+
+static void assert_found_by_pointers(void)
+{
+    const struct found found = find_in_child();
+    assert_ok(found.rc, &found.err);
+    assert_int_equal(found.runtime.addr, (uintptr_t)old.runtime);
+    assert_int_equal(found.runtime.layout.version, OLD_VERSION);
+    assert_int_equal(found.runtime.way, RUNTIME_BY_POINTERS);
+}
+
+static void an_old_interpreter_is_found_by_what_points_at_what(void **state)
+{
+    (void)state;
+    const struct layout *const layout = make_old_interpreter();
+    assert_found_by_pointers();
+    /* With a newer interpreter in front, which has a thread or none. */
+    put(old.runtime, layout->runtime_interpreters_head, old.newer);
+    put(old.newer, layout->interp_next, old.interp);
+    assert_found_by_pointers();
+    put(old.newer, layout->interp_threads_head, old.other);
+    put(old.other, layout->tstate_interp, old.newer);
+    assert_found_by_pointers();
+    forget_old_interpreter();
+}
+
+static void pointers_that_are_no_interpreter_are_not_believed(void **state)
+{
+    (void)state;
+    enum { NOT_BACK, NOT_LAST, NOT_FIRST, IN_CIRCLE, NO_MODULES, NO_VERSION, CASES };
+    for (int i = 0; i < CASES; i++) {
+        const struct layout *const layout = make_old_interpreter();
+        const uint32_t head = layout->runtime_interpreters_head;
+        if (i == NOT_BACK)
+            put(old.tstate, layout->tstate_interp, old.newer);
+        if (i == NOT_LAST)
+            put(old.interp, layout->interp_next, old.newer);
+        if (i == NOT_FIRST)
+            old.interp[layout->interp_id] = 1;
+        if (i == IN_CIRCLE) {
+            put(old.runtime, head, old.newer);
+            put(old.newer, layout->interp_next, old.newer);
+        }
+        if (i == NO_MODULES)
+            put(old.type, layout->type_name, "dicts");
+        if (i == NO_VERSION)
+            version_text[1] = '4';
+        const struct found found = find_in_child();
+        assert_int_equal(found.rc, ERR_NOT_PYTHON);
+    }
+    forget_old_interpreter();
+}
+
 /* Writable memory of a file that is empty: it can be mapped and not be read, so that looking
  * through it takes no time. */
 enum { HOLLOW_GIB = 5 };
@@ -202,6 +290,8 @@ TEST_MAIN(cmocka_unit_test(a_process_without_an_interpreter_is_not_python),
           cmocka_unit_test(a_quick_look_leaves_memory_alone),
           cmocka_unit_test(an_interpreter_whose_parts_do_not_fit_is_not_believed),
           cmocka_unit_test(a_table_that_cannot_be_true_is_named),
+          cmocka_unit_test(an_old_interpreter_is_found_by_what_points_at_what),
+          cmocka_unit_test(pointers_that_are_no_interpreter_are_not_believed),
           cmocka_unit_test(what_a_program_maps_below_its_interpreter_does_not_hide_it),
           cmocka_unit_test(memory_that_was_not_searched_is_told_of),
           cmocka_unit_test(a_file_in_many_mappings_is_looked_at_once))
