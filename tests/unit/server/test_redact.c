@@ -21,8 +21,8 @@
 
 enum { LEAST_BASE64 = 64, UNPACKED_BYTES = 8 << 20 };
 
-static const char *const words[] = { "/srv/" OWN "/bin/python3", "/srv/" OWN "/app.py",
-                                     "--password=" OWN };
+static const char *const words[] = { "/srv/Zebra/bin/python3", "/srv/Zebra/app.py",
+                                     "--password=Zebra" };
 
 struct frame {
     const char *file, *name;
