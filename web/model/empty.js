@@ -12,7 +12,7 @@ const REMOVE_FILTERS = change("Remove all filters", { filters: [] });
 const SHOW_ALL_THREADS = change("Show all threads", { threads: [] });
 const ALL_NUMBERS = { label: "All numbers of how well it went", action: { type: "qualityDialog", open: true } };
 
-// Views that show what threads did whatever states and filters are chosen.
+// Views that show what threads did whatever states and filters are chosen; that of tasks says itself why it is empty.
 const OF_THREADS = ["threads", "gil"];
 
 // There is something, and the filters leave none of it; null when it is not their doing.
@@ -57,6 +57,6 @@ function nothingReason(state) {
 // sum: samples in view; sums: of the chosen threads and times, whatever state; null when there is something to see.
 export function emptyReason(state, sum, sums, isCompared) {
   const { address } = state;
-  if (sum > 0 || isCompared || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
+  if (sum > 0 || isCompared || address.view === "tasks" || (OF_THREADS.includes(address.view) && sums.samples > 0)) return null;
   return filteredReason(address, sums, state.session?.quality?.samples ?? 0, state.recording.counts.total) ?? nothingReason(state);
 }
