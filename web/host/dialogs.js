@@ -91,9 +91,14 @@ export function openProfileDialog(root, { pids, title }, start) {
     { value: "gil", label: "GIL", hint: "only what held the interpreter's lock" },
     { value: "exception", label: "Exceptions", hint: "only what was handling an exception" },
   ]);
+  const tasks = choiceRow("Asyncio", null, "async", form.async, [
+    { value: "off", label: "Threads only", hint: "stacks are those of threads" },
+    { value: "running", label: "Running tasks", hint: "a stack begins with the tasks that await the one that runs" },
+    { value: "all", label: "Waiting tasks, too", hint: "tasks that wait are samples of their own" },
+  ]);
   const checks = CHECKS.map(([key, label, hint]) => ({ key, ...checkbox(key, label, hint, form[key]) }));
   const read = () => ({
-    ...form, rate: rate.value, duration: duration.value, threads: threads.read(), mode: mode.read(), name: name.value.trim(), note: note.value,
+    ...form, rate: rate.value, duration: duration.value, threads: threads.read(), mode: mode.read(), async: tasks.read(), name: name.value.trim(), note: note.value,
     ...Object.fromEntries(checks.map(({ key, box }) => [key, box.checked])),
   });
   async function submit() {
@@ -106,7 +111,7 @@ export function openProfileDialog(root, { pids, title }, start) {
   const rates = el("datalist", { id: "rates" }, ...["100", "1000", "5000", "10000"].map((value) => el("option", { value })));
   const rows = [
     el("div", { class: "form-pair" }, fieldRow("Rate", "looks a second", rate), fieldRow("Duration", "30 s, 5 min, 2 h", duration)), rates,
-    threads.element, mode.element, el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)), fieldRow("Name", null, name), fieldRow("Note", null, note),
+    threads.element, mode.element, tasks.element, el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)), fieldRow("Name", null, name), fieldRow("Note", null, note),
   ];
   const dialog = openDialog(root, { title, testid: "profile-dialog" }, createForm("Start profiling", rows, submit, () => dialog.close()));
   rate.focus();

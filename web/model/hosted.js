@@ -81,7 +81,7 @@ function bytesOf(text) {
 }
 
 export function defaultProfile() {
-  return { rate: "1000", duration: "", threads: "all", mode: "wall", native: false, gc: true, opcodes: false, subprocesses: false, blocking: false, name: "", note: "" };
+  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", native: false, gc: true, opcodes: false, subprocesses: false, blocking: false, name: "", note: "" };
 }
 
 // A form -> {body} for POST /sessions, or {problem, field}.
@@ -96,8 +96,8 @@ export function profileRequest(pids, form) {
   if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", "A name has up to " + NAME_BYTES_MAX + " bytes.");
   if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", "A note has up to " + NOTE_BYTES_MAX + " bytes.");
   const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
-  const { threads, native, gc, opcodes, subprocesses, blocking, name, note } = form;
-  return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, native, gc, opcodes, subprocesses, blocking, name, note } };
+  const { threads, async: tasks, native, gc, opcodes, subprocesses, blocking, name, note } = form;
+  return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, native, gc, opcodes, subprocesses, blocking, name, note } };
 }
 
 // -> {body} of PATCH, or {problem, field}
