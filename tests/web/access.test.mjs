@@ -64,7 +64,8 @@ async function open(fragment, dark) {
 }
 
 test("views of a report", async () => {
-  for (const [name, fragment, ready] of VIEWS.filter((_, i) => i % 2 === 1)) {
+  // Tasks were asked for as they were seen; a report has none.
+  for (const [name, fragment, ready] of VIEWS.filter(([name], i) => i % 2 === 1 && name !== "tasks")) {
     const page = await browser.open(reportUrl + "#v=1" + fragment);
     await page.until(ready);
     await page.evaluate(readFileSync(findAxe(), "utf8") + "; 0");

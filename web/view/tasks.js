@@ -49,7 +49,7 @@ export function createTasks(root, dispatch) {
 
   function taskRow(row, matched) {
     const isOpen = open.has(row.key);
-    const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen), "aria-label": (isOpen ? "Hide" : "Show") + " the stack of " + (row.name || row.coroutine?.name || "these tasks"), "data-key": row.key, on: { click: () => toggle(row) } }, formatCount(row.count));
+    const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen), "aria-label": formatCount(row.count) + ", " + (isOpen ? "hide" : "show") + " the stack of " + (row.name || row.coroutine?.name || "these tasks"), "data-key": row.key, on: { click: () => toggle(row) } }, formatCount(row.count));
     const cells = [nameCell(row), taskPlace(row.coroutine), STATE_WORDS[row.state], row.state === "waiting" ? taskPlace(row.at) : el("span", { class: "soft" }, "—"), row.state === "waiting" ? formatDuration(row.longest) : "", row.awaiters.length === 0 ? "" : isolated(row.awaiters.map((name) => name || "no name").join(", "))];
     const looks = ["", "", "task-state", "", "number", ""];
     return el("tr", { "data-testid": "task", "data-state": row.state, "data-match": matches(row, matched) ? "yes" : null }, el("td", {}, button), ...cells.map((cell, i) => el("td", { class: looks[i] }, cell)));
