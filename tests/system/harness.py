@@ -468,6 +468,23 @@ class Test(unittest.TestCase):
         self.assertRegex(process.err[0], pattern)
 
 
+def check_each(wanted, check):
+    """The exit code of a test that prints what `check` says is wrong with each kind of interpreter that is wanted."""
+    found = list({python.kind: python for python in pythons() if python.is_supported and wanted(python)}.values())
+    if not found:
+        print("skipped: no interpreter of a supported version is on this machine")
+        return SKIPPED
+    check_surroundings()
+    failed = False
+    for python in found:
+        problems = check(python)
+        print("%-10s%s" % (python.version, "right" if not problems else "FAIL"))
+        for problem in problems:
+            print("    " + problem)
+        failed = failed or bool(problems)
+    return 1 if failed else 0
+
+
 def check_surroundings():
     """Ends with 77 where nothing can be sampled, saying why."""
     if not os.access(PROGRAM, os.X_OK):

@@ -8,7 +8,7 @@ import re
 import sys
 
 import harness
-from harness import pythons, run_program, victim
+from harness import run_program, victim
 
 RATE_HZ = 1000
 SECONDS = 2.5
@@ -107,22 +107,10 @@ def check_pure(python):
     return ["it does not call %s" % sorted(set(named) - ALWAYS)] if set(named) - ALWAYS else []
 
 
-def main():
-    # Before, C functions at the leaf are unknown.
-    found = list({python.kind: python for python in pythons() if python.is_supported and python.minor >= 11}.values())
-    if not found:
-        print("skipped: no interpreter of a supported version is on this machine")
-        return harness.SKIPPED
-    harness.check_surroundings()
-    failed = False
-    for python in found:
-        problems = check_shares(python) + check_callbacks(python) + check_pure(python)
-        print("%-10s%s" % (python.version, "right" if not problems else "FAIL"))
-        for problem in problems:
-            print("    " + problem)
-        failed = failed or bool(problems)
-    return 1 if failed else 0
+def check(python):
+    return check_shares(python) + check_callbacks(python) + check_pure(python)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # Before, C functions at the leaf are unknown.
+    sys.exit(harness.check_each(lambda python: python.minor >= 11, check))

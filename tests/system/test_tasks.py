@@ -8,7 +8,7 @@ import re
 import sys
 
 import harness
-from harness import pythons, run_program, victim
+from harness import run_program, victim
 
 SECONDS = 1.5
 # The minors from which on an interpreter knows more.
@@ -153,23 +153,11 @@ def check_all(python, pid):
     return problems
 
 
-def main():
-    found = list({python.kind: python for python in pythons() if python.is_supported}.values())
-    if not found:
-        print("skipped: no interpreter of a supported version is on this machine")
-        return harness.SKIPPED
-    harness.check_surroundings()
-    failed = False
-    for python in found:
-        problems = check_dump(python)
-        with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
-            problems += check_running(python, target.pid) + check_all(python, target.pid)
-        print("%-10s%s" % (python.version, "right" if not problems else "FAIL"))
-        for problem in problems:
-            print("    " + problem)
-        failed = failed or bool(problems)
-    return 1 if failed else 0
+def check(python):
+    problems = check_dump(python)
+    with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
+        return problems + check_running(python, target.pid) + check_all(python, target.pid)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.check_each(lambda python: True, check))
