@@ -170,9 +170,9 @@ static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t g
         if (i == gc)
             rc = add_mark(fold, fold->gc, node);
         if (!rc && i < kept)
-            rc = add_kept_frame(fold, &stack->frames[i], i == 0, node);
+            rc = add_kept_frame(fold, &stack->frames[i], i == first, node);
         else if (!rc)
-            rc = fold_add_frame(fold, &stack->frames[i], i == 0, node);
+            rc = fold_add_frame(fold, &stack->frames[i], i == first, node);
     }
     return rc;
 }
