@@ -67,4 +67,9 @@ test("a report too has rows for those that waited and held most, and one for the
   assert.ok(gil.pairs.every((row) => row.length === 65));
   assert.equal(gil.pairs[64][63], 37 * 38 / 2);
   assert.equal(gil.pairs[0][63], 38);
+  const threads = gil.threads.map((id) => ({ ids: [id], name: "t" + id, tid: id }));
+  const { holders } = gilMatrix(gil, threads, 12);
+  assert.equal(holders.length, 12);
+  assert.deepEqual([holders[11].thread, holders[11].count], [null, 0]);
+  assert.equal(gilMatrix({ ...gil, threads: gil.threads.slice(0, 20), pairs: gil.pairs.slice(0, 20).map((row) => row.slice(0, 20).map(() => 1)) }, threads, 12).holders[11].count, 9);
 });

@@ -144,7 +144,8 @@ export function keptCounts(gil, nodes) {
   return { self };
 }
 
-// Rows of one side: threads as people know them, most first; those beyond `most` are one, without a thread.
+// Rows of one side: threads as people know them, most first; those beyond `most` are one, without a thread. `count` is how many
+// threads it is, 0 when nobody knows.
 function sidesOf(gil, threads, most, amountOf) {
   const personOf = new Map(threads.flatMap((thread) => thread.ids.map((id) => [id, thread])));
   const sides = new Map();
@@ -157,7 +158,7 @@ function sidesOf(gil, threads, most, amountOf) {
   const sorted = Array.from(sides.values()).filter((side) => side.samples > 0).sort((a, b) => (a.thread === null) - (b.thread === null) || b.samples - a.samples);
   if (sorted.length <= most) return sorted.map((side) => ({ ...side, count: 1 }));
   const rest = sorted.slice(most - 1);
-  return [...sorted.slice(0, most - 1).map((side) => ({ ...side, count: 1 })), { thread: null, rows: rest.flatMap((side) => side.rows), samples: rest.reduce((sum, side) => sum + side.samples, 0), count: rest.length }];
+  return [...sorted.slice(0, most - 1).map((side) => ({ ...side, count: 1 })), { thread: null, rows: rest.flatMap((side) => side.rows), samples: rest.reduce((sum, side) => sum + side.samples, 0), count: rest.some((side) => side.thread === null) ? 0 : rest.length }];
 }
 
 // -> {holders, waiters: [{thread | null, count, samples}], cells: [holder][waiter], hottest (of single threads)}
