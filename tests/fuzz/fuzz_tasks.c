@@ -1,0 +1,103 @@
+/*
+ * Input: a version, then what happens to asyncio tasks, byte by byte: new ones, damage to any word of their
+ * memory, and looks at all of them.
+ */
+#include <string.h>
+
+#include "tests/fuzz/fuzz.h"
+#include "tests/unit/cpython/task_world.h"
+
+enum { MAX_TASKS = 24, MAX_LOOKS = 8, MAX_READS_A_LOOK = 200000, WORDS_IN_REACH = 64, MADE = 64 };
+
+struct input {
+    const uint8_t *at, *end;
+};
+
+static uint64_t take(struct input *input, size_t bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes && input->at < input->end; i++)
+        value |= (uint64_t)*input->at++ << (8 * i);
+    return value;
+}
+
+/* Everything that was made, to be awaited by others and to be damaged. */
+struct made {
+    remote_addr addrs[MADE];
+    size_t count;
+};
+
+static remote_addr note(struct made *made, remote_addr addr)
+{
+    made->addrs[made->count++ % MADE] = addr;
+    return addr;
+}
+
+static remote_addr any_made(const struct made *made, struct input *input)
+{
+    const size_t count = made->count < MADE ? made->count : MADE;
+    return count ? made->addrs[take(input, 1) % count] : 0;
+}
+
+static void add(struct task_world *world, struct made *made, struct input *input)
+{
+    const remote_addr awaited = take(input, 1) % 2 ? any_made(made, input)
+                                                   : note(made, task_world_future(world));
+    const remote_addr coroutine = note(made, task_world_coroutine(world, "f", awaited));
+    const remote_addr task = note(made, task_world_task(world, "t", coroutine));
+    task_world_set(world, coroutine, (enum task_doing)(take(input, 1) % TASK_DOINGS));
+    task_world_put(world, task + TASK_WORLD_AWAITED_BY, any_made(made, input));
+    fake_memory_put_u8(&world->python.memory, task + TASK_WORLD_IS_SET,
+                       (uint8_t)(take(input, 1) % 2));
+}
+
+static void damage(struct task_world *world, const struct made *made, struct input *input)
+{
+    const remote_addr addr = any_made(made, input);
+    const remote_addr at = addr + take(input, 1) % WORDS_IN_REACH * TASK_WORLD_WORD;
+    const uint64_t value = take(input, 1) % 2 ? any_made(made, input) + take(input, 1) % 16 * 8
+                                              : take(input, 8);
+    if (addr && fake_memory_is_mapped(&world->python.memory, at))
+        task_world_put(world, at, value);
+}
+
+static void look(struct task_world *world)
+{
+    struct tasks *const tasks = &world->tasks;
+    const uint64_t before = world->python.memory.memory.reads;
+    const enum err_code rc = tasks_look(tasks, tasks->looked_ns + 1);
+    fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_LOOK);
+    fuzz_check(tasks->count <= TASKS_MAX && tasks->frame_count <= TASKS_MAX_FRAMES);
+    for (size_t i = 0; !rc && i < tasks->count; i++) {
+        const struct task *const task = &tasks->items[i];
+        fuzz_check(task->first_frame + task->frame_count <= tasks->frame_count);
+        for (uint32_t k = 0; k < task->frame_count; k++)
+            fuzz_check(tasks->frames[task->first_frame + k].code < world->codes.codes.count);
+        for (uint32_t k = 0; k < task->awaiter_count; k++)
+            fuzz_check(tasks->awaiters[task->first_awaiter + k] < tasks->count);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct task_world world;
+    struct input input = { data, data + size };
+    struct made made = { .count = 0 };
+    unsigned tasks = 0, looks = 0;
+    task_world_begin(&world, 14 + (unsigned)take(&input, 1) % 2);
+    while (input.at < input.end && looks < MAX_LOOKS) {
+        const uint64_t action = take(&input, 1);
+        if (action < 96 && tasks < MAX_TASKS) {
+            add(&world, &made, &input);
+            tasks++;
+        } else if (action < 224) {
+            damage(&world, &made, &input);
+        } else {
+            look(&world);
+            looks++;
+        }
+    }
+    look(&world);
+    task_world_end(&world);
+    return 0;
+}
