@@ -7,7 +7,13 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/cpython/task_world.h"
 
-enum { MAX_TASKS = 24, MAX_LOOKS = 8, MAX_READS_A_LOOK = 200000, WORDS_IN_REACH = 64, MADE = 64 };
+enum {
+    MAX_TASKS = 24,
+    MAX_LOOKS = 8,
+    MAX_READS_A_LOOK = 200000,
+    WORDS_IN_REACH = 64,
+    MADE = 64
+};
 
 struct input {
     const uint8_t *at, *end;
@@ -41,8 +47,8 @@ static remote_addr any_made(const struct made *made, struct input *input)
 
 static void add(struct task_world *world, struct made *made, struct input *input)
 {
-    const remote_addr awaited = take(input, 1) % 2 ? any_made(made, input)
-                                                   : note(made, task_world_future(world));
+    const remote_addr awaited =
+        take(input, 1) % 2 ? any_made(made, input) : note(made, task_world_future(world));
     const remote_addr coroutine = note(made, task_world_coroutine(world, "f", awaited));
     const remote_addr task = note(made, task_world_task(world, "t", coroutine));
     task_world_set(world, coroutine, (enum task_doing)(take(input, 1) % TASK_DOINGS));
@@ -55,8 +61,8 @@ static void damage(struct task_world *world, const struct made *made, struct inp
 {
     const remote_addr addr = any_made(made, input);
     const remote_addr at = addr + take(input, 1) % WORDS_IN_REACH * TASK_WORLD_WORD;
-    const uint64_t value = take(input, 1) % 2 ? any_made(made, input) + take(input, 1) % 16 * 8
-                                              : take(input, 8);
+    const uint64_t value =
+        take(input, 1) % 2 ? any_made(made, input) + take(input, 1) % 16 * 8 : take(input, 8);
     if (addr && fake_memory_is_mapped(&world->python.memory, at))
         task_world_put(world, at, value);
 }

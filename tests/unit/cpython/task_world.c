@@ -60,7 +60,8 @@ void task_world_set(struct task_world *world, remote_addr coroutine, enum task_d
                        (uint8_t)frame_states[world->minor - 14][doing]);
 }
 
-remote_addr task_world_coroutine(struct task_world *world, const char *name, remote_addr awaited)
+remote_addr task_world_coroutine(struct task_world *world, const char *name,
+                                 remote_addr awaited)
 {
     const struct layout *const layout = &world->python.runtime.layout;
     const remote_addr addr = fake_alloc(&world->python, OBJECT_BYTES);
@@ -71,7 +72,8 @@ remote_addr task_world_coroutine(struct task_world *world, const char *name, rem
     task_world_put(world, frame + layout->frame_executable, code);
     task_world_put(world, frame + layout->frame_instr, fake_instr(&world->python, code, 4));
     task_world_put(world, values + TASK_WORLD_WORD, awaited);
-    task_world_put(world, frame + layout->frame_stack, values + (world->minor >= 15 ? 3u : 2u) * TASK_WORLD_WORD);
+    task_world_put(world, frame + layout->frame_stack,
+                   values + (world->minor >= 15 ? 3u : 2u) * TASK_WORLD_WORD);
     task_world_set(world, addr, awaited ? TASK_AWAITING : TASK_SUSPENDED);
     return addr;
 }
