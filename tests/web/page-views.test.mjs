@@ -243,3 +243,23 @@ test("without colours of ours what is pressed is framed, charts keep theirs, and
   assertQuiet(page);
   await page.close();
 });
+
+test("frames stay where they are while one is pointed at, and follow when the pointer leaves", async () => {
+  const { page, program, advance } = await live({ seconds: 3 });
+  await drawn(page);
+  const places = "JSON.stringify(Array.from(document.querySelectorAll('[data-testid=flame] g.frame'), (g) => [g.getAttribute('name'), g.getAttribute('transform')]))";
+  const [x, y] = await page.evaluate("(() => { const r = document.querySelectorAll('[data-testid=flame] g.frame rect')[3].getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
+  await page.point(x, y);
+  await page.until("!document.querySelector('.tip').hidden");
+  const before = await page.evaluate(places);
+  for (let i = 0; i < 3; i += 1) {
+    advance(3);
+    await page.until(shownNumber + " === " + program.view({}).total);
+    assert.equal(await page.evaluate(places), before);
+  }
+  assert.match(await page.evaluate("document.querySelector('.tip').textContent"), /frames stay/);
+  await page.point(x, 5);
+  await page.until(places + " !== " + JSON.stringify(before));
+  assertQuiet(page);
+  await page.close();
+});

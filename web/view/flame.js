@@ -20,6 +20,9 @@ export function createFlame(root, dispatch) {
   let shownDrawing = null;
   let shownWidth = 0;
   let shownFocus = null;
+  let shownFor = "";
+  // There is a newer drawing, which waits until nothing is pointed at.
+  let waits = false;
   let pointer = null;
   let marked = null;
   // Where the arrow keys went since the last drawing: keys may come faster than pictures.
@@ -56,7 +59,7 @@ export function createFlame(root, dispatch) {
     const { sum } = state.picture;
     const own = frame.remainder || state.address.inverted ? "" : "  ·  own " + formatShare(ratio(frame.self, sum));
     const numbers = formatShare(ratio(frame.total, sum)) + "  ·  " + formatCount(frame.total) + " samples" + own;
-    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers));
+    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers), waits ? el("span", { class: "tip-numbers" }, "frames stay while you point at them") : "");
     placeNear(tip, pointer);
   }
 
@@ -125,7 +128,19 @@ export function createFlame(root, dispatch) {
     chart.draw(drawing, state.width);
     shownDrawing = drawing;
     shownWidth = state.width;
+    shownFor = askedFor();
     if (pointer !== null) queueMicrotask(() => pointer !== null && hoverAt(pointer.x, pointer.y));
+  }
+
+  // What a person asked to see; another answer to the same question is only newer.
+  function askedFor() {
+    const { frame, tables, colour, ...asked } = state.address;
+    return JSON.stringify(asked);
+  }
+
+  // Updates never move what the pointer is on.
+  function isPointedAt() {
+    return pointer !== null && pointer.type !== "touch" && state.hover !== null && shownDrawing !== null && state.width === shownWidth && askedFor() === shownFor;
   }
 
   // After a zoom the zoomed frame must be on screen, wherever the chart was scrolled to before.
@@ -148,7 +163,8 @@ export function createFlame(root, dispatch) {
         return;
       }
       setAttribute(element, "data-colour", state.address.colour);
-      if (drawing !== shownDrawing || state.width !== shownWidth) redraw(drawing);
+      waits = drawing !== shownDrawing && isPointedAt();
+      if (!waits && (drawing !== shownDrawing || state.width !== shownWidth)) redraw(drawing);
       markSelected(selected);
       showFocus(String(state.picture.focus.id));
       updateTip();
