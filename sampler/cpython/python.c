@@ -303,7 +303,7 @@ size_t python_looks(const struct python *python, bool all_threads)
     return count < 1 ? 1 : count < PYTHON_MAX_LOOKS ? count : PYTHON_MAX_LOOKS;
 }
 
-struct thread_facts python_facts(const struct python *python, const struct thread *thread)
+struct thread_facts python_facts(struct python *python, const struct thread *thread)
 {
     return thread_list_facts(&python->threads, thread);
 }

@@ -45,7 +45,7 @@ MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads, py
                                      void *context);
 
 /* What the thread was doing at this tick; for `seen`. */
-struct thread_facts python_facts(const struct python *python, const struct thread *thread);
+struct thread_facts python_facts(struct python *python, const struct thread *thread);
 /* How many threads each one looked at in this tick stands for; 1 unless there are more than
  * PYTHON_MAX_LOOKS. */
 double python_weight(const struct python *python);

@@ -423,17 +423,35 @@ static void set_gc_facts(const struct thread_list *list, const struct thread *th
         facts->gc_frame = interp_u64(list, interp, layout->interp_gc + layout->gc_frame);
 }
 
-/* 3.11 leaves None where an exception has been handled, so there it is unknown. */
-static enum fact has_exception(const struct layout *layout, const unsigned char *tstate)
+/* There is one None, which never goes away: what lies at another object's address is not it. */
+static enum fact is_none(struct thread_list *list, remote_addr object)
 {
-    if (!layout->tstate_current_exception || !layout->tstate_exc_state)
+    const struct layout *const layout = &list->runtime->layout;
+    uint64_t type;
+    if (object == list->none || object == list->exception)
+        return fact(object == list->none);
+    if (memory_read_u64(list->memory, object + layout->object_type, &type))
         return FACT_UNKNOWN;
-    return fact(field_u64(tstate, layout->tstate_current_exception) != 0 ||
-                field_u64(tstate, layout->tstate_exc_state) != 0);
+    const bool is = object_type_is(list->memory, layout, type, "NoneType");
+    *(is ? &list->none : &list->exception) = object;
+    return fact(is);
 }
 
-struct thread_facts thread_list_facts(const struct thread_list *list,
-                                      const struct thread *thread)
+/* 3.12 leaves None where an exception has been handled below a coroutine; of 3.11 it is not known where
+ * that is. */
+static enum fact has_exception(struct thread_list *list, const unsigned char *tstate)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    if (!layout->tstate_current_exception || !layout->tstate_exc_state)
+        return FACT_UNKNOWN;
+    const remote_addr handled = field_u64(tstate, layout->tstate_exc_state);
+    if (field_u64(tstate, layout->tstate_current_exception))
+        return FACT_YES;
+    const enum fact none = handled ? is_none(list, handled) : FACT_YES;
+    return none == FACT_UNKNOWN ? FACT_UNKNOWN : fact(none == FACT_NO);
+}
+
+struct thread_facts thread_list_facts(struct thread_list *list, const struct thread *thread)
 {
     const struct layout *const layout = &list->runtime->layout;
     const unsigned char *const tstate = thread->stack.copy.tstate;
@@ -443,7 +461,7 @@ struct thread_facts thread_list_facts(const struct thread_list *list,
     else if (layout->tstate_gil_requested)
         facts.waits_gil = fact(field_u32(tstate, layout->tstate_gil_requested) != 0);
     set_gc_facts(list, thread, &facts);
-    facts.has_exception = has_exception(layout, tstate);
+    facts.has_exception = has_exception(list, tstate);
     return facts;
 }
 

@@ -77,6 +77,7 @@ struct thread_list {
     unsigned char runtime_window[THREADS_WINDOW_BYTES];
     uint32_t runtime_start, runtime_bytes;
     uint64_t listing;
+    remote_addr none, exception; /* None, and an object that is not; 0: not seen yet */
     size_t head_bytes;
     unsigned char *heads; /* scratch for checking, room * head_bytes */
     size_t heads_room;
@@ -103,8 +104,7 @@ size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
 bool thread_list_heads_same(const struct thread_list *list);
 void thread_list_pass_generation(const struct thread_list *list, struct thread *thread);
-struct thread_facts thread_list_facts(const struct thread_list *list,
-                                      const struct thread *thread);
+struct thread_facts thread_list_facts(struct thread_list *list, const struct thread *thread);
 struct thread *thread_list_main(const struct thread_list *list);
 
 #endif /* SAMPLER_CPYTHON_THREADS_H */

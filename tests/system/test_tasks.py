@@ -102,6 +102,9 @@ def record(python, pid, mode):
                              "--collapsed=" + path, seconds=SECONDS + harness.WAIT_SECONDS)
     if code != 0:
         raise AssertionError(told.told())
+    in_hand = re.search(r"an exception in hand ([0-9.]+) %", "\n".join(told.err))
+    if python.minor >= 12 and float(in_hand.group(1)) > 5:
+        raise AssertionError("nobody handles an exception: %s" % in_hand.group())
     stacks = collections.Counter()
     with open(path, encoding="utf-8") as file:
         for line in file:

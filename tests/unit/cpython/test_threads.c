@@ -463,7 +463,39 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
     }
 }
 
-TEST_MAIN(cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
+/* What is handled is read with the thread's stack. */
+static enum fact handles(struct world *world, remote_addr handled)
+{
+    struct thread *const thread = find(world, world->threads[0]);
+    const struct layout *const layout = &world->python.runtime.layout;
+    memcpy(thread->stack.copy.tstate + layout->tstate_exc_state, &handled, sizeof handled);
+    return thread_list_facts(&world->list, thread).has_exception;
+}
+
+static void none_is_not_an_exception_in_hand(void **state)
+{
+    (void)state;
+    for (unsigned minor = 12; minor <= FAKE_NEWEST_MINOR; minor++) {
+        struct world *const world = begin(minor);
+        const uint32_t type = world->python.runtime.layout.object_type;
+        struct fake_memory *const memory = &world->python.memory;
+        const remote_addr none = fake_alloc(&world->python, 16),
+                          error = fake_alloc(&world->python, 16);
+        fake_memory_put_u64(memory, none + type, fake_type(&world->python, "NoneType"));
+        fake_memory_put_u64(memory, error + type, fake_type(&world->python, "ValueError"));
+        walk(world);
+        assert_int_equal(handles(world, 0), FACT_NO);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(handles(world, error), FACT_YES);
+            assert_int_equal(handles(world, none), FACT_NO);
+        }
+        assert_int_equal(handles(world, 0xdead0000), FACT_UNKNOWN);
+        end(world);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(none_is_not_an_exception_in_hand),
+          cmocka_unit_test(every_thread_is_listed_and_the_oldest_is_main),
           cmocka_unit_test(threads_come_and_go_between_ticks),
           cmocka_unit_test(another_thread_at_the_same_address_is_another),
           cmocka_unit_test(another_main_thread_is_another_program),
