@@ -81,13 +81,23 @@ static bool set_format(struct query *query, const char *value, struct err *why)
     return *value != '\0';
 }
 
-static bool set_redact(struct query *query, const char *value, struct err *why)
+static bool read_flag(const char *value, bool *out, struct err *why)
 {
-    query->redacts = strcmp(value, "1") == 0;
-    if (query->redacts || strcmp(value, "0") == 0)
+    *out = strcmp(value, "1") == 0;
+    if (*out || strcmp(value, "0") == 0)
         return true;
     err_set(why, ERR_INVALID, "1 or 0");
     return false;
+}
+
+static bool set_redact(struct query *query, const char *value, struct err *why)
+{
+    return read_flag(value, &query->redacts, why);
+}
+
+static bool set_tasks(struct query *query, const char *value, struct err *why)
+{
+    return read_flag(value, &query->wants_tasks, why);
 }
 
 static bool set_buckets(struct query *query, const char *value, struct err *why)
@@ -190,6 +200,7 @@ static const struct parameter parameters[] = {
     { "process", QUERY_PROCESS, true, set_process },
     { "state", QUERY_STATE, false, set_state },
     { "redact", QUERY_REDACT, false, set_redact },
+    { "tasks", QUERY_TASKS, false, set_tasks },
     { "buckets", QUERY_BUCKETS, false, set_buckets },
     { "function", QUERY_FUNCTION, false, set_function },
     { "omit", QUERY_OMIT, true, add_omit },

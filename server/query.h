@@ -13,6 +13,7 @@
  *     function=ID            of the tree
  *     format=NAME        an output format
  *     redact=1           without what tells whose it is (report/redact.h); 0: with it
+ *     tasks=1            with the asyncio tasks; 0: without
  *     base=ID            the session to compare with
  *     offset=N, limit=N  a part of a list
  *     search=, host=, label=, title=TEXT
@@ -55,6 +56,7 @@ enum query_parameter {
     QUERY_FUNCTION = 1 << 18,
     QUERY_BASE = 1 << 19,
     QUERY_REDACT = 1 << 20,
+    QUERY_TASKS = 1 << 21,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
@@ -71,7 +73,7 @@ struct query {
     uint32_t offset, limit;                           /* of a list; limit 0: not given */
     uint32_t buckets;                                 /* 0: not given */
     function_id function;                             /* 0: not given */
-    bool redacts;
+    bool redacts, wants_tasks;
     struct rules rules;
     thread_id threads[REQUEST_MAX_QUERY];
     process_id processes[REQUEST_MAX_QUERY];

@@ -14,6 +14,7 @@
 #include "server/request.h"
 #include "server/response.h"
 #include "server/wire/moment.h"
+#include "server/wire/task.h"
 
 static void put_string(struct json *json, const char *key,
                        const struct profile_snapshot *snapshot, str_id id)
@@ -70,7 +71,32 @@ static void write_thread(struct json *json, const struct dump *dump, const struc
     json_end(json);
 }
 
-static void write_dump(struct json *json, const struct dump *dump, pid_t pid)
+static void write_task(struct json *json, const struct dump *dump,
+                       const struct sampler_task *task)
+{
+    json_object(json);
+    json_key(json, "name");
+    task_write_name(json, &dump->snapshot, task);
+    json_key(json, "tid");
+    json_int(json, task->tid);
+    json_key(json, "state");
+    json_text(json, task_state_text(task));
+    json_key(json, "awaited_by");
+    task_write_awaiters(json, &dump->tasks, task);
+    write_frames(json, &dump->snapshot, task->node);
+    json_end(json);
+}
+
+static void write_tasks(struct json *json, const struct dump *dump)
+{
+    json_key(json, "tasks");
+    json_array(json);
+    for (size_t i = 0; i < dump->tasks.count; i++)
+        write_task(json, dump, &dump->tasks.items[i]);
+    json_end(json);
+}
+
+static void write_dump(struct json *json, const struct dump *dump, pid_t pid, bool wants_tasks)
 {
     json_object(json);
     json_key(json, "pid");
@@ -85,6 +111,8 @@ static void write_dump(struct json *json, const struct dump *dump, pid_t pid)
     for (size_t i = 0; i < dump->count; i++)
         write_thread(json, dump, &dump->rows[i]);
     json_end(json);
+    if (wants_tasks)
+        write_tasks(json, dump);
     json_end(json);
 }
 
@@ -106,13 +134,15 @@ enum err_code api_dump_process(const struct call *call, struct response *respons
     pid_t pid = 0;
     enum err_code rc = call_dashboard(call, &dashboard, err);
     if (rc == ERR_OK)
-        rc = query_read(call->request, 0, &query, err);
+        rc = query_read(call->request, QUERY_TASKS, &query, err);
     if (rc == ERR_OK)
         rc = read_pid(call->argument, &pid, err);
     if (rc == ERR_OK)
         rc = admission_check(call->admission, pid, err);
     if (rc == ERR_OK)
-        rc = dump_take(&dump, pid, SAMPLER_ASYNC_OFF, call->request->is_ending, err);
+        rc =
+            dump_take(&dump, pid, query.wants_tasks ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
+                      call->request->is_ending, err);
     if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;
@@ -120,7 +150,7 @@ enum err_code api_dump_process(const struct call *call, struct response *respons
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_dump(&document.json, &dump, pid);
+    write_dump(&document.json, &dump, pid, query.wants_tasks);
     dump_deinit(&dump);
     response_set_header(response, "Cache-Control", "no-store");
     return document_send(&document, response, err);

@@ -1,42 +1,11 @@
-#include <stdio.h>
-
 #include "sampler/sampler.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
 #include "server/api/look.h"
 #include "server/sessions.h"
+#include "server/wire/task.h"
 
 static const double SECONDS = 1e-9;
-
-static const char *state_of(const struct sampler_task *task)
-{
-    return task->is_running ? "running" : task->is_moving ? "moving" : "waiting";
-}
-
-/* The board is a little ahead of the snapshot: what is not in it yet is left empty. */
-static void write_name(struct json *json, const struct profile_snapshot *snapshot,
-                       const struct sampler_task *task)
-{
-    char number[32];
-    if (task->name && task->name < snapshot->sizes.strings) {
-        const struct strtab_string name = profile_string(snapshot, task->name);
-        json_string(json, name.text, name.length);
-    } else if (task->number) {
-        snprintf(number, sizeof number, "Task-%llu", (unsigned long long)task->number);
-        json_text(json, number);
-    } else {
-        json_text(json, "");
-    }
-}
-
-static void write_awaiters(struct json *json, const struct sampler_tasks *tasks,
-                           const struct sampler_task *task)
-{
-    json_array(json);
-    for (uint32_t i = 0; i < task->awaiter_count; i++)
-        json_uint(json, tasks->awaiters[task->first_awaiter + i]);
-    json_end(json);
-}
 
 /* What one column says of a task. */
 enum column { PROCESS, THREAD, NAME, STATE, NODE, SEEN, SINCE, AWAITED_BY, COLUMNS };
@@ -52,12 +21,12 @@ static void write_field(struct json *json, const struct look *look,
     switch (column) {
     case PROCESS: json_int(json, task->pid); break;
     case THREAD: json_int(json, task->tid); break;
-    case NAME: write_name(json, &look->snapshot, task); break;
-    case STATE: json_text(json, state_of(task)); break;
+    case NAME: task_write_name(json, &look->snapshot, task); break;
+    case STATE: json_text(json, task_state_text(task)); break;
     case NODE: json_uint(json, task->node < look->snapshot.sizes.nodes ? task->node : 0); break;
     case SEEN: json_number(json, (double)task->seen_ns * SECONDS); break;
     case SINCE: json_number(json, (double)task->since_ns * SECONDS); break;
-    case AWAITED_BY: write_awaiters(json, tasks, task); break;
+    case AWAITED_BY: task_write_awaiters(json, tasks, task); break;
     case COLUMNS: break;
     }
 }

@@ -1,0 +1,23 @@
+/*
+ * task - what is told of an asyncio task.
+ *
+ * Depends on: json, sampler.h, profile.
+ */
+#ifndef SERVER_WIRE_TASK_H
+#define SERVER_WIRE_TASK_H
+
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
+
+struct json;
+
+/* "running", "waiting" or "moving". */
+const char *task_state_text(const struct sampler_task *task);
+/* The name it has, or was given by asyncio: "Task-3"; "" where neither is known. */
+void task_write_name(struct json *json, const struct profile_snapshot *snapshot,
+                     const struct sampler_task *task);
+/* An array of indices of tasks. */
+void task_write_awaiters(struct json *json, const struct sampler_tasks *tasks,
+                         const struct sampler_task *task);
+
+#endif /* SERVER_WIRE_TASK_H */
