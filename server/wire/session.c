@@ -99,18 +99,23 @@ static void write_targets(struct json *json, const struct session_facts *facts)
     json_end(json);
 }
 
-static void write_processes(struct json *json, const struct session_facts *facts)
+static struct sampler_processes count_processes(const struct session_facts *facts)
 {
     struct sampler_processes processes = { .joined = facts->snapshot->sizes.processes };
     if (facts->told && facts->told->count > processes.joined)
         processes.joined = facts->told->count;
     if (facts->sampler)
         sampler_processes(facts->sampler, &processes);
+    return processes;
+}
+
+static void write_processes(struct json *json, const struct sampler_processes *processes)
+{
     json_object(json);
-    put_uint(json, "joined", processes.joined);
-    put_uint(json, "running", processes.running);
-    put_uint(json, "over", processes.over);
-    put_uint(json, "denied", processes.denied);
+    put_uint(json, "joined", processes->joined);
+    put_uint(json, "running", processes->running);
+    put_uint(json, "over", processes->over);
+    put_uint(json, "denied", processes->denied);
     json_end(json);
 }
 
@@ -207,10 +212,12 @@ void session_write(struct json *json, const struct session_facts *facts)
     put_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
     write_target(json, facts);
+    /* One that has ended and is not counted any more is told with its reason. */
+    const struct sampler_processes processes = count_processes(facts);
     json_key(json, "targets");
     write_targets(json, facts);
     json_key(json, "processes");
-    write_processes(json, facts);
+    write_processes(json, &processes);
     json_key(json, "settings");
     write_settings(json, facts);
     moment_write(json, "started_at", status->started_at_ns);

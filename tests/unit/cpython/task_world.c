@@ -1,6 +1,6 @@
 #include "tests/unit/cpython/task_world.h"
 
-#include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { INTERP_TASKS = 512, THREAD_TASKS = 536, OBJECT_BYTES = 512, STATE_BEFORE = 5 };
@@ -14,7 +14,8 @@ void task_world_begin(struct task_world *world, unsigned minor)
     world->minor = minor;
     fake_python_init(&world->python, minor);
     struct memory *const memory = &world->python.memory.memory;
-    assert(!strtab_init(&world->strings, NULL));
+    if (strtab_init(&world->strings, NULL))
+        abort();
     code_table_init(&world->codes, memory, &world->python.runtime.layout, &world->strings);
     tasks_init(&world->tasks, 1, memory, &world->python.runtime, &world->threads, &world->codes,
                &world->strings);
