@@ -28,7 +28,7 @@ export function createDiff(root, dispatch) {
   const head = el("div", { class: "diff-head" }, el("span", {}, "Base ", baseText), el("span", { "aria-hidden": "true" }, "→"), el("span", {}, "now ", nowText), asBase, swap);
   const halves = el("button", { type: "button", hidden: true, "data-testid": "diff-halves", on: { click: compareHalves } }, "Compare the second half with the first");
   const none = el("div", { class: "empty" }, el("p", {}, "Choose two ranges of time: drag one on the strip, make it the base, and drag another."), el("p", { class: "ways" }, halves));
-  const legend = el("p", { class: "diff-legend soft" }, el("i", { class: "swatch", "data-look": "less-3" }), "less", el("i", { class: "swatch", "data-look": "" }), "no more than chance", el("i", { class: "swatch", "data-look": "more-3" }), "more; as wide as both together");
+  const legend = el("p", { class: "diff-legend soft" }, ...[["less-3", "less"], ["", "no more than chance"], ["more-3", "more"]].map(([look, text]) => el("span", { class: "scale" }, el("i", { class: "swatch", "data-look": look }), text)), "frames are as wide as both together");
   const body = el("tbody", {});
   const caption = el("caption", {});
   const heads = ["Own, change", "Base", "Now", "Total, change", "Verdict", "q", "Function"].map((text) => el("th", { scope: "col" }, text));
