@@ -114,6 +114,7 @@ const ACTIONS = {
     const ms = await took(() => document.querySelectorAll("[data-testid=thread] input")[round % 2].click(), () => shown() !== before);
     history.back();
     await took(() => {}, () => shown() === before);
+    document.querySelector(":popover-open")?.hidePopover();
     return ms;
   })()`,
   range: `(async () => {
