@@ -284,6 +284,8 @@ static enum err_code follow(struct tasks *tasks, struct task *task)
         rc = coroutine_follow(&tasks->coroutines, task->coroutine, chain);
     if (rc == ERR_NOMEM || rc == ERR_GONE)
         return rc;
+    if (rc == ERR_LIMIT)
+        tasks->is_cut = true;
     task->is_moving = rc || (!chain->is_suspended && !task->is_running);
     if (rc || !chain->is_suspended)
         return ERR_OK;
@@ -357,11 +359,10 @@ static void check_codes(struct tasks *tasks)
         forget_frames(&tasks->items[i]);
 }
 
-static bool stands_where_it_stood(const struct tasks *tasks, const struct task *task,
-                                  const struct task *before)
+static bool stands_where_it_stood(const struct task *task, const struct task *before)
 {
     return before->frame_count == task->frame_count && before->awaits == task->awaits &&
-           !task->is_running && !before->is_running && tasks->looked_ns;
+           !task->is_running && !before->is_running;
 }
 
 static void settle(struct tasks *tasks)
@@ -373,7 +374,7 @@ static void settle(struct tasks *tasks)
         if (!coroutine_stayed(&tasks->coroutines, tasks->frames + task->first_frame,
                               task->frame_count))
             forget_frames(task);
-        if (!before || !stands_where_it_stood(tasks, task, before))
+        if (!before || !stands_where_it_stood(task, before))
             task->since_ns = tasks->looked_ns;
     }
 }
@@ -404,7 +405,8 @@ static enum err_code find_places(struct tasks *tasks, uint64_t now_ns)
     tasks->loop_count = tasks->type_count = 0;
     const enum err_code rc =
         tasks_have_lists(tasks) ? tasks_find_lists(tasks) : tasks_find_sets(tasks);
-    places->is_found = !rc;
+    /* What was found stays, though the program may have kept us from finding it again. */
+    places->is_found = places->is_found || !rc;
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
 }
 
@@ -417,9 +419,12 @@ static enum err_code read_tasks(struct tasks *tasks)
         rc = follow_all(tasks);
     if (!rc)
         rc = tasks_have_lists(tasks) ? tasks_link_lists(tasks) : tasks_link_sets(tasks);
-    if (!rc)
-        rc = revisit_again(&tasks->revisit);
-    return rc;
+    /* More than there may be at once: what was met is read again all the same. */
+    if (rc == ERR_LIMIT) {
+        tasks->is_cut = true;
+        rc = ERR_OK;
+    }
+    return rc ? rc : revisit_again(&tasks->revisit);
 }
 
 enum err_code tasks_look(struct tasks *tasks, uint64_t now_ns)
@@ -436,11 +441,6 @@ enum err_code tasks_look(struct tasks *tasks, uint64_t now_ns)
         sort_edges(tasks);
         check_codes(tasks);
         settle(tasks);
-    }
-    /* More than there may be at once: what was met is right. */
-    if (rc == ERR_LIMIT) {
-        tasks->is_cut = true;
-        rc = ERR_OK;
     }
     if (rc)
         tasks_clear(tasks);

@@ -9,8 +9,7 @@
 
 #include "sampler/cpython/tasks.h"
 
-/* Adds the task there, unless it is known already or there is no room.  *out may be NULL'd: not
- * added.  `copy` holds the bytes of the task. */
+/* Adds the task whose bytes are `copy`.  *out NULL: it is known already, or there is no room. */
 MUST_CHECK enum err_code tasks_add(struct tasks *tasks, remote_addr addr,
                                    const unsigned char *copy, uint64_t ident,
                                    struct task **out);
