@@ -11,15 +11,16 @@
 #include "server/report/report.h"
 #include "server/state_words.h"
 
-/* The setter of an option that is there or is not. */
-#define SET_TRUE(name, member)                                                             \
+/* The setter of an option without a value. */
+#define SET_TO(name, member, what)                                                         \
     static enum err_code name(struct options *options, const char *value, struct err *err) \
     {                                                                                      \
         (void)value;                                                                       \
         (void)err;                                                                         \
-        options->member = true;                                                            \
+        options->member = what;                                                            \
         return ERR_OK;                                                                     \
     }
+#define SET_TRUE(name, member) SET_TO(name, member, true)
 
 SET_TRUE(set_all_threads, sampling.all_threads)
 SET_TRUE(set_all, sampling.all)
@@ -39,6 +40,9 @@ SET_TRUE(set_no_source, report.no_source)
 SET_TRUE(set_redact, report.redacts)
 SET_TRUE(set_help, wants_help)
 SET_TRUE(set_version, wants_version)
+SET_TO(set_json, diff_form, DIFF_JSON)
+SET_TO(set_html, diff_form, DIFF_HTML)
+SET_TO(set_by_time, diff_basis, COMPARISON_BY_TIME)
 
 static enum err_code set_rate(struct options *options, const char *value, struct err *err)
 {
@@ -220,30 +224,6 @@ static enum err_code set_limit(struct options *options, const char *value, struc
         return err_set(err, ERR_INVALID, "bad limit '%.64s': use a number of rows, as in 30",
                        value);
     options->report.limit = (uint32_t)limit;
-    return ERR_OK;
-}
-
-static enum err_code set_json(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->diff_form = DIFF_JSON;
-    return ERR_OK;
-}
-
-static enum err_code set_html(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->diff_form = DIFF_HTML;
-    return ERR_OK;
-}
-
-static enum err_code set_by_time(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->diff_basis = COMPARISON_BY_TIME;
     return ERR_OK;
 }
 
