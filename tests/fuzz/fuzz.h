@@ -22,4 +22,18 @@ static inline void fuzz_check(int kept)
         abort();
 }
 
+/* What is left of the bytes that were given. */
+struct fuzz_input {
+    const uint8_t *at, *end;
+};
+
+/* The next bytes as a number, little-endian; beyond the end there are zeros. */
+static inline uint64_t fuzz_take(struct fuzz_input *input, size_t bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < bytes && input->at < input->end; i++)
+        value |= (uint64_t)*input->at++ << (8 * i);
+    return value;
+}
+
 #endif /* TESTS_FUZZ_FUZZ_H */

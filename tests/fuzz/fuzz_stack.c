@@ -16,18 +16,6 @@ enum {
     WORDS_IN_REACH = 256,
 };
 
-struct input {
-    const uint8_t *at, *end;
-};
-
-static uint64_t take(struct input *input, size_t bytes)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < bytes && input->at < input->end; i++)
-        value |= (uint64_t)*input->at++ << (8 * i);
-    return value;
-}
-
 struct world {
     struct fake_python python;
     struct fake_thread thread;
@@ -39,7 +27,7 @@ struct world {
     /* Who made the memory does not understand it any more. */
     bool is_damaged;
     unsigned calls, looks;
-    struct input input;
+    struct fuzz_input input;
 };
 
 static void act(struct world *world);
@@ -57,8 +45,9 @@ static void meanwhile(struct fake_memory *memory, const struct fake_moment *mome
 
 static void begin(struct world *world, const uint8_t *data, size_t size)
 {
-    world->input = (struct input){ data, data + size };
-    fake_python_init(&world->python, FAKE_OLDEST_MINOR + (unsigned)take(&world->input, 1) % 5);
+    world->input = (struct fuzz_input){ data, data + size };
+    fake_python_init(&world->python,
+                     FAKE_OLDEST_MINOR + (unsigned)fuzz_take(&world->input, 1) % 5);
     const struct layout *const layout = &world->python.runtime.layout;
     const remote_addr interp = fake_interp(&world->python, 0);
     fake_thread_init(&world->thread, &world->python, interp, 1, 1);
@@ -94,7 +83,7 @@ static void call(struct world *world, uint64_t how)
 static const struct fake_region *take_region(struct world *world)
 {
     const struct fake_memory *const memory = &world->python.memory;
-    return &memory->regions[take(&world->input, 1) % memory->count];
+    return &memory->regions[fuzz_take(&world->input, 1) % memory->count];
 }
 
 static void damage(struct world *world)
@@ -104,15 +93,15 @@ static void damage(struct world *world)
         region->bytes / 8 < WORDS_IN_REACH ? region->bytes / 8 : WORDS_IN_REACH;
     if (words == 0)
         return;
-    const remote_addr at = region->addr + take(&world->input, 1) % words * 8;
+    const remote_addr at = region->addr + fuzz_take(&world->input, 1) % words * 8;
     uint64_t value = 0;
-    switch (take(&world->input, 1) % 4) {
-    case 0: value = take(&world->input, 1); break;
-    case 1: value = take(&world->input, 8); break;
-    case 2: value = take_region(world)->addr + take(&world->input, 1); break;
+    switch (fuzz_take(&world->input, 1) % 4) {
+    case 0: value = fuzz_take(&world->input, 1); break;
+    case 1: value = fuzz_take(&world->input, 8); break;
+    case 2: value = take_region(world)->addr + fuzz_take(&world->input, 1); break;
     case 3:
         value = fake_memory_u64(&world->python.memory, at) +
-                (uint64_t)(int8_t)take(&world->input, 1);
+                (uint64_t)(int8_t)fuzz_take(&world->input, 1);
         break;
     default: break;
     }
@@ -122,7 +111,7 @@ static void damage(struct world *world)
 
 static void act(struct world *world)
 {
-    const uint64_t action = take(&world->input, 1);
+    const uint64_t action = fuzz_take(&world->input, 1);
     if (action < 64)
         call(world, action);
     else if (action < 128 && world->thread.depth && !world->is_damaged)

@@ -15,18 +15,6 @@ enum {
     MADE = 64
 };
 
-struct input {
-    const uint8_t *at, *end;
-};
-
-static uint64_t take(struct input *input, size_t bytes)
-{
-    uint64_t value = 0;
-    for (size_t i = 0; i < bytes && input->at < input->end; i++)
-        value |= (uint64_t)*input->at++ << (8 * i);
-    return value;
-}
-
 /* Everything that was made, to be awaited by others and to be damaged. */
 struct made {
     remote_addr addrs[MADE];
@@ -39,30 +27,31 @@ static remote_addr note(struct made *made, remote_addr addr)
     return addr;
 }
 
-static remote_addr any_made(const struct made *made, struct input *input)
+static remote_addr any_made(const struct made *made, struct fuzz_input *input)
 {
     const size_t count = made->count < MADE ? made->count : MADE;
-    return count ? made->addrs[take(input, 1) % count] : 0;
+    return count ? made->addrs[fuzz_take(input, 1) % count] : 0;
 }
 
-static void add(struct task_world *world, struct made *made, struct input *input)
+static void add(struct task_world *world, struct made *made, struct fuzz_input *input)
 {
     const remote_addr awaited =
-        take(input, 1) % 2 ? any_made(made, input) : note(made, task_world_future(world));
+        fuzz_take(input, 1) % 2 ? any_made(made, input) : note(made, task_world_future(world));
     const remote_addr coroutine = note(made, task_world_coroutine(world, "f", awaited));
     const remote_addr task = note(made, task_world_task(world, "t", coroutine));
-    task_world_set(world, coroutine, (enum task_doing)(take(input, 1) % TASK_DOINGS));
+    task_world_set(world, coroutine, (enum task_doing)(fuzz_take(input, 1) % TASK_DOINGS));
     task_world_put(world, task + TASK_WORLD_AWAITED_BY, any_made(made, input));
     fake_memory_put_u8(&world->python.memory, task + TASK_WORLD_IS_SET,
-                       (uint8_t)(take(input, 1) % 2));
+                       (uint8_t)(fuzz_take(input, 1) % 2));
 }
 
-static void damage(struct task_world *world, const struct made *made, struct input *input)
+static void damage(struct task_world *world, const struct made *made, struct fuzz_input *input)
 {
     const remote_addr addr = any_made(made, input);
-    const remote_addr at = addr + take(input, 1) % WORDS_IN_REACH * TASK_WORLD_WORD;
-    const uint64_t value =
-        take(input, 1) % 2 ? any_made(made, input) + take(input, 1) % 16 * 8 : take(input, 8);
+    const remote_addr at = addr + fuzz_take(input, 1) % WORDS_IN_REACH * TASK_WORLD_WORD;
+    const uint64_t value = fuzz_take(input, 1) % 2
+                               ? any_made(made, input) + fuzz_take(input, 1) % 16 * 8
+                               : fuzz_take(input, 8);
     if (addr && fake_memory_is_mapped(&world->python.memory, at))
         task_world_put(world, at, value);
 }
@@ -87,12 +76,12 @@ static void look(struct task_world *world)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct task_world world;
-    struct input input = { data, data + size };
+    struct fuzz_input input = { data, data + size };
     struct made made = { .count = 0 };
     unsigned tasks = 0, looks = 0;
-    task_world_begin(&world, 14 + (unsigned)take(&input, 1) % 2);
+    task_world_begin(&world, 14 + (unsigned)fuzz_take(&input, 1) % 2);
     while (input.at < input.end && looks < MAX_LOOKS) {
-        const uint64_t action = take(&input, 1);
+        const uint64_t action = fuzz_take(&input, 1);
         if (action < 96 && tasks < MAX_TASKS) {
             add(&world, &made, &input);
             tasks++;
