@@ -28,15 +28,20 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
+// The address of a server for this program.
+export async function serve(program) {
+  const server = createMockServer(program, bundled);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  opened.push(server);
+  return { server, url: "http://127.0.0.1:" + server.address().port + "/" };
+}
+
 // A page on a program that moves when it is told to.
 export async function live({ seconds = 3, fragment = "", ...options } = {}) {
   let clock = seconds;
   const program = createProgram({ threads: 8, now: () => 0, ...options });
   program.advance(clock);
-  const server = createMockServer(program, bundled);
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  opened.push(server);
-  const url = "http://127.0.0.1:" + server.address().port + "/";
+  const { server, url } = await serve(program);
   const page = await browser.open(url + fragment);
   return { page, program, server, url, advance: (by) => program.advance((clock += by)) };
 }

@@ -1,31 +1,12 @@
 // Views in a real browser that need a server, or a report, of their own: instructions of lines, matches in the heat map.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { launchChromium } from "./chromium.mjs";
+import { test } from "node:test";
 import { createProgram } from "./made-up-program.mjs";
-import { createMockServer, reportPage } from "./mock-server.mjs";
-
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), "pyrometer-views-test-"));
-const bundled = join(folder, "page.html");
-const opened = [];
-let browser;
-
-before(async () => {
-  execFileSync(join(ROOT, "scripts/bundle-web"), [bundled]);
-  browser = await launchChromium({ width: 1280, height: 800 });
-});
-after(async () => {
-  await browser.close();
-  for (const server of opened) server.close();
-  rmSync(folder, { recursive: true });
-});
+import { reportPage } from "./mock-server.mjs";
+import { browser, bundled, byId, folder, serve } from "./open-page.mjs";
 
 function madeUp() {
   const program = createProgram({ threads: 8, now: () => 0 });
@@ -34,10 +15,8 @@ function madeUp() {
 }
 
 async function live(program, fragment) {
-  const server = createMockServer(program, bundled);
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  opened.push(server);
-  return browser.open("http://127.0.0.1:" + server.address().port + "/" + fragment);
+  const { url } = await serve(program);
+  return browser.open(url + fragment);
 }
 
 async function report(name, data, fragment) {
@@ -46,7 +25,6 @@ async function report(name, data, fragment) {
   return browser.open("file://" + path + fragment);
 }
 
-const byId = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
 const textOf = (page, id) => page.evaluate(byId(id) + "?.textContent ?? ''");
 
 async function leave(page) {
