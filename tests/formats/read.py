@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Reads what write_formats wrote, with the programs each format is for.
 
-Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages|diff|big
+Usage: read.py WRITE_FORMATS sums|pstats|pprof|speedscope|firefox|trace|pages|diff|big|openapi
 
 Exit code: 0 passed, 1 failed, 77 skipped: the last line says what is missing.
 """
@@ -414,6 +414,35 @@ def test_trace(files):
     walk = [event for event in trace_events(files)[4711] if event["name"] == "Tree.walk"]
     check(sorted(event["depth"] for event in walk), [1, 1, 2, 2, 3, 3], "recursion nests")
     check(data["otherData"]["target"]["pid"], 4711, "session")
+
+
+OPENAPI = """
+const { readFileSync } = await import("node:fs");
+const { pathToFileURL } = await import("node:url");
+const { Validator } = await import(pathToFileURL(process.argv[1]));
+const result = await new Validator().validate(JSON.parse(readFileSync(process.argv[2])));
+if (!result.valid) { console.error(JSON.stringify(result.errors)); process.exit(1); }
+"""
+
+
+def test_openapi(files):
+    """The API's description is valid OpenAPI, and a reference that leads nowhere would be found."""
+    node = program("node", "nodejs")
+    validator = consumer("@seriousme/openapi-schema-validator/index.js", "@seriousme/openapi-schema-validator")
+    described = os.path.join(ROOT, "server", "openapi.json")
+    run(node, "--input-type=module", "-e", OPENAPI, validator, described)
+    with open(described, encoding="utf-8") as file:
+        document = json.load(file)
+    del document["components"]["parameters"]["From"]
+    broken = os.path.join(files.folder, "openapi.json")
+    with open(broken, "w", encoding="utf-8") as file:
+        json.dump(document, file)
+    try:
+        run(node, "--input-type=module", "-e", OPENAPI, validator, broken)
+    except AssertionError as problem:
+        check("parameters/From" in str(problem), True, "what the validator says")
+    else:
+        raise AssertionError("a description without the parameter From is valid")
 
 
 def test_pages(files):

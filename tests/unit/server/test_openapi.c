@@ -90,6 +90,43 @@ static void every_description_has_an_endpoint(void **state)
                 fail_msg("no endpoint is %s %s of openapi.json", item->string, path->string);
 }
 
+/* "#/components/parameters/Id" */
+static bool leads_somewhere(const char *reference)
+{
+    char part[64];
+    const cJSON *at = document;
+    size_t length = 0;
+    if (*reference++ != '#')
+        return false;
+    for (; at && *reference == '/'; reference += length) {
+        length = strcspn(++reference, "/");
+        snprintf(part, sizeof part, "%.*s", (int)length, reference);
+        at = cJSON_GetObjectItemCaseSensitive(at, part);
+    }
+    return at != NULL;
+}
+
+static size_t check_references(const cJSON *node)
+{
+    size_t count = 0;
+    for (const cJSON *item = node->child; item; item = item->next) {
+        const char *const reference = item->string && strcmp(item->string, "$ref") == 0
+                                          ? cJSON_GetStringValue(item)
+                                          : NULL;
+        if (reference && !leads_somewhere(reference))
+            fail_msg("openapi.json has no %s", reference);
+        count += (reference != NULL) + check_references(item);
+    }
+    return count;
+}
+
+static void every_reference_leads_somewhere(void **state)
+{
+    (void)state;
+    assert_false(leads_somewhere("#/components/parameters/Nowhere"));
+    assert_true(check_references(document) > 0);
+}
+
 static int parse(void **state)
 {
     const struct asset asset = asset_openapi();
@@ -110,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_endpoint_is_described_with_its_scope),
         cmocka_unit_test(every_description_has_an_endpoint),
+        cmocka_unit_test(every_reference_leads_somewhere),
     };
     return cmocka_run_group_tests(tests, parse, drop);
 }
