@@ -5,6 +5,16 @@
 #include "sampler/profile/window.h"
 #include "server/etag.h"
 
+const char *rules_text(enum rule rule)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        RULES(X)
+#undef X
+    };
+    return texts[rule];
+}
+
 enum err_code rules_add(struct rules *rules, enum rule rule, const char *word, struct err *err)
 {
     static const char function[] = "function:";

@@ -29,7 +29,21 @@ struct view_query;
 
 enum { RULES_MAX_PATTERNS = 16 };
 
-enum rule { RULE_OMIT, RULE_BELOW, RULE_AT, RULE_HIDE, RULE_COUNT };
+#define RULES(X)      \
+    X(OMIT, "omit")   \
+    X(BELOW, "below") \
+    X(AT, "at")       \
+    X(HIDE, "hide")
+
+enum rule {
+#define X(name, text) RULE_##name,
+    RULES(X)
+#undef X
+        RULE_COUNT
+};
+
+/* As people write it. */
+const char *rules_text(enum rule rule);
 
 /* Zeroed: stacks as they are. */
 struct rules {

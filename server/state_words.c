@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "sampler/profile/states.h"
+#include "server/buffer.h"
 
 static const char prefix[] = "unknown_";
 
@@ -74,4 +75,66 @@ enum err_code state_words_read(const char *text, state_bits *require_out,
         at += word.length;
     } while (rc == ERR_OK && *at++ == ',');
     return rc;
+}
+
+/* What can be asked of a fact: its mark in front of a word, whether "unknown_" follows, and how it
+ * is said. */
+enum asked { YES, NO, NOT_KNOWN_SO, UNKNOWN, KNOWN, ASKED_COUNT };
+
+static const struct {
+    const char *mark, *phrase;
+    bool is_unknown;
+} askings[ASKED_COUNT] = {
+    [YES] = { "", "", false },
+    [NO] = { "!", "not ", false },
+    [NOT_KNOWN_SO] = { "~", "not known to be ", false },
+    [UNKNOWN] = { "", "unknown whether ", true },
+    [KNOWN] = { "!", "known whether ", true },
+};
+
+static const char *const phrases[] = {
+    [STATE_FACT_ON_CPU] = "on CPU",
+    [STATE_FACT_HAS_GIL] = "holding the GIL",
+    [STATE_FACT_WAITS_GIL] = "waiting for the GIL",
+    [STATE_FACT_IN_GC] = "collecting garbage",
+    [STATE_FACT_IN_NATIVE] = "in native code",
+    [STATE_FACT_HAS_EXCEPTION] = "handling an exception",
+};
+
+/* ASKED_COUNT: nothing. */
+static enum asked asked_of(enum state_fact fact, state_bits require, state_bits exclude)
+{
+    const state_bits yes = state_fact_yes(fact), unknown = state_fact_unknown(fact);
+    if (require & yes)
+        return YES;
+    if (require & unknown)
+        return UNKNOWN;
+    if ((exclude & yes) && (exclude & unknown))
+        return NO;
+    if (exclude & yes)
+        return NOT_KNOWN_SO;
+    return exclude & unknown ? KNOWN : ASKED_COUNT;
+}
+
+void state_words_put(struct buffer *out, state_bits require, state_bits exclude)
+{
+    const char *comma = "";
+    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
+        const enum asked asked = asked_of(fact, require, exclude);
+        if (asked == ASKED_COUNT)
+            continue;
+        buffer_printf(out, "%s%s%s%s", comma, askings[asked].mark,
+                      askings[asked].is_unknown ? prefix : "", state_fact_text(fact));
+        comma = ",";
+    }
+}
+
+void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,
+                             state_bits exclude)
+{
+    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
+        const enum asked asked = asked_of(fact, require, exclude);
+        if (asked != ASKED_COUNT)
+            buffer_printf(out, "%s%s%s", before, askings[asked].phrase, phrases[fact]);
+    }
 }

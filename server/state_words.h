@@ -9,7 +9,7 @@
  *
  * and the same for every fact of profile/state.h, separated by commas; all of them must hold.
  *
- * Depends on: err, profile/states.
+ * Depends on: err, buffer, profile/states.
  */
 #ifndef SERVER_STATE_WORDS_H
 #define SERVER_STATE_WORDS_H
@@ -20,5 +20,13 @@
 /* ERR_INVALID, with a sentence that names the word. */
 MUST_CHECK enum err_code state_words_read(const char *text, state_bits *require_out,
                                           state_bits *exclude_out, struct err *err);
+
+struct buffer;
+
+/* The words that are read as these; nothing where all states are wanted. */
+void state_words_put(struct buffer *out, state_bits require, state_bits exclude);
+/* The same in English, `before` before each: "on CPU", "not holding the GIL". */
+void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,
+                             state_bits exclude);
 
 #endif /* SERVER_STATE_WORDS_H */

@@ -3,6 +3,7 @@
 #include "server/api/look.h"
 #include "server/buffer.h"
 #include "server/call.h"
+#include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/response.h"
 #include "server/sessions.h"
@@ -34,15 +35,26 @@ static enum err_code write(const struct look *look, const struct profile_snapsho
                            const struct report_source *baseline, struct response *response,
                            struct err *err)
 {
+    const struct report_selection selection = { .snapshot = &look->snapshot,
+                                                .query = &look->query.view,
+                                                .rules = &look->query.rules };
     struct session_facts facts;
+    struct report_header header;
     session_describe(look->session, snapshot, &facts);
-    const struct report_source source = { .snapshot = snapshot,
-                                          .query = query,
-                                          .session = &facts,
-                                          .settings.redacts = look->query.redacts,
-                                          .files = session_files(look->session),
-                                          .baseline = baseline };
-    return send(&source, format, response, err);
+    struct report_source source = { .snapshot = snapshot,
+                                    .query = query,
+                                    .selection = &selection,
+                                    .session = &facts,
+                                    .settings.redacts = look->query.redacts,
+                                    .files = session_files(look->session),
+                                    .baseline = baseline };
+    enum err_code rc = report_header_init(&header, &source, err);
+    if (rc != ERR_OK)
+        return rc;
+    source.header = &header;
+    rc = send(&source, format, response, err);
+    report_header_deinit(&header);
+    return rc;
 }
 
 static enum err_code write_reshaped(const struct look *look, const struct report_format *format,
@@ -76,8 +88,12 @@ static enum err_code write_against(const struct look *look, struct session *base
     const struct view_query everything = { 0 };
     struct session_facts facts;
     session_describe(base, snapshot, &facts);
+    const struct report_selection selection = { .snapshot = snapshot,
+                                                .query = &everything,
+                                                .rules = &look->query.rules };
     const struct report_source baseline = { .snapshot = snapshot,
                                             .query = &everything,
+                                            .selection = &selection,
                                             .session = &facts,
                                             .files = session_files(base) };
     return answer(look, format, &baseline, response, err);

@@ -22,6 +22,7 @@ static void describe(struct captured *captured)
     };
     captured->source = (struct report_source){ .snapshot = &captured->snapshot,
                                                .query = &captured->everything,
+                                               .header = &captured->header,
                                                .session = &captured->facts };
 }
 
@@ -53,7 +54,10 @@ enum err_code captured_open(struct captured *captured, const char *path, size_t 
     if (captured->loaded->is_cut)
         say("%s: %s", path, captured->loaded->status.reason);
     describe(captured);
-    return ERR_OK;
+    rc = report_header_init(&captured->header, &captured->source, err);
+    if (rc != ERR_OK)
+        captured_close(captured);
+    return rc;
 }
 
 enum err_code captured_reshape(struct captured *captured, const struct rules *rules,
@@ -66,12 +70,18 @@ enum err_code captured_reshape(struct captured *captured, const struct rules *ru
     if (rc != ERR_OK)
         return rc;
     captured->facts.snapshot = &captured->reshaped.snapshot;
+    captured->selection = (struct report_selection){ .snapshot = &captured->snapshot,
+                                                     .query = &captured->everything,
+                                                     .rules = rules };
     captured->source.snapshot = &captured->reshaped.snapshot;
-    return ERR_OK;
+    captured->source.selection = &captured->selection;
+    report_header_deinit(&captured->header);
+    return report_header_init(&captured->header, &captured->source, err);
 }
 
 void captured_close(struct captured *captured)
 {
+    report_header_deinit(&captured->header);
     reshaped_deinit(&captured->reshaped);
     if (captured->snapshot.profile)
         profile_snapshot_release(&captured->snapshot);

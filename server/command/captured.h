@@ -10,6 +10,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
+#include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/rules.h"
 #include "server/wire/session.h"
@@ -22,8 +23,10 @@ struct captured {
     struct profile_snapshot snapshot;
     struct session_facts facts;
     struct view_query everything;
-    struct reshaped reshaped;    /* zeroed: its stacks are as they were */
-    struct report_source source; /* of all of it */
+    struct reshaped reshaped; /* zeroed: its stacks are as they were */
+    struct report_selection selection;
+    struct report_header header; /* of all of it, as the source */
+    struct report_source source;
 };
 
 #define CAPTURED_NONE  \

@@ -14,7 +14,6 @@
 #include "server/command/progress.h"
 #include "server/command/split.h"
 #include "server/report/report.h"
-#include "server/told.h"
 #include "server/wire/session.h"
 
 static bool is_folder(const char *path)
@@ -152,27 +151,12 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     return rc;
 }
 
-static bool find_told(const struct session_facts *session, int pid, struct sampler_target *out)
-{
-    for (size_t i = 0; session->sampler && sampler_target_at(session->sampler, i, out); i++)
-        if (out->pid == pid)
-            return true;
-    for (size_t i = 0; session->told && i < session->told->count; i++)
-        if (session->told->items[i].target.pid == pid) {
-            *out = session->told->items[i].target;
-            return true;
-        }
-    return false;
-}
-
 /* The report of one process is of that process. */
 static enum err_code write_part(const struct exports *exports, const struct export *item,
                                 const struct report_source *source, const struct split *split,
                                 const struct split_part *part, struct err *err)
 {
-    struct sampler_target target;
     struct view_query query = *source->query;
-    struct session_facts session = *source->session;
     struct report_source own = *source;
     struct export single = { .format = item->format };
     char path[PATH_MAX];
@@ -184,10 +168,8 @@ static enum err_code write_part(const struct exports *exports, const struct expo
         return rc;
     query.processes = split->processes + part->first;
     query.process_count = part->count;
-    if (find_told(source->session, part->pid, &target))
-        session.target = &target;
     own.query = &query;
-    own.session = &session;
+    own.header = NULL;
     rc = write_one(exports, &single, &own, err);
     output_deinit(&single.output);
     return rc;

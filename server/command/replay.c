@@ -7,6 +7,7 @@
 #include "server/command/options.h"
 #include "server/command/selection.h"
 #include "server/command/serve.h"
+#include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/sessions.h"
 #include "server/source.h"
@@ -20,23 +21,37 @@ struct replay {
 
 static enum err_code write_query(struct replay *replay, struct session *session,
                                  const struct profile_snapshot *snapshot,
-                                 const struct view_query *query, struct err *err)
+                                 const struct view_query *query,
+                                 const struct report_selection *selection, struct err *err)
 {
     struct session_facts facts;
+    struct report_header header;
     session_describe(session, snapshot, &facts);
-    const struct report_source source = { .snapshot = snapshot,
-                                          .query = query,
-                                          .session = &facts,
-                                          .settings = replay->options->report,
-                                          .files = session_files(session) };
-    const enum err_code rc = exports_open(&replay->exports, replay->options, &facts, err);
-    return rc == ERR_OK ? exports_write(&replay->exports, &source, err) : rc;
+    struct report_source source = { .snapshot = snapshot,
+                                    .query = query,
+                                    .selection = selection,
+                                    .session = &facts,
+                                    .settings = replay->options->report,
+                                    .files = session_files(session) };
+    enum err_code rc = report_header_init(&header, &source, err);
+    if (rc != ERR_OK)
+        return rc;
+    source.header = &header;
+    facts.target = &header.target;
+    rc = exports_open(&replay->exports, replay->options, &facts, err);
+    if (rc == ERR_OK)
+        rc = exports_write(&replay->exports, &source, err);
+    report_header_deinit(&header);
+    return rc;
 }
 
 static enum err_code write_reshaped(struct replay *replay, struct session *session,
                                     const struct profile_snapshot *snapshot,
                                     const struct view_query *query, struct err *err)
 {
+    const struct report_selection selection = { .snapshot = snapshot,
+                                                .query = query,
+                                                .rules = &replay->options->view.rules };
     const struct view_query everything = { 0 };
     struct reshaped reshaped;
     enum err_code rc = reshaped_init(&reshaped, snapshot, query, &replay->options->view.rules,
@@ -46,7 +61,7 @@ static enum err_code write_reshaped(struct replay *replay, struct session *sessi
     if (reshaped.counts.omitted)
         say("%" PRIu64 " of %" PRIu64 " samples are left out by --omit and --at",
             reshaped.counts.omitted, reshaped.counts.omitted + reshaped.counts.samples);
-    rc = write_query(replay, session, &reshaped.snapshot, &everything, err);
+    rc = write_query(replay, session, &reshaped.snapshot, &everything, &selection, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
@@ -59,7 +74,7 @@ static enum err_code write_selected(struct replay *replay, struct session *sessi
     if (rc == ERR_OK && rules_are_any(&replay->options->view.rules))
         rc = write_reshaped(replay, session, snapshot, &selection.query, err);
     else if (rc == ERR_OK)
-        rc = write_query(replay, session, snapshot, &selection.query, err);
+        rc = write_query(replay, session, snapshot, &selection.query, NULL, err);
     selection_deinit(&selection);
     return rc;
 }

@@ -6,6 +6,7 @@
 #include "sampler/profile/view.h"
 #include "server/buffer.h"
 #include "server/json.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
@@ -155,17 +156,29 @@ static void step(struct trace *trace, const struct view_cell *cell, uint64_t end
 
 static void step_over(struct trace *trace, const struct slice_part *part)
 {
-    uint64_t before = 0;
+    uint64_t before_ns = 0;
     trace->part_events = 0;
     if (part->start_ns > trace->now_ns + 2 * trace->slices.period_ns)
         close_below(trace, 0); /* nothing was seen in between */
     if (part->start_ns > trace->now_ns || trace->depth == 0)
         trace->now_ns = part->start_ns;
     for (size_t i = 0; i < part->cells.count; i++) {
-        before += part->cells.cells[i].count;
-        step(trace, &part->cells.cells[i],
-             part->start_ns + (uint64_t)((double)before * part->sample_ns));
+        before_ns += report_cell_ns(&part->cells.cells[i], trace->slices.period_ns);
+        step(trace, &part->cells.cells[i], slice_part_at_ns(part, before_ns));
     }
+}
+
+/* What was selected, where viewers show it: beside the process. */
+static void put_selection(struct trace *trace)
+{
+    const struct report_header *const header = trace->source->header;
+    struct buffer text = { 0 };
+    if (header->is_whole)
+        return;
+    report_header_put_text(header, &text);
+    put_label(trace, "process_labels", "labels",
+              (struct strtab_string){ text.data, (uint32_t)text.length });
+    buffer_deinit(&text);
 }
 
 static enum err_code put_thread(struct trace *trace, thread_id id, struct err *err)
@@ -175,6 +188,7 @@ static enum err_code put_thread(struct trace *trace, thread_id id, struct err *e
     trace->thread = profile_thread_at(trace->snapshot, id);
     const struct profile_process process =
         profile_process_at(trace->snapshot, trace->thread.process);
+    const bool is_new = process.pid != trace->pid;
     trace->pid = process.pid;
     trace->now_ns = 0;
     names_put_thread(&name, trace->snapshot, id);
@@ -182,6 +196,8 @@ static enum err_code put_thread(struct trace *trace, thread_id id, struct err *e
     put_label(trace, "thread_name", "name",
               (struct strtab_string){ name.data, (uint32_t)name.length });
     buffer_deinit(&name);
+    if (is_new)
+        put_selection(trace);
     for (size_t i = 0; i < trace->slices.count && rc == ERR_OK; i++) {
         struct slice_part part;
         rc = slices_part(&trace->slices, i, id, &part, err);
@@ -203,6 +219,8 @@ static enum err_code put_trace(struct trace *trace, struct err *err)
     put_text(trace, "displayTimeUnit", "ms");
     json_key(&trace->json, "otherData");
     session_write(&trace->json, trace->source->session);
+    json_key(&trace->json, "selection");
+    report_header_write(trace->source->header, &trace->json);
     json_key(&trace->json, "traceEvents");
     json_array(&trace->json);
     for (size_t i = 0; i < trace->slices.thread_count && rc == ERR_OK; i++)

@@ -7,6 +7,7 @@
 #include "sampler/profile/view.h"
 #include "server/report/compare.h"
 #include "server/report/flat.h"
+#include "server/report/header.h"
 #include "server/report/report.h"
 
 /* The two sides are two threads of the profile that holds both. */
@@ -245,7 +246,7 @@ static enum err_code add_up(struct comparison *comparison, struct err *err)
 
 static double seconds(const struct report_source *source)
 {
-    return (double)source->snapshot->end_ns / (double)NS_PER_S;
+    return (double)report_header_duration_ns(source->header) / (double)NS_PER_S;
 }
 
 /* By time a hit counts for what it stands for: the rates of the two need not be the same, so the

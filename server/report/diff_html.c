@@ -8,6 +8,7 @@
 #include "server/report/compare.h"
 #include "server/report/comparison.h"
 #include "server/report/diff.h"
+#include "server/report/header.h"
 #include "server/report/markup.h"
 #include "server/report/names.h"
 #include "server/report/packed.h"
@@ -125,6 +126,8 @@ static void put_side(struct json *json, const char *key, const struct report_sou
     json_number(json, sample_s);
     json_key(json, "session");
     session_write(json, source->session);
+    json_key(json, "selection");
+    report_header_write(source->header, json);
     json_end(json);
 }
 

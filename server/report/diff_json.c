@@ -5,6 +5,7 @@
 #include "server/report/compare.h"
 #include "server/report/comparison.h"
 #include "server/report/diff.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/wire/session.h"
 
@@ -90,9 +91,12 @@ static void put_side(struct json *json, const char *key, const struct report_sou
     json_object(json);
     put_uint(json, "samples", samples);
     put_number(json, "sample_s", sample_s);
-    put_number(json, "duration_s", (double)source->snapshot->end_ns / (double)NS_PER_S);
+    put_number(json, "duration_s",
+               (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     json_key(json, "session");
     session_write(json, source->session);
+    json_key(json, "selection");
+    report_header_write(source->header, json);
     json_end(json);
 }
 

@@ -10,6 +10,7 @@
 #include "server/report/compare.h"
 #include "server/report/comparison.h"
 #include "server/report/diff.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/wire/session.h"
 
@@ -181,7 +182,7 @@ static void put_side(const struct report_source *source, uint64_t samples, const
 {
     const struct sampler_target *const target = source->session->target;
     buffer_printf(out, "%s %" PRIu64 " samples in %.2f s of ", name, samples,
-                  (double)source->snapshot->end_ns / (double)NS_PER_S);
+                  (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
     report_put_process(source, out);
     buffer_char(out, ':');
     for (size_t i = 0; i < target->argc; i++) {
@@ -190,6 +191,11 @@ static void put_side(const struct report_source *source, uint64_t samples, const
         names_put_plain(out, (struct strtab_string){ word, (uint32_t)strlen(word) });
     }
     buffer_char(out, '\n');
+    if (!source->header->is_whole) {
+        buffer_text(out, "      selected: ");
+        report_header_put_text(source->header, out);
+        buffer_char(out, '\n');
+    }
 }
 
 static void put_counts(const struct comparison *comparison, struct buffer *out)

@@ -169,6 +169,17 @@ static void descent_deinit(struct descent *descent)
     free(descent->way);
 }
 
+/* Counts time in place of samples. */
+static void weigh(struct view *view, uint64_t unknown_ns)
+{
+    view->total = 0;
+    for (size_t i = 0; i < view->count; i++) {
+        const uint64_t ns = view_self_ns(view, i);
+        view->self[i] = ns > 0 ? ns : view->self[i] * unknown_ns;
+        view->total += view->self[i];
+    }
+}
+
 enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot *snapshot,
                                const struct view_query *query, const struct flat_map *map,
                                struct err *err)
@@ -179,6 +190,8 @@ enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot 
     enum err_code rc = view_init(&view, snapshot, query, err);
     if (rc != ERR_OK)
         return rc;
+    if (map->unknown_ns)
+        weigh(&view, map->unknown_ns);
     rc = fill(&made, &descent, &view, err);
     view_deinit(&view);
     descent_deinit(&descent);
@@ -192,6 +205,13 @@ enum err_code flat_init_mapped(struct flat *flat, const struct profile_snapshot 
 enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
                         const struct view_query *query, enum flat_rows rows, struct err *err)
 {
+    return flat_init_ns(flat, snapshot, query, rows, 0, err);
+}
+
+enum err_code flat_init_ns(struct flat *flat, const struct profile_snapshot *snapshot,
+                           const struct view_query *query, enum flat_rows rows,
+                           uint64_t unknown_ns, struct err *err)
+{
     const uint32_t frames = snapshot->sizes.frames;
     uint32_t *const ids = malloc(((size_t)frames + 1) * sizeof *ids);
     if (!ids)
@@ -199,7 +219,7 @@ enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapsh
     for (frame_id id = 0; id < frames; id++)
         ids[id] = rows == FLAT_FRAMES ? id : profile_frame_at(snapshot, id).function;
     const struct flat_map map = { rows == FLAT_FRAMES ? frames : snapshot->sizes.functions, ids,
-                                  ids, ids };
+                                  ids, ids, unknown_ns };
     const enum err_code rc = flat_init_mapped(flat, snapshot, query, &map, err);
     free(ids);
     return rc;

@@ -27,6 +27,9 @@ struct flat_map {
     uint32_t row_count;
     const uint32_t *row;
     const uint32_t *caller, *callee; /* of edges; NULL: there are none */
+    /* Not 0: nanoseconds are added up in place of samples, and where it is unknown what one stands
+     * for, it is this. */
+    uint64_t unknown_ns;
 };
 
 struct flat {
@@ -44,6 +47,11 @@ struct flat {
 MUST_CHECK enum err_code flat_init(struct flat *flat, const struct profile_snapshot *snapshot,
                                    const struct view_query *query, enum flat_rows rows,
                                    struct err *err);
+/* The same rows and edges with nanoseconds in place of samples: see flat_map. */
+MUST_CHECK enum err_code flat_init_ns(struct flat *flat,
+                                      const struct profile_snapshot *snapshot,
+                                      const struct view_query *query, enum flat_rows rows,
+                                      uint64_t unknown_ns, struct err *err);
 MUST_CHECK enum err_code flat_init_mapped(struct flat *flat,
                                           const struct profile_snapshot *snapshot,
                                           const struct view_query *query,

@@ -7,6 +7,7 @@
 #include "server/json.h"
 #include "server/report/gecko_rows.h"
 #include "server/report/gecko_tables.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
@@ -14,7 +15,7 @@
 #include "server/wire/session.h"
 
 /* The processed profile format of that version; newer Firefox Profilers upgrade it. */
-enum { PROCESSED_VERSION = 61, GECKO_VERSION = 31, INTERVAL_MARKER = 1 };
+enum { PROCESSED_VERSION = 61, GECKO_VERSION = 31, INTERVAL_MARKER = 1, MS_DECIMALS = 6 };
 
 static const struct category_row {
     const char *name, *colour;
@@ -135,22 +136,50 @@ static void put_schemas(struct gecko *gecko)
     json_end(&gecko->json);
 }
 
-static void put_counter(struct gecko *gecko, const char *label, uint64_t value)
+static void put_entry(struct gecko *gecko, const char *label, const char *format)
 {
     json_object(&gecko->json);
     put_key_text(gecko, "label", label);
-    put_key_text(gecko, "format", "integer");
-    put_key_uint(gecko, "value", value);
+    put_key_text(gecko, "format", format);
+    json_key(&gecko->json, "value");
+}
+
+static void put_counter(struct gecko *gecko, const char *label, uint64_t value)
+{
+    put_entry(gecko, label, "integer");
+    json_uint(&gecko->json, value);
     json_end(&gecko->json);
 }
 
-/* How well it was measured, where the profiler's page shows what it does not know. */
+static void put_selection(struct gecko *gecko)
+{
+    const struct report_header *const header = gecko->source->header;
+    struct buffer text = { 0 };
+    report_header_put_text(header, &text);
+    json_object(&gecko->json);
+    put_key_text(gecko, "label", "What was selected");
+    begin_column(gecko, "entries");
+    put_entry(gecko, "Selection", "string");
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    json_end(&gecko->json);
+    put_counter(gecko, "Samples", header->samples);
+    put_entry(gecko, "Time they stand for", "duration");
+    put_ms(gecko, header->ns);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    buffer_deinit(&text);
+}
+
+/* What the profiler's page shows of what it does not know: the selection, and how well the whole
+ * session was measured. */
 static void put_extra(struct gecko *gecko)
 {
     const struct quality *const quality = &gecko->snapshot->quality;
     begin_column(gecko, "extra");
+    put_selection(gecko);
     json_object(&gecko->json);
-    put_key_text(gecko, "label", "How it was measured");
+    put_key_text(gecko, "label", "How the session was measured");
     begin_column(gecko, "entries");
     put_counter(gecko, "Samples", quality->samples);
     put_counter(gecko, "Exact", quality->exact);
@@ -186,8 +215,8 @@ static void put_meta(struct gecko *gecko)
     put_key_uint(gecko, "preprocessedProfileVersion", PROCESSED_VERSION);
     put_key_ms(gecko, "interval", gecko->slices.period_ns);
     put_key_ms(gecko, "startTime", session->status.started_at_ns);
-    put_key_uint(gecko, "profilingStartTime", 0);
-    put_key_ms(gecko, "profilingEndTime", gecko->snapshot->end_ns);
+    put_key_ms(gecko, "profilingStartTime", gecko->source->header->from_ns);
+    put_key_ms(gecko, "profilingEndTime", gecko->source->header->to_ns);
     put_key_uint(gecko, "processType", 0);
     put_key_uint(gecko, "stackwalk", 0);
     put_key_bool(gecko, "debug", false);
@@ -217,8 +246,10 @@ static void put_cpu_delta(struct gecko *gecko, const struct gecko_row *row)
         json_uint(&gecko->json, row->state & STATE_ON_CPU ? row->end_ns - row->start_ns : 0);
 }
 
+/* Samples weigh what they stand for once that is not the same for all of them. */
 static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
 {
+    const bool by_time = gecko->source->header->has_periods;
     json_key(&gecko->json, "samples");
     json_object(&gecko->json);
     begin_column(gecko, "stack");
@@ -234,9 +265,12 @@ static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
     json_end(&gecko->json);
     begin_column(gecko, "weight");
     for (size_t i = 0; i < rows->count; i++)
-        json_uint(&gecko->json, rows->rows[i].samples);
+        if (by_time)
+            json_decimal(&gecko->json, rows->rows[i].ns, MS_DECIMALS);
+        else
+            json_uint(&gecko->json, rows->rows[i].samples);
     json_end(&gecko->json);
-    put_key_text(gecko, "weightType", "samples");
+    put_key_text(gecko, "weightType", by_time ? "tracing-ms" : "samples");
     begin_column(gecko, "threadCPUDelta");
     for (size_t i = 0; i < rows->count; i++)
         put_cpu_delta(gecko, &rows->rows[i]);

@@ -82,19 +82,20 @@ static enum err_code add_part(struct making *making, const struct slice_part *pa
                               struct err *err)
 {
     enum err_code rc = ERR_OK;
-    uint64_t before = 0;
+    uint64_t before_ns = 0;
     for (size_t i = 0; i < part->cells.count && rc == ERR_OK; i++) {
         const struct view_cell *const cell = &part->cells.cells[i];
-        const uint64_t after = before + cell->count;
+        const uint64_t ns = report_cell_ns(cell, making->slices->period_ns);
         const struct gecko_row row = {
             .node = cell->node,
             .state = cell->state,
             .samples = cell->count,
-            .start_ns = part->start_ns + (uint64_t)((double)before * part->sample_ns),
-            .end_ns = part->start_ns + (uint64_t)((double)after * part->sample_ns),
+            .ns = ns,
+            .start_ns = slice_part_at_ns(part, before_ns),
+            .end_ns = slice_part_at_ns(part, before_ns + ns),
         };
         rc = add_row(making->rows, &row, err);
-        before = after;
+        before_ns += ns;
     }
     return rc;
 }

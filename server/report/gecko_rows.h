@@ -54,7 +54,7 @@ struct gecko_rows {
     struct gecko_row {
         node_id node;
         uint64_t start_ns, end_ns;
-        uint64_t samples;
+        uint64_t samples, ns; /* ns: that they stand for */
         state_bits state;
     } * rows;
     size_t row_room;

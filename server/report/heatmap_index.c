@@ -4,7 +4,9 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "server/buffer.h"
+#include "server/report/header.h"
 #include "server/report/heatmap.h"
+#include "server/report/markup.h"
 #include "server/report/report.h"
 #include "server/wire/session.h"
 
@@ -114,7 +116,8 @@ static void put_facts(const struct heatmap *map)
     const struct quality *const quality = &map->snapshot->quality;
     buffer_text(map->out, "<dl class=\"facts\">");
     put_fact(map, "Samples", 0, (double)map->hot.samples, "");
-    put_fact(map, "Duration", 2, (double)map->snapshot->end_ns / (double)NS_PER_S, " s");
+    put_fact(map, "Duration", 2,
+             (double)report_header_duration_ns(map->source->header) / (double)NS_PER_S, " s");
     put_fact(map, "Looks a second", 1, session_rate_hz(map->snapshot), "");
     put_fact(map, "Files", 0, (double)map->hot.file_count, "");
     put_fact(map, "Exact", 2, share(quality->exact, quality->samples), " %");
@@ -122,6 +125,23 @@ static void put_facts(const struct heatmap *map)
     put_fact(map, "Missed looks", 2, share(quality->missed, quality->missed + quality->ticks),
              " %");
     buffer_text(map->out, "</dl>\n");
+}
+
+/* Text that holds no name as markup, whatever was selected. */
+static void put_selection(const struct heatmap *map)
+{
+    struct buffer text = { 0 };
+    report_header_put_text(map->source->header, &text);
+    buffer_text(map->out, "<p class=\"selection\">Selected: ");
+    markup_put_string(
+        map->out, (struct strtab_string){ text.data ? text.data : "", (uint32_t)text.length });
+    buffer_printf(
+        map->out, "</p>\n%s",
+        map->source->header->is_whole
+            ? ""
+            : "<p class=\"note\">Looks a second and the shares of exact and truncated "
+              "samples and of missed looks are of the whole session.</p>\n");
+    buffer_deinit(&text);
 }
 
 static void put_choice(const struct heatmap *map, const char *type, const char *name,
@@ -154,6 +174,7 @@ void heatmap_put_index(const struct heatmap *map)
     heatmap_put_command(map);
     buffer_printf(map->out, "</bdi> (process %d)</p>\n",
                   (int)map->source->session->target->pid);
+    put_selection(map);
     put_facts(map);
     if (map->hot.samples == 0)
         buffer_text(map->out, "<p>There are no samples in this view.</p>\n");

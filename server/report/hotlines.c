@@ -72,7 +72,9 @@ static enum err_code add_up(struct hotlines *hot, const struct report_source *so
         line[id] = line_of(hot, &place);
         function[id] = profile_frame_at(snapshot, id).function;
     }
-    const struct flat_map map = { (uint32_t)hot->line_count, line, line, function };
+    const struct flat_map map = {
+        .row_count = (uint32_t)hot->line_count, .row = line, .caller = line, .callee = function
+    };
     enum err_code rc = flat_init_mapped(&hot->by_line, snapshot, source->query, &map, err);
     free(line);
     if (rc == ERR_OK)
@@ -180,7 +182,7 @@ static enum err_code sum_files(struct hotlines *hot, const struct report_source 
         return err_set(err, ERR_NOMEM, "no memory for %u frames", frames);
     for (frame_id id = 1; id < frames; id++)
         file[id] = place_of(snapshot, id).file;
-    const struct flat_map map = { snapshot->sizes.strings, file, NULL, NULL };
+    const struct flat_map map = { .row_count = snapshot->sizes.strings, .row = file };
     const enum err_code rc = flat_init_mapped(flat, snapshot, source->query, &map, err);
     free(file);
     return rc;

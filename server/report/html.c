@@ -7,6 +7,7 @@
 #include "server/buffer.h"
 #include "server/json.h"
 #include "server/report/embedded.h"
+#include "server/report/header.h"
 #include "server/report/packed.h"
 #include "server/report/report.h"
 #include "server/report/timed.h"
@@ -41,6 +42,11 @@ static uint64_t cell_count(const struct view_cell *cell)
     return cell->count;
 }
 
+static uint64_t cell_ns(const struct view_cell *cell)
+{
+    return cell->ns;
+}
+
 static void write_column(struct json *json, const char *name, const struct timed *timed,
                          uint64_t (*value)(const struct view_cell *cell))
 {
@@ -63,7 +69,8 @@ static void write_slot_column(struct json *json, const struct timed *timed)
     json_end(json);
 }
 
-static void write_cells(struct json *json, const struct timed *timed)
+/* What samples stand for is told of each cell only where it is not the same for all. */
+static void write_cells(struct json *json, const struct timed *timed, bool has_periods)
 {
     json_key(json, "cells");
     json_object(json);
@@ -71,6 +78,8 @@ static void write_cells(struct json *json, const struct timed *timed)
     write_column(json, "state", timed, cell_state);
     write_column(json, "node", timed, cell_node);
     write_column(json, "count", timed, cell_count);
+    if (has_periods)
+        write_column(json, "ns", timed, cell_ns);
     if (timed->slots.count > 0)
         write_slot_column(json, timed);
     json_end(json);
@@ -124,10 +133,12 @@ static enum err_code write_profile(const struct report_source *source, struct bu
     json_uint(&json, FORMAT_VERSION);
     json_key(&json, "session");
     session_write(&json, source->session);
+    json_key(&json, "selection");
+    report_header_write(source->header, &json);
     rc = write_quality(&json, source, err);
     json_key(&json, "tree");
     tree_write(&json, source->snapshot, source->session->epoch, 0);
-    write_cells(&json, &timed);
+    write_cells(&json, &timed, source->header->has_periods);
     if (timed.slots.count > 0)
         write_slots(&json, &timed.slots);
     timed_deinit(&timed);

@@ -6,6 +6,7 @@
 #include "server/buffer.h"
 #include "server/json.h"
 #include "server/report/flat.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
 #include "server/wire/session.h"
@@ -111,6 +112,8 @@ static enum err_code put_meta(struct jsonl *jsonl, struct err *err)
     put_text(jsonl, "mode", mode_texts[session->options->mode]);
     json_key(&jsonl->json, "session");
     session_write(&jsonl->json, session);
+    json_key(&jsonl->json, "selection");
+    report_header_write(jsonl->source->header, &jsonl->json);
     return end(jsonl, err);
 }
 

@@ -7,6 +7,7 @@
 #include "sampler/profile/view.h"
 #include "server/buffer.h"
 #include "server/report/chain.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/packed.h"
 #include "server/report/protobuf.h"
@@ -73,6 +74,7 @@ enum own_string {
         OWN_STRING_COUNT,
     OWN_EXECUTABLE = OWN_STRING_COUNT,
     OWN_COMMAND,
+    OWN_SELECTION,
     OWN_FIRST_STATE /* one for each combination of states, as they come */
 };
 
@@ -116,15 +118,16 @@ static void put_value_type(struct pprof *pprof, unsigned field, enum own_string 
 
 static void put_head(struct pprof *pprof)
 {
-    const struct session_facts *const session = pprof->source->session;
+    const struct report_header *const header = pprof->source->header;
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, OWN_SAMPLES, OWN_COUNT);
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, OWN_WALL, OWN_NANOSECONDS);
     put_value_type(pprof, PROFILE_SAMPLE_TYPE, OWN_CPU, OWN_NANOSECONDS);
-    protobuf_uint(pprof->out, PROFILE_TIME_NANOS, session->status.started_at_ns);
-    protobuf_uint(pprof->out, PROFILE_DURATION_NANOS, pprof->source->snapshot->end_ns);
+    protobuf_uint(pprof->out, PROFILE_TIME_NANOS, header->began_at_ns);
+    protobuf_uint(pprof->out, PROFILE_DURATION_NANOS, report_header_duration_ns(header));
     put_value_type(pprof, PROFILE_PERIOD_TYPE, OWN_WALL, OWN_NANOSECONDS);
     protobuf_uint(pprof->out, PROFILE_PERIOD, pprof->period_ns);
     protobuf_uint(pprof->out, PROFILE_COMMENT, own(pprof, OWN_COMMAND));
+    protobuf_uint(pprof->out, PROFILE_COMMENT, own(pprof, OWN_SELECTION));
     protobuf_uint(pprof->out, PROFILE_DEFAULT_SAMPLE_TYPE, own(pprof, OWN_WALL));
     protobuf_uint(&pprof->part, MAPPING_ID, 1);
     protobuf_uint(&pprof->part, MAPPING_FILENAME, own(pprof, OWN_EXECUTABLE));
@@ -276,6 +279,8 @@ static void put_strings(struct pprof *pprof)
     names_put_utf8(&pprof->part, pprof->source->session->target->executable);
     put_message(pprof, PROFILE_STRING_TABLE);
     put_command(pprof);
+    report_header_put_text(pprof->source->header, &pprof->part);
+    put_message(pprof, PROFILE_STRING_TABLE);
     for (uint32_t i = 0; i < pprof->state_count; i++) {
         names_put_state(&pprof->part, pprof->states[i]);
         put_message(pprof, PROFILE_STRING_TABLE);

@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "sampler/profile/profile.h"
 #include "server/buffer.h"
 #include "server/report/flat.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
 #include "server/wire/session.h"
@@ -25,6 +27,7 @@ struct table {
     const struct report_source *source;
     struct buffer *out;
     struct flat flat;
+    struct flat time; /* in nanoseconds; zeroed where samples all stand for the same */
     enum flat_rows rows;
     uint32_t *order; /* rows with samples, as they are to be shown */
     size_t count;
@@ -40,6 +43,19 @@ static void paint(const struct table *table, enum colour colour)
                                                      "\x1b[31m", "\x1b[33m", "\x1b[36m" };
     if (table->source->settings.colours)
         buffer_text(table->out, codes[colour]);
+}
+
+/* The time of a row itself, and with all it called. */
+static double self_s(const struct table *table, uint32_t row)
+{
+    return table->time.self ? (double)table->time.self[row] / (double)NS_PER_S
+                            : (double)table->flat.self[row] * table->sample_s;
+}
+
+static double total_s(const struct table *table, uint32_t row)
+{
+    return table->time.total ? (double)table->time.total[row] / (double)NS_PER_S
+                             : (double)table->flat.total[row] * table->sample_s;
 }
 
 static struct named_frame row_at(const struct table *table, uint32_t row)
@@ -80,10 +96,15 @@ static int by_key(const void *left, const void *right, void *context)
 {
     const struct table *const table = context;
     const uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    const int self = more(table->flat.self[a], table->flat.self[b]);
-    const int total = more(table->flat.total[a], table->flat.total[b]);
+    const enum report_sort sort = table->source->settings.sort;
+    const struct flat *const by =
+        table->time.self && sort != REPORT_SORT_NSAMPLES && sort != REPORT_SORT_NSAMPLES_CUMUL
+            ? &table->time
+            : &table->flat;
+    const int self = more(by->self[a], by->self[b]);
+    const int total = more(by->total[a], by->total[b]);
     int order = 0;
-    switch (table->source->settings.sort) {
+    switch (sort) {
     case REPORT_SORT_NSAMPLES:
     case REPORT_SORT_TOTTIME:
     case REPORT_SORT_SAMPLE_PCT: order = self != 0 ? self : total; break;
@@ -136,14 +157,10 @@ static void put_place(const struct table *table, uint32_t row)
     buffer_char(table->out, ')');
 }
 
-static double percent(const struct table *table, uint64_t samples)
+static void put_share(const struct table *table, double seconds)
 {
-    return table->flat.samples > 0 ? 100.0 * (double)samples / (double)table->flat.samples : 0;
-}
-
-static void put_share(const struct table *table, uint64_t samples)
-{
-    const double share = percent(table, samples);
+    const double all_s = (double)table->source->header->ns / (double)NS_PER_S;
+    const double share = all_s > 0 ? 100.0 * seconds / all_s : 0;
     paint(table, share >= 20 ? HOT : share >= 5 ? WARM : PLAIN);
     buffer_printf(table->out, "  %7.2f", share);
     paint(table, PLAIN);
@@ -152,14 +169,14 @@ static void put_share(const struct table *table, uint64_t samples)
 static void put_row(const struct table *table, uint32_t row)
 {
     const uint64_t self = table->flat.self[row], total = table->flat.total[row];
-    const double scale = table->sample_s * table->unit.per_second;
+    const double own_s = self_s(table, row), all_s = total_s(table, row);
     char samples[48];
     snprintf(samples, sizeof samples, "%" PRIu64 "/%" PRIu64, self, total);
     buffer_printf(table->out, "%15s", samples);
-    put_share(table, self);
-    buffer_printf(table->out, "  %12.3f", (double)self * scale);
-    put_share(table, total);
-    buffer_printf(table->out, "  %12.3f  ", (double)total * scale);
+    put_share(table, own_s);
+    buffer_printf(table->out, "  %12.3f", own_s * table->unit.per_second);
+    put_share(table, all_s);
+    buffer_printf(table->out, "  %12.3f  ", all_s * table->unit.per_second);
     put_place(table, row);
     buffer_char(table->out, '\n');
 }
@@ -168,12 +185,11 @@ static void put_row(const struct table *table, uint32_t row)
 static void choose_unit(struct table *table, size_t shown)
 {
     static const struct unit units[] = { { "s", 1 }, { "ms", 1e3 }, { "\xce\xbcs", 1e6 } };
-    uint64_t most = 0;
+    double most_s = 0;
     size_t i = 0;
     for (size_t at = 0; at < shown; at++)
-        if (table->flat.total[table->order[at]] > most)
-            most = table->flat.total[table->order[at]];
-    while (i < 2 && (double)most * table->sample_s * units[i].per_second < 1)
+        most_s = fmax(most_s, total_s(table, table->order[at]));
+    while (i < 2 && most_s * units[i].per_second < 1)
         i++;
     table->unit = units[i];
 }
@@ -211,9 +227,11 @@ static void put_legend(const struct table *table)
 {
     buffer_printf(table->out,
                   "\nnsamples: samples in the %s itself / with all it called, each stack once\n"
-                  "sample%%, cumul%%: their share of all samples\n"
-                  "tottime, cumtime: the time they stand for, %.6g ms each\n",
-                  table->rows == FLAT_FRAMES ? "line" : "function", table->sample_s * 1e3);
+                  "sample%%, cumul%%: their share of %s\n"
+                  "tottime, cumtime: the time they stand for, %.6g ms each%s\n",
+                  table->rows == FLAT_FRAMES ? "line" : "function",
+                  table->time.self ? "the time that all samples stand for" : "all samples",
+                  table->sample_s * 1e3, table->time.self ? " on average" : "");
 }
 
 static void put_head(const struct table *table)
@@ -222,7 +240,7 @@ static void put_head(const struct table *table)
     struct buffer *const out = table->out;
     paint(table, BOLD);
     buffer_printf(out, "%" PRIu64 " samples in %.2f s", table->flat.samples,
-                  (double)table->source->snapshot->end_ns / (double)NS_PER_S);
+                  (double)report_header_duration_ns(table->source->header) / (double)NS_PER_S);
     paint(table, PLAIN);
     buffer_text(out, " of ");
     report_put_process(table->source, out);
@@ -232,7 +250,13 @@ static void put_head(const struct table *table)
         buffer_char(out, ' ');
         names_put_plain(out, (struct strtab_string){ word, (uint32_t)strlen(word) });
     }
-    buffer_text(out, "\n\n");
+    buffer_char(out, '\n');
+    if (!table->source->header->is_whole) {
+        buffer_text(out, "Selected: ");
+        report_header_put_text(table->source->header, out);
+        buffer_char(out, '\n');
+    }
+    buffer_char(out, '\n');
 }
 
 /* One of the three numbers that make a function interesting. */
@@ -313,6 +337,7 @@ static void put_interest(const struct table *table, const struct interest *inter
 
 static void table_deinit(struct table *table)
 {
+    flat_deinit(&table->time);
     flat_deinit(&table->flat);
     free(table->order);
 }
@@ -325,6 +350,9 @@ static enum err_code table_init(struct table *table, const struct report_source 
                              .rows = rows,
                              .sample_s = (double)report_period_ns(source) / (double)NS_PER_S };
     enum err_code rc = flat_init(&table->flat, source->snapshot, source->query, rows, err);
+    if (rc == ERR_OK && source->header->has_periods)
+        rc = flat_init_ns(&table->time, source->snapshot, source->query, rows,
+                          report_period_ns(source), err);
     if (rc == ERR_OK)
         rc = sort(table, err);
     if (rc != ERR_OK)

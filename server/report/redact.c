@@ -21,15 +21,12 @@ static struct sampler_target redact_target(const struct sampler_target *target)
                                     .to_ns = target->to_ns };
 }
 
-static bool target_at(const struct session_facts *session, size_t index,
-                      struct sampler_target *out)
+/* It borrows the lists. */
+static void redact_header(struct redacted *redacted, const struct report_header *from)
 {
-    if (session->sampler)
-        return sampler_target_at(session->sampler, index, out);
-    if (!session->told || index >= session->told->count)
-        return false;
-    *out = session->told->items[index].target;
-    return true;
+    redacted->header = *from;
+    redacted->header.target = redacted->target;
+    redacted->header.is_redacted = true;
 }
 
 static enum err_code redact_told(struct redacted *redacted, const struct session_facts *from,
@@ -37,12 +34,13 @@ static enum err_code redact_told(struct redacted *redacted, const struct session
 {
     struct sampler_target target;
     size_t count = 0;
-    while (target_at(from, count, &target))
+    while (session_target_at(from, count, &target))
         count++;
     redacted->told.items = calloc(count + 1, sizeof *redacted->told.items);
     if (!redacted->told.items)
         return err_set(err, ERR_NOMEM, "no memory for %zu processes", count);
-    while (redacted->told.count < count && target_at(from, redacted->told.count, &target))
+    while (redacted->told.count < count &&
+           session_target_at(from, redacted->told.count, &target))
         redacted->told.items[redacted->told.count++].target = redact_target(&target);
     return ERR_OK;
 }
@@ -97,9 +95,11 @@ enum err_code redacted_init(struct redacted *redacted, const struct report_sourc
         redacted_deinit(redacted);
         return rc;
     }
+    redact_header(redacted, from->header);
     redacted->source =
         (struct report_source){ .snapshot = &redacted->snapshot,
                                 .query = &redacted->query,
+                                .header = &redacted->header,
                                 .session = &redacted->session,
                                 .settings = from->settings,
                                 .heat_of = from->heat_of ? from->heat_of : from->snapshot };

@@ -16,7 +16,7 @@
  * redacted reports can be compared; who knows a name can recognise it, nobody can read it.
  *
  * Ownership: the caller's storage, which must not move; redacted_deinit accepts a zeroed one.  It
- * borrows the source.
+ * borrows the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
  * Cost: a copy of the profile.
  * Depends on: profile/reshape, report, told, digest.
@@ -27,6 +27,7 @@
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
+#include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/told.h"
 #include "server/wire/session.h"
@@ -38,6 +39,7 @@ struct redacted {
     struct session_facts session;
     struct sampler_target target;
     struct told told;
+    struct report_header header;
     struct report_source source; /* of all this */
 };
 

@@ -7,8 +7,8 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
-#include "sampler/profile/window.h"
 #include "server/buffer.h"
+#include "server/report/header.h"
 #include "server/report/redact.h"
 #include "server/wire/session.h"
 
@@ -56,6 +56,28 @@ const struct report_format *report_find(const char *name)
     return NULL;
 }
 
+/* A source with its header, and the process that it is of as its session's. */
+struct headed {
+    struct report_source source;
+    struct session_facts session;
+    struct report_header header; /* zeroed: it had one */
+};
+
+static enum err_code headed_init(struct headed *headed, const struct report_source *from,
+                                 struct err *err)
+{
+    *headed = (struct headed){ .source = *from, .session = *from->session };
+    if (!from->header) {
+        const enum err_code rc = report_header_init(&headed->header, from, err);
+        if (rc != ERR_OK)
+            return rc;
+        headed->source.header = &headed->header;
+    }
+    headed->session.target = &headed->source.header->target;
+    headed->source.session = &headed->session;
+    return ERR_OK;
+}
+
 static enum err_code write_redacted(const struct report_format *format,
                                     const struct report_source *source, struct buffer *out,
                                     struct err *err)
@@ -77,8 +99,18 @@ enum err_code report_write(const struct report_format *format,
                            const struct report_source *source, struct buffer *out,
                            struct err *err)
 {
-    return source->settings.redacts ? write_redacted(format, source, out, err)
-                                    : format->write(source, out, err);
+    struct headed now = { 0 }, baseline = { 0 };
+    enum err_code rc = headed_init(&now, source, err);
+    if (rc == ERR_OK && source->baseline) {
+        rc = headed_init(&baseline, source->baseline, err);
+        now.source.baseline = &baseline.source;
+    }
+    if (rc == ERR_OK)
+        rc = source->settings.redacts ? write_redacted(format, &now.source, out, err)
+                                      : format->write(&now.source, out, err);
+    report_header_deinit(&baseline.header);
+    report_header_deinit(&now.header);
+    return rc;
 }
 
 static bool has_extension(const char *name, const char *extension)
@@ -98,39 +130,9 @@ const struct report_format *report_of_file(const char *name)
     return best;
 }
 
-/* The time that the samples of a window stand for; 0: unknown. */
-static double window_ns(const struct window *window)
-{
-    double ns = 0;
-    if (!window->cell_ns)
-        return (double)window->samples * (double)window->period_ns;
-    for (size_t i = 0; i < window->cell_count; i++)
-        ns += (double)window->cell_ns[i];
-    return ns;
-}
-
-static double looked_at_ns(const struct report_source *source)
-{
-    const struct profile_snapshot *const snapshot = source->snapshot;
-    const double wanted_hz = session_wanted_hz(source->session);
-    if (snapshot->quality.ticks > 0 && snapshot->end_ns >= snapshot->quality.ticks)
-        return (double)snapshot->end_ns / (double)snapshot->quality.ticks;
-    return wanted_hz > 0 ? (double)NS_PER_S / wanted_hz : (double)NS_PER_S;
-}
-
 uint64_t report_period_ns(const struct report_source *source)
 {
-    double ns = 0, samples = 0;
-    for (size_t i = 0; i < source->snapshot->window_count; i++) {
-        const struct window *const window = source->snapshot->windows[i];
-        const double known_ns = window_ns(window);
-        if (known_ns > 0) {
-            ns += known_ns;
-            samples += (double)window->samples;
-        }
-    }
-    const double period_ns = samples > 0 ? ns / samples : looked_at_ns(source);
-    return period_ns >= 1 ? (uint64_t)period_ns : 1;
+    return source->header->period_ns;
 }
 
 uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns)
@@ -140,9 +142,7 @@ uint64_t report_cell_ns(const struct view_cell *cell, uint64_t period_ns)
 
 void report_put_process(const struct report_source *source, struct buffer *out)
 {
-    const struct view_query *const query = source->query;
-    const size_t all = source->snapshot->sizes.processes;
-    const size_t count = query && query->processes ? query->process_count : all;
+    const size_t count = source->header->process_count;
     buffer_printf(out, "process %d", (int)source->session->target->pid);
     if (count > 1)
         buffer_printf(out, " and %zu other%s", count - 1, count > 2 ? "s" : "");
@@ -156,6 +156,8 @@ void report_file_name(const struct report_source *source, const struct report_fo
     struct tm parts;
     if (gmtime_r(&start, &parts))
         strftime(when, sizeof when, "-%Y%m%d-%H%M%S", &parts);
-    snprintf(out, REPORT_NAME_BYTES, "pyrometer-%d%s.%s", (int)source->session->target->pid,
-             when, format->extension);
+    const struct sampler_target *const target =
+        source->header ? &source->header->target : source->session->target;
+    snprintf(out, REPORT_NAME_BYTES, "pyrometer-%d%s.%s", (int)target->pid, when,
+             format->extension);
 }

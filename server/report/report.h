@@ -6,7 +6,7 @@
  *
  * Ownership: a source borrows everything.
  * Threads: any, on a snapshot of one's own.
- * Depends on: profile, wire, buffer, assets, source.
+ * Depends on: profile, wire, buffer, assets, source, rules.
  */
 #ifndef SERVER_REPORT_REPORT_H
 #define SERVER_REPORT_REPORT_H
@@ -19,6 +19,8 @@
 
 struct buffer;
 struct profile_snapshot;
+struct report_header;
+struct rules;
 struct session_facts;
 struct source_root;
 struct view_query;
@@ -53,9 +55,18 @@ struct report_settings {
 
 enum { REPORT_DEFAULT_LIMIT = 15 };
 
+/* What was asked for of which profile, where a source has only what came of it. */
+struct report_selection {
+    const struct profile_snapshot *snapshot;
+    const struct view_query *query;
+    const struct rules *rules; /* NULL: none */
+};
+
 struct report_source {
     const struct profile_snapshot *snapshot;
     const struct view_query *query;
+    const struct report_selection *selection; /* NULL: the query is all that was asked for */
+    const struct report_header *header;       /* NULL: report_write makes it; writers need it */
     const struct session_facts *session;
     struct report_settings settings;
     const struct source_root *files;      /* where source files lie; NULL: nowhere */
@@ -75,7 +86,8 @@ struct report_format {
     bool needs_baseline;
 };
 
-/* Writes it in that format, redacted where the settings say so: the way to all of them. */
+/* Writes it in that format, redacted where the settings say so: the way to all of them.  The
+ * session's target becomes the first process that was selected. */
 MUST_CHECK enum err_code report_write(const struct report_format *format,
                                       const struct report_source *source, struct buffer *out,
                                       struct err *err);
@@ -87,8 +99,7 @@ const struct report_format *report_at(size_t index);
 /* The format a file of this name has, by its ending; NULL: none. */
 const struct report_format *report_of_file(const char *name);
 
-/* Nanoseconds that one sample stands for, on average: as the windows know it, else the session's
- * time over the looks it had. */
+/* Nanoseconds that one sample stands for, on average; the header's. */
 uint64_t report_period_ns(const struct report_source *source);
 
 struct view_cell;
@@ -101,7 +112,8 @@ void report_put_process(const struct report_source *source, struct buffer *out);
 
 enum { REPORT_NAME_BYTES = 96 };
 
-/* "pyrometer-4711-20260131-100000.html": the pid and the start of the session. */
+/* "pyrometer-4711-20260131-100000.html": the pid (the header's, if there is one) and the start of
+ * the session. */
 void report_file_name(const struct report_source *source, const struct report_format *format,
                       char out[REPORT_NAME_BYTES]);
 

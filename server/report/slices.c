@@ -97,8 +97,7 @@ enum err_code slices_part(const struct slices *slices, size_t index, thread_id t
 {
     const struct slice *const slice = &slices->items[index];
     struct view_query query = *slices->source->query;
-    uint64_t samples = 0;
-    double wanted = 0;
+    uint64_t wanted_ns = 0;
     query.from_ns = slice->from_ns;
     query.to_ns = slice->to_ns;
     query.threads = &thread;
@@ -107,15 +106,17 @@ enum err_code slices_part(const struct slices *slices, size_t index, thread_id t
         view_cells_init(&out->cells, slices->source->snapshot, &query, err);
     if (rc != ERR_OK)
         return rc;
-    for (size_t i = 0; i < out->cells.count; i++) {
-        samples += out->cells.cells[i].count;
-        wanted += (double)report_cell_ns(&out->cells.cells[i], slices->period_ns);
-    }
-    const double room = (double)(slice->end_ns - slice->start_ns);
-    const double taken = wanted > room ? room : wanted;
+    for (size_t i = 0; i < out->cells.count; i++)
+        wanted_ns += report_cell_ns(&out->cells.cells[i], slices->period_ns);
+    const uint64_t room_ns = slice->end_ns - slice->start_ns;
     out->start_ns = slice->start_ns;
-    out->sample_ns = samples > 0 ? taken / (double)samples : 0;
+    out->scale = wanted_ns > room_ns ? (double)room_ns / (double)wanted_ns : 1;
     return ERR_OK;
+}
+
+uint64_t slice_part_at_ns(const struct slice_part *part, uint64_t ns)
+{
+    return part->start_ns + (uint64_t)((double)ns * part->scale);
 }
 
 static int compare(const struct view_cell *a, const struct view_cell *b,

@@ -44,16 +44,19 @@ MUST_CHECK enum err_code slices_init(struct slices *slices, const struct report_
                                      struct err *err);
 void slices_deinit(struct slices *slices);
 
-/* What one thread did in one slice: `cells`, which may be brought into another order, and the
- * time a sample takes.  view_cells_deinit the cells. */
+/* What one thread did in one slice: `cells`, which may be brought into another order, and how
+ * much of the time that they stand for there is room for.  view_cells_deinit the cells. */
 struct slice_part {
     struct view_cells cells;
     uint64_t start_ns;
-    double sample_ns;
+    double scale; /* at most 1 */
 };
 
 MUST_CHECK enum err_code slices_part(const struct slices *slices, size_t slice,
                                      thread_id thread, struct slice_part *out, struct err *err);
+
+/* When the cells end that stand for so long together. */
+uint64_t slice_part_at_ns(const struct slice_part *part, uint64_t ns);
 
 struct preorder;
 

@@ -3,6 +3,7 @@
 #include "server/buffer.h"
 #include "server/json.h"
 #include "server/report/chain.h"
+#include "server/report/header.h"
 #include "server/report/names.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
@@ -168,6 +169,10 @@ static enum err_code put_file(struct speedscope *scope, struct err *err)
     buffer_printf(&name, "%s (%d)",
                   target->argc > 0 ? target->argv[target->argc > 1] : "python",
                   (int)target->pid);
+    if (!scope->source->header->is_whole) {
+        buffer_text(&name, ": ");
+        report_header_put_text(scope->source->header, &name);
+    }
     json_key(json, "name");
     json_string(json, name.data ? name.data : "", name.length);
     buffer_deinit(&name);

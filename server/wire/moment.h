@@ -12,5 +12,7 @@ struct json;
 
 /* A member; wall_ns since 1970, 0: null. */
 void moment_write(struct json *json, const char *key, uint64_t wall_ns);
+/* The same with its milliseconds. */
+void moment_write_ms(struct json *json, const char *key, uint64_t wall_ns);
 
 #endif /* SERVER_WIRE_MOMENT_H */

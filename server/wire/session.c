@@ -125,6 +125,17 @@ static const char *const mode_texts[] = {
 #undef X
 };
 
+bool session_target_at(const struct session_facts *facts, size_t index,
+                       struct sampler_target *out)
+{
+    if (facts->sampler)
+        return sampler_target_at(facts->sampler, index, out);
+    if (!facts->told || index >= facts->told->count)
+        return false;
+    *out = facts->told->items[index].target;
+    return true;
+}
+
 double session_wanted_hz(const struct session_facts *facts)
 {
     return facts->status.wanted_hz > 0 ? facts->status.wanted_hz : facts->options->rate_hz;

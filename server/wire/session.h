@@ -56,6 +56,11 @@ struct session_facts {
 
 void session_write(struct json *json, const struct session_facts *facts);
 
+/* Copies process number `index` of the session, in the order in which they joined; false: there
+ * are no more, or nothing is known of any. */
+bool session_target_at(const struct session_facts *facts, size_t index,
+                       struct sampler_target *out);
+
 /* What was asked for last. */
 double session_wanted_hz(const struct session_facts *facts);
 

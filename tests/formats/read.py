@@ -479,7 +479,10 @@ def test_diff(files):
     drawn = os.path.join(files.folder, "hidden.html")
     run(pyrometer, "replay", now, "--hide", "function:parse", "--diff-flamegraph", before, "-o", drawn)
     with open(drawn, encoding="utf-8") as file:
-        check("parse" in str(embedded(files, "diff-data", file.read())), False, "a function that is taken out of both")
+        page = embedded(files, "diff-data", file.read())
+    check("parse" in page["functions"]["name"], False, "a function that is taken out of both")
+    check([page[side]["selection"]["text"] for side in ("base", "now")],
+          ["all 6.0 s; all 2 processes; hide function:parse", "all 15.0 s; process 4800; hide function:parse"], "selections of both")
     same = json.loads(run(pyrometer, "diff", "--json", now, now))
     check({row["self"]["verdict"] for row in same["functions"]} - {"same", "few"}, set(), "verdicts on the same")
     for words, code, said in (((before, "/nowhere.pyro"), 1, "/nowhere.pyro"), ((before, html), 1, "no capture"), ((before,), 2, "two captures")):

@@ -77,7 +77,7 @@ static int write_format(const char *folder, const struct report_source *source,
     buffer_init_draining(&out, drain, &sink);
     struct report_source own = *source;
     own.baseline = source;
-    const enum err_code rc = format->write(&own, &out, &err);
+    const enum err_code rc = report_write(format, &own, &out, &err);
     return close_file(&sink, &out, rc, name, began_ns, &err);
 }
 

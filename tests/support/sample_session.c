@@ -205,6 +205,9 @@ static void describe(struct sample_session *session)
     session->source = (struct report_source){ .snapshot = &session->snapshot,
                                               .query = &session->everything,
                                               .session = &session->facts };
+    struct err err = { 0 };
+    assert_ok(report_header_init(&session->header, &session->source, &err), &err);
+    session->source.header = &session->header;
 }
 
 static struct sample_session *make(void (*fill)(struct profile *profile))
@@ -313,6 +316,7 @@ struct sample_session *sample_session_big(uint32_t nodes, uint64_t samples)
 
 void sample_session_destroy(struct sample_session *session)
 {
+    report_header_deinit(&session->header);
     profile_snapshot_release(&session->snapshot);
     profile_destroy(session->profile);
     free(session);

@@ -16,6 +16,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/view.h"
 #include "sampler/sampler.h"
+#include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/wire/session.h"
 
@@ -26,6 +27,7 @@ struct sample_session {
     struct sampler_options options;
     struct session_facts facts;
     struct view_query everything;
+    struct report_header header;
     struct report_source source;
 };
 

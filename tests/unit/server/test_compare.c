@@ -4,6 +4,7 @@
 
 #include "server/report/compare.h"
 #include "server/report/comparison.h"
+#include "server/report/header.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/sample_session.h"
 #include "tests/support/test.h"
@@ -166,12 +167,18 @@ static void by_time_what_only_ran_longer_is_the_same(void **state)
     made_seal(long_run, 10);
     struct profile_snapshot a = made_snapshot(short_run), b = made_snapshot(long_run);
     const struct sampler_options options = { .rate_hz = 100 };
-    const struct session_facts facts = { .options = &options };
+    const struct sampler_target target = { .pid = 1 };
+    const struct session_facts facts = { .options = &options, .target = &target };
     const struct view_query all = { 0 };
-    const struct report_source base = { .snapshot = &a, .query = &all, .session = &facts };
-    const struct report_source now = { .snapshot = &b, .query = &all, .session = &facts };
+    struct report_source base = { .snapshot = &a, .query = &all, .session = &facts };
+    struct report_source now = { .snapshot = &b, .query = &all, .session = &facts };
+    struct report_header base_header, now_header;
     struct comparison comparison;
     struct err err = { 0 };
+    assert_ok(report_header_init(&base_header, &base, &err), &err);
+    assert_ok(report_header_init(&now_header, &now, &err), &err);
+    base.header = &base_header;
+    now.header = &now_header;
     assert_ok(comparison_init(&comparison, &base, &now, COMPARISON_BY_TIME, &err), &err);
     expect(&comparison, "work", 500, 1000, COMPARISON_SAME);
     expect(&comparison, "other", 0, 1000, COMPARISON_NEW);
@@ -180,6 +187,8 @@ static void by_time_what_only_ran_longer_is_the_same(void **state)
     assert_ok(comparison_init(&comparison, &base, &now, COMPARISON_BY_SAMPLES, &err), &err);
     expect(&comparison, "work", 500, 1000, COMPARISON_LESS);
     comparison_deinit(&comparison);
+    report_header_deinit(&base_header);
+    report_header_deinit(&now_header);
     profile_snapshot_release(&a);
     profile_snapshot_release(&b);
     profile_destroy(short_run);

@@ -46,7 +46,7 @@ static struct buffer report_of(struct sampler *sampler, const char *format,
     facts.options = sampler_options(sampler);
     facts.snapshot = &snapshot;
     sampler_status(sampler, &facts.status);
-    assert_int_equal(report_find(format)->write(&source, &out, NULL), ERR_OK);
+    assert_int_equal(report_write(report_find(format), &source, &out, NULL), ERR_OK);
     profile_snapshot_release(&snapshot);
     assert_non_null(buffer_string(&out));
     return out;

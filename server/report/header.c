@@ -1,0 +1,488 @@
+#include "server/report/header.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/view.h"
+#include "sampler/profile/window.h"
+#include "server/buffer.h"
+#include "server/json.h"
+#include "server/report/names.h"
+#include "server/report/report.h"
+#include "server/rules.h"
+#include "server/state_words.h"
+#include "server/wire/moment.h"
+#include "server/wire/session.h"
+
+/* The sentence names so many processes or threads, and counts the others. */
+enum { TEXT_MAX_NAMED = 4, NS_DECIMALS = 9 };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The time that the samples of a window stand for; 0: unknown. */
+static double window_ns(const struct window *window)
+{
+    double ns = 0;
+    if (!window->cell_ns)
+        return (double)window->samples * (double)window->period_ns;
+    for (size_t i = 0; i < window->cell_count; i++)
+        ns += (double)window->cell_ns[i];
+    return ns;
+}
+
+static double looked_at_ns(const struct report_source *source)
+{
+    const struct profile_snapshot *const snapshot = source->snapshot;
+    const double wanted_hz = session_wanted_hz(source->session);
+    if (snapshot->quality.ticks > 0 && snapshot->end_ns >= snapshot->quality.ticks)
+        return (double)snapshot->end_ns / (double)snapshot->quality.ticks;
+    return wanted_hz > 0 ? (double)NS_PER_S / wanted_hz : (double)NS_PER_S;
+}
+
+/* What a sample of the session stands for on average: as the windows know it, else the session's
+ * time over the ticks it had. */
+static uint64_t usual_period_ns(const struct report_source *source)
+{
+    double ns = 0, samples = 0;
+    for (size_t i = 0; i < source->snapshot->window_count; i++) {
+        const struct window *const window = source->snapshot->windows[i];
+        const double known_ns = window_ns(window);
+        if (known_ns > 0) {
+            ns += known_ns;
+            samples += (double)window->samples;
+        }
+    }
+    const double period_ns = samples > 0 ? ns / samples : looked_at_ns(source);
+    return period_ns >= 1 ? (uint64_t)period_ns : 1;
+}
+
+static enum err_code add_up(struct report_header *header, const struct report_source *source,
+                            struct err *err)
+{
+    const uint64_t usual_ns = usual_period_ns(source);
+    struct view view;
+    const enum err_code rc = view_init(&view, source->snapshot, source->query, err);
+    if (rc != ERR_OK)
+        return rc;
+    header->samples = view.total;
+    header->has_periods = view.self_ns != NULL;
+    for (size_t i = 0; i < view.count; i++) {
+        const uint64_t ns = view_self_ns(&view, i);
+        header->ns += ns > 0 ? ns : view.self[i] * usual_ns;
+    }
+    view_deinit(&view);
+    header->period_ns = header->samples > 0 ? header->ns / header->samples : usual_ns;
+    header->period_ns = most(header->period_ns, 1);
+    return ERR_OK;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A thread that was given another name has two rows. */
+static int by_tid(const void *a, const void *b)
+{
+    const struct report_header_thread *const x = a, *const y = b;
+    return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Keeps one of each; the items are sorted. */
+static size_t unique(void *items, size_t count, size_t bytes,
+                     int (*compare)(const void *a, const void *b))
+{
+    char *const at = items;
+    size_t kept = count > 0;
+    for (size_t i = 1; i < count; i++)
+        if (compare(at + (kept - 1) * bytes, at + i * bytes) != 0)
+            memmove(at + kept++ * bytes, at + i * bytes, bytes);
+    return kept;
+}
+
+/* What was asked for, where rules or names have changed what the snapshot holds since. */
+struct asked {
+    struct report_selection processes, threads;
+};
+
+static struct asked asked_of(const struct report_source *source)
+{
+    const struct report_selection own = { .snapshot = source->snapshot,
+                                          .query = source->query };
+    const struct report_selection *const said = source->selection;
+    return (struct asked){
+        .processes = said && !source->query->processes ? *said : own,
+        .threads = said && !source->query->threads ? *said : own,
+    };
+}
+
+static enum err_code find_threads(struct report_header *header, const struct asked *asked,
+                                  struct err *err)
+{
+    const struct profile_snapshot *const snapshot = asked->threads.snapshot;
+    const struct view_query *const query = asked->threads.query;
+    if (!query->threads)
+        return ERR_OK;
+    header->threads = calloc(query->thread_count + 1, sizeof *header->threads);
+    if (!header->threads)
+        return err_set(err, ERR_NOMEM, "no memory for %zu threads", query->thread_count);
+    for (size_t i = 0; i < query->thread_count; i++)
+        if (query->threads[i] < snapshot->sizes.threads) {
+            const struct profile_thread row = profile_thread_at(snapshot, query->threads[i]);
+            header->threads[header->thread_count++] =
+                (struct report_header_thread){ row.tid, profile_string(snapshot, row.name) };
+        }
+    qsort(header->threads, header->thread_count, sizeof *header->threads, by_tid);
+    header->thread_count =
+        unique(header->threads, header->thread_count, sizeof *header->threads, by_tid);
+    return ERR_OK;
+}
+
+/* The processes that were selected: those asked for, those of threads asked for, or all. */
+struct processes {
+    const struct profile_snapshot *snapshot;
+    const process_id *listed; /* NULL: all rows, or those of `threads` */
+    const thread_id *threads;
+    size_t count;
+};
+
+static struct processes processes_of(const struct asked *asked)
+{
+    const struct view_query *const by_process = asked->processes.query;
+    const struct view_query *const by_thread = asked->threads.query;
+    if (by_process->processes)
+        return (struct processes){ .snapshot = asked->processes.snapshot,
+                                   .listed = by_process->processes,
+                                   .count = by_process->process_count };
+    if (by_thread->threads)
+        return (struct processes){ .snapshot = asked->threads.snapshot,
+                                   .threads = by_thread->threads,
+                                   .count = by_thread->thread_count };
+    return (struct processes){ .snapshot = asked->processes.snapshot,
+                               .count = asked->processes.snapshot->sizes.processes };
+}
+
+/* The row, or one that does not exist. */
+static process_id process_at(const struct processes *processes, size_t index)
+{
+    if (processes->listed)
+        return processes->listed[index];
+    if (!processes->threads)
+        return (process_id)index;
+    return processes->threads[index] < processes->snapshot->sizes.threads
+               ? profile_thread_at(processes->snapshot, processes->threads[index]).process
+               : processes->snapshot->sizes.processes;
+}
+
+/* The session's own process if it was selected, else the one that was seen first. */
+static void choose_target(struct report_header *header, const struct session_facts *session,
+                          const struct profile_snapshot *snapshot, process_id first)
+{
+    struct sampler_target known;
+    const int32_t own = (int32_t)session->target->pid;
+    header->target = *session->target;
+    if (header->process_count == 0 ||
+        bsearch(&own, header->pids, header->process_count, sizeof own, by_number))
+        return;
+    const struct profile_process row = profile_process_at(snapshot, first);
+    header->words[0] = profile_string(snapshot, row.name).text;
+    header->target = (struct sampler_target){ .pid = row.pid,
+                                              .argc = 1,
+                                              .argv = header->words,
+                                              .executable = "",
+                                              .python = session->target->python,
+                                              .validated = session->target->validated };
+    for (size_t i = 0; session_target_at(session, i, &known); i++)
+        if (known.pid == row.pid)
+            header->target = known;
+}
+
+static enum err_code find_processes(struct report_header *header, const struct asked *asked,
+                                    const struct session_facts *session, struct err *err)
+{
+    const struct processes processes = processes_of(asked);
+    const uint32_t rows = processes.snapshot->sizes.processes;
+    process_id first = rows;
+    header->pids = malloc((processes.count + 1) * sizeof *header->pids);
+    if (!header->pids)
+        return err_set(err, ERR_NOMEM, "no memory for %zu processes", processes.count);
+    for (size_t i = 0; i < processes.count; i++) {
+        const process_id id = process_at(&processes, i);
+        if (id >= rows)
+            continue;
+        first = id < first ? id : first;
+        header->pids[header->process_count++] = profile_process_at(processes.snapshot, id).pid;
+    }
+    qsort(header->pids, header->process_count, sizeof *header->pids, by_number);
+    header->process_count =
+        unique(header->pids, header->process_count, sizeof *header->pids, by_number);
+    header->has_all_processes =
+        !processes.threads && (!processes.listed || processes.count >= rows);
+    choose_target(header, session, processes.snapshot, first);
+    return ERR_OK;
+}
+
+/* What was asked for, and of some of the processes only as long as they were there. */
+static void find_range(struct report_header *header, const struct report_source *source)
+{
+    const struct view_query *const own = source->query;
+    const struct view_query *const said = source->selection ? source->selection->query : own;
+    uint64_t joined_ns = UINT64_MAX, left_ns = 0;
+    struct sampler_target known;
+    header->session_ns = header->to_ns = source->snapshot->end_ns;
+    header->from_ns = most(own->from_ns, said->from_ns);
+    if (own->to_ns)
+        header->to_ns = least(header->to_ns, own->to_ns);
+    if (said->to_ns)
+        header->to_ns = least(header->to_ns, said->to_ns);
+    for (size_t i = 0;
+         !header->has_all_processes && session_target_at(source->session, i, &known); i++) {
+        const int32_t pid = (int32_t)known.pid;
+        if (!bsearch(&pid, header->pids, header->process_count, sizeof pid, by_number))
+            continue;
+        joined_ns = least(joined_ns, known.from_ns);
+        left_ns = most(left_ns, known.to_ns ? known.to_ns : UINT64_MAX);
+    }
+    if (left_ns > 0) {
+        header->from_ns = most(header->from_ns, joined_ns);
+        header->to_ns = least(header->to_ns, left_ns);
+    }
+    header->from_ns = least(header->from_ns, header->session_ns);
+    header->to_ns = most(header->to_ns, header->from_ns);
+    header->began_at_ns = source->session->status.started_at_ns + header->from_ns;
+    header->ended_at_ns = source->session->status.started_at_ns + header->to_ns;
+}
+
+static void find_rest(struct report_header *header, const struct report_source *source)
+{
+    const struct view_query *const own = source->query;
+    const struct view_query *const said = source->selection ? source->selection->query : own;
+    const struct rules *const rules = source->selection ? source->selection->rules : NULL;
+    header->require = (state_bits)(own->require | said->require);
+    header->exclude = (state_bits)(own->exclude | said->exclude);
+    header->rules = rules && rules_are_any(rules) ? rules : NULL;
+    header->is_redacted = source->settings.redacts;
+    header->is_whole = header->has_all_processes && header->thread_count == 0 &&
+                       !own->threads && !said->threads && !header->require &&
+                       !header->exclude && !header->rules && header->from_ns == 0 &&
+                       header->to_ns == header->session_ns;
+}
+
+enum err_code report_header_init(struct report_header *header,
+                                 const struct report_source *source, struct err *err)
+{
+    const struct asked asked = asked_of(source);
+    *header = (struct report_header){ 0 };
+    enum err_code rc = add_up(header, source, err);
+    if (rc == ERR_OK)
+        rc = find_threads(header, &asked, err);
+    if (rc == ERR_OK)
+        rc = find_processes(header, &asked, source->session, err);
+    if (rc != ERR_OK) {
+        report_header_deinit(header);
+        return rc;
+    }
+    find_range(header, source);
+    find_rest(header, source);
+    return ERR_OK;
+}
+
+void report_header_deinit(struct report_header *header)
+{
+    free(header->pids);
+    free(header->threads);
+    *header = (struct report_header){ 0 };
+}
+
+uint64_t report_header_duration_ns(const struct report_header *header)
+{
+    return header->to_ns - header->from_ns;
+}
+
+/* "4.5 s": up to three decimals, at least one. */
+static void put_seconds(struct buffer *out, uint64_t ns)
+{
+    const uint64_t ms = (ns + NS_PER_MS / 2) / NS_PER_MS;
+    const unsigned rest = (unsigned)(ms % 1000);
+    const int decimals = rest % 100 == 0 ? 1 : rest % 10 == 0 ? 2 : 3;
+    buffer_printf(out, "%" PRIu64 ".%0*u s", ms / 1000, decimals,
+                  decimals == 1   ? rest / 100
+                  : decimals == 2 ? rest / 10
+                                  : rest);
+}
+
+static void put_range(const struct report_header *header, struct buffer *out)
+{
+    if (header->from_ns == 0 && header->to_ns == header->session_ns) {
+        buffer_text(out, "all ");
+    } else {
+        put_seconds(out, header->from_ns);
+        buffer_text(out, " to ");
+        put_seconds(out, header->to_ns);
+        buffer_text(out, " of ");
+    }
+    put_seconds(out, header->session_ns);
+}
+
+/* What stands before item number `index` of `count`. */
+static void put_comma(struct buffer *out, size_t index, size_t count)
+{
+    if (index > 0)
+        buffer_text(out, index + 1 == count ? " and " : ", ");
+}
+
+static void put_processes(const struct report_header *header, struct buffer *out)
+{
+    const size_t count = header->process_count;
+    if (count <= 1 && header->has_all_processes) {
+        buffer_printf(out, "; process %d", (int)header->target.pid);
+        return;
+    }
+    if (header->has_all_processes) {
+        buffer_printf(out, "; all %zu processes", count);
+        return;
+    }
+    buffer_text(out, count == 1 ? "; process " : count == 0 ? "; no process" : "; processes ");
+    for (size_t i = 0; i < count && i < TEXT_MAX_NAMED; i++) {
+        put_comma(out, i, count);
+        buffer_printf(out, "%d", (int)header->pids[i]);
+    }
+    if (count > TEXT_MAX_NAMED)
+        buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
+}
+
+static void put_threads(const struct report_header *header, struct buffer *out)
+{
+    const size_t count = header->thread_count;
+    buffer_text(out, count == 0 ? "" : count == 1 ? "; thread " : "; threads ");
+    for (size_t i = 0; i < count && i < TEXT_MAX_NAMED; i++) {
+        const struct report_header_thread *const thread = &header->threads[i];
+        const bool is_named = thread->name.length > 0 && !header->is_redacted;
+        put_comma(out, i, count);
+        if (is_named)
+            names_put_plain(out, thread->name);
+        buffer_printf(out, is_named ? " (%d)" : "%d", (int)thread->tid);
+    }
+    if (count > TEXT_MAX_NAMED)
+        buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
+}
+
+/* As it was written: the end of a file's path, or "function:" and that of a name. */
+static void put_pattern(const struct report_header *header,
+                        const struct reshape_pattern *pattern, struct buffer *out)
+{
+    const char *const text = pattern->name ? pattern->name : pattern->file;
+    if (header->is_redacted) {
+        buffer_text(out, "[redacted]");
+        return;
+    }
+    buffer_text(out, pattern->name ? "function:" : "");
+    names_put_plain(out, (struct strtab_string){ text, (uint32_t)strlen(text) });
+}
+
+void report_header_put_text(const struct report_header *header, struct buffer *out)
+{
+    put_range(header, out);
+    put_processes(header, out);
+    put_threads(header, out);
+    state_words_put_phrases(out, "; ", header->require, header->exclude);
+    for (size_t rule = 0; header->rules && rule < RULE_COUNT; rule++)
+        for (size_t i = 0; i < header->rules->counts[rule]; i++) {
+            buffer_printf(out, "; %s ", rules_text((enum rule)rule));
+            put_pattern(header, &header->rules->patterns[rule][i], out);
+        }
+}
+
+static void put_ns(struct json *json, const char *key, uint64_t ns)
+{
+    json_key(json, key);
+    json_decimal(json, ns, NS_DECIMALS);
+}
+
+static void put_count(struct json *json, const char *key, uint64_t count)
+{
+    json_key(json, key);
+    json_uint(json, count);
+}
+
+/* A member whose text stands in the buffer, which is emptied. */
+static void put_buffer(struct json *json, const char *key, struct buffer *text)
+{
+    json_key(json, key);
+    json_string(json, text->data ? text->data : "", text->length);
+    buffer_clear(text);
+}
+
+static void write_processes(const struct report_header *header, struct json *json)
+{
+    put_count(json, "process_count", header->process_count);
+    json_key(json, "processes");
+    json_array(json);
+    for (size_t i = 0; i < header->process_count && i < REPORT_HEADER_MAX_NAMED; i++)
+        json_int(json, header->pids[i]);
+    json_end(json);
+}
+
+static void write_threads(const struct report_header *header, struct json *json)
+{
+    put_count(json, "thread_count", header->thread_count);
+    json_key(json, "threads");
+    json_array(json);
+    for (size_t i = 0; i < header->thread_count && i < REPORT_HEADER_MAX_NAMED; i++)
+        json_int(json, header->threads[i].tid);
+    json_end(json);
+}
+
+static void write_filters(const struct report_header *header, struct json *json)
+{
+    struct buffer text = { 0 };
+    json_key(json, "filters");
+    json_array(json);
+    for (size_t rule = 0; header->rules && rule < RULE_COUNT; rule++)
+        for (size_t i = 0; i < header->rules->counts[rule]; i++) {
+            json_object(json);
+            json_key(json, "rule");
+            json_text(json, rules_text((enum rule)rule));
+            put_pattern(header, &header->rules->patterns[rule][i], &text);
+            put_buffer(json, "pattern", &text);
+            json_end(json);
+        }
+    json_end(json);
+    buffer_deinit(&text);
+}
+
+void report_header_write(const struct report_header *header, struct json *json)
+{
+    struct buffer text = { 0 };
+    json_object(json);
+    report_header_put_text(header, &text);
+    put_buffer(json, "text", &text);
+    json_key(json, "whole");
+    json_bool(json, header->is_whole);
+    put_ns(json, "from_s", header->from_ns);
+    put_ns(json, "to_s", header->to_ns);
+    put_ns(json, "duration_s", report_header_duration_ns(header));
+    put_ns(json, "session_s", header->session_ns);
+    moment_write_ms(json, "began_at", header->began_at_ns);
+    moment_write_ms(json, "ended_at", header->ended_at_ns);
+    put_count(json, "samples", header->samples);
+    put_ns(json, "seconds", header->ns);
+    write_processes(header, json);
+    write_threads(header, json);
+    state_words_put(&text, header->require, header->exclude);
+    put_buffer(json, "state", &text);
+    write_filters(header, json);
+    json_end(json);
+    buffer_deinit(&text);
+}

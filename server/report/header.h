@@ -1,0 +1,69 @@
+/*
+ * header - what a report is of: the part of the session that was selected, and what it adds up to.
+ *
+ * It is computed once, before any writer, so that all formats say the same.  A part of time is
+ * what was asked for, cut to the session; of some of the session's processes also to the time from
+ * when the first of them joined to when the last of them ended.
+ *
+ * Ownership: report_header_deinit frees the lists and accepts a zeroed one; the rest borrows the
+ * source.  A header must not move.
+ * Limits: REPORT_HEADER_MAX_NAMED processes and threads are written, of more the number.
+ * Units: nanoseconds; from and to since the session began, the others since 1970.
+ * Depends on: profile, view, report, wire/session, rules, state_words.
+ */
+#ifndef SERVER_REPORT_HEADER_H
+#define SERVER_REPORT_HEADER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
+
+struct buffer;
+struct json;
+struct report_source;
+struct rules;
+
+enum { REPORT_HEADER_MAX_NAMED = 64 };
+
+struct report_header {
+    uint64_t session_ns;     /* how long the session lasted */
+    uint64_t from_ns, to_ns; /* what of it was selected */
+    uint64_t began_at_ns, ended_at_ns;
+    uint64_t samples, ns;         /* selected, and the time that they stand for */
+    uint64_t period_ns;           /* that each stands for, on average */
+    bool has_periods;             /* not all of them stand for the same */
+    struct sampler_target target; /* the first process selected */
+    const char *words[1];         /* its command line where no other is known */
+    size_t process_count;
+    int32_t *pids; /* selected, ascending */
+    size_t thread_count;
+    struct report_header_thread {
+        int32_t tid;
+        struct strtab_string name;
+    } * threads; /* that were asked for, by tid; none: all of them */
+    state_bits require, exclude;
+    const struct rules *rules; /* NULL: none */
+    bool has_all_processes, is_whole;
+    bool is_redacted; /* names of threads and patterns are not told */
+};
+
+MUST_CHECK enum err_code report_header_init(struct report_header *header,
+                                            const struct report_source *source,
+                                            struct err *err);
+void report_header_deinit(struct report_header *header);
+
+/* How long what was selected lasted. */
+uint64_t report_header_duration_ns(const struct report_header *header);
+
+/* One sentence without names that a terminal would obey, and without its full stop:
+ * "1.0 s to 2.0 s of 4.5 s; process 4712; on CPU; hide function:main". */
+void report_header_put_text(const struct report_header *header, struct buffer *out);
+
+/* The SELECTION document of server/README.md. */
+void report_header_write(const struct report_header *header, struct json *json);
+
+#endif /* SERVER_REPORT_HEADER_H */
