@@ -35,6 +35,25 @@ test("a report has the text of its hottest files, cut to what matters, and the c
   await page.close();
 });
 
+test("the report of a part says what was selected and how long that lasted, hostile names and all", async () => {
+  const program = createProgram({ threads: 3, now: () => 0 });
+  program.advance(3);
+  const text = "1.0 s to 2.25 s of 3.0 s; process 4712; thread <img src=x> (1)\u202e; hide function:main";
+  const selection = { text, whole: false, from_s: 1, to_s: 2.25, duration_s: 1.25, session_s: 3, samples: 10, seconds: 0.1, process_count: 1 };
+  for (const [name, part, facts] of [["part", selection, /selected: 1\.0 s to 2\.25 s of 3\.0 s; process 4712; thread <img src=x> \(1\)[^\u202e]*; hide function:main$/],
+    ["whole", { ...selection, whole: true, duration_s: 3 }, /^(?!.*selected)/], ["old", undefined, /^(?!.*selected)/]]) {
+    const path = join(folder, "selection-" + name + ".html");
+    writeFileSync(path, reportPage(bundled, { ...program.report({}), selection: part }));
+    const page = await browser.open("file://" + path);
+    await drawn(page);
+    assert.match(await textOf(page, "facts"), facts, name);
+    assert.equal(await textOf(page, "elapsed"), name === "part" ? "0:01" : "0:03", name);
+    assert.equal(await page.evaluate(byId("quality-whose") + ".hidden"), name !== "part", name);
+    assertQuiet(page);
+    await page.close();
+  }
+});
+
 test("a report opens from a file, without a server, and filters threads by itself", async () => {
   const program = createProgram({ threads: 8, now: () => 0 });
   program.advance(5);

@@ -46,6 +46,18 @@ test("a report answers as the server did", () => {
   assert.equal(threads.get(2).yes[1], program.view({ threads: [2], states: ["has_gil"] }).total);
 });
 
+test("a report's samples stand for the time that it says of each, else for what they do on average", () => {
+  const { report } = recorded();
+  const { total } = viewOfCells(report, [], []);
+  assert.ok(Number.isNaN(viewOfCells(report, [], []).seconds));
+  report.selection = { samples: total, seconds: total / 50 };
+  const some = viewOfCells(report, [1], []);
+  assert.ok(Math.abs(some.seconds - some.total / 50) < 1e-9);
+  report.cells.ns = report.cells.count.map((count, i) => count * (report.cells.thread[i] === 1 ? 1e6 : 1e7));
+  assert.ok(Math.abs(viewOfCells(report, [1], []).seconds - some.total / 1000) < 1e-9);
+  assert.ok(Math.abs(viewOfCells(report, [2], []).seconds - viewOfCells(report, [2], []).total / 100) < 1e-9);
+});
+
 test("an embedded report opens, hostile names and all", async () => {
   const { report } = recorded();
   const seen = await open(encode(report));

@@ -16,14 +16,22 @@ export function viewOfCells(report, threads, states, range = null) {
   const wanted = new Set(threads);
   const perNode = new Map();
   let total = 0;
+  let ns = 0;
   for (let i = 0; i < cells.node.length; i += 1) {
     if ((wanted.size > 0 && !wanted.has(cells.thread[i])) || !stateMatches(cells.state[i], query)) continue;
     if (within !== null && !within[cells.slot[i]]) continue;
     perNode.set(cells.node[i], (perNode.get(cells.node[i]) ?? 0) + cells.count[i]);
     total += cells.count[i];
+    ns += cells.ns?.[i] ?? 0;
   }
   const node = Array.from(perNode.keys()).sort((a, b) => a - b);
-  return { epoch: tree.epoch, generation: tree.generation, since: 0, total, node, self: node.map((id) => perNode.get(id)) };
+  return { epoch: tree.epoch, generation: tree.generation, since: 0, total, node, self: node.map((id) => perNode.get(id)), seconds: cells.ns === undefined ? total * secondsPerSample(report) : ns / 1e9 };
+}
+
+// NaN where the report does not say it.
+function secondsPerSample(report) {
+  const { seconds, samples } = report.selection ?? {};
+  return samples > 0 ? seconds / samples : NaN;
 }
 
 // -> Map of thread id -> sums of what it was doing

@@ -162,7 +162,7 @@ function choice(type, name, id, label, checked, onChange) {
 }
 
 function sideText(side) {
-  return side.samples + " samples in " + side.session.elapsed_s.toFixed(2) + " s of process " + side.session.target.pid + ": " + visible(side.session.target.command.join(" "));
+  return side.samples + " samples in " + side.selection.duration_s.toFixed(2) + " s of process " + side.session.target.pid + ": " + visible(side.session.target.command.join(" ")) + (side.selection.whole ? "" : " (" + visible(side.selection.text) + ")");
 }
 
 function start(data) {

@@ -32,7 +32,7 @@ export function createReportSource(base64, handlers) {
     try {
       report = JSON.parse(await inflateText(base64));
       if (report.version !== REPORT_VERSION) throw new Error("it is of version " + report.version);
-      handlers.onSession(report.session);
+      handlers.onSession({ ...report.session, selection: report.selection ?? null });
       deliver(true);
       handlers.onQuality(report.quality ?? report.session.quality);
       handlers.onConnection({ state: "ok", detail: "", retryAt: null });

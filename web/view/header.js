@@ -42,9 +42,11 @@ function statusText(state, status) {
 function factsOf(session) {
   const target = session.target;
   const python = "Python " + (target.python ?? "unknown") + (target.validated === false ? " (not validated)" : "");
-  const others = (session.processes?.joined ?? 1) - 1;
+  const selection = session.selection ?? null;
+  const others = (selection?.process_count ?? session.processes?.joined ?? 1) - 1;
   const who = "pid " + target.pid + (others > 0 ? " and " + formatCount(others) + (others === 1 ? " other" : " others") : "");
-  return session.redacted === true ? [who, python, "redacted: own code as hashes"] : [who, python, target.host].filter(Boolean);
+  const whose = session.redacted === true ? "redacted: own code as hashes" : target.host;
+  return [who, python, whose, selection === null || selection.whole ? "" : "selected: " + selection.text].filter(Boolean);
 }
 
 export function createMark() {
@@ -111,7 +113,7 @@ export function createHeader(root, dispatch) {
       setText(statusLabel, statusText(state, said));
       const count = newerSamples(state);
       setText(newer, said === "view paused" && count > 0 ? ", " + formatCount(count) + " samples newer" : "");
-      setText(clock, state.session === null ? "" : formatClock(state.session.elapsed_s));
+      setText(clock, state.session === null ? "" : formatClock(state.session.selection?.duration_s ?? state.session.elapsed_s));
       updatePause(state);
       updateTheme(state);
       downloads.update(state);

@@ -6,7 +6,9 @@ import { el, setAttribute, setText } from "./dom.js";
 export function createQuality(root, dispatch) {
   const cells = new Map();
   const more = el("button", { type: "button", class: "link", "data-hint": "Every number, and what it means  ( q )", "data-testid": "quality-open", on: { click: () => dispatch({ type: "qualityDialog", open: true }) } }, "all numbers");
-  root.append(more);
+  // Counters of how it went are the session's, whatever part of it a report has.
+  const whose = el("span", { "data-testid": "quality-whose", hidden: "" }, "Whole session:");
+  root.append(whose, more);
 
   function cellFor(key) {
     let cell = cells.get(key);
@@ -23,6 +25,7 @@ export function createQuality(root, dispatch) {
 
   return {
     update(state) {
+      whose.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
       for (const shown of qualityValues(state.session?.quality ?? null)) {
         const cell = cellFor(shown.key);
         setText(cell.value, shown.value);
