@@ -233,19 +233,36 @@ static enum err_code find_processes(struct report_header *header, const struct a
     return ERR_OK;
 }
 
+/* A window is selected by when it starts, and with all its samples: the instant moves to where
+ * the window ends that it lies in. */
+static uint64_t moved_to_edge(const struct profile_snapshot *snapshot, uint64_t at_ns)
+{
+    for (size_t i = 0; i < snapshot->window_count; i++) {
+        const struct window *const window = snapshot->windows[i];
+        if (window->start_ns < at_ns && at_ns < window->end_ns)
+            return window->end_ns;
+    }
+    return at_ns;
+}
+
+static void cut_range(struct report_header *header, const struct profile_snapshot *snapshot,
+                      const struct view_query *query)
+{
+    header->from_ns = most(header->from_ns, moved_to_edge(snapshot, query->from_ns));
+    if (query->to_ns)
+        header->to_ns = least(header->to_ns, moved_to_edge(snapshot, query->to_ns));
+}
+
 /* What was asked for, and of some of the processes only as long as they were there. */
 static void find_range(struct report_header *header, const struct report_source *source)
 {
-    const struct view_query *const own = source->query;
-    const struct view_query *const said = source->selection ? source->selection->query : own;
+    const struct report_selection *const said = source->selection;
     uint64_t joined_ns = UINT64_MAX, left_ns = 0;
     struct sampler_target known;
     header->session_ns = header->to_ns = source->snapshot->end_ns;
-    header->from_ns = most(own->from_ns, said->from_ns);
-    if (own->to_ns)
-        header->to_ns = least(header->to_ns, own->to_ns);
-    if (said->to_ns)
-        header->to_ns = least(header->to_ns, said->to_ns);
+    cut_range(header, source->snapshot, source->query);
+    if (said)
+        cut_range(header, said->snapshot, said->query);
     for (size_t i = 0;
          !header->has_all_processes && session_target_at(source->session, i, &known); i++) {
         const int32_t pid = (int32_t)known.pid;

@@ -2,8 +2,9 @@
  * header - what a report is of: the part of the session that was selected, and what it adds up to.
  *
  * It is computed once, before any writer, so that all formats say the same.  A part of time is
- * what was asked for, cut to the session; of some of the session's processes also to the time from
- * when the first of them joined to when the last of them ended.
+ * what was asked for, moved to the edges of windows, as these are selected whole, and cut to the
+ * session; of some of the session's processes also to the time from when the first of them joined
+ * to when the last of them ended.
  *
  * Ownership: report_header_deinit frees the lists and accepts a zeroed one; the rest borrows the
  * source.  A header must not move.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/profile/window.h"
+#include "server/report/header.h"
 #include "server/report/preorder.h"
 #include "server/report/report.h"
 
@@ -44,6 +45,21 @@ static enum err_code cut(struct slices *slices, struct err *err)
     return ERR_OK;
 }
 
+/* Nothing is laid outside of what was selected: processes join and end within windows. */
+static void clip(struct slices *slices)
+{
+    const struct report_header *const header = slices->source->header;
+    for (size_t i = 0; i < slices->count; i++) {
+        struct slice *const slice = &slices->items[i];
+        if (slice->end_ns <= header->from_ns || slice->start_ns >= header->to_ns)
+            continue;
+        if (slice->start_ns < header->from_ns)
+            slice->start_ns = header->from_ns;
+        if (slice->end_ns > header->to_ns)
+            slice->end_ns = header->to_ns;
+    }
+}
+
 static enum err_code find_threads(struct slices *slices, struct err *err)
 {
     struct view_cells cells;
@@ -76,6 +92,8 @@ enum err_code slices_init(struct slices *slices, const struct report_source *sou
     slices->source = source;
     slices->period_ns = report_period_ns(source);
     enum err_code rc = cut(slices, err);
+    if (rc == ERR_OK)
+        clip(slices);
     if (rc == ERR_OK)
         rc = find_threads(slices, err);
     if (rc != ERR_OK)

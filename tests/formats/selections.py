@@ -30,7 +30,7 @@ SLOW_NS, FAST_NS = 10 * MS, MS
 ON_CPU, HAS_GIL = 1, 2
 PARENT, CHILD, WORKER = 4711, 4712, 4713
 COMMANDS = {PARENT: "python3 parent.py", CHILD: "python3 child.py --job 7"}
-LIVED = {PARENT: (0, END_NS), CHILD: (750 * MS, 3250 * MS)}
+LIVED = {PARENT: (0, END_NS), CHILD: (800 * MS, 3200 * MS)}
 FORMATS = {"collapsed": "folded", "flamegraph": "html", "heatmap": "heatmap.html", "pstats": "pstats", "pstats-text": "txt",
            "jsonl": "jsonl", "gecko": "gecko.json", "chrome-trace": "trace.json", "speedscope": "speedscope.json",
            "pprof": "pb.gz", "diff-flamegraph": "diff.html"}
@@ -42,12 +42,15 @@ def make_rows():
     rows = []
     for start in range(0, END_NS, WINDOW_NS):
         period = SLOW_NS if start < CHANGE_NS else FAST_NS
+        end = start + WINDOW_NS
         count = WINDOW_NS // period
         main = (ON_CPU | HAS_GIL, "main;parse") if start < 3 * S else (0, "main;render;wait")
         seen = [(PARENT, PARENT, "MainThread", *main), (PARENT, WORKER, "worker", ON_CPU if start % S else 0, "run;wait")]
-        if LIVED[CHILD][0] <= start < LIVED[CHILD][1]:
-            seen.append((CHILD, CHILD, "MainThread", ON_CPU | HAS_GIL, "child;step;inner" if start < S else "child;step"))
         rows += [Row(start, *row, count, count * period) for row in seen]
+        lived = min(end, LIVED[CHILD][1]) - max(start, LIVED[CHILD][0])
+        if lived > 0:
+            stack = "child;step;inner" if start < S else "child;step"
+            rows.append(Row(start, CHILD, CHILD, "MainThread", ON_CPU | HAS_GIL, stack, lived // period, lived))
     return rows
 
 
@@ -69,7 +72,7 @@ class Selection:
                  stack=lambda stack: stack, target=PARENT):
         self.text, self.options, self.query = text, list(options), list(query)
         self.from_ns, self.to_ns, self.pids, self.target = from_ns, to_ns, sorted(pids), target
-        rows = (row._replace(stack=stack(row.stack)) for row in ROWS if from_ns <= row.start_ns < to_ns and row.pid in pids and keep(row))
+        rows = (row._replace(stack=stack(row.stack)) for row in ROWS if row.start_ns < to_ns and row.start_ns + WINDOW_NS > from_ns and row.pid in pids and keep(row))
         self.rows = [row for row in rows if row.stack is not None]
         self.is_whole = not self.query
 
@@ -106,10 +109,13 @@ SELECTIONS = [
     Selection("1.0 s to 2.0 s of 4.5 s; all 2 processes", ["--from", "1", "--to", "2"], [("from", 1), ("to", 2)], S, 2 * S),
     Selection("1.5 s to 2.75 s of 4.5 s; all 2 processes", ["--from", "1.5", "--to", "2.75"], [("from", 1.5), ("to", 2.75)],
               1500 * MS, 2750 * MS),
+    # Samples of a window are in it or not: the range is that of the windows.
+    Selection("1.75 s to 2.0 s of 4.5 s; all 2 processes", ["--from", "1.6", "--to", "1.9"], [("from", 1.6), ("to", 1.9)],
+              1750 * MS, 2 * S),
     Selection("4.0 s to 4.5 s of 4.5 s; all 2 processes", ["--from", "4", "--to", "60"], [("from", 4), ("to", 60)], 4 * S),
-    Selection("0.75 s to 3.25 s of 4.5 s; process 4712", ["--process", "4712"], [("process", CHILD)], *LIVED[CHILD], [CHILD],
+    Selection("0.8 s to 3.2 s of 4.5 s; process 4712", ["--process", "4712"], [("process", CHILD)], *LIVED[CHILD], [CHILD],
               target=CHILD),
-    Selection("0.75 s to 1.5 s of 4.5 s; process 4712", ["--process", "4712", "--to", "1.5"], [("process", CHILD), ("to", 1.5)],
+    Selection("0.8 s to 1.5 s of 4.5 s; process 4712", ["--process", "4712", "--to", "1.5"], [("process", CHILD), ("to", 1.5)],
               LIVED[CHILD][0], 1500 * MS, [CHILD], target=CHILD),
     Selection("all 4.5 s; process 4711; thread worker (4713)", ["--thread", "worker"], [("thread", WORKER)], pids=[PARENT],
               keep=lambda row: row.tid == WORKER),
@@ -130,7 +136,7 @@ SELECTIONS = [
 ]
 # What --split makes of the whole.
 PARTS = {PARENT: Selection("all 4.5 s; process 4711", query=[None], pids=[PARENT]),
-         CHILD: Selection("0.75 s to 3.25 s of 4.5 s; process 4712", query=[None], from_ns=LIVED[CHILD][0], to_ns=LIVED[CHILD][1],
+         CHILD: Selection("0.8 s to 3.2 s of 4.5 s; process 4712", query=[None], from_ns=LIVED[CHILD][0], to_ns=LIVED[CHILD][1],
                           pids=[CHILD], target=CHILD)}
 
 
