@@ -8,7 +8,7 @@
 
 #include "server/auth.h"
 
-/* The file's first line, without spaces around it.  Warns when others may read the file. */
+/* The file's first word.  ERR_PERM: everybody may read the file; warns where its group may. */
 MUST_CHECK enum err_code token_read(const char *path, char out[AUTH_MAX_TOKEN + 1],
                                     struct err *err);
 

@@ -187,15 +187,31 @@ class Attach(unittest.TestCase):
             self.assertEqual(started.token, "a-token-of-my-own_1")
             self.assertEqual(started.authorized("/")[0], 200)
             self.assertNotIn("others may read", started.stop()[2])
-            os.chmod(file.name, 0o644)
+            os.chmod(file.name, 0o640)
             started = Started("attach", LIVE, "--listen", ":0", "--token-file", file.name)
-            self.assertIn("others may read the token", started.stop()[2])
+            self.assertIn("may read the token in it", started.stop()[2])
 
     def test_bad_token_files_are_refused(self):
         with tempfile.NamedTemporaryFile("w") as file:
             file.write("short")
             file.flush()
-            self.assertEqual(run("attach", LIVE, "--token-file", file.name).returncode, 2)
+            for command in (["attach", LIVE], ["serve", "--no-data"]):
+                refused = run(*command, "--token-file", file.name)
+                self.assertEqual((refused.returncode, refused.stdout), (2, ""))
+                self.assertIn("must have 16 to 128 characters", refused.stderr)
+            file.truncate(0)
+            refused = run("attach", LIVE, "--token-file", file.name)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("there is no token in", refused.stderr)
+            file.seek(0)
+            file.write("a-token-everybody-reads")
+            file.flush()
+            for mode in (0o644, 0o604):
+                os.chmod(file.name, mode)
+                refused = run("attach", LIVE, "--listen", ":0", "--token-file", file.name)
+                self.assertEqual((refused.returncode, refused.stdout), (3, ""))
+                self.assertIn("everybody may read the token file", refused.stderr)
+                self.assertNotIn("a-token-everybody-reads", refused.stderr)
         self.assertEqual(run("attach", LIVE, "--token-file", "/nowhere/token").returncode, 1)
 
     def test_newer_python_is_warned_about(self):
