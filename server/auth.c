@@ -7,6 +7,7 @@
 
 #include "sampler/base/clock.h"
 #include "server/buffer.h"
+#include "server/logins.h"
 #include "server/request.h"
 #include "server/response.h"
 #include "server/shares.h"
@@ -61,9 +62,7 @@ enum err_code auth_init(struct auth *auth, bool required, const char *token, uns
         return err_set(err, ERR_INVALID,
                        "a token has %d to %d characters of A-Z a-z 0-9 - . _ ~", AUTH_MIN_TOKEN,
                        AUTH_MAX_TOKEN);
-    enum err_code rc = digest_secret(auth->cookie, err);
-    if (rc == ERR_OK)
-        rc = digest_secret(auth->once, err);
+    enum err_code rc = digest_secret(auth->once, err);
     if (rc == ERR_OK && !token)
         rc = digest_secret(auth->token, err);
     if (token)
@@ -93,36 +92,67 @@ static void become_operator(struct identity *who)
 /* Never takes anything away. */
 static void become_viewer(struct identity *who, const struct share *share)
 {
-    if (who->scope < SCOPE_VIEWER)
-        *who = (struct identity){ SCOPE_VIEWER, share->id, share->expires_at_ns };
+    const enum scope scope = *share->shared.session ? SCOPE_SESSION : SCOPE_VIEWER;
+    if (who->scope < scope)
+        *who = (struct identity){ scope, share->id, share->expires_at_ns, share->shared };
 }
 
-static void try_cookie(const struct auth *auth, const char *name, size_t name_length,
-                       const char *value, size_t length, struct identity *who)
+/* A cookie of ours in a request.  A browser may send several of one name. */
+struct cookie {
+    bool is_share;
+    const char *value;
+    size_t length;
+};
+
+enum { COOKIES_MAX = 16 };
+
+static bool read_cookie(const struct auth *auth, const char *text, size_t length,
+                        struct cookie *out)
 {
     const size_t own_length = strlen(auth->cookie_name);
-    struct share share;
-    if (name_length < own_length || memcmp(name, auth->cookie_name, own_length) != 0)
-        return;
-    if (name_length == own_length && equals(auth->cookie, value, length))
-        become_operator(who);
-    else if (name_length == own_length + sizeof SHARE_SUFFIX - 1 &&
-             memcmp(name + own_length, SHARE_SUFFIX, sizeof SHARE_SUFFIX - 1) == 0 &&
-             auth->shares && shares_find_cookie(auth->shares, value, length, &share))
-        become_viewer(who, &share);
+    const size_t name_length = strcspn(text, "=;");
+    if (name_length >= length || name_length < own_length ||
+        memcmp(text, auth->cookie_name, own_length) != 0)
+        return false;
+    *out = (struct cookie){ name_length != own_length, text + name_length + 1,
+                            length - name_length - 1 };
+    return !out->is_share ||
+           (name_length == own_length + sizeof SHARE_SUFFIX - 1 &&
+            memcmp(text + own_length, SHARE_SUFFIX, sizeof SHARE_SUFFIX - 1) == 0);
 }
 
-/* A browser may send several cookies of one name; one right one is enough. */
-static void try_cookies(const struct auth *auth, const char *header, struct identity *who)
+static size_t read_cookies(const struct auth *auth, const struct request *request,
+                           struct cookie out[COOKIES_MAX])
 {
-    for (const char *at = header; *at;) {
-        at += strspn(at, "; \t");
-        const size_t length = strcspn(at, ";");
-        const size_t name_length = strcspn(at, "=;");
-        if (name_length < length)
-            try_cookie(auth, at, name_length, at + name_length + 1, length - name_length - 1,
-                       who);
-        at += length;
+    size_t count = 0;
+    for (size_t i = 0; i < request->header_count; i++) {
+        if (strcasecmp(request->headers[i].name, "Cookie") != 0)
+            continue;
+        for (const char *at = request->headers[i].value; *at && count < COOKIES_MAX;) {
+            at += strspn(at, "; \t");
+            const size_t length = strcspn(at, ";");
+            count += read_cookie(auth, at, length, &out[count]);
+            at += length;
+        }
+    }
+    return count;
+}
+
+/* One right one is enough. */
+static void try_cookies(const struct auth *auth, const struct request *request,
+                        struct identity *who)
+{
+    struct cookie cookies[COOKIES_MAX];
+    struct share share;
+    const size_t count = read_cookies(auth, request, cookies);
+    for (size_t i = 0; i < count; i++) {
+        const struct cookie *const one = &cookies[i];
+        if (one->is_share && auth->shares &&
+            shares_find_cookie(auth->shares, one->value, one->length, &share))
+            become_viewer(who, &share);
+        else if (!one->is_share && auth->logins &&
+                 logins_find(auth->logins, one->value, one->length, clock_now_ns()))
+            become_operator(who);
     }
 }
 
@@ -165,14 +195,14 @@ void auth_identify(const struct auth *auth, const struct request *request, struc
         const struct request_pair *const header = &request->headers[i];
         if (strcasecmp(header->name, "Authorization") == 0)
             try_authorization(auth, header->value, out);
-        else if (strcasecmp(header->name, "Cookie") == 0)
-            try_cookies(auth, header->value, out);
     }
+    if (out->scope != SCOPE_OPERATOR)
+        try_cookies(auth, request, out);
 }
 
 const char *auth_scope_text(enum scope scope)
 {
-    static const char *const texts[] = { "open", "viewer", "operator" };
+    static const char *const texts[] = { "open", "viewer", "viewer", "operator" };
     return texts[scope];
 }
 
@@ -232,21 +262,76 @@ static void set_cookie(const struct auth *auth, const struct request *request,
                         is_secure(auth, request) ? "; Secure" : "", age);
 }
 
+static bool log_in(struct auth *auth, const struct request *request, struct response *response)
+{
+    char cookie[AUTH_SECRET_LENGTH + 1];
+    if (!auth->logins || logins_add(auth->logins, clock_now_ns(), cookie, NULL) != ERR_OK)
+        return false;
+    set_cookie(auth, request, "", cookie, 0, response);
+    return true;
+}
+
 /* Swaps a right token for its cookie; false: it is wrong. */
 static bool take_token(struct auth *auth, const struct request *request, const char *given,
                        struct response *response)
 {
     struct share share;
     char cookie[AUTH_SECRET_LENGTH + 1];
-    if (token_is_right(auth, given)) {
-        set_cookie(auth, request, "", auth->cookie, 0, response);
-        return true;
-    }
+    if (token_is_right(auth, given))
+        return log_in(auth, request, response);
     if (!auth->shares || !shares_find_token(auth->shares, given, strlen(given), &share) ||
         shares_cookie(given, cookie, NULL) != ERR_OK)
         return false;
     set_cookie(auth, request, SHARE_SUFFIX, cookie, share.expires_at_ns, response);
     return true;
+}
+
+bool auth_knows(const struct auth *auth, const struct request *request)
+{
+    const char *const given = request_query(request, "token");
+    struct identity who;
+    auth_identify(auth, request, &who);
+    if (given && who.scope == SCOPE_OPEN) {
+        try_token(auth, given, &who);
+        if (auth_secret_equals(auth->once, given) && !atomic_load(&auth->once_used))
+            become_operator(&who);
+    }
+    return who.scope != SCOPE_OPEN;
+}
+
+void auth_renew(const struct auth *auth, const struct request *request,
+                struct response *response)
+{
+    struct cookie cookies[COOKIES_MAX];
+    char made[AUTH_SECRET_LENGTH + 1];
+    const size_t count = auth->logins ? read_cookies(auth, request, cookies) : 0;
+    /* Who logs in has a new one already. */
+    if (response_header(response, "Set-Cookie"))
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (!cookies[i].is_share && logins_change(auth->logins, cookies[i].value,
+                                                  cookies[i].length, clock_now_ns(), made)) {
+            set_cookie(auth, request, "", made, 0, response);
+            return;
+        }
+}
+
+void auth_logout(const struct auth *auth, const struct request *request,
+                 struct response *response)
+{
+    struct cookie cookies[COOKIES_MAX];
+    const size_t count = read_cookies(auth, request, cookies);
+    const char *suffix = NULL;
+    for (size_t i = 0; i < count; i++) {
+        if (!cookies[i].is_share && auth->logins)
+            logins_end(auth->logins, cookies[i].value, cookies[i].length, clock_now_ns());
+        if (!suffix || !cookies[i].is_share)
+            suffix = cookies[i].is_share ? SHARE_SUFFIX : "";
+    }
+    if (suffix)
+        response_set_header(response, "Set-Cookie",
+                            "%s%s=; HttpOnly; SameSite=Lax; Path=%s/; Max-Age=0",
+                            auth->cookie_name, suffix, auth->base_path);
 }
 
 bool auth_login(struct auth *auth, const struct request *request, struct response *response)
@@ -274,6 +359,13 @@ void auth_refuse(const struct identity *who, const struct request *request,
     const char *const accept = request_header(request, "Accept");
     const bool is_browser = accept && strstr(accept, "text/html") != NULL &&
                             strncmp(request->path, "/api/", 5) != 0;
+    if (who->scope == SCOPE_SESSION) {
+        response_problem(response, 403,
+                         "this shared link lets you look at session %s; everything else is for "
+                         "who has the address printed at start",
+                         who->shared.session);
+        return;
+    }
     if (who->scope != SCOPE_OPEN) {
         response_problem(response, 403,
                          "a shared link lets you look, not change or start anything; that is "

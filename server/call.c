@@ -2,19 +2,32 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "sampler/sampler.h"
 #include "server/admission.h"
 #include "server/answers.h"
+#include "server/auth.h"
 #include "server/encoding.h"
 #include "server/etag.h"
 #include "server/request.h"
 #include "server/response.h"
 #include "server/sessions.h"
 
+bool call_sees(const struct call *call, const struct session *session)
+{
+    const struct share_scope *const shared = &call->who->shared;
+    return call->who->scope > SCOPE_SESSION || (strcmp(shared->session, session->id) == 0 &&
+                                                strcmp(shared->epoch, session->epoch) == 0);
+}
+
 enum err_code call_session(const struct call *call, struct session **out, struct err *err)
 {
-    struct session *const session = sessions_find(call->sessions, call->argument);
+    struct session *session = sessions_find(call->sessions, call->argument);
+    if (session && !call_sees(call, session)) {
+        session_release(session);
+        session = NULL;
+    }
     if (!session)
         return err_set(err, ERR_NOT_FOUND, "no session %s", call->argument);
     *call->held = session;

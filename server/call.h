@@ -38,6 +38,9 @@ struct call {
     char argument[32];           /* what stood for the * of the route */
 };
 
+/* The session is not hidden from who asks: a shared link may be for another one only. */
+bool call_sees(const struct call *call, const struct session *session);
+
 /* ERR_NOT_FOUND, with a sentence for the client.  Once a call; it is held until the call ends. */
 MUST_CHECK enum err_code call_session(const struct call *call, struct session **out,
                                       struct err *err);

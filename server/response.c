@@ -1,5 +1,6 @@
 #include "server/response.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -214,6 +215,7 @@ const char *status_text(int status)
     case 431: return "Request Header Fields Too Large";
     case 501: return "Not Implemented";
     case 503: return "Service Unavailable";
+    case 507: return "Insufficient Storage";
     default: return "Internal Server Error";
     }
 }
@@ -277,7 +279,13 @@ static int status_of(enum err_code code)
     return 500;
 }
 
+bool response_is_full(int sys)
+{
+    return sys == ENOSPC || sys == EDQUOT || sys == EFBIG;
+}
+
 void response_error(struct response *response, const struct err *err)
 {
-    set_problem(response, status_of(err->code), err->message);
+    const int status = response_is_full(err->sys) ? 507 : status_of(err->code);
+    set_problem(response, status, err->message);
 }

@@ -70,6 +70,8 @@ void response_problem(struct response *response, int status, const char *format,
     PRINTF_LIKE(3, 4);
 /* The problem an error of ours is to the client. */
 void response_error(struct response *response, const struct err *err);
+/* Whether that errno means that a disk, a quota or a file is full: such errors are a 507. */
+bool response_is_full(int sys);
 
 /* The tag as it travels: with the coding that was asked for. */
 void response_full_tag(const struct response *response, const struct request *request,

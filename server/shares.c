@@ -110,6 +110,8 @@ static void write_entries(const struct shares *shares, FILE *file)
     fprintf(file, FILE_MARK " %" PRIu32 "\n", shares->last_id);
     for (size_t i = 0; i < shares->count; i++) {
         const struct entry *const entry = &shares->entries[i];
+        if (*entry->share.shared.session)
+            continue;
         digest_format(&entry->token, token);
         digest_format(&entry->cookie, cookie);
         fprintf(file, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %s %s %s\n", entry->share.id,
@@ -237,12 +239,14 @@ static enum err_code append(struct shares *shares, struct entry *entry, struct e
 }
 
 enum err_code shares_add(struct shares *shares, const char *name, uint64_t expires_at_ns,
-                         struct share *out, char token_out[DIGEST_SECRET_LENGTH + 1],
-                         struct err *err)
+                         const struct share_scope *shared, struct share *out,
+                         char token_out[DIGEST_SECRET_LENGTH + 1], struct err *err)
 {
     struct entry entry = { .share = { .made_at_ns = clock_wall_ns(),
                                       .expires_at_ns = expires_at_ns } };
     copy_name(entry.share.name, name);
+    if (shared)
+        entry.share.shared = *shared;
     enum err_code rc = make_secrets(&entry, token_out, err);
     if (rc != ERR_OK)
         return rc;

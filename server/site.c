@@ -7,6 +7,7 @@
 #include "server/call.h"
 #include "server/captures.h"
 #include "server/dashboard.h"
+#include "server/logins.h"
 #include "server/request.h"
 #include "server/response.h"
 #include "server/routes.h"
@@ -32,9 +33,12 @@ enum err_code site_init(struct site *site, const struct site_options *options, s
     if (rc == ERR_OK)
         rc = page_init(&site->page, err);
     if (rc == ERR_OK)
+        rc = logins_create(&site->logins, err);
+    if (rc == ERR_OK)
         rc = shares_create(options->shares_file, &site->shares, err);
     if (rc == ERR_OK)
         rc = audit_open(options->audit_file, &site->audit, err);
+    site->auth.logins = site->logins;
     site->auth.shares = site->shares;
     site->auth.base_path = site->base_path;
     site->auth.is_tls = options->is_tls;
@@ -48,7 +52,9 @@ void site_deinit(struct site *site)
     page_deinit(&site->page);
     answers_deinit(&site->answers);
     hosts_deinit(&site->hosts);
+    logins_destroy(site->logins);
     shares_destroy(site->shares);
+    site->logins = NULL;
     site->shares = NULL;
     audit_close(&site->audit);
 }
@@ -63,6 +69,9 @@ static bool is_refused(struct site *site, const struct request *request,
                          "with --allow-host NAME if it should");
     else if (host != 0)
         response_problem(response, host, "the Host header is missing, repeated or malformed");
+    else if (request->refusal == 507)
+        response_problem(response, 507,
+                         "the disk of the captures is full: make room there and send it again");
     else if (request->refusal != 0)
         response_problem(response, request->refusal, "the request was refused: %s",
                          status_text(request->refusal));
@@ -124,10 +133,26 @@ static const struct route *find_route(const struct site *site, struct request *r
     return route;
 }
 
+static bool may(const struct site *site, const struct route *route,
+                const struct request *request)
+{
+    struct identity who;
+    auth_identify(&site->auth, request, &who);
+    return who.scope >= (enum scope)(route->marks & ROUTE_SCOPE);
+}
+
+/* Who is refused takes no thread from those who are not. */
 bool site_is_slow(void *context, struct request *request)
 {
-    const struct route *const route = find_route(context, request);
-    return route && (route->marks & ROUTE_SLOW) != 0;
+    const struct site *const site = context;
+    const struct route *const route = find_route(site, request);
+    return route && (route->marks & ROUTE_SLOW) != 0 && may(site, route, request);
+}
+
+bool site_knows(void *context, const struct request *request)
+{
+    const struct site *const site = context;
+    return auth_knows(&site->auth, request);
 }
 
 /* It passes what site_answer asks of it, before anything of the body is taken. */
@@ -137,15 +162,17 @@ int site_admit(void *context, struct request *request, size_t *most_out)
     struct captures *const captures = site->dashboard ? site->dashboard->captures : NULL;
     const struct route *const route = find_route(site, request);
     const char *fault = NULL;
-    struct identity who;
+    struct err err = { 0 };
     int fd = -1;
     if (!captures || !route || !(route->marks & ROUTE_LARGE) ||
         hosts_check(&site->hosts, request) != 0 || auth_check_change(request, &fault) != 0)
         return -1;
-    auth_identify(&site->auth, request, &who);
-    if (who.scope < (enum scope)(route->marks & ROUTE_SCOPE) ||
-        captures_spool(captures, &fd, NULL) != ERR_OK)
+    if (!may(site, route, request))
         return -1;
+    if (captures_spool(captures, &fd, &err) != ERR_OK) {
+        request->refusal = response_is_full(err.sys) ? 507 : 0;
+        return -1;
+    }
     *most_out = captures_settings(captures)->max_upload;
     return fd;
 }
@@ -153,7 +180,7 @@ int site_admit(void *context, struct request *request, size_t *most_out)
 static void answer(struct site *site, const struct route *route, struct call *call,
                    const char *allow, struct response *response)
 {
-    const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_VIEWER;
+    const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_SESSION;
     const char *fault = NULL;
     const int refusal =
         request_is_safe(call->request) ? 0 : auth_check_change(call->request, &fault);
@@ -215,6 +242,7 @@ void site_answer(void *context, struct request *request, struct response *respon
     response_finish(response, request);
     if (response->is_shared)
         answers_keep(&site->answers, request, response);
+    auth_renew(&site->auth, request, response);
     add_security_headers(response);
     traffic_count(&site->traffic, route, response->status);
 }

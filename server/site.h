@@ -24,6 +24,7 @@
 
 struct admission;
 struct dashboard;
+struct logins;
 struct request;
 struct response;
 struct sessions;
@@ -35,6 +36,7 @@ struct site {
     struct hosts hosts;
     struct page page;
     struct sessions *sessions;
+    struct logins *logins;
     struct shares *shares;
     const char *base_path; /* "": none */
     const struct admission *admission;
@@ -63,9 +65,11 @@ void site_deinit(struct site *site);
 /* Fills an initialised response, and takes the base path off the request.  `site` is a struct
  * site; the type is http.h's. */
 void site_answer(void *site, struct request *request, struct response *response);
-/* Whether that may take long. */
 /* Where a capture that is sent goes; -1: nowhere, site_answer says why. */
 int site_admit(void *site, struct request *request, size_t *most_out);
+/* Whether site_answer may take long. */
 bool site_is_slow(void *site, struct request *request);
+/* Whether the request brings a valid token, cookie or share. */
+bool site_knows(void *site, const struct request *request);
 
 #endif /* SERVER_SITE_H */

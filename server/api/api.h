@@ -69,6 +69,8 @@ enum err_code api_get_export(const struct call *call, struct response *response,
                              struct err *err);
 enum err_code api_get_report(const struct call *call, struct response *response,
                              struct err *err);
+enum err_code api_end_access(const struct call *call, struct response *response,
+                             struct err *err);
 enum err_code api_get_access(const struct call *call, struct response *response,
                              struct err *err);
 enum err_code api_list_shares(const struct call *call, struct response *response,

@@ -142,7 +142,11 @@ static enum err_code compare(const struct call *call, const struct look *look,
     if (!id)
         return err_set(err, ERR_INVALID, "format \"%s\" compares with the session of base=ID",
                        format->name);
-    struct session *const base = sessions_find(call->sessions, id);
+    struct session *base = sessions_find(call->sessions, id);
+    if (base && !call_sees(call, base)) {
+        session_release(base);
+        base = NULL;
+    }
     if (!base)
         return err_set(err, ERR_INVALID, "parameter \"base\": no session %.32s", id);
     const enum err_code rc = compare_with(look, base, format, response, err);

@@ -30,15 +30,16 @@ static enum err_code write_session(struct json *json, struct session *session, s
     return ERR_OK;
 }
 
-static enum err_code write_list(struct json *json, struct sessions *sessions, struct err *err)
+static enum err_code write_list(struct json *json, const struct call *call, struct err *err)
 {
     enum err_code rc = ERR_OK;
     struct session *session = NULL;
     json_object(json);
     json_key(json, "sessions");
     json_array(json);
-    for (size_t i = 0; rc == ERR_OK && (session = sessions_at(sessions, i)); i++) {
-        rc = write_session(json, session, err);
+    for (size_t i = 0; rc == ERR_OK && (session = sessions_at(call->sessions, i)); i++) {
+        if (call_sees(call, session))
+            rc = write_session(json, session, err);
         session_release(session);
     }
     json_end(json);
@@ -60,8 +61,8 @@ enum err_code api_list_sessions(const struct call *call, struct response *respon
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    return document_send_or_drop(&document, write_list(&document.json, call->sessions, err),
-                                 response, err);
+    return document_send_or_drop(&document, write_list(&document.json, call, err), response,
+                                 err);
 }
 
 static enum err_code send_session(struct session *session, struct response *response,

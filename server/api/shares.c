@@ -14,6 +14,7 @@
 #include "server/query.h"
 #include "server/request.h"
 #include "server/response.h"
+#include "server/sessions.h"
 #include "server/wire/moment.h"
 
 enum { DEFAULT_LIFE_S = 7 * 86400, MAX_LIFE_S = 366 * 86400 };
@@ -45,6 +46,13 @@ static enum err_code read_life(const char *text, uint64_t *seconds_out, struct e
     return ERR_OK;
 }
 
+/* null: everything is shared. */
+static void put_session(struct json *json, const struct share_scope *shared)
+{
+    json_key(json, "session");
+    json_text(json, *shared->session ? shared->session : NULL);
+}
+
 /* Members of an object that is open. */
 static void put_share(struct json *json, const struct share *share)
 {
@@ -54,6 +62,7 @@ static void put_share(struct json *json, const struct share *share)
     json_text(json, share->name);
     json_key(json, "scope");
     json_text(json, auth_scope_text(SCOPE_VIEWER));
+    put_session(json, &share->shared);
     moment_write(json, "made_at", share->made_at_ns);
     moment_write(json, "expires_at", share->expires_at_ns);
     moment_write(json, "used_at", share->used_at_ns);
@@ -90,19 +99,39 @@ static enum err_code send_made(const struct call *call, const struct share *shar
     return document_send(&document, response, err);
 }
 
+static enum err_code find_shared(const struct call *call, const char *id,
+                                 struct share_scope *out, struct err *err)
+{
+    struct session *const session = sessions_find(call->sessions, id);
+    if (!session)
+        return err_set(err, ERR_INVALID, "\"session\": there is no session %.32s", id);
+    memcpy(out->session, session->id, sizeof out->session);
+    memcpy(out->epoch, session->epoch, sizeof out->epoch);
+    session_release(session);
+    return ERR_OK;
+}
+
+enum { POST_NAME, POST_LIFE, POST_SESSION, POST_MEMBERS };
+
 enum err_code api_add_share(const struct call *call, struct response *response, struct err *err)
 {
-    struct body_member members[] = { { .name = "name" }, { .name = "expires_in" } };
+    struct body_member members[POST_MEMBERS] = { [POST_NAME] = { .name = "name" },
+                                                 [POST_LIFE] = { .name = "expires_in" },
+                                                 [POST_SESSION] = { .name = "session" } };
+    struct share_scope shared = { .session = "" };
     char token[DIGEST_SECRET_LENGTH + 1];
     struct share share;
     uint64_t life_s = DEFAULT_LIFE_S;
     enum err_code rc = accept_no_query(call, err);
     if (rc == ERR_OK && call->request->body_bytes > 0)
-        rc = body_read(call->request->body, call->request->body_bytes, members, 2, err);
-    if (rc == ERR_OK && strlen(members[0].text) > SHARES_MAX_NAME)
+        rc = body_read(call->request->body, call->request->body_bytes, members, POST_MEMBERS,
+                       err);
+    if (rc == ERR_OK && strlen(members[POST_NAME].text) > SHARES_MAX_NAME)
         rc = err_set(err, ERR_INVALID, "\"name\" has up to %d bytes", SHARES_MAX_NAME);
-    if (rc == ERR_OK && members[1].is_present)
-        rc = read_life(members[1].text, &life_s, err);
+    if (rc == ERR_OK && members[POST_LIFE].is_present)
+        rc = read_life(members[POST_LIFE].text, &life_s, err);
+    if (rc == ERR_OK && members[POST_SESSION].is_present)
+        rc = find_shared(call, members[POST_SESSION].text, &shared, err);
     if (rc != ERR_OK)
         return rc;
     if (!call->auth->required) {
@@ -111,8 +140,9 @@ enum err_code api_add_share(const struct call *call, struct response *response, 
                          "share but its address");
         return ERR_OK;
     }
-    rc = shares_add(call->auth->shares, members[0].text,
-                    life_s ? clock_wall_ns() + life_s * NS_PER_S : 0, &share, token, err);
+    rc = shares_add(call->auth->shares, members[POST_NAME].text,
+                    life_s ? clock_wall_ns() + life_s * NS_PER_S : 0, &shared, &share, token,
+                    err);
     return rc == ERR_OK ? send_made(call, &share, token, response, err) : rc;
 }
 
@@ -156,6 +186,17 @@ enum err_code api_revoke_share(const struct call *call, struct response *respons
     return rc;
 }
 
+enum err_code api_end_access(const struct call *call, struct response *response,
+                             struct err *err)
+{
+    const enum err_code rc = accept_no_query(call, err);
+    if (rc != ERR_OK)
+        return rc;
+    auth_logout(call->auth, call->request, response);
+    response->status = 204;
+    return ERR_OK;
+}
+
 enum err_code api_get_access(const struct call *call, struct response *response,
                              struct err *err)
 {
@@ -172,11 +213,12 @@ enum err_code api_get_access(const struct call *call, struct response *response,
         json_uint(&document.json, call->who->share);
     else
         json_null(&document.json);
+    put_session(&document.json, &call->who->shared);
     moment_write(&document.json, "expires_at", call->who->expires_at_ns);
     json_key(&document.json, "can_share");
     json_bool(&document.json, call->auth->required && call->who->scope == SCOPE_OPERATOR);
     json_key(&document.json, "host");
-    json_bool(&document.json, call->dashboard != NULL);
+    json_bool(&document.json, call->dashboard && call->who->scope > SCOPE_SESSION);
     json_end(&document.json);
     return document_send(&document, response, err);
 }

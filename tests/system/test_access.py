@@ -95,6 +95,136 @@ class Shares(Test):
                 self.assertEqual(live.ask("/api/v1/access", headers=bearer(token), token=False).status, 401)
 
 
+class OneSession(Test):
+    """A link to a session shows that session and nothing else, whatever there is to ask."""
+
+    # What such a viewer may ask; a route that is not here must be closed.
+    OPEN = {"get_page", "get_health", "get_openapi", "list_sessions", "get_session", "get_tree", "get_view", "get_threads",
+            "get_tasks", "get_timeline", "get_gil", "get_heatmap", "find_matches", "get_lines", "get_source", "get_quality",
+            "get_export", "get_report", "get_access", "end_access"}
+    OF_SESSION = "/api/v1/sessions/{id}"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.target, cls.other = victim("chain.py", LONG), victim("threads.py", "60", "2")
+        cls.live = Live("serve", "--data", cls.folder.name, "--audit", "/dev/null")
+        for pid in (cls.target.pid, cls.other.pid):
+            started = cls.live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [pid], "duration_s": 1}), MARK)
+            assert started.status == 202, started.body
+        for session in ("1", "2"):
+            cls.live.wait_until(lambda at=session: cls.live.get("/sessions/" + at)["state"] == "ended")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.live.__exit__(None, None, None)
+        cls.target.__exit__(None, None, None)
+        cls.other.__exit__(None, None, None)
+        cls.folder.cleanup()
+
+    def ask(self, headers, method, path, session, capture):
+        path = path.replace("{id}", session).replace("{name}", capture).replace("{pid}", str(self.target.pid))
+        query = {"export": "?format=collapsed", "source": "?function=1", "lines": "?function=1"}.get(path.rpartition("/")[2], "")
+        body = b"x" if method == "PUT" else None if method in ("GET", "DELETE") else b'{"functions": []}'
+        sent = dict(MARK, **headers) if method != "GET" else headers
+        return self.live.ask(path + query, method, body, sent, token=False)
+
+    def test_every_route(self):
+        made = share(self.live, session="1")
+        self.assertEqual((made["scope"], made["session"]), ("viewer", "1"))
+        headers = bearer(made["token"])
+        capture = self.live.get("/captures")["captures"][0]["name"]
+        seen = set()
+        for path, operations in self.live.get("/openapi.json")["paths"].items():
+            for method, operation in operations.items():
+                if method == "parameters":
+                    continue
+                name, asked = operation["operationId"], (method.upper(), path)
+                seen.add(name)
+                answer = self.ask(headers, *asked, "1", capture)
+                if name not in self.OPEN:
+                    self.assertEqual((answer.status, answer.headers["Content-Type"]), (403, "application/problem+json"), asked)
+                    continue
+                self.assertNotIn(answer.status, (401, 403) if name != "get_source" else (401,), (asked, answer.body))
+                if path.startswith(self.OF_SESSION):
+                    # Another session is as one that is not there.
+                    self.assertEqual(self.ask(headers, *asked, "2", capture).status, 404, asked)
+        self.assertEqual(self.OPEN - seen, set())
+
+    def test_lists_and_comparisons(self):
+        headers = bearer(share(self.live, session="2")["token"])
+
+        def ask(path):
+            return self.live.ask("/api/v1" + path, headers=headers, token=False)
+        self.assertEqual([session["id"] for session in ask("/sessions").json()["sessions"]], ["2"])
+        self.assertEqual({key: ask("/access").json()[key] for key in ("scope", "session", "host", "can_share")},
+                         {"scope": "viewer", "session": "2", "host": False, "can_share": False})
+        for path in ("/sessions/2/view", "/sessions/1/view"):  # also what was answered to others before
+            self.assertEqual(self.live.ask("/api/v1" + path).status, 200)
+        self.assertEqual((ask("/sessions/2/view").status, ask("/sessions/1/view").status), (200, 404))
+        compared = "/sessions/%s/export?format=diff-flamegraph&base=%s"
+        self.assertEqual(self.live.ask("/api/v1" + compared % (2, 1)).status, 200)
+        self.assertEqual((ask(compared % (2, 2)).status, ask(compared % (2, 1)).status, ask(compared % (1, 2)).status),
+                         (200, 400, 404))
+        for path in ("/", "/api/v1/sessions/2/report.html", "/api/v1/sessions"):
+            told = self.live.ask(path, headers=headers, token=False).body
+            self.assertNotIn(b"chain.py", told, path)
+
+    def test_it_ends_with_the_session_and_is_not_kept(self):
+        path = file_in("one-session.shares")
+        with victim("chain.py", LONG) as target:
+            with Live("serve", "--no-data", "--audit", "/dev/null", "--shares", path) as live:
+                started = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [target.pid]}), MARK)
+                self.assertEqual(started.status, 202, started.body)
+                one, host = share(live, session="1"), share(live)
+                self.assertIsNone(host["session"])
+                self.assertEqual(live.ask("/api/v1/sessions/1", headers=bearer(one["token"]), token=False).status, 200)
+                self.assertEqual(live.ask("/api/v1/sessions/1", "DELETE", None, MARK).status, 204)
+                self.assertEqual(live.ask("/api/v1/sessions/1", headers=bearer(one["token"]), token=False).status, 404)
+                self.assertEqual(live.ask("/api/v1/sessions", headers=bearer(one["token"]), token=False).json(), {"sessions": []})
+                for wrong in ("9", "", "x", "1x"):
+                    self.assertEqual(live.ask("/api/v1/shares", "POST", json.dumps({"session": wrong}), MARK).status, 400, wrong)
+            # Session 1 of the next program is another one.
+            with Live("serve", "--no-data", "--audit", "/dev/null", "--shares", path) as live:
+                started = live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [target.pid]}), MARK)
+                self.assertEqual(started.status, 202, started.body)
+                self.assertEqual(live.ask("/api/v1/sessions/1", headers=bearer(one["token"]), token=False).status, 401)
+                self.assertEqual(live.ask("/api/v1/sessions/1", headers=bearer(host["token"]), token=False).status, 200)
+
+
+class Cookies(Test):
+    def test_each_login_has_its_own_until_it_logs_out(self):
+        with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
+            logins = [live.ask("/?token=" + live.token, token=False).headers["Set-Cookie"] for _ in range(2)]
+            self.assertNotEqual(*logins)
+            cookies = [{"Cookie": login.partition(";")[0]} for login in logins]
+
+            def status(cookie):
+                return live.ask("/api/v1/access", headers=cookie, token=False).status
+            self.assertEqual([status(cookie) for cookie in cookies], [200, 200])
+            self.assertEqual(live.ask("/api/v1/access", "DELETE", None, cookies[0], token=False).status, 403)
+            gone = live.ask("/api/v1/access", "DELETE", None, dict(MARK, **cookies[0]), token=False)
+            self.assertEqual(gone.status, 204)
+            self.assertRegex(gone.headers["Set-Cookie"], r"^pyrometer-%d=; .*Max-Age=0$" % live.port)
+            self.assertEqual([status(cookie) for cookie in cookies], [401, 200])
+
+    def test_the_token_reaches_curl_and_go_in_no_command_line(self):
+        """The way to pprof that the README shows."""
+        if not shutil.which("curl"):
+            self.skipTest("no curl")
+        with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
+            netrc, profile = file_in("netrc"), file_in("cpu.pb.gz")
+            with open(netrc, "w", encoding="ascii") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write("machine 127.0.0.1 login token password %s\n" % live.token)
+            done = subprocess.run(["curl", "-sSf", "--netrc-file", netrc, "-o", profile,
+                                   "http://127.0.0.1:%d/debug/pprof/profile?seconds=1" % live.port], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=WAIT_SECONDS, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout)
+            with gzip.open(profile) as file:
+                self.assertIn(b"chain.py", file.read())
+
+
 class BasePath(Test):
     def test_below_a_path_with_and_without_a_proxy_that_takes_it_off(self):
         with victim("chain.py", LONG) as target, Live("attach", "--base-path", "/team/heat/", str(target.pid)) as live:

@@ -105,6 +105,10 @@ class Contract(unittest.TestCase):
     def share_and_keep(self):
         made = self.ask("POST", "/api/v1/shares", {"name": "ann", "expires_in": "1h"}, status=201).json()
         self.ask("POST", "/api/v1/shares", {"expires_in": "soon"}, status=400)
+        one = self.ask("POST", "/api/v1/shares", {"session": "1"}, status=201).json()
+        self.ask("GET", "/api/v1/access", headers={"Authorization": "Bearer " + one["token"]}, status=200)
+        self.ask("GET", "/api/v1/processes", headers={"Authorization": "Bearer " + one["token"]}, status=403)
+        self.ask("DELETE", "/api/v1/access", status=204)
         self.ask("GET", "/api/v1/shares", status=200)
         self.ask("GET", "/api/v1/shares", headers={"Authorization": "Bearer " + made["token"]}, status=403)
         self.ask("GET", "/api/v1/access", headers={"Authorization": "Bearer " + made["token"]}, status=200)

@@ -230,9 +230,16 @@ test("links are shared and revoked; a viewer is told, and can change nothing", a
   await press("share");
   await press("share-make");
   await page.until(hook("share-url") + "?.value.endsWith('#v=1') && " + hooks("share-line") + ".length === 1");
+  assert.equal(host.shares[0].session, null);
   await press("share-revoke");
   await page.until(hooks("share-line") + ".length === 0");
   assert.equal(host.shares.length, 0);
+  await page.evaluate(hook("share-dialog") + ".close()");
+  await press("session-more");
+  await press("session-share");
+  await press("share-make");
+  await page.until(hook("share-url") + "?.value.endsWith('#v=1&session=" + host.sessions[0].id + "') && " + hook("share-line") + ".textContent.includes('session " + host.sessions[0].id + "')");
+  assert.equal(host.shares[0].session, host.sessions[0].id);
   await page.close();
   const viewer = await openHost({ sessions: 1, scope: "viewer" });
   await viewer.page.until(rows + ".length === 24");

@@ -132,8 +132,8 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     return { status: 201, value: capture };
   }
 
-  function makeShare({ name, expires_in: life }) {
-    const share = { id: shares.length + 1, name: name ?? "", scope: "viewer", made_at: at(now), expires_at: life === "never" ? null : at(7 * 86400), used_at: null };
+  function makeShare({ name, expires_in: life, session }) {
+    const share = { id: shares.length + 1, name: name ?? "", scope: "viewer", session: session ?? null, made_at: at(now), expires_at: life === "never" ? null : at(7 * 86400), used_at: null };
     shares.push(share);
     return { status: 201, value: { ...share, token: "0".repeat(43), url: "http://127.0.0.1/?token=" + "0".repeat(43) } };
   }
@@ -151,7 +151,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
   }
 
   function answerOne(method, [resource, name, part], query, body) {
-    if (resource === "access") return { value: { scope, share: null, expires_at: null, can_share: canShare && scope === "operator", host: true } };
+    if (resource === "access") return { value: { scope, share: null, session: null, expires_at: null, can_share: canShare && scope === "operator", host: true } };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may look, and change nothing");
     if (resource === "processes") return { value: { host: "build7", cpus: 4, at: at(now), examining: 0, total: processes.length, offset: 0, processes } };
     if (resource === "shares") return method === "POST" ? makeShare(body) : method === "DELETE" ? remove(shares, shares.find((share) => String(share.id) === name)) : { value: { shares } };

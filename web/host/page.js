@@ -178,6 +178,7 @@ export function startHost(access, themes) {
     }
   }
 
+  const share = (fragment, session) => openShareDialog(overlay, { tell: source.tell, copy: (text) => copyHostText(text).then(() => toasts.show({ text: "Copied" }), sayProblem), fragment, session });
   const act = {
     again,
     address: setAddress,
@@ -220,6 +221,7 @@ export function startHost(access, themes) {
         state.operator && !over && session.state !== "starting" && { label: "Change rate", testid: "session-rate", run: () => openRateDialog(overlay, { title: "Rate of " + visibleText(sessionTitle(session)), rate: session.settings.rate_hz }, (body) => asForm(source.tell("PATCH", "/sessions/" + session.id, body))) },
         { label: "Download report", hint: "one HTML file with all of it", href: sessionReport(session.id), testid: "session-report" },
         session.capture && { label: "Download capture", hint: "the .pyro file, as far as it is written", href: captureFile(session.capture), testid: "session-capture" },
+        state.canShare && { label: "Share", hint: "a link that lets look at it", testid: "session-share", run: () => share("#v=1&session=" + encodeURIComponent(session.id), { id: session.id, title: sessionTitle(session) }) },
         state.operator && over && { label: "Forget", hint: session.capture ? "its capture stays" : "it is not kept on disk", testid: "session-delete", run: () => deleteLater("session " + session.id, "Forgot " + visibleText(sessionTitle(session)), "/sessions/" + session.id) },
       ]);
     },
@@ -258,7 +260,7 @@ export function startHost(access, themes) {
       }
     },
     upload: (files) => upload(files),
-    share: () => openShareDialog(overlay, { tell: source.tell, copy: (text) => copyHostText(text).then(() => toasts.show({ text: "Copied" }), sayProblem), fragment: "#" + formatHostAddress(state.address) }),
+    share: () => share("#" + formatHostAddress(state.address), null),
     help: () => openDialog(overlay, { title: "Keys", testid: "help-dialog" }, el("dl", {}, ...HOST_KEYS.map(([key, meaning]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
       el("p", { class: "soft" }, "The table is read again each second. While you point at a row, or are in one, rows keep their places; numbers go on.")),
   };

@@ -11,12 +11,13 @@ function shareLine(share, revoke, now) {
   const expires = share.expires_at === null ? "never expires" : "until " + formatWhen(share.expires_at, now);
   const used = share.used_at === null ? "not used yet" : "last used " + formatWhen(share.used_at, now);
   const name = visibleText(share.name, "link " + share.id);
-  return el("li", { class: "share-line", "data-testid": "share-line" }, isolated(name, { class: "share-name" }), el("span", { class: "soft" }, expires + " · " + used),
+  const what = share.session === null ? "everything" : "session " + visibleText(share.session);
+  return el("li", { class: "share-line", "data-testid": "share-line" }, isolated(name, { class: "share-name" }), el("span", { class: "soft" }, what + " · " + expires + " · " + used),
     el("button", { type: "button", "aria-label": "Revoke " + name, "data-testid": "share-revoke", on: { click: () => revoke(share) } }, "Revoke"));
 }
 
-// tell(method, path, body) asks the server; copy(text) is a promise.
-export function openShareDialog(root, { tell, copy, fragment }) {
+// tell(method, path, body) asks the server; copy(text) is a promise.  session: {id, title} of the one that is shared, null: everything.
+export function openShareDialog(root, { tell, copy, fragment, session = null }) {
   const name = el("input", { type: "text", name: "share-name", maxlength: "80", placeholder: "for whom, or why", autocomplete: "off", "data-testid": "share-name" });
   const life = el("select", { "aria-label": "Expires after", "data-testid": "share-life" }, ...LIVES.map(([value, label]) => el("option", { value }, label)));
   life.value = "7d";
@@ -47,12 +48,12 @@ export function openShareDialog(root, { tell, copy, fragment }) {
   });
 
   const make = () => guarded(async () => {
-    const share = await tell("POST", "/shares", { name: name.value.trim(), expires_in: life.value });
+    const share = await tell("POST", "/shares", { name: name.value.trim(), expires_in: life.value, ...(session === null ? {} : { session: session.id }) });
     const url = share.url + fragment;
     const text = el("input", { type: "text", readonly: true, "aria-label": "The link", "data-testid": "share-url", on: { focus: () => text.select() } });
     text.value = url;
     const button = el("button", { type: "button", class: "primary", on: { click: () => copy(url) } }, "Copy");
-    made.replaceChildren(el("div", { class: "made-line" }, text, button), el("p", { class: "soft" }, "Shown this once. Whoever has it can look at everything here, and change nothing."));
+    made.replaceChildren(el("div", { class: "made-line" }, text, button), el("p", { class: "soft" }, "Shown this once. Whoever has it can look at " + (session === null ? "everything here" : "this session") + ", and change nothing."));
     made.hidden = false;
     name.value = "";
     text.focus();
@@ -65,7 +66,10 @@ export function openShareDialog(root, { tell, copy, fragment }) {
     event.preventDefault();
     make();
   });
-  openDialog(root, { title: "Share", testid: "share-dialog" }, el("p", { class: "soft" }, "A link for somebody who may look at processes, sessions and captures, and start or stop nothing."),
+  const title = session === null ? "Share everything" : "Share " + visibleText(session.title);
+  const text = session === null ? "A link for somebody who may look at all processes with their arguments, all sessions and captures, and start or stop nothing. To show one session only, share it from its menu."
+    : "A link for somebody who may look at this session, and at nothing else here. It ends with the session.";
+  openDialog(root, { title, testid: "share-dialog" }, el("p", { class: "soft" }, text),
     form, error, made, el("h3", {}, "Links that work now"), none, list);
   name.focus();
   guarded(refresh);

@@ -3,20 +3,36 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "sampler/base/clock.h"
 #include "server/auth.h"
 #include "server/hosts.h"
+#include "server/logins.h"
 #include "server/request.h"
 #include "server/response.h"
 
 static const char token[] = "0123456789abcdef-the-token";
 
-static void init(struct auth *auth)
+static int setup(void **state)
 {
-    assert_int_equal(auth_init(auth, true, token, 7997, NULL), ERR_OK);
+    struct auth *const auth = calloc(1, sizeof *auth);
+    if (!auth || auth_init(auth, true, token, 7997, NULL) != ERR_OK ||
+        logins_create(&auth->logins, NULL) != ERR_OK)
+        return -1;
+    *state = auth;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct auth *const auth = *state;
+    logins_destroy(auth->logins);
+    free(auth);
+    return 0;
 }
 
 static enum scope scope_with(const struct auth *auth, const char *name, const char *value)
@@ -39,9 +55,7 @@ static void random_secrets_differ_and_are_long(void **state)
     assert_int_equal(strlen(a.token), AUTH_SECRET_LENGTH);
     assert_int_equal(strspn(a.token, "0123456789abcdef"), AUTH_SECRET_LENGTH);
     assert_string_not_equal(a.token, b.token);
-    assert_string_not_equal(a.token, a.cookie);
     assert_string_not_equal(a.token, a.once);
-    assert_string_not_equal(a.cookie, a.once);
 }
 
 static void secrets_are_compared_whole(void **state)
@@ -58,29 +72,27 @@ static void secrets_are_compared_whole(void **state)
 
 static void bearer_tokens_open(void **state)
 {
-    struct auth auth;
+    struct auth *const auth = *state;
     char value[256];
-    (void)state;
-    init(&auth);
     snprintf(value, sizeof value, "Bearer %s", token);
-    assert_int_equal(scope_with(&auth, "Authorization", value), SCOPE_OPERATOR);
+    assert_int_equal(scope_with(auth, "Authorization", value), SCOPE_OPERATOR);
     snprintf(value, sizeof value, "bearer   %s", token);
-    assert_int_equal(scope_with(&auth, "authorization", value), SCOPE_OPERATOR);
+    assert_int_equal(scope_with(auth, "authorization", value), SCOPE_OPERATOR);
     snprintf(value, sizeof value, "Bearer %sx", token);
-    assert_int_equal(scope_with(&auth, "Authorization", value), SCOPE_OPEN);
-    assert_int_equal(scope_with(&auth, "Authorization", "Bearer "), SCOPE_OPEN);
-    assert_int_equal(scope_with(&auth, "Authorization", token), SCOPE_OPEN);
-    assert_int_equal(scope_with(&auth, "Authorization", ""), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Authorization", value), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Authorization", "Bearer "), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Authorization", token), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Authorization", ""), SCOPE_OPEN);
     /* "x:0123456789abcdef-the-token", and without a colon, and another one */
     assert_int_equal(
-        scope_with(&auth, "Authorization", "Basic eDowMTIzNDU2Nzg5YWJjZGVmLXRoZS10b2tlbg=="),
+        scope_with(auth, "Authorization", "Basic eDowMTIzNDU2Nzg5YWJjZGVmLXRoZS10b2tlbg=="),
         SCOPE_OPERATOR);
     assert_int_equal(
-        scope_with(&auth, "Authorization", "Basic MDEyMzQ1Njc4OWFiY2RlZi10aGUtdG9rZW4="),
+        scope_with(auth, "Authorization", "Basic MDEyMzQ1Njc4OWFiY2RlZi10aGUtdG9rZW4="),
         SCOPE_OPEN);
-    assert_int_equal(scope_with(&auth, "Authorization", "Basic eDo="), SCOPE_OPEN);
-    assert_int_equal(scope_with(&auth, "Authorization", "Basic !"), SCOPE_OPEN);
-    assert_int_equal(scope_with(&auth, "Authorization", "Basic "), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Authorization", "Basic eDo="), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Authorization", "Basic !"), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Authorization", "Basic "), SCOPE_OPEN);
 }
 
 struct cookie_row {
@@ -100,16 +112,16 @@ static void cookies_open_and_the_token_is_no_cookie(void **state)
         { "pyrometer-7997=\"", "\"", SCOPE_OPEN },
         { "a=pyrometer-7997=", "", SCOPE_OPEN },
     };
-    struct auth auth;
+    struct auth *const auth = *state;
     char value[256];
-    (void)state;
-    init(&auth);
+    char cookie[AUTH_SECRET_LENGTH + 1];
+    assert_int_equal(logins_add(auth->logins, clock_now_ns(), cookie, NULL), ERR_OK);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        snprintf(value, sizeof value, "%s%s%s", rows[i].before, auth.cookie, rows[i].after);
-        assert_int_equal(scope_with(&auth, "Cookie", value), rows[i].scope);
+        snprintf(value, sizeof value, "%s%s%s", rows[i].before, cookie, rows[i].after);
+        assert_int_equal(scope_with(auth, "Cookie", value), rows[i].scope);
     }
     snprintf(value, sizeof value, "pyrometer-7997=%s", token);
-    assert_int_equal(scope_with(&auth, "Cookie", value), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Cookie", value), SCOPE_OPEN);
 }
 
 static bool login(struct auth *auth, const char *method, const char *target,
@@ -123,52 +135,113 @@ static bool login(struct auth *auth, const char *method, const char *target,
     return handled;
 }
 
+/* The name and the value of the cookie that was set for the session of a browser. */
+static void take_cookie(const struct response *response, char out[256])
+{
+    const char *const set = response_header(response, "Set-Cookie");
+    assert_non_null(set);
+    assert_int_equal(strncmp(set, "pyrometer-7997=", 15), 0);
+    assert_int_equal(strspn(set + 15, "0123456789abcdef"), AUTH_SECRET_LENGTH);
+    assert_string_equal(set + 15 + AUTH_SECRET_LENGTH, "; HttpOnly; SameSite=Lax; Path=/");
+    snprintf(out, 256, "%.*s", 15 + AUTH_SECRET_LENGTH, set);
+}
+
 static void right_token_is_exchanged_for_a_cookie(void **state)
 {
-    struct auth auth;
+    struct auth *const auth = *state;
     struct response response;
     char target[256], cookie[256];
-    (void)state;
-    init(&auth);
     snprintf(target, sizeof target, "/?v=1&token=%s&q=a%%26b%%0d%%0aX:y", token);
-    assert_true(login(&auth, "GET", target, &response));
+    assert_true(login(auth, "GET", target, &response));
     assert_int_equal(response.status, 303);
     assert_string_equal(response_header(&response, "Location"), "/?v=1&q=a%26b%0D%0AX%3Ay");
-    snprintf(cookie, sizeof cookie, "pyrometer-7997=%s; HttpOnly; SameSite=Lax; Path=/",
-             auth.cookie);
-    assert_string_equal(response_header(&response, "Set-Cookie"), cookie);
+    take_cookie(&response, cookie);
+    assert_int_equal(scope_with(auth, "Cookie", cookie), SCOPE_OPERATOR);
     response_deinit(&response);
+}
+
+static void each_login_has_a_cookie_that_ends(void **state)
+{
+    struct auth *const auth = *state;
+    struct response response;
+    struct request request;
+    char target[256], cookies[2][256];
+    snprintf(target, sizeof target, "/?token=%s", token);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(login(auth, "GET", target, &response));
+        take_cookie(&response, cookies[i]);
+        response_deinit(&response);
+    }
+    assert_string_not_equal(cookies[0], cookies[1]);
+    request_init(&request, "DELETE", "/api/v1/access");
+    request_add_header(&request, "Cookie", cookies[0]);
+    response_init(&response);
+    auth_renew(auth, &request, &response);
+    assert_null(response_header(&response, "Set-Cookie"));
+    auth_logout(auth, &request, &response);
+    assert_string_equal(response_header(&response, "Set-Cookie"),
+                        "pyrometer-7997=; HttpOnly; SameSite=Lax; Path=/; Max-Age=0");
+    response_deinit(&response);
+    request_deinit(&request);
+    assert_int_equal(scope_with(auth, "Cookie", cookies[0]), SCOPE_OPEN);
+    assert_int_equal(scope_with(auth, "Cookie", cookies[1]), SCOPE_OPERATOR);
+}
+
+static bool is_known(struct auth *auth, const char *target, const char *name, const char *value)
+{
+    struct request request;
+    request_init(&request, "GET", target);
+    request_add_header(&request, name, value);
+    const bool is_known = auth_knows(auth, &request);
+    request_deinit(&request);
+    return is_known;
+}
+
+static void who_brings_a_secret_is_known(void **state)
+{
+    struct auth *const auth = *state;
+    char value[256], target[256];
+    snprintf(value, sizeof value, "Bearer %s", token);
+    assert_true(is_known(auth, "/nothing", "Authorization", value));
+    assert_false(is_known(auth, "/", "Authorization", "Bearer x"));
+    assert_false(is_known(auth, "/healthz", "Cookie", "pyrometer-7997=x"));
+    assert_false(is_known(auth, "/?token=x", "Accept", "*"));
+    snprintf(target, sizeof target, "/?token=%s", token);
+    assert_true(is_known(auth, target, "Accept", "*"));
+    /* To be asked is no use of it. */
+    snprintf(target, sizeof target, "/?token=%s", auth->once);
+    struct response response;
+    assert_true(is_known(auth, target, "Accept", "*"));
+    assert_true(login(auth, "GET", target, &response));
+    response_deinit(&response);
+    assert_false(is_known(auth, target, "Accept", "*"));
 }
 
 static void wrong_tokens_other_paths_and_methods_do_not_log_in(void **state)
 {
-    struct auth auth;
+    struct auth *const auth = *state;
     struct response response;
     char target[256];
-    (void)state;
-    init(&auth);
-    assert_false(login(&auth, "GET", "/?token=wrong", &response));
-    assert_false(login(&auth, "GET", "/?token=", &response));
-    assert_false(login(&auth, "GET", "/", &response));
+    assert_false(login(auth, "GET", "/?token=wrong", &response));
+    assert_false(login(auth, "GET", "/?token=", &response));
+    assert_false(login(auth, "GET", "/", &response));
     snprintf(target, sizeof target, "//evil.example/?token=%s", token);
-    assert_false(login(&auth, "GET", target, &response));
+    assert_false(login(auth, "GET", target, &response));
     snprintf(target, sizeof target, "/api/v1/sessions?token=%s", token);
-    assert_false(login(&auth, "GET", target, &response));
+    assert_false(login(auth, "GET", target, &response));
     snprintf(target, sizeof target, "/?token=%s", token);
-    assert_false(login(&auth, "PATCH", target, &response));
+    assert_false(login(auth, "PATCH", target, &response));
 }
 
 static void one_time_code_works_once(void **state)
 {
-    struct auth auth;
+    struct auth *const auth = *state;
     struct response response;
     char target[256];
-    (void)state;
-    init(&auth);
-    snprintf(target, sizeof target, "/?token=%s", auth.once);
-    assert_true(login(&auth, "GET", target, &response));
+    snprintf(target, sizeof target, "/?token=%s", auth->once);
+    assert_true(login(auth, "GET", target, &response));
     response_deinit(&response);
-    assert_false(login(&auth, "GET", target, &response));
+    assert_false(login(auth, "GET", target, &response));
 }
 
 static void without_a_token_everybody_may(void **state)
@@ -322,11 +395,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_secrets_differ_and_are_long),
         cmocka_unit_test(secrets_are_compared_whole),
-        cmocka_unit_test(bearer_tokens_open),
-        cmocka_unit_test(cookies_open_and_the_token_is_no_cookie),
-        cmocka_unit_test(right_token_is_exchanged_for_a_cookie),
-        cmocka_unit_test(wrong_tokens_other_paths_and_methods_do_not_log_in),
-        cmocka_unit_test(one_time_code_works_once),
+        cmocka_unit_test_setup_teardown(bearer_tokens_open, setup, teardown),
+        cmocka_unit_test_setup_teardown(cookies_open_and_the_token_is_no_cookie, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(right_token_is_exchanged_for_a_cookie, setup, teardown),
+        cmocka_unit_test_setup_teardown(wrong_tokens_other_paths_and_methods_do_not_log_in,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(one_time_code_works_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(each_login_has_a_cookie_that_ends, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_brings_a_secret_is_known, setup, teardown),
         cmocka_unit_test(without_a_token_everybody_may),
         cmocka_unit_test(unsound_tokens_are_refused),
         cmocka_unit_test(changes_need_marks_no_other_site_can_send),

@@ -27,7 +27,8 @@ static uint32_t add(struct shares *shares, const char *name, uint64_t expires_at
                     char token[DIGEST_SECRET_LENGTH + 1])
 {
     struct share share;
-    assert_int_equal(shares_add(shares, name, expires_at_ns, &share, token, NULL), ERR_OK);
+    assert_int_equal(shares_add(shares, name, expires_at_ns, NULL, &share, token, NULL),
+                     ERR_OK);
     assert_int_equal(strspn(token, "0123456789abcdef"), DIGEST_SECRET_LENGTH);
     return share.id;
 }
@@ -121,7 +122,7 @@ static void number_of_shares_is_bounded(void **state)
     (void)state;
     for (int i = 0; i < SHARES_MAX; i++)
         add(shares, "", 0, token);
-    assert_int_equal(shares_add(shares, "", 0, &share, token, &err), ERR_LIMIT);
+    assert_int_equal(shares_add(shares, "", 0, NULL, &share, token, &err), ERR_LIMIT);
     assert_non_null(strstr(err.message, "256"));
     assert_int_equal(shares_revoke(shares, 1, NULL), ERR_OK);
     assert_int_equal(add(shares, "", 0, token), SHARES_MAX + 1);
@@ -179,7 +180,7 @@ static void folder_that_is_gone_is_an_error_and_leaves_no_share(void **state)
     char token[DIGEST_SECRET_LENGTH + 1];
     struct share share;
     (void)state;
-    assert_int_equal(shares_add(shares, "", 0, &share, token, NULL), ERR_SYS);
+    assert_int_equal(shares_add(shares, "", 0, NULL, &share, token, NULL), ERR_SYS);
     assert_int_equal(shares_list(shares, &share, 1), 0);
     shares_destroy(shares);
 }

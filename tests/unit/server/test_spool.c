@@ -119,7 +119,7 @@ static void a_full_disk_is_named(void **state)
     assert_int_equal(rc, ERR_SYS);
     assert_non_null(strstr(err.message, "has no place on the disk: File too large"));
     response_error(&response, &err);
-    assert_int_equal(response.status, 500);
+    assert_int_equal(response.status, 507);
     response_deinit(&response);
 }
 
