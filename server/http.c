@@ -16,6 +16,7 @@
 #include <microhttpd.h>
 
 #include "server/buffer.h"
+#include "server/janitor.h"
 #include "server/request.h"
 #include "server/response.h"
 
@@ -28,6 +29,7 @@ enum { DISCARD_MAX = 1024 * 1024 };
 
 struct http {
     struct MHD_Daemon *daemon;
+    struct janitor *janitor;
     struct http_options options;
     atomic_bool is_ending;
     pthread_mutex_t lock;
@@ -54,6 +56,7 @@ struct exchange {
 /* What a connection holds: the library does not tell the end of every request that it refuses. */
 struct line {
     struct exchange *open; /* NULL: none */
+    size_t place;          /* with the janitor */
 };
 
 static struct line *line_of(struct MHD_Connection *connection)
@@ -103,28 +106,60 @@ static void *begin_exchange(void *cls, const char *target, struct MHD_Connection
 static void end_exchange(void *cls, struct MHD_Connection *connection, void **slot,
                          enum MHD_RequestTerminationCode how)
 {
+    const struct http *const http = cls;
     struct line *const line = line_of(connection);
-    (void)cls;
     (void)how;
     if (line && line->open == *slot)
         line->open = NULL;
+    if (line)
+        janitor_enter(http->janitor, line->place, CONNECTION_HEADER);
     free_exchange(*slot);
     *slot = NULL;
 }
 
+/* NULL: a Unix socket. */
+static const struct sockaddr *address_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+/* The library closes the socket after it has told us of the end. */
 static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void **slot,
                               enum MHD_ConnectionNotificationCode what)
 {
-    struct line *const line = *slot;
-    (void)cls;
-    (void)connection;
+    const struct http *const http = cls;
+    struct line *line = *slot;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *slot = calloc(1, sizeof *line);
+        const int fd = socket_of(connection);
+        line = calloc(1, sizeof *line);
+        if (line)
+            line->place = janitor_open(http->janitor, address_of(connection), fd);
+        else
+            shutdown(fd, SHUT_RDWR);
+        *slot = line;
     } else if (line) {
+        janitor_close(http->janitor, line->place);
         free_exchange(line->open);
         free(line);
         *slot = NULL;
     }
+}
+
+static enum MHD_Result has_room(void *cls, const struct sockaddr *address, socklen_t bytes)
+{
+    const struct http *const http = cls;
+    (void)address;
+    (void)bytes;
+    return janitor_has_room(http->janitor) ? MHD_YES : MHD_NO;
 }
 
 static enum MHD_Result add_header(void *request, enum MHD_ValueKind kind, const char *name,
@@ -178,11 +213,7 @@ static void name_unix_peer(int fd, char out[REQUEST_PEER_BYTES])
 
 static void name_peer(struct MHD_Connection *connection, char out[REQUEST_PEER_BYTES])
 {
-    const union MHD_ConnectionInfo *const info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    const union MHD_ConnectionInfo *const fd =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    const struct sockaddr *const at = info ? info->client_addr : NULL;
+    const struct sockaddr *const at = address_of(connection);
     if (at && at->sa_family == AF_INET) {
         inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)at)->sin_addr, out,
                   REQUEST_PEER_BYTES);
@@ -193,8 +224,8 @@ static void name_peer(struct MHD_Connection *connection, char out[REQUEST_PEER_B
             inet_ntop(AF_INET, address->s6_addr + 12, out, REQUEST_PEER_BYTES);
         else
             inet_ntop(AF_INET6, address, out, REQUEST_PEER_BYTES);
-    } else if (fd) {
-        name_unix_peer(fd->connect_fd, out);
+    } else {
+        name_unix_peer(socket_of(connection), out);
     }
 }
 
@@ -288,11 +319,29 @@ static enum MHD_Result hand_over(struct exchange *exchange)
     return MHD_YES;
 }
 
+static void enter(const struct exchange *exchange, enum connection_phase phase)
+{
+    const struct line *const line = line_of(exchange->connection);
+    if (line)
+        janitor_enter(exchange->http->janitor, line->place, phase);
+}
+
+/* From now on the connection is no stranger's, if the request shows that. */
+static void get_to_know(const struct exchange *exchange)
+{
+    const struct http_options *const options = &exchange->http->options;
+    const struct line *const line = line_of(exchange->connection);
+    if (line && (!options->knows || options->knows(options->context, exchange->request)))
+        janitor_know(exchange->http->janitor, line->place);
+}
+
 static enum MHD_Result answer(struct exchange *exchange, const char *method)
 {
     const struct http_options *const options = &exchange->http->options;
+    enter(exchange, CONNECTION_ANSWER);
     if (!make_request(exchange, method))
         return MHD_NO;
+    get_to_know(exchange);
     if (options->is_slow && options->is_slow(options->context, exchange->request))
         return hand_over(exchange);
     options->handler(options->context, exchange->request, &exchange->response);
@@ -305,6 +354,7 @@ static void admit(struct exchange *exchange, const char *method)
     const struct http_options *const options = &exchange->http->options;
     if (!options->admit || strcmp(method, "PUT") != 0 || !make_request(exchange, method))
         return;
+    get_to_know(exchange);
     exchange->spool_fd =
         options->admit(options->context, exchange->request, &exchange->spool_left);
     drop_request(exchange);
@@ -348,6 +398,9 @@ static enum MHD_Result spool(struct exchange *exchange, const char *data, size_t
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *bytes)
 {
+    const struct line *const line = line_of(exchange->connection);
+    if (line)
+        janitor_receive(exchange->http->janitor, line->place, *bytes);
     if (exchange->spool_fd >= 0)
         return spool(exchange, data, bytes);
     if (exchange->body.length + *bytes > REQUEST_MAX_BODY) {
@@ -376,6 +429,7 @@ static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, cons
         return finish(exchange);
     if (!exchange->has_begun) {
         exchange->has_begun = true;
+        enter(exchange, CONNECTION_BODY);
         admit(exchange, method);
         exchange->is_too_large = announces_too_much(connection, exchange);
         return exchange->is_too_large ? answer(exchange, method) : MHD_YES;
@@ -395,15 +449,15 @@ static struct MHD_Daemon *start_daemon(struct http *http)
     struct MHD_OptionItem options[] = {
         { MHD_OPTION_LISTEN_SOCKET, own->listen_fd, NULL },
         { MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL },
-        { MHD_OPTION_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS, NULL },
-        { MHD_OPTION_PER_IP_CONNECTION_LIMIT, HTTP_MAX_CONNECTIONS_PER_ADDRESS, NULL },
+        /* The library would stop accepting: connections.h says who goes instead. */
+        { MHD_OPTION_CONNECTION_LIMIT, HTTP_THREADS * (CONNECTIONS_ROOM + 1), NULL },
         { MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S, NULL },
         { MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY, NULL },
         { MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
         { MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL },
         { MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)begin_exchange, http },
-        { MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end_exchange, NULL },
-        { MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)begin_or_end_line, NULL },
+        { MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end_exchange, http },
+        { MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)begin_or_end_line, http },
         { is_tls ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0,
           (void *)(uintptr_t)own->tls_cert },
         { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)own->tls_key },
@@ -411,7 +465,7 @@ static struct MHD_Daemon *start_daemon(struct http *http)
         { MHD_OPTION_END, 0, NULL },
     };
     return MHD_start_daemon(polling | MHD_ALLOW_SUSPEND_RESUME | (is_tls ? MHD_USE_TLS : 0U), 0,
-                            NULL, NULL, handle, http, MHD_OPTION_ARRAY, options,
+                            has_room, http, handle, http, MHD_OPTION_ARRAY, options,
                             MHD_OPTION_END);
 }
 
@@ -428,6 +482,7 @@ static enum err_code refuse_start(const struct http_options *options, struct err
 
 static void destroy(struct http *http)
 {
+    janitor_stop(http->janitor);
     pthread_cond_destroy(&http->one_less);
     pthread_mutex_destroy(&http->lock);
     free(http);
@@ -442,13 +497,17 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     atomic_init(&http->is_ending, false);
     pthread_mutex_init(&http->lock, NULL);
     pthread_cond_init(&http->one_less, NULL);
-    http->daemon = start_daemon(http);
-    if (!http->daemon) {
-        destroy(http);
-        return refuse_start(options, err);
+    enum err_code rc = janitor_start(&http->janitor, err);
+    if (rc == ERR_OK) {
+        http->daemon = start_daemon(http);
+        if (http->daemon)
+            *out = http;
+        else
+            rc = refuse_start(options, err);
     }
-    *out = http;
-    return ERR_OK;
+    if (rc != ERR_OK)
+        destroy(http);
+    return rc;
 }
 
 /* A connection may not sleep when the daemon stops. */

@@ -16,7 +16,8 @@
 
 #define UNIX_PREFIX "unix:"
 
-enum { BACKLOG = 64, MAX_PORT = 65535 };
+/* Who finds the queue full asks again after a second only. */
+enum { BACKLOG = 1024, MAX_PORT = 65535 };
 
 static bool read_port(const char *text, unsigned *out)
 {

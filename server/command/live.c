@@ -186,6 +186,7 @@ static enum err_code start_http(struct live *live, struct err *err)
                                        .handler = site_answer,
                                        .admit = site_admit,
                                        .is_slow = site_is_slow,
+                                       .knows = site_knows,
                                        .context = &live->site,
                                        .tls_cert = tls.cert,
                                        .tls_key = tls.key };

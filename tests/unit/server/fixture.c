@@ -34,6 +34,7 @@ void server_start(struct server *server, int pid)
                                        .handler = site_answer,
                                        .admit = site_admit,
                                        .is_slow = site_is_slow,
+                                       .knows = site_knows,
                                        .context = &server->site };
     assert_int_equal(http_start(&http, &server->http, NULL), ERR_OK);
 }
