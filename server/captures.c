@@ -414,7 +414,7 @@ enum err_code captures_adopt(struct captures *captures, int fd,
                              const struct capture_words *words,
                              char name_out[CAPTURES_NAME_BYTES], struct err *err)
 {
-    char path[CAPTURES_PATH_BYTES];
+    char path[CAPTURES_PATH_BYTES], file[CAPTURES_FILE_BYTES];
     struct reader *reader = NULL;
     struct err why = { 0 };
     captures_path_of(fd, path);
@@ -424,9 +424,12 @@ enum err_code captures_adopt(struct captures *captures, int fd,
     const int pid = (int)reader_facts(reader)->pid;
     reader_close(reader);
     rc = link_file(captures, fd, pid, name_out, err);
-    return rc == ERR_OK && *words->title
-               ? captures_words_write(captures->fd, name_out, words, err)
-               : rc;
+    if (rc != ERR_OK || !*words->title)
+        return rc;
+    rc = captures_words_write(captures->fd, name_out, words, err);
+    if (rc != ERR_OK && captures_file_of(name_out, file))
+        unlinkat(captures->fd, file, 0);
+    return rc;
 }
 
 enum err_code captures_describe(struct captures *captures, const char *name,

@@ -73,8 +73,10 @@ static enum err_code put(int folder_fd, const char *name, const char *data, size
         openat(folder_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return err_sys(err, errno, "cannot write '%s'", fresh);
-    const bool is_written = write(fd, data, bytes) == (ssize_t)bytes && fsync(fd) == 0;
-    if (is_written && renameat(folder_fd, fresh, folder_fd, path) == 0)
+    const ssize_t written = write(fd, data, bytes);
+    if (written >= 0 && written < (ssize_t)bytes)
+        errno = ENOSPC; /* the rest of what was written in part */
+    else if (written >= 0 && fsync(fd) == 0 && renameat(folder_fd, fresh, folder_fd, path) == 0)
         return ERR_OK;
     const int sys = errno;
     unlinkat(folder_fd, fresh, 0);

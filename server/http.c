@@ -47,6 +47,7 @@ struct exchange {
     bool is_answered; /* by a thread of its own */
     bool has_begun;
     bool is_too_large;
+    int refusal; /* what came of its body; 0: nothing bad */
     size_t discarded;
     int spool_fd; /* of a large body; -1: none */
     size_t spool_left;
@@ -250,6 +251,8 @@ static bool make_request(struct exchange *exchange, const char *method)
     request->body_fd = exchange->spool_fd;
     if (exchange->is_too_large && !request->refusal)
         request->refusal = 413;
+    if (exchange->refusal && !request->refusal)
+        request->refusal = exchange->refusal;
     if (is_ambiguous(request))
         request->refusal = 400;
     response_init(&exchange->response);
@@ -357,6 +360,7 @@ static void admit(struct exchange *exchange, const char *method)
     get_to_know(exchange);
     exchange->spool_fd =
         options->admit(options->context, exchange->request, &exchange->spool_left);
+    exchange->refusal = exchange->request->refusal;
     drop_request(exchange);
 }
 
@@ -382,15 +386,17 @@ static bool write_all(int fd, const char *data, size_t bytes)
     return true;
 }
 
+/* A client that is told of a full disk has sent all of its body before: most read no answer while
+ * they send. */
 static enum MHD_Result spool(struct exchange *exchange, const char *data, size_t *bytes)
 {
     if (*bytes > exchange->spool_left) {
         exchange->is_too_large = true;
         exchange->discarded += *bytes;
-    } else if (!write_all(exchange->spool_fd, data, *bytes)) {
-        return MHD_NO;
     } else {
         exchange->spool_left -= *bytes;
+        if (!exchange->refusal && !write_all(exchange->spool_fd, data, *bytes))
+            exchange->refusal = response_is_full(errno) ? 507 : 500;
     }
     *bytes = 0;
     return exchange->discarded > DISCARD_MAX ? MHD_NO : MHD_YES;

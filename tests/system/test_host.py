@@ -7,6 +7,7 @@ import resource
 import select
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import urllib.parse
@@ -426,6 +427,50 @@ class Captures(Test):
             name = host.get("/sessions/" + one)["capture"]
             host.until("/captures/" + name, lambda found: found["state"] != "recording")
             self.assertLessEqual(host.get("/captures/" + name)["bytes"], 3000)
+
+    def small_disk(self):
+        """A folder on a disk of 2 MiB."""
+        folder = tempfile.mkdtemp(prefix="disk-", dir=FOLDER)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "pyrometer-test", folder], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False)
+        if done.returncode:
+            self.skipTest("no disk can be mounted here: " + done.stdout.decode().strip())
+        self.addCleanup(subprocess.run, ["umount", "-l", folder], check=True)
+        return folder
+
+    def test_an_upload_that_fills_the_disk_is_answered_and_leaves_nothing(self):
+        with victim("chain.py", LONG) as target, Host() as host:
+            one = host.start(pids=[target.pid], duration_s=0.5)
+            host.until("/sessions/" + one, lambda found: found["state"] == "ended")
+            name = host.get("/sessions/" + one)["capture"]
+            host.until("/captures/" + name, lambda found: found["state"] == "complete")
+            capture = host.ask("/api/v1/captures/%s/file" % name).body
+        folder = self.small_disk()
+        with Host(data=folder) as host:
+            before = sorted(os.listdir(folder))
+            for data in (bytes(3 << 20), bytes(30 << 20)):
+                answer = host.put(data)
+                self.assertEqual(answer.status, 507, answer.body)
+                self.assertEqual(answer.headers["Content-Type"], "application/problem+json")
+                self.assertIn("make room", answer.json()["detail"])
+            self.assertEqual(sorted(os.listdir(folder)), before)
+            self.assertEqual(host.put(capture).status, 201)
+            name = host.get("/captures")["captures"][0]["name"]
+            there = sorted(os.listdir(folder))
+            with open(os.path.join(folder, "filler"), "wb", buffering=0) as file:
+                with self.assertRaises(OSError):
+                    while True:
+                        file.write(bytes(65536))
+                with self.assertRaises(OSError):
+                    while True:
+                        file.write(b"x")
+            # There is room for a name, and none for what it says.
+            answer = host.send("PATCH", "/captures/" + name, {"note": "x" * 1000})
+            self.assertEqual(answer.status, 507, answer.body)
+            self.assertEqual(sorted(os.listdir(folder)), sorted(there + ["filler"]))
+            self.assertEqual(host.get("/captures/" + name)["note"], "")
+            os.unlink(os.path.join(folder, "filler"))
+            self.assertEqual(host.send("PATCH", "/captures/" + name, {"note": "x" * 1000}).status, 200)
 
     def test_a_folder_that_goes_is_told_and_made_anew_for_the_next(self):
         with victim("chain.py", LONG) as target, Host() as host:
