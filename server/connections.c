@@ -29,7 +29,8 @@ void network_of(const struct sockaddr *address, struct network *out)
         const struct sockaddr_in *const at = (const void *)address;
         set_ipv4((const unsigned char *)&at->sin_addr, out);
     } else if (address->sa_family == AF_INET6) {
-        const struct in6_addr *const at = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+        const struct in6_addr *const at =
+            &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
         if (IN6_IS_ADDR_V4MAPPED(at)) {
             set_ipv4(at->s6_addr + 12, out);
         } else if (IN6_IS_ADDR_LOOPBACK(at)) {
@@ -58,25 +59,36 @@ static bool counts(const struct connection *connection)
     return connection->phase != CONNECTION_FREE && connection->phase != CONNECTION_ENDING;
 }
 
-/* Those that count and are known or not; network NULL: of any. */
-static size_t count(const struct connections *all, const struct network *network, bool is_known)
+struct tally {
+    size_t strangers, known; /* of all */
+    size_t strangers_of_network, known_of_network;
+};
+
+static struct tally tally(const struct connections *all, const struct network *network)
 {
-    size_t found = 0;
-    for (size_t i = 0; i < CONNECTIONS_ROOM; i++)
-        found += counts(&all->items[i]) && all->items[i].is_known == is_known &&
-                 (!network || is_same(&all->items[i].network, network));
-    return found;
+    struct tally out = { .strangers = 0 };
+    for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
+        const struct connection *const one = &all->items[i];
+        if (!counts(one))
+            continue;
+        const bool is_near = is_same(&one->network, network);
+        out.known += one->is_known;
+        out.strangers += !one->is_known;
+        out.known_of_network += one->is_known && is_near;
+        out.strangers_of_network += !one->is_known && is_near;
+    }
+    return out;
 }
 
 /* The one that has waited longest.  A known one is only taken between two requests. */
-static size_t oldest(const struct connections *all, const struct network *network, bool is_known,
-                     size_t but)
+static size_t oldest(const struct connections *all, const struct network *network,
+                     bool is_known, size_t but)
 {
     size_t found = CONNECTIONS_NONE;
     for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
         const struct connection *const one = &all->items[i];
         if (i == but || !counts(one) || one->is_known != is_known ||
-            (is_known && one->phase != CONNECTION_HEADER) ||
+            (is_known && one->phase != CONNECTION_IDLE) ||
             (network && !is_same(&one->network, network)))
             continue;
         if (found == CONNECTIONS_NONE || one->since_ns < all->items[found].since_ns)
@@ -92,12 +104,12 @@ static size_t choose(const struct connections *all, size_t at)
     const size_t most = network->kind == NETWORK_LOOPBACK
                             ? CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK
                             : CONNECTIONS_MAX_STRANGERS_OF_NETWORK;
-    const size_t strangers = count(all, NULL, false);
-    if (count(all, network, false) > most)
+    const struct tally now = tally(all, network);
+    if (now.strangers_of_network > most)
         return oldest(all, network, false, at);
-    if (strangers > CONNECTIONS_MAX_STRANGERS)
+    if (now.strangers > CONNECTIONS_MAX_STRANGERS)
         return oldest(all, NULL, false, at);
-    if (strangers + count(all, NULL, true) <= CONNECTIONS_MAX)
+    if (now.strangers + now.known <= CONNECTIONS_MAX)
         return CONNECTIONS_NONE;
     const size_t stranger = oldest(all, NULL, false, at);
     const size_t idle = oldest(all, NULL, true, at);
@@ -139,7 +151,7 @@ size_t connections_know(struct connections *all, size_t at)
     if (one->is_known || one->phase == CONNECTION_ENDING)
         return CONNECTIONS_NONE;
     one->is_known = true;
-    if (count(all, &one->network, true) <= CONNECTIONS_MAX_KNOWN_OF_NETWORK)
+    if (tally(all, &one->network).known_of_network <= CONNECTIONS_MAX_KNOWN_OF_NETWORK)
         return CONNECTIONS_NONE;
     const size_t idle = oldest(all, &one->network, true, at);
     const size_t goes = idle != CONNECTIONS_NONE ? idle : at;
@@ -158,6 +170,18 @@ void connections_enter(struct connections *all, size_t at, enum connection_phase
     one->body_bytes = 0;
 }
 
+void connections_begin(struct connections *all, size_t at, uint64_t now_ns)
+{
+    if (all->items[at].phase == CONNECTION_IDLE)
+        connections_enter(all, at, CONNECTION_HEADER, now_ns);
+}
+
+void connections_finish(struct connections *all, size_t at, uint64_t now_ns)
+{
+    connections_enter(all, at, all->items[at].is_known ? CONNECTION_IDLE : CONNECTION_HEADER,
+                      now_ns);
+}
+
 void connections_receive(struct connections *all, size_t at, size_t bytes)
 {
     all->items[at].body_bytes += bytes;
@@ -173,16 +197,15 @@ void connections_halve(struct connections *all, size_t at, uint64_t now_ns)
 static uint64_t deadline_ns(const struct connection *one)
 {
     switch (one->phase) {
-    case CONNECTION_HEADER:
-        return one->since_ns + CONNECTIONS_HEADER_S * NS_PER_S;
+    case CONNECTION_IDLE: return one->since_ns + CONNECTIONS_IDLE_S * NS_PER_S;
+    case CONNECTION_HEADER: return one->since_ns + CONNECTIONS_HEADER_S * NS_PER_S;
     case CONNECTION_BODY:
         return one->since_ns + CONNECTIONS_BODY_S * NS_PER_S +
                one->body_bytes / CONNECTIONS_BODY_BYTES * NS_PER_S;
     case CONNECTION_ANSWER:
         return one->is_known ? UINT64_MAX : one->since_ns + CONNECTIONS_STRANGER_S * NS_PER_S;
     case CONNECTION_FREE:
-    case CONNECTION_ENDING:
-        break;
+    case CONNECTION_ENDING: break;
     }
     return UINT64_MAX;
 }
@@ -197,16 +220,17 @@ enum connection_fate connections_judge(const struct connection *connection, uint
                                        uint64_t *again_ns)
 {
     const uint64_t end_ns = deadline_ns(connection);
-    const bool is_incomplete =
-        connection->phase == CONNECTION_HEADER || connection->phase == CONNECTION_BODY;
+    const bool is_incomplete = connection->phase == CONNECTION_IDLE ||
+                               connection->phase == CONNECTION_HEADER ||
+                               connection->phase == CONNECTION_BODY;
     if (end_ns <= now_ns)
         return CONNECTION_IS_LATE;
     lower(again_ns, end_ns);
     if (!connection->is_half || !is_incomplete)
         return CONNECTION_STAYS;
     /* What came together with the end, or behind the last request, is read first. */
-    const uint64_t begun_ns = connection->half_ns > connection->since_ns ? connection->half_ns
-                                                                         : connection->since_ns;
+    const uint64_t begun_ns =
+        connection->half_ns > connection->since_ns ? connection->half_ns : connection->since_ns;
     const uint64_t half_ns = begun_ns + CONNECTIONS_HALF_MS * NS_PER_MS;
     if (half_ns <= now_ns)
         return CONNECTION_IS_HALF;

@@ -31,11 +31,14 @@ enum {
     CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK = 256, /* a proxy on this host is all its clients */
     CONNECTIONS_MAX_KNOWN_OF_NETWORK = 400,
     CONNECTIONS_ROOM = CONNECTIONS_MAX + 128, /* with those that were told to end */
-    CONNECTIONS_HEADER_S = 10,  /* from the start, or the last answer, to the end of the header */
+    CONNECTIONS_HEADER_S =
+        10, /* from the start, or a stranger's last answer, to the header's end */
+    CONNECTIONS_IDLE_S = 30, /* of a known one, between an answer and the next request line */
     CONNECTIONS_STRANGER_S = 10, /* for a stranger to take the answer */
     CONNECTIONS_BODY_S = 10,     /* for a body, and a second more for each: */
     CONNECTIONS_BODY_BYTES = 1024,
-    CONNECTIONS_HALF_MS = 50, /* what was sent before the client stopped sending is read in it */
+    CONNECTIONS_HALF_MS =
+        50, /* what was sent before the client stopped sending is read in it */
 };
 
 #define CONNECTIONS_NONE SIZE_MAX
@@ -48,6 +51,7 @@ struct network {
 
 enum connection_phase {
     CONNECTION_FREE,
+    CONNECTION_IDLE,   /* a known one, after an answer */
     CONNECTION_HEADER, /* a request is awaited, or its header comes in */
     CONNECTION_BODY,
     CONNECTION_ANSWER, /* it is being answered */
@@ -66,7 +70,7 @@ struct connection {
     bool is_known;
     bool is_half; /* the client sends nothing any more */
     int fd;
-    uint32_t serial; /* tells the uses of one place apart */
+    uint32_t serial;   /* tells the uses of one place apart */
     uint64_t since_ns; /* when the phase began */
     uint64_t half_ns;
     uint64_t body_bytes;
@@ -89,6 +93,10 @@ void connections_close(struct connections *all, size_t at);
 size_t connections_know(struct connections *all, size_t at);
 void connections_enter(struct connections *all, size_t at, enum connection_phase phase,
                        uint64_t now_ns);
+/* The first line of a request has come. */
+void connections_begin(struct connections *all, size_t at, uint64_t now_ns);
+/* Its answer is out. */
+void connections_finish(struct connections *all, size_t at, uint64_t now_ns);
 void connections_receive(struct connections *all, size_t at, size_t bytes);
 /* The client has shut its side. */
 void connections_halve(struct connections *all, size_t at, uint64_t now_ns);

@@ -91,13 +91,15 @@ static void free_exchange(struct exchange *exchange)
 
 static void *begin_exchange(void *cls, const char *target, struct MHD_Connection *connection)
 {
+    struct http *const http = cls;
     struct line *const line = line_of(connection);
     struct exchange *const exchange = line ? calloc(1, sizeof *exchange) : NULL;
     if (!exchange)
         return NULL;
+    janitor_begin(http->janitor, line->place);
     exchange->target = strdup(target);
     exchange->spool_fd = -1;
-    exchange->http = cls;
+    exchange->http = http;
     exchange->connection = connection;
     free_exchange(line->open);
     line->open = exchange;
@@ -113,7 +115,7 @@ static void end_exchange(void *cls, struct MHD_Connection *connection, void **sl
     if (line && line->open == *slot)
         line->open = NULL;
     if (line)
-        janitor_enter(http->janitor, line->place, CONNECTION_HEADER);
+        janitor_finish(http->janitor, line->place);
     free_exchange(*slot);
     *slot = NULL;
 }

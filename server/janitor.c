@@ -192,7 +192,8 @@ size_t janitor_open(struct janitor *janitor, const struct sockaddr *address, int
     const bool is_first = all->used == 1;
     if (at == CONNECTIONS_NONE)
         shutdown(fd, SHUT_RDWR);
-    else if (watch_fd(janitor, fd, EPOLLRDHUP | EPOLLONESHOT, mark_of(&all->items[at], at)) != 0)
+    else if (watch_fd(janitor, fd, EPOLLRDHUP | EPOLLONESHOT, mark_of(&all->items[at], at)) !=
+             0)
         end(janitor, at);
     pthread_mutex_unlock(&janitor->lock);
     if (is_first)
@@ -224,6 +225,24 @@ void janitor_enter(struct janitor *janitor, size_t at, enum connection_phase pha
         return;
     pthread_mutex_lock(&janitor->lock);
     connections_enter(&janitor->connections, at, phase, clock_now_ns());
+    pthread_mutex_unlock(&janitor->lock);
+}
+
+void janitor_begin(struct janitor *janitor, size_t at)
+{
+    if (at == CONNECTIONS_NONE)
+        return;
+    pthread_mutex_lock(&janitor->lock);
+    connections_begin(&janitor->connections, at, clock_now_ns());
+    pthread_mutex_unlock(&janitor->lock);
+}
+
+void janitor_finish(struct janitor *janitor, size_t at)
+{
+    if (at == CONNECTIONS_NONE)
+        return;
+    pthread_mutex_lock(&janitor->lock);
+    connections_finish(&janitor->connections, at, clock_now_ns());
     pthread_mutex_unlock(&janitor->lock);
 }
 

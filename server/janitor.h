@@ -35,6 +35,8 @@ size_t janitor_open(struct janitor *janitor, const struct sockaddr *address, int
 void janitor_close(struct janitor *janitor, size_t at);
 void janitor_know(struct janitor *janitor, size_t at);
 void janitor_enter(struct janitor *janitor, size_t at, enum connection_phase phase);
+void janitor_begin(struct janitor *janitor, size_t at);
+void janitor_finish(struct janitor *janitor, size_t at);
 void janitor_receive(struct janitor *janitor, size_t at, size_t bytes);
 
 #endif /* SERVER_JANITOR_H */

@@ -45,8 +45,8 @@ static bool is_over(const struct login *login, uint64_t now_ns)
 
 static bool is_old_good(const struct login *login, uint64_t now_ns)
 {
-    return login->has_old && (login->seen_ns == 0 ||
-                              now_ns - login->seen_ns < LOGINS_OVERLAP_S * NS_PER_S);
+    return login->has_old &&
+           (login->seen_ns == 0 || now_ns - login->seen_ns < LOGINS_OVERLAP_S * NS_PER_S);
 }
 
 /* All are compared, so that nothing tells how far it came. */

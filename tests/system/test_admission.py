@@ -16,6 +16,7 @@ LONG = "300"
 # How long the server gives a request to come in, connections.h.
 HEADER_SECONDS = 10
 ROOM = 800 + 128
+STRANGERS_OF_USER = 96
 BEGUN = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: "
 # For ever, where the places are taken; 2 s is what is promised, and this machine does other things besides.
 SOON = 6 * SLOWNESS
@@ -192,6 +193,29 @@ class Admission(Test):
             page.request("GET", "/api/v1/sessions/1", headers=cookie)
             self.assertEqual(Answer(page.getresponse()).status, 200)
             self.assertIs(page.sock, connection, "the connection was dropped meanwhile")
+
+
+class UnixSocket(Test):
+    def test_one_user_is_one_network(self):
+        with tempfile.TemporaryDirectory() as folder, victim("chain.py", LONG) as target:
+            path = os.path.join(folder, "socket")
+            with program("attach", "--listen", "unix:" + path, str(target.pid)) as process:
+                process.wait_line(r"^http\+unix://")
+
+                def connect_unix():
+                    connection = socket.socket(socket.AF_UNIX)
+                    self.addCleanup(connection.close)
+                    connection.settimeout(WAIT_SECONDS)
+                    connection.connect(path)
+                    return connection
+                crowd = [connect_unix() for _ in range(250)]
+                for connection in crowd:
+                    say(connection, BEGUN)
+                newcomer = connect_unix()
+                newcomer.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                self.assertTrue(newcomer.recv(100).startswith(b"HTTP/1.1 200"))
+                self.assertGreaterEqual(sum(is_over(connection) for connection in crowd), 250 - STRANGERS_OF_USER)
+                self.assertFalse(is_over(crowd[-1]))
 
 
 class Handshakes(Test):

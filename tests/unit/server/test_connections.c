@@ -45,7 +45,8 @@ static int teardown(void **state)
 }
 
 /* The place of a new one, for which `goes` had to go. */
-static size_t open_at(struct connections *all, const char *address, uint64_t now_ns, size_t goes)
+static size_t open_at(struct connections *all, const char *address, uint64_t now_ns,
+                      size_t goes)
 {
     const struct network network = network_at(address);
     size_t gone = 0;
@@ -102,7 +103,7 @@ static void the_stranger_who_waited_longest_goes(void **state)
             open_at(all, rows[row].address, 2 + i, CONNECTIONS_NONE);
         /* One that has had an answer since has not waited. */
         connections_enter(all, first, CONNECTION_ANSWER, 1000);
-        connections_enter(all, first, CONNECTION_HEADER, 1001);
+        connections_finish(all, first, 1001);
         open_at(all, rows[row].address, 2000, second);
         assert_int_equal(all->items[second].phase, CONNECTION_ENDING);
         assert_int_equal(all->items[other].phase, CONNECTION_HEADER);
@@ -110,7 +111,7 @@ static void the_stranger_who_waited_longest_goes(void **state)
         connections_enter(all, second, CONNECTION_HEADER, 3000);
         assert_int_equal(all->items[second].phase, CONNECTION_ENDING);
         connections_close(all, second);
-        assert_int_equal(open_at(all, rows[row].address, 4000, other + 3), second);
+        assert_int_equal(open_at(all, rows[row].address, 4000, second + 1), second);
     }
 }
 
@@ -121,6 +122,7 @@ static void known_ones_are_no_strangers(void **state)
         const size_t at = open_at(all, "192.0.2.1", i, CONNECTIONS_NONE);
         assert_int_equal(connections_know(all, at), CONNECTIONS_NONE);
         assert_int_equal(connections_know(all, at), CONNECTIONS_NONE);
+        connections_finish(all, at, i);
     }
     /* One more of them: the one that was idle for longest goes, not one that is being answered. */
     connections_enter(all, 0, CONNECTION_ANSWER, 0);
@@ -161,8 +163,9 @@ static void a_full_house_lets_its_idle_go(void **state)
     for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
         places[i] = open_at(all, numbered(i), i, CONNECTIONS_NONE);
         connections_know(all, places[i]);
-        connections_enter(all, places[i], i == 7 ? CONNECTION_HEADER : CONNECTION_ANSWER, i);
+        connections_enter(all, places[i], CONNECTION_ANSWER, i);
     }
+    connections_finish(all, places[7], 8000);
     /* The idle one goes for a stranger, the stranger for the next. */
     const size_t guest = open_at(all, "192.0.2.1", 9000, places[7]);
     const size_t next = open_at(all, "198.51.100.1", 9001, guest);
@@ -208,9 +211,27 @@ static void headers_have_a_deadline_whatever_trickles(void **state)
     assert_int_equal(judge(all, at, late_ns + 99), CONNECTION_STAYS);
     assert_int_equal(judge(all, at, late_ns + 100), CONNECTION_IS_LATE);
     connections_enter(all, at, CONNECTION_ANSWER, 200);
-    connections_enter(all, at, CONNECTION_HEADER, 300);
+    connections_finish(all, at, 300);
+    /* The first line of a header gives a stranger no more time. */
+    connections_begin(all, at, 5000);
     assert_int_equal(judge(all, at, late_ns + 299), CONNECTION_STAYS);
     assert_int_equal(judge(all, at, late_ns + 300), CONNECTION_IS_LATE);
+}
+
+static void known_ones_may_be_idle_and_then_have_the_same_deadline(void **state)
+{
+    struct connections *const all = *state;
+    const uint64_t late_ns = CONNECTIONS_HEADER_S * NS_PER_S;
+    const uint64_t idle_ns = CONNECTIONS_IDLE_S * NS_PER_S;
+    const size_t at = open_at(all, "192.0.2.1", 0, CONNECTIONS_NONE);
+    connections_know(all, at);
+    assert_int_equal(judge(all, at, late_ns), CONNECTION_IS_LATE);
+    connections_finish(all, at, 100);
+    assert_int_equal(judge(all, at, idle_ns + 99), CONNECTION_STAYS);
+    assert_int_equal(judge(all, at, idle_ns + 100), CONNECTION_IS_LATE);
+    connections_begin(all, at, 200);
+    assert_int_equal(judge(all, at, late_ns + 199), CONNECTION_STAYS);
+    assert_int_equal(judge(all, at, late_ns + 200), CONNECTION_IS_LATE);
 }
 
 static void bodies_must_get_on(void **state)
@@ -249,7 +270,7 @@ static void half_requests_end_and_whole_ones_are_answered(void **state)
     connections_enter(all, at, CONNECTION_ANSWER, 2000);
     assert_int_equal(judge(all, at, NS_PER_S), CONNECTION_STAYS);
     /* Then the next one may lie there already. */
-    connections_enter(all, at, CONNECTION_HEADER, NS_PER_S);
+    connections_finish(all, at, NS_PER_S);
     assert_int_equal(judge(all, at, NS_PER_S + while_ns - 1), CONNECTION_STAYS);
     assert_int_equal(judge(all, at, NS_PER_S + while_ns), CONNECTION_IS_HALF);
     connections_close(all, at);
@@ -267,6 +288,7 @@ int main(void)
         TEST(a_full_house_lets_its_idle_go),
         TEST(there_is_a_last_place),
         TEST(headers_have_a_deadline_whatever_trickles),
+        TEST(known_ones_may_be_idle_and_then_have_the_same_deadline),
         TEST(bodies_must_get_on),
         TEST(answers_wait_for_known_ones_only),
         TEST(half_requests_end_and_whole_ones_are_answered),

@@ -9,7 +9,7 @@
 #include "sampler/base/clock.h"
 #include "server/logins.h"
 
-#define HOUR_NS (3600 * NS_PER_S)
+#define HOUR_NS  (3600 * NS_PER_S)
 #define START_NS (5 * HOUR_NS)
 
 struct cookie {
