@@ -13,6 +13,7 @@ enum err_code crew_init(struct crew *crew, const struct sampler_options *options
     memset(crew, 0, sizeof *crew);
     crew->options = options;
     roster_init(&crew->roster);
+    origins_init(&crew->origins);
     task_board_init(&crew->board);
     stopper_init(&crew->stopper);
     const enum err_code rc = profile_create(&crew->profile, err);
@@ -49,6 +50,7 @@ void crew_deinit(struct crew *crew)
     profile_destroy(crew->profile);
     task_board_deinit(&crew->board);
     roster_deinit(&crew->roster);
+    origins_deinit(&crew->origins);
     memset(crew, 0, sizeof *crew);
 }
 
@@ -72,11 +74,14 @@ enum err_code crew_add(struct crew *crew, struct member *member, struct err *err
     if (crew->count == SAMPLER_MAX_PROCESSES)
         return err_set(err, ERR_LIMIT, "%d processes at a time are enough",
                        SAMPLER_MAX_PROCESSES);
-    enum err_code rc = member_join(member, crew->profile, &crew->lanes, crew->options, err);
+    enum err_code rc =
+        member_join(member, crew->profile, &crew->lanes, &crew->origins, crew->options, err);
     if (!rc)
         rc = roster_add(&crew->roster, &member->process, &facts, &member->told, err);
     if (!rc)
         crew->members[crew->count++] = member;
+    else
+        origins_end(&crew->origins, member->fold.origin);
     return rc;
 }
 
@@ -90,6 +95,7 @@ static bool leave(struct crew *crew, size_t index, const struct ending *ending,
     const bool is_counted = member_leave(member, now_ns) == ERR_OK;
     crew->members[index] = crew->members[--crew->count];
     crew->last = *ending;
+    origins_end(&crew->origins, member->fold.origin);
     roster_end(&crew->roster, member->told, to_ns ? to_ns : 1, ending->reason);
     if (crew->left)
         crew->left(crew->context, &member->process);

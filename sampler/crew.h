@@ -4,10 +4,10 @@
  *
  * Ownership: the caller's storage; the crew owns its members and the profile.  crew_deinit accepts
  * a zeroed one.
- * Threads: the sampling thread; the roster and the profile may be asked by others.
+ * Threads: the sampling thread; the roster, the origins and the profile may be asked by others.
  * Limits: SAMPLER_MAX_PROCESSES members at a time.  Of more than PYTHON_MAX_LOOKS threads in all a
  * random part of the members is looked at, each as likely as any other, and stands for the rest.
- * Depends on: member, lanes, roster, profile, sampler.h.
+ * Depends on: member, lanes, origins, roster, profile, sampler.h.
  */
 #ifndef SAMPLER_CREW_H
 #define SAMPLER_CREW_H
@@ -19,6 +19,7 @@
 #include "sampler/base/err.h"
 #include "sampler/lanes.h"
 #include "sampler/member.h"
+#include "sampler/origins.h"
 #include "sampler/roster.h"
 #include "sampler/sampler.h"
 #include "sampler/target/stopper.h"
@@ -29,6 +30,7 @@ struct crew {
     struct profile *profile;
     struct lanes lanes;
     struct roster roster;
+    struct origins origins;
     struct task_board board;
     struct member *members[SAMPLER_MAX_PROCESSES];
     size_t count;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "sampler/origins.h"
 #include "sampler/task_fold.h"
 
 /* What is noted of a frame: its node and its spot, plus 1. */
@@ -58,6 +59,16 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct leave
     return rc ? rc : make_marks(fold, err);
 }
 
+/* A function is the same for all processes; whose it is must be known of each. */
+static void note_origin(struct fold *fold, function_id function)
+{
+    if (!fold->origins)
+        return;
+    const profile_origin before = profile_origin_of(fold->profile, function);
+    profile_set_origin(fold->profile, function,
+                       origins_join(fold->origins, before, fold->origin));
+}
+
 /* Tags hold the id plus one, so that 0 means "not yet". */
 static enum err_code function_of(struct fold *fold, struct code *code, function_id *out)
 {
@@ -66,6 +77,7 @@ static enum err_code function_of(struct fold *fold, struct code *code, function_
                                                   code->first_line, out, NULL);
         if (rc)
             return rc;
+        note_origin(fold, *out);
         code->tag = *out + 1;
     }
     *out = code->tag - 1;

@@ -20,6 +20,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
 
+struct origins;
 struct task_fold;
 
 struct fold {
@@ -33,6 +34,8 @@ struct fold {
     str_id opcode_names[OPCODES];           /* 0: not interned yet */
     bool native, no_gc, opcodes;            /* of the options */
     frame_id idle, truncated, gc, callback; /* marks */
+    struct origins *origins;                /* of the session; NULL: functions have none */
+    profile_origin origin;                  /* of the process */
     struct task_fold *tasks;                /* NULL: stacks are not of tasks */
 };
 

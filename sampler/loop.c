@@ -197,6 +197,12 @@ void loop_processes(struct loop *loop, struct sampler_processes *out)
     roster_counts(&loop->crew.roster, out);
 }
 
+enum err_code loop_origin(struct loop *loop, profile_origin number, struct sampler_origin *out,
+                          struct err *err)
+{
+    return origins_find(&loop->crew.origins, number, out, err);
+}
+
 const struct sampler_options *loop_options(const struct loop *loop)
 {
     return &loop->options;

@@ -29,6 +29,8 @@ struct profile *loop_profile(struct loop *loop);
 const struct sampler_target *loop_target(const struct loop *loop);
 bool loop_target_at(struct loop *loop, size_t index, struct sampler_target *out);
 void loop_processes(struct loop *loop, struct sampler_processes *out);
+MUST_CHECK enum err_code loop_origin(struct loop *loop, profile_origin number,
+                                     struct sampler_origin *out, struct err *err);
 const struct sampler_options *loop_options(const struct loop *loop);
 MUST_CHECK enum err_code loop_tasks(struct loop *loop, struct sampler_tasks *out,
                                     struct err *err);

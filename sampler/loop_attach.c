@@ -82,8 +82,9 @@ static void give_back(void *context, const struct process *process)
 
 static enum err_code follow(struct loop *loop, struct err *err)
 {
-    const enum err_code rc = scout_create(profile_strings(loop->crew.profile),
-                                          loop->options.adopts, &loop->scout, err);
+    const enum err_code rc =
+        scout_create(profile_strings(loop->crew.profile), loop->options.adopts,
+                     loop->options.helper, &loop->scout, err);
     loop->crew.left = rc ? NULL : give_back;
     loop->crew.context = loop->scout;
     return rc;

@@ -5,6 +5,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/cpython/python.h"
 #include "sampler/lanes.h"
+#include "sampler/origins.h"
 #include "sampler/profile/profile.h"
 #include "sampler/target/stopper.h"
 
@@ -41,14 +42,19 @@ void member_close(struct member *member)
 }
 
 enum err_code member_join(struct member *member, struct profile *profile, struct lanes *lanes,
-                          const struct sampler_options *options, struct err *err)
+                          struct origins *origins, const struct sampler_options *options,
+                          struct err *err)
 {
-    const struct process *const process = &member->process;
+    struct process *const process = &member->process;
     const char *const name = process->argc ? process->argv[0] : "";
     member->options = options;
     const enum err_code rc = fold_init(&member->fold, profile, python_leaves(member->python),
                                        lanes, options, process->pid, name, err);
-    if (rc || options->async == SAMPLER_ASYNC_OFF)
+    if (rc)
+        return rc;
+    member->fold.origins = origins;
+    member->fold.origin = origins_add(origins, process, python_anchor(member->python));
+    if (options->async == SAMPLER_ASYNC_OFF)
         return rc;
     member->fold.tasks = &member->tasks;
     return task_fold_init(&member->tasks, &member->fold, python_tasks(member->python),

@@ -28,6 +28,7 @@
 #include "sampler/task_fold.h"
 
 struct lanes;
+struct origins;
 struct profile;
 struct python;
 struct stopper;
@@ -67,8 +68,8 @@ void member_close(struct member *member);
 
 /* All of them outlive the member. */
 MUST_CHECK enum err_code member_join(struct member *member, struct profile *profile,
-                                     struct lanes *lanes, const struct sampler_options *options,
-                                     struct err *err);
+                                     struct lanes *lanes, struct origins *origins,
+                                     const struct sampler_options *options, struct err *err);
 /* Counts what waits but for the lanes; to be called before the profile is sealed. */
 MUST_CHECK enum err_code member_flush(struct member *member, uint64_t now_ns);
 MUST_CHECK enum err_code member_leave(struct member *member, uint64_t now_ns);

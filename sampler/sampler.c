@@ -76,6 +76,12 @@ void sampler_processes(const struct sampler *sampler, struct sampler_processes *
     loop_processes(sampler->loop, out);
 }
 
+enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
+                             struct sampler_origin *out, struct err *err)
+{
+    return loop_origin(sampler->loop, number, out, err);
+}
+
 const struct sampler_options *sampler_options(const struct sampler *sampler)
 {
     return loop_options(sampler->loop);

@@ -21,8 +21,9 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/owner.h"
+#include "sampler/profile/profile.h"
 
-struct profile;
 struct sampler;
 struct sink;
 
@@ -63,6 +64,7 @@ struct sampler_options {
     bool all;          /* instead of pids: every Python process that we may read */
     bool waits;        /* go on when the last process has ended: others may join */
     bool adopts;       /* with subprocesses: our own children are of the family */
+    pid_t helper;      /* a child of ours that never is; 0: none */
     bool subprocesses; /* children too, and theirs, from now on and those that are there */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the last target ends */
@@ -125,6 +127,15 @@ struct sampler_processes {
     uint64_t denied;  /* children that we may not read */
 };
 
+/* A process that functions come from, held so that it cannot come to mean another. */
+struct sampler_origin {
+    pid_t pid;
+    int pidfd;
+    int space_fd;         /* its memory: reads as empty once it is another program */
+    uint64_t mapped_addr; /* where it is not empty before */
+    struct owner owner;   /* when it joined the session */
+};
+
 enum { SAMPLER_MAX_TASKS = 1 << 14 };
 
 /* An asyncio task, as it was seen last; times are since the session began. */
@@ -175,6 +186,13 @@ const struct sampler_target *sampler_target(const struct sampler *sampler);
  * after SAMPLER_MAX_TOLD others. */
 bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out);
 void sampler_processes(const struct sampler *sampler, struct sampler_processes *out);
+/* The process of profile_function.origin; also after the session has ended, while the process runs.
+ * sampler_origin_close it.  ERR_GONE: it has ended, or is another program now. */
+MUST_CHECK enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
+                                        struct sampler_origin *out, struct err *err);
+void sampler_origin_close(struct sampler_origin *origin);
+/* Equal for processes that had the same owner when they joined. */
+unsigned sampler_origin_owner(profile_origin number);
 const struct sampler_options *sampler_options(const struct sampler *sampler);
 struct profile *sampler_profile(struct sampler *sampler);
 /* A descriptor that becomes readable when sampling has ended; owned by the sampler. */

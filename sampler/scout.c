@@ -63,6 +63,7 @@ struct scout {
     struct stray_forebears forebears;
     enum census_way way;
     bool adopts;
+    pid_t helper;
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
     struct stray_search {
@@ -176,7 +177,7 @@ static void count(struct scout *scout, struct kin *kin, uint64_t *counter)
 static bool meet(struct scout *scout, int pid, uint64_t now_ns, uint64_t settle_ns)
 {
     struct kin kin = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
-    if (pid == (int)getpid() || kin_find(&scout->kin, pid) ||
+    if (pid == (int)getpid() || (pid_t)pid == scout->helper || kin_find(&scout->kin, pid) ||
         procfs_identify(pid, &kin.identity, NULL) || is_over(&kin.identity))
         return false;
     const enum err_code rc = kin_add(&scout->kin, &kin);
@@ -372,8 +373,8 @@ static void *main_of_thread(void *context)
     return NULL;
 }
 
-enum err_code scout_create(struct strtab *strings, bool adopts, struct scout **out,
-                           struct err *err)
+enum err_code scout_create(struct strtab *strings, bool adopts, pid_t helper,
+                           struct scout **out, struct err *err)
 {
     pthread_condattr_t monotonic;
     struct scout *const scout = calloc(1, sizeof *scout);
@@ -382,6 +383,7 @@ enum err_code scout_create(struct strtab *strings, bool adopts, struct scout **o
     scout->strings = strings;
     scout->way = census_way();
     scout->adopts = adopts;
+    scout->helper = helper;
     scout->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     /* Whoever is newer than this is looked at. */
     (void)has_newer(scout);

@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "sampler/base/err.h"
 
@@ -40,9 +41,9 @@ struct scout_counts {
 };
 
 /* Members that it makes intern into `strings`, from their first look on.  `adopts`: whoever becomes a
- * child of ours is followed. */
-MUST_CHECK enum err_code scout_create(struct strtab *strings, bool adopts, struct scout **out,
-                                      struct err *err);
+ * child of ours is followed, but for the helper (0: there is none). */
+MUST_CHECK enum err_code scout_create(struct strtab *strings, bool adopts, pid_t helper,
+                                      struct scout **out, struct err *err);
 void scout_destroy(struct scout *scout);
 
 /* Before scout_start: follows a process; is_member: that it need not make a member of. */

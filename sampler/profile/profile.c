@@ -77,12 +77,26 @@ static enum err_code check_string(const struct profile *profile, str_id id, stru
 enum err_code profile_function(struct profile *profile, str_id name, str_id file,
                                int32_t first_line, function_id *id_out, struct err *err)
 {
-    const struct profile_function row = { name, file, first_line };
+    const struct profile_function row = { .name = name,
+                                          .file = file,
+                                          .first_line = first_line };
     const uint32_t hash = idmap_mix((uint64_t)name << 32 | file, (uint32_t)first_line);
     enum err_code rc = check_string(profile, name, err);
     if (!rc)
         rc = check_string(profile, file, err);
     return rc ? rc : table_intern(&profile->tables.functions, hash, &row, id_out, err);
+}
+
+profile_origin profile_origin_of(const struct profile *profile, function_id function)
+{
+    const struct profile_function *const row = table_at(&profile->tables.functions, function);
+    return __atomic_load_n(&row->origin, __ATOMIC_ACQUIRE);
+}
+
+void profile_set_origin(struct profile *profile, function_id function, profile_origin origin)
+{
+    struct profile_function *const row = pool_at(&profile->tables.functions.rows, function);
+    __atomic_store_n(&row->origin, origin, __ATOMIC_RELEASE);
 }
 
 enum err_code profile_frame(struct profile *profile, function_id function, int32_t line,

@@ -59,10 +59,18 @@ enum {
     PROFILE_MAX_CELLS = 1 << 22, /* of one window, and as many of spots */
 };
 
+/* A process that a function was seen in, as the writer numbers them. */
+typedef uint64_t profile_origin;
+
+#define PROFILE_ORIGIN_NONE    ((profile_origin)0) /* nobody said */
+#define PROFILE_ORIGIN_SEVERAL UINT64_MAX          /* of several owners, or of one not known */
+
 struct profile_function {
     str_id name; /* qualified name */
     str_id file; /* "~": synthetic */
     int32_t first_line;
+    profile_origin
+        origin; /* the newest, whatever the snapshot; no part of what makes rows equal */
 };
 
 struct profile_frame {
@@ -118,6 +126,9 @@ struct quality *profile_quality(struct profile *profile);
 MUST_CHECK enum err_code profile_function(struct profile *profile, str_id name, str_id file,
                                           int32_t first_line, function_id *id_out,
                                           struct err *err);
+/* Of a function that is there; readers see a change at once. */
+profile_origin profile_origin_of(const struct profile *profile, function_id function);
+void profile_set_origin(struct profile *profile, function_id function, profile_origin origin);
 MUST_CHECK enum err_code profile_frame(struct profile *profile, function_id function,
                                        int32_t line, frame_id *id_out, struct err *err);
 MUST_CHECK enum err_code profile_node(struct profile *profile, node_id parent, frame_id frame,

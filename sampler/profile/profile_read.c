@@ -90,7 +90,12 @@ struct strtab_string profile_string(const struct profile_snapshot *snapshot, str
 struct profile_function profile_function_at(const struct profile_snapshot *snapshot,
                                             function_id id)
 {
-    return *(const struct profile_function *)table_at(&snapshot->profile->tables.functions, id);
+    const struct profile *const profile = snapshot->profile;
+    const struct profile_function *const row = table_at(&profile->tables.functions, id);
+    return (struct profile_function){ .name = row->name,
+                                      .file = row->file,
+                                      .first_line = row->first_line,
+                                      .origin = profile_origin_of(profile, id) };
 }
 
 struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id)

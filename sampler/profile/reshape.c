@@ -120,6 +120,15 @@ static enum err_code copy_name(const struct reshape *reshape, enum reshape_text 
     return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
 }
 
+/* What was a function of several sessions, or files, is read as none of them. */
+static void copy_origin(struct reshape *reshape, function_id function, profile_origin origin)
+{
+    const profile_origin before = profile_origin_of(reshape->into, function);
+    profile_set_origin(
+        reshape->into, function,
+        before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
+}
+
 static enum err_code copy_function(struct reshape *reshape, function_id id, function_id *out,
                                    struct err *err)
 {
@@ -132,6 +141,8 @@ static enum err_code copy_function(struct reshape *reshape, function_id id, func
         if (!rc)
             rc = profile_function(reshape->into, row.name, row.file, row.first_line,
                                   &reshape->functions[id], err);
+        if (!rc)
+            copy_origin(reshape, reshape->functions[id], row.origin);
     }
     *out = reshape->functions[id];
     return rc;
