@@ -11,6 +11,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "server/loaded.h"
+#include "server/source/helper.h"
 
 struct sessions {
     pthread_mutex_t lock;
@@ -22,8 +23,6 @@ struct sessions {
     size_t most_running; /* 0: no limit */
     double max_cpu_percent;
 };
-
-static const struct source_root no_files = SOURCE_NONE;
 
 enum err_code sessions_create(struct sessions **out, struct err *err)
 {
@@ -38,10 +37,10 @@ enum err_code sessions_create(struct sessions **out, struct err *err)
 
 static void free_session(struct session *session)
 {
+    source_destroy(session->texts);
     sampler_destroy(session->sampler);
     loaded_destroy(session->loaded);
     profile_destroy(session->blank);
-    source_close(&session->files);
     pthread_mutex_destroy(&session->lock);
     free(session);
 }
@@ -100,7 +99,6 @@ static enum err_code make(struct sessions *sessions, enum session_source source,
         return err_set(err, ERR_NOMEM, "no memory for a session");
     session->source = source;
     session->owner = sessions;
-    session->files = no_files;
     pthread_mutex_init(&session->lock, NULL);
     const enum err_code rc = make_epoch(session, err);
     if (rc != ERR_OK)
@@ -162,11 +160,14 @@ static enum err_code add(struct sessions *sessions, struct session *session,
 }
 
 /* A session goes without the text of source files where they cannot be had. */
-static void open_files(struct session *session, const struct sampler *sampler)
+static void open_files(struct session *session, struct sampler *sampler)
 {
-    if (session->owner->hides_source ||
-        source_open(&session->files, sampler_target(sampler)->pid, NULL) != ERR_OK)
-        session->files = no_files;
+    /* Of all processes of a host nobody has asked for the files. */
+    const bool keeps = !sampler_options(sampler)->all && session->source == SESSION_LIVE;
+    if (session->owner->hides_source || source_helper_pid() == 0 ||
+        source_create(sampler, keeps, &session->texts, NULL) != ERR_OK)
+        return;
+    session->files = source_reader_of(session->texts);
 }
 
 enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
@@ -176,8 +177,8 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
     const enum err_code rc = make(sessions, SESSION_LIVE, &session, err);
     if (rc != ERR_OK)
         return rc;
-    open_files(session, sampler);
     session->sampler = sampler;
+    open_files(session, sampler);
     return add(sessions, session, out, err);
 }
 
@@ -383,9 +384,9 @@ struct profile *session_profile(const struct session *session)
     return loaded ? loaded_profile(loaded) : session->blank;
 }
 
-const struct source_root *session_files(const struct session *session)
+const struct source_reader *session_files(const struct session *session)
 {
-    return session->sampler ? &session->files : &no_files;
+    return session->sampler && session->texts ? &session->files : NULL;
 }
 
 enum sampler_state session_state(struct session *session)

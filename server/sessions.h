@@ -24,7 +24,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/sampler.h"
-#include "server/source.h"
+#include "server/source/source.h"
 #include "server/wire/session.h"
 
 struct loaded;
@@ -41,7 +41,8 @@ struct session {
     struct sampler_options options;    /* as asked for, of a live one */
     _Atomic(struct sampler *) sampler; /* NULL: not live, or not yet */
     _Atomic(struct loaded *) loaded;   /* NULL: not of a capture, or not yet */
-    struct source_root files;          /* ask session_files */
+    struct source *texts;              /* NULL: of no source files */
+    struct source_reader files;        /* ask session_files */
     struct profile *blank;             /* until there is another one; NULL: there is */
     struct sampler_target target;      /* until then */
     struct sessions *owner;
@@ -99,7 +100,8 @@ void session_stop(struct session *session);
 void sessions_share(struct sessions *sessions);
 
 struct profile *session_profile(const struct session *session);
-const struct source_root *session_files(const struct session *session);
+/* NULL: no text of source files. */
+const struct source_reader *session_files(const struct session *session);
 enum sampler_state session_state(struct session *session);
 
 /* Copies them out; and changes them, those that are not NULL. */

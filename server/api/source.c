@@ -1,4 +1,4 @@
-#include "server/source.h"
+#include "server/source/source.h"
 
 #include "sampler/profile/profile.h"
 #include "server/api/api.h"
@@ -34,7 +34,7 @@ static enum err_code answer(const struct look *look, struct response *response, 
     uint64_t changed_ns = 0;
     struct document document;
     session_describe(look->session, snapshot, &facts);
-    const enum err_code rc = source_read(session_files(look->session), path.text, path.length,
+    const enum err_code rc = source_read(session_files(look->session), snapshot, &function, 1,
                                          &text, &changed_ns, err);
     if (rc != ERR_OK) {
         buffer_deinit(&text);

@@ -7,6 +7,7 @@
 #include "server/command/recording.h"
 #include "server/command/signals.h"
 #include "server/sessions.h"
+#include "server/source/helper.h"
 
 static enum err_code start(struct live *live, const struct options *options,
                            struct recording *recording, struct capturing *capturing,
@@ -60,7 +61,9 @@ int command_attach(const struct options *options)
     struct capturing capturing = CAPTURING_NONE;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = signals_init(&signals, &err);
+    enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
+    if (rc == ERR_OK)
+        rc = signals_init(&signals, &err);
     if (rc == ERR_OK)
         rc = start(&live, options, &recording, &capturing, &signals, &err);
     if (rc == ERR_OK)

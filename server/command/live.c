@@ -17,6 +17,7 @@
 #include "server/command/token.h"
 #include "server/http.h"
 #include "server/sessions.h"
+#include "server/source/helper.h"
 
 enum { LIVE_URL_BYTES = 1024 };
 
@@ -109,6 +110,7 @@ enum err_code live_open(struct live *live, const struct options *options, struct
 void live_close(struct live *live)
 {
     systemd_notify(&live->systemd, "STOPPING=1");
+    source_helper_stop();
     http_stop(live->http);
     listen_forget(&live->listener);
     if (!live->http && live->listener.fd >= 0)

@@ -15,6 +15,7 @@
 #include "server/command/signals.h"
 #include "server/report/report.h"
 #include "server/sessions.h"
+#include "server/source/helper.h"
 #include "server/wire/session.h"
 
 struct record {
@@ -100,7 +101,7 @@ static enum err_code finish(struct record *record, struct err *err)
                                           .query = &everything,
                                           .session = &facts,
                                           .settings = record->options->report,
-                                          .files = &record->session->files };
+                                          .files = session_files(record->session) };
     if (*facts.status.reason)
         say("%s", facts.status.reason);
     rc = recording_finish(&record->recording, err);
@@ -118,6 +119,15 @@ static enum err_code finish(struct record *record, struct err *err)
     return rc;
 }
 
+/* A capture has none, and few formats do. */
+static bool wants_source(const struct options *options)
+{
+    bool wants = false;
+    for (size_t i = 0; i < options->format_count; i++)
+        wants |= report_has_source(options->formats[i].format);
+    return wants && !options->report.no_source;
+}
+
 int command_record(const struct options *options)
 {
     struct record record = { .options = options,
@@ -125,7 +135,9 @@ int command_record(const struct options *options)
                              .recording = RECORDING_NONE,
                              .capturing = CAPTURING_NONE };
     struct err err = { 0 };
-    enum err_code rc = start(&record, &err);
+    enum err_code rc = wants_source(options) ? source_helper_start(&err) : ERR_OK;
+    if (rc == ERR_OK)
+        rc = start(&record, &err);
     if (rc == ERR_OK) {
         sample(&record);
         rc = finish(&record, &err);
@@ -133,6 +145,7 @@ int command_record(const struct options *options)
     exports_close(&record.exports);
     recording_close(&record.recording);
     capturing_close(&record.capturing);
+    source_helper_stop();
     sessions_destroy(record.sessions);
     return exit_with(rc, &err);
 }

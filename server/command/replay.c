@@ -10,7 +10,6 @@
 #include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/sessions.h"
-#include "server/source.h"
 #include "server/wire/session.h"
 
 struct replay {

@@ -11,6 +11,7 @@
 #include "server/command/options.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
+#include "server/source/helper.h"
 
 enum { FIND_TIMEOUT_MS = 5000, FIND_FIRST_PAUSE_MS = 1, FIND_MAX_PAUSE_MS = 50 };
 
@@ -72,6 +73,7 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     sampling.pids[0] = run->child.pid;
     sampling.pid_count = 1;
     sampling.adopts = sampling.subprocesses;
+    sampling.helper = source_helper_pid();
     sampling.sink = capturing_sink(&run->capturing);
     for (;;) {
         const enum err_code rc = sampler_start(&sampling, &run->sampler, err);
@@ -139,7 +141,9 @@ int command_run(const struct options *options)
                        .recording = RECORDING_NONE,
                        .capturing = CAPTURING_NONE };
     struct err err = { 0 };
-    enum err_code rc = start(&run, &err);
+    enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
+    if (rc == ERR_OK)
+        rc = start(&run, &err);
     if (rc == ERR_OK)
         rc = serve(&run, &err);
     child_end(&run.child, &run.signals);

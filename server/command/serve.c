@@ -13,6 +13,7 @@
 #include "server/dashboard.h"
 #include "server/loaded.h"
 #include "server/sessions.h"
+#include "server/source/helper.h"
 
 /* How often captures are looked through for those to remove. */
 enum { TIDY_MS = 60 * 1000 };
@@ -129,7 +130,9 @@ int command_serve(const struct options *options)
     struct continuous *continuous = NULL;
     struct signals signals;
     struct err err = { 0 };
-    enum err_code rc = signals_init(&signals, &err);
+    enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
+    if (rc == ERR_OK)
+        rc = signals_init(&signals, &err);
     if (rc == ERR_OK)
         rc = live_open(&live, options, &err);
     if (rc == ERR_OK)

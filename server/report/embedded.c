@@ -13,7 +13,7 @@
 #include "server/report/hotlines.h"
 #include "server/report/instructions.h"
 #include "server/report/report.h"
-#include "server/source.h"
+#include "server/source/source.h"
 #include "server/wire/heat.h"
 #include "server/wire/session.h"
 
@@ -122,8 +122,9 @@ static void try_file(struct texts *texts, const struct hotfile *file)
     uint64_t changed_ns = 0;
     buffer_clear(&texts->text);
     if (path.length == 0 || path.text[0] != '/' ||
-        source_read(texts->source->files, path.text, path.length, &texts->text, &changed_ns,
-                    &why) != ERR_OK)
+        source_read(texts->source->files, texts->source->snapshot,
+                    &texts->hot.functions[file->first_function], file->function_count,
+                    &texts->text, &changed_ns, &why) != ERR_OK)
         return;
     const bool whole = texts->text.length <= EMBEDDED_WHOLE_BYTES;
     if (!whole)

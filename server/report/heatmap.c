@@ -10,7 +10,7 @@
 #include "server/report/markup.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
-#include "server/source.h"
+#include "server/source/source.h"
 #include "server/wire/session.h"
 
 /* Of one file, of all files; what is more is shown by its lines with samples alone. */
@@ -341,9 +341,9 @@ static void put_note(const struct heatmap *map, const char *text)
 }
 
 /* Reads the file's text and says what there is to say about it.  false: there is none. */
-static bool read_text(struct heatmap *map, str_id file)
+static bool read_text(struct heatmap *map, const struct hotfile *file)
 {
-    const struct strtab_string path = heatmap_string(map, file);
+    const struct strtab_string path = heatmap_string(map, file->file);
     const uint64_t began_ns = map->source->session->status.started_at_ns;
     struct err why = { 0 };
     uint64_t changed_ns = 0;
@@ -354,8 +354,9 @@ static bool read_text(struct heatmap *map, str_id file)
                                                       : "The source is not at hand.");
         return false;
     }
-    if (source_read(map->source->files, path.text, path.length, &map->text, &changed_ns,
-                    &why) != ERR_OK) {
+    if (source_read(map->source->files, map->snapshot,
+                    &map->hot.functions[file->first_function], file->function_count, &map->text,
+                    &changed_ns, &why) != ERR_OK) {
         buffer_text(map->out, "<p class=\"note\">No source: ");
         markup_put_text(map->out, why.message);
         buffer_text(map->out, ".</p>\n");
@@ -369,7 +370,7 @@ static bool read_text(struct heatmap *map, str_id file)
 static void put_lines(struct heatmap *map, uint32_t file_number)
 {
     const struct hotfile *const file = &map->hot.files[file_number];
-    const bool has_text = !heatmap_is_marks(map, file->file) && read_text(map, file->file);
+    const bool has_text = !heatmap_is_marks(map, file->file) && read_text(map, file);
     const bool whole = has_text && count_lines(&map->text) <= MAX_FILE_LINES &&
                        map->text_bytes + map->text.length <= MAX_TEXT_BYTES;
     if (has_text && !whole)

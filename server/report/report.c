@@ -47,6 +47,11 @@ const struct report_format *report_at(size_t index)
     return index < sizeof formats / sizeof *formats ? &formats[index] : NULL;
 }
 
+bool report_has_source(const struct report_format *format)
+{
+    return format->write == report_write_html || format->write == report_write_heatmap;
+}
+
 const struct report_format *report_find(const char *name)
 {
     const struct report_format *format = NULL;

@@ -22,7 +22,7 @@ struct profile_snapshot;
 struct report_header;
 struct rules;
 struct session_facts;
-struct source_root;
+struct source_reader;
 struct view_query;
 
 /* By what the table of functions is sorted. */
@@ -69,7 +69,7 @@ struct report_source {
     const struct report_header *header;       /* NULL: report_write makes it; writers need it */
     const struct session_facts *session;
     struct report_settings settings;
-    const struct source_root *files;      /* where source files lie; NULL: nowhere */
+    const struct source_reader *files;    /* texts of source files; NULL: none */
     const struct report_source *baseline; /* to compare with; NULL: none */
     /* Whose bins of 20 ms a heat map shows, as they are not told apart; NULL: the snapshot's. */
     const struct profile_snapshot *heat_of;
@@ -94,6 +94,8 @@ MUST_CHECK enum err_code report_write(const struct report_format *format,
 
 /* NULL: no such format. */
 const struct report_format *report_find(const char *name);
+/* Whether it shows texts of source files. */
+bool report_has_source(const struct report_format *format);
 /* NULL: fewer than index + 1. */
 const struct report_format *report_at(size_t index);
 /* The format a file of this name has, by its ending; NULL: none. */

@@ -1,5 +1,4 @@
 /* The heat map with the text of source files; without it, it is among the golden files. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +9,14 @@
 #include "server/json.h"
 #include "server/report/embedded.h"
 #include "server/report/report.h"
-#include "server/source.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/sample_session.h"
+#include "tests/support/source_folder.h"
 #include "tests/support/test.h"
 
 struct world {
     char *folder;
-    struct source_root root;
+    struct source_reader files;
     struct sample_session *session;
     struct report_source source;
 };
@@ -29,20 +28,17 @@ static int setup(void **state)
     world->folder = temp_dir();
     snprintf(path, sizeof path, "%s/srv", world->folder);
     mkdir(path, 0755);
-    world->root = (struct source_root){ .fd = open(world->folder, O_PATH | O_CLOEXEC),
-                                        .uid = geteuid(),
-                                        .gid = getegid() };
+    world->files = source_folder(world->folder);
     world->session = sample_session_small();
     world->source = world->session->source;
-    world->source.files = &world->root;
+    world->source.files = &world->files;
     *state = world;
-    return world->root.fd < 0;
+    return 0;
 }
 
 static int teardown(void **state)
 {
     struct world *const world = *state;
-    source_close(&world->root);
     sample_session_destroy(world->session);
     temp_dir_remove(world->folder);
     free(world);

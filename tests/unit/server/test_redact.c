@@ -1,5 +1,4 @@
 /* No text of the owner's is in a redacted report, whatever its format. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,8 @@
 #include "server/report/known_names.h"
 #include "server/report/redact.h"
 #include "server/report/redact_names.h"
-#include "server/source.h"
 #include "tests/support/made_profile.h"
+#include "tests/support/source_folder.h"
 #include "tests/support/test.h"
 
 /* In every text that is the owner's. */
@@ -64,7 +63,7 @@ static node_id add_frame(struct profile *profile, node_id node, const struct fra
 
 struct world {
     char *folder;
-    struct source_root root;
+    struct source_reader files;
     struct profile *profile;
     struct profile_snapshot snapshot;
     struct sampler_target target;
@@ -116,9 +115,7 @@ static void put_source(struct world *world)
     assert_non_null(file);
     fputs("password = '" OWN "'\n", file);
     fclose(file);
-    world->root = (struct source_root){ .fd = open(world->folder, O_PATH | O_CLOEXEC),
-                                        .uid = getuid(),
-                                        .gid = getgid() };
+    world->files = source_folder(world->folder);
 }
 
 static int setup(void **state)
@@ -156,7 +153,7 @@ static int setup(void **state)
                                             .query = &world->everything,
                                             .session = &world->facts,
                                             .settings.redacts = true,
-                                            .files = &world->root };
+                                            .files = &world->files };
     *state = world;
     return 0;
 }
@@ -164,7 +161,6 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct world *const world = *state;
-    source_close(&world->root);
     profile_snapshot_release(&world->snapshot);
     profile_destroy(world->profile);
     temp_dir_remove(world->folder);

@@ -1,20 +1,79 @@
+/* Reads files as a process that is a child of the test, through the helper. */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/sampler.h"
 #include "server/buffer.h"
-#include "server/source.h"
+#include "server/source/helper.h"
+#include "server/source/request.h"
+#include "server/source/source.h"
 #include "tests/support/test.h"
 
-/* The folder stands for the root that the target sees. */
+enum { OTHER = 65534 };
+
+/* The folder is the root of the target where we may do that, else its files are told by their whole
+ * path. */
 struct world {
     char *folder;
-    struct source_root root;
+    bool has_root;
+    pid_t pid;
+    struct sampler_origin target;
     struct buffer text;
 };
+
+static const char mapped = 1;
+
+static noreturn void be_target(const struct world *world, uid_t uid, int ready)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (world->has_root && (chroot(world->folder) != 0 || chdir("/") != 0))
+        _exit(1);
+    if (uid != geteuid() && (syscall(SYS_setgroups, 0, NULL) != 0 ||
+                             setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0))
+        _exit(1);
+    if (write(ready, "x", 1) != 1)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+static void start_target(struct world *world, uid_t uid)
+{
+    int ends[2];
+    char path[64], byte;
+    struct err err = { 0 };
+    assert_int_equal(pipe(ends), 0);
+    world->pid = fork();
+    if (world->pid == 0)
+        be_target(world, uid, ends[1]);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    close(ends[0]);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)world->pid);
+    world->target = (struct sampler_origin){
+        .pid = world->pid,
+        .pidfd = (int)syscall(SYS_pidfd_open, world->pid, 0),
+        .space_fd = open(path, O_RDONLY | O_CLOEXEC),
+        .mapped_addr = (uint64_t)(uintptr_t)&mapped,
+    };
+    assert_true(world->target.pidfd >= 0 && world->target.space_fd >= 0);
+    assert_ok(owner_read(world->pid, &world->target.owner, &err), &err);
+}
+
+static void stop_target(struct world *world)
+{
+    kill(world->pid, SIGKILL);
+    waitpid(world->pid, NULL, 0);
+}
 
 static void put(const struct world *world, const char *name, const char *text)
 {
@@ -29,23 +88,27 @@ static void put(const struct world *world, const char *name, const char *text)
 static int setup(void **state)
 {
     struct world *const world = calloc(1, sizeof *world);
+    struct err err = { 0 };
     char path[512];
+    /* Before there is anything else. */
+    assert_ok(source_helper_start(&err), &err);
     world->folder = temp_dir();
-    world->root = (struct source_root){ .fd = open(world->folder, O_PATH | O_CLOEXEC),
-                                        .uid = geteuid(),
-                                        .gid = getegid() };
+    world->has_root = geteuid() == 0;
+    assert_int_equal(chmod(world->folder, 0755), 0);
     put(world, "app.py", "import os\nprint(1)\n");
     snprintf(path, sizeof path, "%s/deep", world->folder);
     mkdir(path, 0755);
     put(world, "deep/b.py", "b\n");
+    start_target(world, geteuid());
     *state = world;
-    return world->root.fd < 0;
+    return 0;
 }
 
 static int teardown(void **state)
 {
     struct world *const world = *state;
-    source_close(&world->root);
+    stop_target(world);
+    sampler_origin_close(&world->target);
     temp_dir_remove(world->folder);
     buffer_deinit(&world->text);
     free(world);
@@ -59,27 +122,38 @@ static void add_link(const struct world *world, const char *to, const char *name
     assert_int_equal(symlink(to, path), 0);
 }
 
-static enum err_code read_it(struct world *world, const char *path)
+static enum err_code read_path(struct world *world, const char *path, struct err *err)
 {
     uint64_t changed_ns = 0;
-    return source_read(&world->root, path, strlen(path), &world->text, &changed_ns, NULL);
+    return source_helper_read(&world->target, path, strlen(path), -1, &world->text, &changed_ns,
+                              err);
+}
+
+/* As the target calls it. */
+static enum err_code read_it(struct world *world, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s%s", world->has_root ? "" : world->folder, name);
+    return read_path(world, path, NULL);
 }
 
 static void files_of_the_targets_root_are_read(void **state)
 {
     struct world *const world = *state;
-    uint64_t changed_ns = 0;
-    assert_int_equal(source_read(&world->root, "/app.py", 7, &world->text, &changed_ns, NULL),
-                     ERR_OK);
+    assert_int_equal(read_it(world, "/app.py"), ERR_OK);
     assert_string_equal(buffer_string(&world->text), "import os\nprint(1)\n");
-    assert_true(changed_ns > 0);
     assert_int_equal(read_it(world, "/deep/../deep//b.py"), ERR_OK);
     assert_string_equal(buffer_string(&world->text), "b\n");
+    put(world, "empty.py", "");
+    assert_int_equal(read_it(world, "/empty.py"), ERR_OK);
+    assert_int_equal(world->text.length, 0);
 }
 
 static void links_and_dots_do_not_lead_out(void **state)
 {
     struct world *const world = *state;
+    if (!world->has_root)
+        skip();
     add_link(world, "/app.py", "inside.py");
     add_link(world, "/etc/passwd", "outside.py");
     add_link(world, "../../../../../../etc/passwd", "up.py");
@@ -91,33 +165,37 @@ static void links_and_dots_do_not_lead_out(void **state)
     assert_int_equal(read_it(world, "/../../../../etc/passwd"), ERR_NOT_FOUND);
 }
 
-static void what_is_no_ordinary_file_is_refused(void **state)
+static void what_is_no_regular_file_is_refused(void **state)
 {
     struct world *const world = *state;
     char path[512];
+    uint64_t changed_ns = 0;
     snprintf(path, sizeof path, "%s/pipe", world->folder);
     assert_int_equal(mkfifo(path, 0644), 0);
     assert_int_equal(read_it(world, "/pipe"), ERR_INVALID);
     assert_int_equal(read_it(world, "/deep"), ERR_INVALID);
     assert_int_equal(read_it(world, "/nothing.py"), ERR_NOT_FOUND);
     assert_int_equal(read_it(world, "/app.py/x"), ERR_NOT_FOUND);
-    assert_int_equal(read_it(world, "app.py"), ERR_INVALID);
-    assert_int_equal(read_it(world, "<string>"), ERR_INVALID);
-    assert_int_equal(read_it(world, ""), ERR_INVALID);
-    uint64_t changed_ns = 0;
-    assert_int_equal(
-        source_read(&world->root, "/app.py\0x", 9, &world->text, &changed_ns, NULL),
-        ERR_INVALID);
+    assert_int_equal(read_path(world, "app.py", NULL), ERR_INVALID);
+    assert_int_equal(read_path(world, "<string>", NULL), ERR_INVALID);
+    assert_int_equal(read_path(world, "", NULL), ERR_INVALID);
+    assert_int_equal(source_helper_read(&world->target, "/app.py\0x", 9, -1, &world->text,
+                                        &changed_ns, NULL),
+                     ERR_INVALID);
 }
 
 static void the_kernels_files_are_refused(void **state)
 {
     struct world *const world = *state;
-    source_close(&world->root);
-    world->root.fd = open("/", O_PATH | O_CLOEXEC);
-    assert_int_equal(read_it(world, "/proc/self/environ"), ERR_INVALID);
-    assert_int_equal(read_it(world, "/proc/1/environ"), ERR_INVALID);
-    assert_int_equal(read_it(world, "/dev/zero"), ERR_INVALID);
+    stop_target(world);
+    sampler_origin_close(&world->target);
+    world->has_root = false;
+    start_target(world, geteuid());
+    assert_int_equal(read_path(world, "/proc/self/environ", NULL), ERR_INVALID);
+    assert_int_equal(read_path(world, "/proc/1/environ", NULL), ERR_INVALID);
+    assert_int_equal(read_path(world, "/proc/self/root/etc/passwd", NULL), ERR_NOT_FOUND);
+    assert_int_equal(read_path(world, "/dev/zero", NULL), ERR_INVALID);
+    assert_int_equal(read_path(world, "/etc/passwd", NULL), ERR_OK);
 }
 
 static void large_files_are_refused(void **state)
@@ -137,47 +215,78 @@ static void the_owners_rights_count(void **state)
 {
     struct world *const world = *state;
     char path[512];
-    if (geteuid() != 0) {
-        world->root.uid = geteuid() + 1;
-        assert_int_equal(read_it(world, "/app.py"), ERR_PERM);
-        return;
-    }
-    assert_int_equal(chmod(world->folder, 0755), 0);
+    if (!world->has_root)
+        skip();
     snprintf(path, sizeof path, "%s/app.py", world->folder);
-    world->root.uid = 65534;
-    world->root.gid = 65534;
+    stop_target(world);
+    sampler_origin_close(&world->target);
+    start_target(world, OTHER);
     assert_int_equal(chmod(path, 0600), 0);
     assert_int_equal(read_it(world, "/app.py"), ERR_PERM);
     assert_int_equal(chmod(path, 0644), 0);
     assert_int_equal(read_it(world, "/app.py"), ERR_OK);
-    /* And ours are ours again. */
-    assert_int_equal(chmod(path, 0600), 0);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    close(fd);
+    assert_int_equal(chown(path, OTHER, OTHER), 0);
+    assert_int_equal(chmod(path, 0400), 0);
+    assert_int_equal(read_it(world, "/app.py"), ERR_OK);
 }
 
-static void the_root_of_a_process_is_found(void **state)
+/* Only root may have become somebody else since, and then counts what it is. */
+static void another_owner_than_at_first_is_refused(void **state)
 {
-    struct source_root root;
     struct world *const world = *state;
-    uint64_t changed_ns = 0;
-    assert_int_equal(source_open(&root, getpid(), NULL), ERR_OK);
-    assert_int_equal(
-        source_read(&root, __FILE__, strlen(__FILE__), &world->text, &changed_ns, NULL),
-        ERR_OK);
-    assert_non_null(strstr(buffer_string(&world->text), "the_root_of_a_process_is_found"));
-    source_close(&root);
-    source_close(&root);
-    assert_int_equal(source_open(&root, 2000000001, NULL), ERR_NOT_FOUND);
-    assert_int_equal(source_read(&root, "/x", 2, &world->text, &changed_ns, NULL),
-                     ERR_NOT_FOUND);
+    struct err err = { 0 };
+    const struct owner first = world->target.owner;
+    world->target.owner.uid = first.uid + 1;
+    assert_int_equal(read_it(world, "/app.py"), ERR_PERM);
+    world->target.owner = first;
+    world->target.owner.root_inode++;
+    assert_int_equal(read_it(world, "/app.py"), ERR_PERM);
+    world->target.owner = first;
+    world->target.owner.groups[world->target.owner.group_count++] = 12345;
+    assert_int_equal(read_path(world, "/app.py", &err), ERR_PERM);
+    assert_non_null(strstr(err.message, "another owner"));
+    if (!world->has_root)
+        return;
+    stop_target(world);
+    sampler_origin_close(&world->target);
+    start_target(world, OTHER);
+    world->target.owner = first;
+    assert_int_equal(read_it(world, "/app.py"), ERR_OK);
+    char path[512];
+    snprintf(path, sizeof path, "%s/app.py", world->folder);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(read_it(world, "/app.py"), ERR_PERM);
+}
+
+static void nothing_is_read_for_a_process_that_has_gone(void **state)
+{
+    struct world *const world = *state;
+    assert_int_equal(read_it(world, "/app.py"), ERR_OK);
+    stop_target(world);
+    assert_int_equal(read_it(world, "/app.py"), ERR_GONE);
+    /* Nor where its number is another's by now: our own is there, and as good as its owner's. */
+    world->target.pid = getpid();
+    assert_int_equal(read_it(world, "/app.py"), ERR_GONE);
+}
+
+/* Comes last: it cannot be started again. */
+static void without_the_helper_the_error_says_so(void **state)
+{
+    struct world *const world = *state;
+    struct err err = { 0 };
+    source_helper_stop();
+    source_helper_stop();
+    assert_int_equal(read_path(world, "/app.py", &err), ERR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "unavailable"));
 }
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read),
           WITH_WORLD(links_and_dots_do_not_lead_out),
-          WITH_WORLD(what_is_no_ordinary_file_is_refused),
+          WITH_WORLD(what_is_no_regular_file_is_refused),
           WITH_WORLD(the_kernels_files_are_refused), WITH_WORLD(large_files_are_refused),
-          WITH_WORLD(the_owners_rights_count), WITH_WORLD(the_root_of_a_process_is_found))
+          WITH_WORLD(the_owners_rights_count),
+          WITH_WORLD(another_owner_than_at_first_is_refused),
+          WITH_WORLD(nothing_is_read_for_a_process_that_has_gone),
+          WITH_WORLD(without_the_helper_the_error_says_so))

@@ -1,0 +1,220 @@
+#include "server/source/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "server/source/reader.h"
+#include "server/source/request.h"
+#include "server/source/rights.h"
+
+/* Its descriptors, in this order, behind those of the C library. */
+enum { SOCKET = 3, CHILDREN, FIRST_FREE };
+
+struct reader {
+    pid_t pid;
+    uid_t uid; /* whose process it reads for, as it joined its session */
+    uint64_t end_ns;
+};
+
+struct broker {
+    struct reader readers[BROKER_MAX_READERS];
+    size_t count;
+};
+
+static void heed_signals(void)
+{
+    static const int of_the_program[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE };
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    for (size_t i = 0; i < sizeof of_the_program / sizeof *of_the_program; i++)
+        signal(of_the_program[i], SIG_IGN);
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &children, NULL);
+    const int fd = signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0 || (fd != CHILDREN && dup3(fd, CHILDREN, O_CLOEXEC) < 0))
+        _exit(1);
+    if (fd != CHILDREN)
+        close(fd);
+}
+
+static void leave_everything(int socket)
+{
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (socket != SOCKET && dup3(socket, SOCKET, O_CLOEXEC) < 0)
+        _exit(1);
+    for (int fd = 0; fd < SOCKET; fd++)
+        if (nothing < 0 || dup2(nothing, fd) < 0)
+            close(fd);
+    if (syscall(SYS_close_range, SOCKET + 1, ~0u, 0) != 0)
+        for (int fd = SOCKET + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+            close(fd);
+    if (chdir("/") != 0 || (setsid() < 0 && errno != EPERM))
+        _exit(1);
+    prctl(PR_SET_NAME, "pyrometer-src", 0, 0, 0);
+}
+
+/* Without CAP_KILL as the user that it has become, for a moment; that one cannot signal us then. */
+static void kill_reader(const struct reader *reader)
+{
+    const uid_t own = geteuid();
+    struct owner now;
+    if (kill(reader->pid, SIGKILL) == 0 || errno != EPERM ||
+        owner_read(reader->pid, &now, NULL) != ERR_OK || seteuid(now.uid) != 0)
+        return;
+    (void)kill(reader->pid, SIGKILL);
+    if (seteuid(own) != 0)
+        _exit(1);
+}
+
+static void forget(struct broker *broker, pid_t pid)
+{
+    for (size_t i = 0; i < broker->count; i++)
+        if (broker->readers[i].pid == pid)
+            broker->readers[i] = broker->readers[--broker->count];
+}
+
+static void collect(struct broker *broker)
+{
+    struct signalfd_siginfo info;
+    pid_t pid;
+    while (read(CHILDREN, &info, sizeof info) > 0)
+        continue;
+    while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+        forget(broker, pid);
+}
+
+static void end_late(struct broker *broker, uint64_t now_ns)
+{
+    for (size_t i = 0; i < broker->count; i++)
+        if (broker->readers[i].end_ns <= now_ns) {
+            kill_reader(&broker->readers[i]);
+            broker->readers[i].end_ns = now_ns + SOURCE_DEADLINE_MS * NS_PER_MS;
+        }
+}
+
+static int wait_ms(const struct broker *broker, uint64_t now_ns)
+{
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t i = 0; i < broker->count; i++)
+        if (broker->readers[i].end_ns < first_ns)
+            first_ns = broker->readers[i].end_ns;
+    if (first_ns == UINT64_MAX)
+        return -1;
+    return first_ns <= now_ns ? 0 : (int)((first_ns - now_ns) / NS_PER_MS) + 1;
+}
+
+static bool has_room(const struct broker *broker, uid_t uid)
+{
+    size_t of_user = 0;
+    for (size_t i = 0; i < broker->count; i++)
+        of_user += broker->readers[i].uid == uid;
+    return broker->count < BROKER_MAX_READERS && of_user < BROKER_MAX_OF_USER;
+}
+
+static void refuse(int fd, enum source_outcome outcome)
+{
+    const struct source_answer answer = { .outcome = outcome };
+    (void)!write(fd, &answer, sizeof answer);
+}
+
+static void start_reader(struct broker *broker, const struct source_request *request,
+                         const int *fds)
+{
+    const uid_t uid = request->owner.uid;
+    if (!has_room(broker, uid)) {
+        refuse(fds[SOURCE_FD_ANSWER], SOURCE_CROWDED);
+        return;
+    }
+    const pid_t pid = fork();
+    if (pid == 0) {
+        close(SOCKET);
+        close(CHILDREN);
+        reader_run(request, fds);
+    }
+    if (pid < 0)
+        refuse(fds[SOURCE_FD_ANSWER], SOURCE_FAILED);
+    else
+        broker->readers[broker->count++] = (struct reader){
+            .pid = pid,
+            .uid = uid,
+            .end_ns = clock_now_ns() + SOURCE_DEADLINE_MS * NS_PER_MS,
+        };
+}
+
+/* Descriptors that came with a message; how many. */
+static size_t descriptors_of(struct msghdr *message, int *fds)
+{
+    size_t count = 0;
+    for (struct cmsghdr *at = CMSG_FIRSTHDR(message); at; at = CMSG_NXTHDR(message, at)) {
+        if (at->cmsg_level != SOL_SOCKET || at->cmsg_type != SCM_RIGHTS)
+            continue;
+        count = (at->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(fds, CMSG_DATA(at), count * sizeof(int));
+    }
+    return count;
+}
+
+/* False: the program has ended. */
+static bool take_request(struct broker *broker)
+{
+    static struct source_request request;
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(SOURCE_FD_COUNT * sizeof(int))];
+    } control;
+    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof control.bytes };
+    int fds[SOURCE_FD_COUNT];
+    const ssize_t got = recvmsg(SOCKET, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got <= 0)
+        return got < 0 && (errno == EAGAIN || errno == EINTR);
+    const size_t count = descriptors_of(&message, fds);
+    if (got == (ssize_t)sizeof request && count == SOURCE_FD_COUNT &&
+        request.owner.group_count <= OWNER_MAX_GROUPS &&
+        memchr(request.path, '\0', sizeof request.path))
+        start_reader(broker, &request, fds);
+    for (size_t i = 0; i < count; i++)
+        close(fds[i]);
+    return true;
+}
+
+noreturn void broker_run(int socket)
+{
+    const uint64_t kept = 1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_PTRACE |
+                          1ull << CAP_KILL;
+    struct broker broker = { .count = 0 };
+    leave_everything(socket);
+    heed_signals();
+    if (!rights_keep(kept))
+        _exit(1);
+    for (;;) {
+        struct pollfd wanted[] = { { SOCKET, POLLIN, 0 }, { CHILDREN, POLLIN, 0 } };
+        if (poll(wanted, 2, wait_ms(&broker, clock_now_ns())) < 0 && errno != EINTR)
+            break;
+        if (wanted[1].revents != 0)
+            collect(&broker);
+        end_late(&broker, clock_now_ns());
+        if (wanted[0].revents != 0 && !take_request(&broker))
+            break;
+    }
+    for (size_t i = 0; i < broker.count; i++)
+        kill_reader(&broker.readers[i]);
+    _exit(0);
+}

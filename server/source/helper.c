@@ -1,0 +1,190 @@
+#include "server/source/helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+#include "sampler/sampler.h"
+#include "server/buffer.h"
+#include "server/source/broker.h"
+#include "server/source/request.h"
+#include "server/source/source.h"
+
+static struct {
+    int socket, stop_fd;
+    pid_t pid;
+    atomic_bool runs;
+} helper = { .socket = -1, .stop_fd = -1 };
+
+enum err_code source_helper_start(struct err *err)
+{
+    int ends[2];
+    if (helper.pid > 0)
+        return ERR_OK;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return err_sys(err, errno, "cannot make a socket");
+    const int stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const pid_t pid = stop_fd < 0 ? -1 : fork();
+    if (pid == 0)
+        broker_run(ends[1]);
+    const int sys = errno;
+    close(ends[1]);
+    if (pid > 0) {
+        helper.socket = ends[0];
+        helper.stop_fd = stop_fd;
+        helper.pid = pid;
+        helper.runs = true;
+        return ERR_OK;
+    }
+    close(ends[0]);
+    if (stop_fd >= 0)
+        close(stop_fd);
+    return err_sys(err, sys, "cannot start the process that reads source files");
+}
+
+void source_helper_stop(void)
+{
+    if (!helper.runs)
+        return;
+    helper.runs = false;
+    eventfd_write(helper.stop_fd, 1);
+    shutdown(helper.socket, SHUT_RDWR);
+}
+
+pid_t source_helper_pid(void)
+{
+    return helper.pid;
+}
+
+static enum err_code has_ended(struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND,
+                   "source text is unavailable: the process that reads it has ended");
+}
+
+static enum err_code send_request(const struct sampler_origin *of, const char *path,
+                                  size_t length, int answer_fd, struct err *err)
+{
+    struct source_request request = { .pid = of->pid,
+                                      .mapped_addr = of->mapped_addr,
+                                      .owner = of->owner };
+    const int fds[SOURCE_FD_COUNT] = { [SOURCE_FD_ANSWER] = answer_fd,
+                                       [SOURCE_FD_PROCESS] = of->pidfd,
+                                       [SOURCE_FD_SPACE] = of->space_fd };
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof fds)];
+    } control = { .bytes = { 0 } };
+    struct iovec part = { .iov_base = &request, .iov_len = sizeof request };
+    struct msghdr message = { .msg_iov = &part,
+                              .msg_iovlen = 1,
+                              .msg_control = control.bytes,
+                              .msg_controllen = sizeof control.bytes };
+    struct cmsghdr *const head = CMSG_FIRSTHDR(&message);
+    memcpy(request.path, path, length);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(sizeof fds);
+    memcpy(CMSG_DATA(head), fds, sizeof fds);
+    if (sendmsg(helper.socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof request)
+        return ERR_OK;
+    if (errno == EAGAIN)
+        return err_set(err, ERR_LIMIT, "too many source files are being read: try again");
+    return has_ended(err);
+}
+
+/* Exactly so many bytes, until then. */
+static enum err_code receive(int fd, void *out, size_t bytes, int cancel_fd, uint64_t end_ns,
+                             struct err *err)
+{
+    for (char *at = out; bytes > 0;) {
+        struct pollfd wanted[] = { { fd, POLLIN, 0 },
+                                   { helper.stop_fd, POLLIN, 0 },
+                                   { cancel_fd, POLLIN, 0 } };
+        const uint64_t now_ns = clock_now_ns();
+        if (now_ns >= end_ns)
+            return err_set(err, ERR_LIMIT, "reading the source file took longer than %d s",
+                           SOURCE_DEADLINE_MS / 1000);
+        if (poll(wanted, 3, (int)((end_ns - now_ns) / NS_PER_MS) + 1) < 0 && errno != EINTR)
+            return err_sys(err, errno, "cannot wait for a source file");
+        if (wanted[1].revents || wanted[2].revents)
+            return err_set(err, ERR_GONE, "reading the source file was cancelled");
+        if (!wanted[0].revents)
+            continue;
+        const ssize_t got = read(fd, at, bytes);
+        if (got == 0)
+            return err_set(err, ERR_SYS, "reading the source file was cut off");
+        if (got < 0 && errno != EINTR && errno != EAGAIN)
+            return err_sys(err, errno, "cannot read a source file");
+        at += got > 0 ? got : 0;
+        bytes -= got > 0 ? (size_t)got : 0;
+    }
+    return ERR_OK;
+}
+
+static enum err_code check_answer(const struct source_answer *answer, struct err *err)
+{
+    static const struct {
+        enum err_code code;
+        const char *text;
+    } outcomes[] = {
+#define X(name, code, text) { ERR_##code, text },
+        SOURCE_OUTCOMES(X)
+#undef X
+    };
+    if (answer->outcome >= SOURCE_OUTCOME_COUNT || answer->length > SOURCE_MAX_BYTES)
+        return err_set(err, ERR_CORRUPT, "the answer about a source file makes no sense");
+    const enum err_code code = outcomes[answer->outcome].code;
+    return code == ERR_OK ? ERR_OK : err_set(err, code, "%s", outcomes[answer->outcome].text);
+}
+
+static enum err_code receive_text(int fd, int cancel_fd, struct buffer *out,
+                                  uint64_t *changed_ns_out, struct err *err)
+{
+    const uint64_t end_ns = clock_now_ns() + SOURCE_DEADLINE_MS * NS_PER_MS;
+    struct source_answer answer;
+    enum err_code rc = receive(fd, &answer, sizeof answer, cancel_fd, end_ns, err);
+    if (rc == ERR_OK)
+        rc = check_answer(&answer, err);
+    if (rc != ERR_OK)
+        return rc;
+    buffer_clear(out);
+    char *const text = buffer_reserve(out, answer.length);
+    if (!text)
+        return answer.length == 0 ? ERR_OK : buffer_check(out, err);
+    rc = receive(fd, text, answer.length, cancel_fd, end_ns, err);
+    if (rc != ERR_OK)
+        return rc;
+    buffer_grow(out, answer.length);
+    *changed_ns_out = answer.changed_ns;
+    return ERR_OK;
+}
+
+enum err_code source_helper_read(const struct sampler_origin *of, const char *path,
+                                 size_t length, int cancel_fd, struct buffer *out,
+                                 uint64_t *changed_ns_out, struct err *err)
+{
+    int ends[2];
+    if (!helper.runs)
+        return has_ended(err);
+    if (length == 0 || length >= PATH_MAX || path[0] != '/' || memchr(path, '\0', length))
+        return err_set(err, ERR_INVALID, "not the absolute path of a file");
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_sys(err, errno, "cannot make a pipe");
+    SCOPED_FD int answer_out = ends[0];
+    SCOPED_FD int answer_in = ends[1];
+    const enum err_code rc = send_request(of, path, length, answer_in, err);
+    if (rc != ERR_OK)
+        return rc;
+    close(scoped_take_fd(&answer_in));
+    return receive_text(answer_out, cancel_fd, out, changed_ns_out, err);
+}

@@ -1,0 +1,37 @@
+/*
+ * helper - a process beside the program that reads source files with the rights of those that named
+ * them, so that the program needs no right to become another user.
+ *
+ * There is one, for the whole program.  It must be started before the program has threads and before
+ * it drops rights.  If it ends, or was never started, no source text is to be had, and the error
+ * says so.
+ *
+ * Threads: start and stop from one; reading from any.
+ * Limits: SOURCE_DEADLINE_MS for a file (request.h), then ERR_LIMIT.
+ * Depends on: broker, buffer, request, sampler.h.
+ */
+#ifndef SERVER_SOURCE_HELPER_H
+#define SERVER_SOURCE_HELPER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
+
+struct buffer;
+struct sampler_origin;
+
+MUST_CHECK enum err_code source_helper_start(struct err *err);
+/* Whoever waits for a file gets an error at once.  Harmless where none was started. */
+void source_helper_stop(void);
+/* 0: none was started. */
+pid_t source_helper_pid(void);
+
+/* The text of the file, as the process has it.  Replaces what is in `out`.  cancel_fd: reading ends
+ * once it is readable; -1: none.  ERR_GONE: the process has ended, or is another program now. */
+MUST_CHECK enum err_code source_helper_read(const struct sampler_origin *of, const char *path,
+                                            size_t length, int cancel_fd, struct buffer *out,
+                                            uint64_t *changed_ns_out, struct err *err);
+
+#endif /* SERVER_SOURCE_HELPER_H */

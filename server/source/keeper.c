@@ -1,0 +1,208 @@
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sampler/profile/view.h"
+#include "sampler/sampler.h"
+#include "server/buffer.h"
+#include "server/source/source_parts.h"
+
+/* A window of samples is seen after a quarter of a second. */
+enum { FIRST_MS = 300, NEXT_MS = 1000, SOON_MS = 100, FETCHES_AT_ONCE = 64 };
+/* Beyond so many nodes the heat of what a function calls is not added up. */
+enum { MAX_TOTALS = 1 << 20 };
+/* Lowers the thread's priority. */
+enum { NICE = 10 };
+
+/* A file, as the functions that name it. */
+struct file {
+    str_id file;
+    size_t first, count; /* in functions */
+    uint64_t self, total;
+};
+
+struct round {
+    struct source *source;
+    struct profile_snapshot snapshot;
+    uint64_t *self, *total; /* by function */
+    function_id *functions; /* with an origin, by file */
+    size_t function_count;
+    struct file *files; /* hottest first */
+    size_t file_count;
+};
+
+static void round_deinit(struct round *round)
+{
+    profile_snapshot_release(&round->snapshot);
+    free(round->self);
+    free(round->total);
+    free(round->functions);
+    free(round->files);
+}
+
+static bool allocate(struct round *round)
+{
+    const size_t count = round->snapshot.sizes.functions + 1u;
+    round->self = calloc(count, sizeof *round->self);
+    round->total = calloc(count, sizeof *round->total);
+    round->functions = calloc(count, sizeof *round->functions);
+    round->files = calloc(count, sizeof *round->files);
+    return round->self && round->total && round->functions && round->files;
+}
+
+static function_id function_of(const struct round *round, node_id node)
+{
+    const struct profile_snapshot *const snapshot = &round->snapshot;
+    return profile_frame_at(snapshot, profile_node_at(snapshot, node).frame).function;
+}
+
+static void add_totals(struct round *round, const struct view *view)
+{
+    const uint32_t nodes = round->snapshot.sizes.nodes;
+    uint64_t *const totals = nodes <= MAX_TOTALS ? calloc(nodes + 1u, sizeof *totals) : NULL;
+    if (!totals)
+        return;
+    view_totals(view, &round->snapshot, totals);
+    for (node_id node = 0; node < nodes; node++)
+        round->total[function_of(round, node)] += totals[node];
+    free(totals);
+}
+
+static bool add_heat(struct round *round)
+{
+    const struct view_query everything = { 0 };
+    struct view view;
+    if (view_init(&view, &round->snapshot, &everything, NULL) != ERR_OK)
+        return false;
+    for (size_t i = 0; i < view.count; i++)
+        round->self[function_of(round, view.node[i])] += view.self[i];
+    add_totals(round, &view);
+    view_deinit(&view);
+    return true;
+}
+
+static int by_file(const void *left, const void *right, void *context)
+{
+    const struct profile_snapshot *const snapshot = context;
+    const function_id a = *(const function_id *)left, b = *(const function_id *)right;
+    const str_id of_a = profile_function_at(snapshot, a).file;
+    const str_id of_b = profile_function_at(snapshot, b).file;
+    return of_a != of_b ? (of_a > of_b) - (of_a < of_b) : (a > b) - (a < b);
+}
+
+static int by_heat(const void *left, const void *right)
+{
+    const struct file *const a = left;
+    const struct file *const b = right;
+    if (a->self != b->self)
+        return a->self < b->self ? 1 : -1;
+    if (a->total != b->total)
+        return a->total < b->total ? 1 : -1;
+    return (a->file > b->file) - (a->file < b->file);
+}
+
+static void find_files(struct round *round)
+{
+    const struct profile_snapshot *const snapshot = &round->snapshot;
+    for (function_id id = 0; id < snapshot->sizes.functions; id++)
+        if (profile_function_at(snapshot, id).origin != PROFILE_ORIGIN_NONE)
+            round->functions[round->function_count++] = id;
+    qsort_r(round->functions, round->function_count, sizeof *round->functions, by_file,
+            &round->snapshot);
+    for (size_t i = 0; i < round->function_count; i++) {
+        const function_id id = round->functions[i];
+        const str_id file = profile_function_at(snapshot, id).file;
+        if (round->file_count == 0 || round->files[round->file_count - 1].file != file)
+            round->files[round->file_count++] = (struct file){ .file = file, .first = i };
+        struct file *const last = &round->files[round->file_count - 1];
+        last->count++;
+        last->self += round->self[id];
+        last->total += round->total[id];
+    }
+    qsort(round->files, round->file_count, sizeof *round->files, by_heat);
+}
+
+static bool is_stopping(const struct source *source)
+{
+    struct pollfd stop = { .fd = source->stop_fd, .events = POLLIN };
+    return poll(&stop, 1, 0) != 0;
+}
+
+static void fetch(struct round *round, const struct source_origins *origins, uint32_t rank,
+                  struct buffer *text)
+{
+    struct source *const source = round->source;
+    uint64_t changed_ns = 0;
+    const enum err_code rc =
+        source_fetch(source, origins, source->stop_fd, text, &changed_ns, NULL);
+    if (rc == ERR_OK)
+        cache_put(&source->cache, &origins->key, rank, text, changed_ns);
+    /* What is too slow, or in use, is tried again with the next new file. */
+    else if (rc != ERR_LIMIT && rc != ERR_GONE)
+        cache_put(&source->cache, &origins->key, rank, NULL, 0);
+}
+
+/* True: there is more to fetch. */
+static bool fetch_files(struct round *round)
+{
+    struct buffer text = { 0 };
+    size_t fetches = 0;
+    bool is_more = false;
+    cache_begin_ranking(&round->source->cache);
+    for (uint32_t i = 0; i < round->file_count && i < CACHE_MAX_FILES; i++) {
+        const struct file *const file = &round->files[i];
+        struct source_origins origins;
+        if (source_find_origins(&round->snapshot, &round->functions[file->first], file->count,
+                                &origins, NULL) != ERR_OK ||
+            cache_rank(&round->source->cache, &origins.key, i))
+            continue;
+        if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->source)) {
+            is_more = true;
+            break;
+        }
+        fetch(round, &origins, i, &text);
+    }
+    buffer_deinit(&text);
+    return is_more;
+}
+
+/* Fetches what is new since there were so many functions.  True: there is more. */
+static bool keep(struct source *source, uint32_t *known)
+{
+    struct round round = { .source = source };
+    bool is_more = false;
+    if (profile_snapshot(sampler_profile(source->sampler), &round.snapshot, NULL) != ERR_OK)
+        return false;
+    const uint32_t functions = round.snapshot.sizes.functions;
+    if (functions != *known && allocate(&round) && add_heat(&round)) {
+        find_files(&round);
+        is_more = fetch_files(&round);
+        *known = is_more ? 0 : functions;
+    }
+    round_deinit(&round);
+    return is_more;
+}
+
+void *keeper_main(void *context)
+{
+    struct source *const source = context;
+    struct pollfd events[] = { { source->stop_fd, POLLIN, 0 },
+                               { sampler_end_fd(source->sampler), POLLIN, 0 } };
+    uint32_t known = 0;
+    int pause_ms = FIRST_MS;
+    bool is_last = false;
+    pthread_setname_np(pthread_self(), "source");
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+    while (poll(events, 2, pause_ms) >= 0 && !events[0].revents) {
+        if (events[1].revents && !is_last)
+            known = 0;
+        is_last = events[1].revents != 0;
+        const bool is_more = keep(source, &known);
+        if (is_last && !is_more)
+            break;
+        pause_ms = is_more ? SOON_MS : NEXT_MS;
+    }
+    return NULL;
+}

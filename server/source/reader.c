@@ -1,0 +1,230 @@
+#include "server/source/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "server/source/rights.h"
+#include "server/source/source.h"
+
+#ifndef CONFIGFS_MAGIC
+#define CONFIGFS_MAGIC 0x62656570
+#endif
+#ifndef FUSE_CTL_SUPER_MAGIC
+#define FUSE_CTL_SUPER_MAGIC 0x65735543
+#endif
+#ifndef MQUEUE_MAGIC
+#define MQUEUE_MAGIC 0x19800202
+#endif
+
+/* A descriptor for each that is held, and a few for the C library. */
+enum { MAX_FILES = 32, MAX_CPU_S = 2 };
+
+static void limit(void)
+{
+    const struct rlimit none = { 0, 0 };
+    const struct rlimit files = { MAX_FILES, MAX_FILES };
+    const struct rlimit cpu = { MAX_CPU_S, MAX_CPU_S };
+    const struct itimerval end = { .it_value.tv_sec = SOURCE_DEADLINE_MS / 1000,
+                                   .it_value.tv_usec = SOURCE_DEADLINE_MS % 1000 * 1000 };
+    sigset_t nothing;
+    sigemptyset(&nothing);
+    signal(SIGALRM, SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &nothing, NULL);
+    setrlimit(RLIMIT_CORE, &none);
+    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_NOFILE, &files);
+    setrlimit(RLIMIT_CPU, &cpu);
+    setitimer(ITIMER_REAL, &end, NULL);
+}
+
+static bool runs(const struct source_request *request, const int *fds)
+{
+    struct pollfd end = { .fd = fds[SOURCE_FD_PROCESS], .events = POLLIN };
+    char byte;
+    return poll(&end, 1, 0) == 0 &&
+           pread(fds[SOURCE_FD_SPACE], &byte, 1, (off_t)request->mapped_addr) != 0;
+}
+
+static enum source_outcome identify(const struct source_request *request, const int *fds,
+                                    struct owner *out)
+{
+    switch (owner_read(request->pid, out, NULL)) {
+    case ERR_OK: return runs(request, fds) ? SOURCE_DONE : SOURCE_GONE;
+    case ERR_GONE: return SOURCE_GONE;
+    case ERR_PERM: return runs(request, fds) ? SOURCE_MIXED_OWNER : SOURCE_GONE;
+    case ERR_NOMEM:
+    case ERR_SYS:
+    case ERR_FAULT:
+    case ERR_CORRUPT:
+    case ERR_UNSUPPORTED:
+    case ERR_INVALID:
+    case ERR_LIMIT:
+    case ERR_NOT_FOUND:
+    case ERR_NOT_PYTHON: break;
+    }
+    return SOURCE_FAILED;
+}
+
+/* Root that has given up its rights since is what it is now; nobody else may have changed. */
+static bool may_be(const struct owner *first, const struct owner *now)
+{
+    return owner_same(first, now) || (first->uid == 0 && now->uid != 0);
+}
+
+/* The root and whose it is belong together: what was before and after it was opened is the same. */
+static enum source_outcome hold_root(const struct source_request *request, const int *fds,
+                                     struct owner *owner, int *root_out)
+{
+    char path[48];
+    struct owner again;
+    struct stat root;
+    enum source_outcome outcome = identify(request, fds, owner);
+    if (outcome != SOURCE_DONE)
+        return outcome;
+    snprintf(path, sizeof path, "/proc/%d/root", (int)request->pid);
+    *root_out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (*root_out < 0 || fstat(*root_out, &root) != 0)
+        return errno == ENOENT || errno == ESRCH ? SOURCE_GONE : SOURCE_FAILED;
+    outcome = identify(request, fds, &again);
+    if (outcome != SOURCE_DONE)
+        return outcome;
+    return owner_same(owner, &again) && root.st_dev == again.root_device &&
+                   root.st_ino == again.root_inode && may_be(&request->owner, owner)
+               ? SOURCE_DONE
+               : SOURCE_OTHER_OWNER;
+}
+
+static enum source_outcome outcome_of(int sys)
+{
+    switch (sys) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP: return SOURCE_MISSING;
+    case EACCES:
+    case EPERM: return SOURCE_DENIED;
+    case EAGAIN: return SOURCE_BUSY;
+    default: return SOURCE_FAILED;
+    }
+}
+
+/* Files of the kernel look regular and are not: reading them says things, or does them. */
+static bool is_ordinary(int fd)
+{
+    static const long kernel_made[] = {
+        PROC_SUPER_MAGIC,    SYSFS_MAGIC,        DEBUGFS_MAGIC,        TRACEFS_MAGIC,
+        SECURITYFS_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,  BPF_FS_MAGIC,
+        PSTOREFS_MAGIC,      EFIVARFS_MAGIC,     BINFMTFS_MAGIC,       SELINUX_MAGIC,
+        SMACK_MAGIC,         CONFIGFS_MAGIC,     FUSE_CTL_SUPER_MAGIC, MQUEUE_MAGIC,
+        RDTGROUP_SUPER_MAGIC
+    };
+    struct statfs system;
+    if (fstatfs(fd, &system) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof kernel_made / sizeof *kernel_made; i++)
+        if ((long)system.f_type == kernel_made[i])
+            return false;
+    return true;
+}
+
+/* Looked at before it is opened, since opening a device may already do something. */
+static enum source_outcome open_file(int root, const char *path, int *out)
+{
+    const struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+                                  .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+    char again[48];
+    struct stat status;
+    const int handle = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
+    if (handle < 0)
+        return outcome_of(errno);
+    if (fstat(handle, &status) != 0 || !S_ISREG(status.st_mode) || !is_ordinary(handle))
+        return SOURCE_NOT_REGULAR;
+    snprintf(again, sizeof again, "/proc/self/fd/%d", handle);
+    *out = open(again, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return *out < 0 ? outcome_of(errno) : SOURCE_DONE;
+}
+
+static enum source_outcome read_text(int fd, struct source_answer *answer, char **text_out)
+{
+    struct stat status;
+    char *const text = malloc(SOURCE_MAX_BYTES + 1);
+    size_t length = 0;
+    if (!text || fstat(fd, &status) != 0)
+        return SOURCE_FAILED;
+    if (status.st_size > SOURCE_MAX_BYTES)
+        return SOURCE_TOO_LARGE;
+    while (length <= SOURCE_MAX_BYTES) {
+        const ssize_t got = read(fd, text + length, SOURCE_MAX_BYTES + 1 - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return outcome_of(errno);
+        if (got == 0)
+            break;
+        length += (size_t)got;
+    }
+    if (length > SOURCE_MAX_BYTES)
+        return SOURCE_TOO_LARGE;
+    answer->length = (uint32_t)length;
+    answer->changed_ns =
+        (uint64_t)status.st_mtim.tv_sec * NS_PER_S + (uint64_t)status.st_mtim.tv_nsec;
+    *text_out = text;
+    return SOURCE_DONE;
+}
+
+static enum source_outcome read_source(const struct source_request *request, const int *fds,
+                                       struct source_answer *answer, char **text_out)
+{
+    struct owner owner;
+    int root = -1, file = -1;
+    enum source_outcome outcome = hold_root(request, fds, &owner, &root);
+    if (outcome != SOURCE_DONE)
+        return outcome;
+    close(fds[SOURCE_FD_PROCESS]);
+    close(fds[SOURCE_FD_SPACE]);
+    if (!rights_become(&owner))
+        return SOURCE_NOT_OURS;
+    outcome = open_file(root, request->path, &file);
+    return outcome == SOURCE_DONE ? read_text(file, answer, text_out) : outcome;
+}
+
+static void put(int fd, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0) {
+        const ssize_t done = write(fd, at, bytes);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            _exit(1);
+        at += done;
+        bytes -= (size_t)done;
+    }
+}
+
+noreturn void reader_run(const struct source_request *request, const int *fds)
+{
+    struct source_answer answer = { 0 };
+    char *text = NULL;
+    limit();
+    answer.outcome = read_source(request, fds, &answer, &text);
+    put(fds[SOURCE_FD_ANSWER], &answer, sizeof answer);
+    if (answer.outcome == SOURCE_DONE)
+        put(fds[SOURCE_FD_ANSWER], text, answer.length);
+    _exit(0);
+}

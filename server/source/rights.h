@@ -1,0 +1,23 @@
+/*
+ * rights - what a process that reads source files may do: less and less.
+ *
+ * Threads: processes of one thread.
+ * Depends on: owner.
+ */
+#ifndef SERVER_SOURCE_RIGHTS_H
+#define SERVER_SOURCE_RIGHTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct owner;
+
+/* Keeps these capabilities (bits), if held, and can never get others; sets no_new_privs, and hides
+ * the process's memory from its user. */
+bool rights_keep(uint64_t capabilities);
+
+/* Becomes that user with those groups for good, without any capability.  False: it has not, and the
+ * process must end. */
+bool rights_become(const struct owner *owner);
+
+#endif /* SERVER_SOURCE_RIGHTS_H */

@@ -1,0 +1,414 @@
+"""The text of source files: whose files are shown, and what a hostile program cannot get shown."""
+
+import base64
+import ctypes
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from harness import PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, run_program, victim, wait_gone
+
+MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
+# Nothing of this machine has it: our own source, which is sampled with all others, neither.
+SECRET = "only root may know " + os.urandom(8).hex()
+NOBODY = 65534
+OTHER = 54321
+# Of the shipped unit.
+CAPABILITIES = {"dac_read_search": 2, "setgid": 6, "setuid": 7, "sys_ptrace": 19, "checkpoint_restore": 40}
+
+# A program that says it runs in a file that it has never had open: argv[1] the file, argv[2:] what to do before.
+LEAK = """
+import os, sys
+path, words = sys.argv[1], sys.argv[2:]
+text = "def leak():\\n while True: sum(range(1000))\\nleak()"
+if "drop" in words:  # later, when it is told to
+    exec(compile("def wait():\\n  print('READY', flush=True)\\n  sys.stdin.readline()\\nwait()", __file__, "exec"))
+    os.setgroups([])
+    os.setresgid(65534, 65534, 65534)
+    os.setresuid(65534, 65534, 65534)
+    print("DROPPED", flush=True)
+else:
+    print("READY", flush=True)
+exec(compile(text, path, "exec"))
+"""
+
+
+def unpacked(page):
+    """A page and what is compressed inside it."""
+    packed = re.findall(rb"H4sI[A-Za-z0-9+/]+=*", page)
+    return b"\n".join([page] + [gzip.decompress(base64.b64decode(part)) for part in packed])
+
+
+def as_user(uid, capabilities=()):
+    """Runs in a child before the program: that user, with these capabilities as a service has them."""
+    def become():
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.prctl(8, 1, 0, 0, 0)  # PR_SET_KEEPCAPS
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        bits = sum(1 << CAPABILITIES[name] for name in capabilities)
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        sets = (ctypes.c_uint32 * 6)(*[part for half in (bits & 0xffffffff, bits >> 32) for part in (half,) * 3])
+        assert libc.capset(header, sets) == 0, "capset: %d" % ctypes.get_errno()
+        for name in capabilities:
+            assert libc.prctl(47, 2, CAPABILITIES[name], 0, 0) == 0, "PR_CAP_AMBIENT_RAISE"
+    return become
+
+
+def as_service(uid=OTHER):
+    return as_user(uid, CAPABILITIES)
+
+
+class Source(Test):
+    @classmethod
+    def setUpClass(cls):
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("only root can be several users")
+        # Everybody may reach it: what is beneath says by itself who may read it.
+        cls.folder = tempfile.mkdtemp(prefix="pyrometer-source-")
+        os.chmod(cls.folder, 0o755)
+        cls.addClassCleanup(shutil.rmtree, cls.folder, True)
+        cls.secret = cls.put("secret.py", "# %s\n" % SECRET * 5, 0o600)
+        cls.leak = cls.put("leak.py", LEAK)
+
+    @classmethod
+    def put(cls, name, text, mode=0o644):
+        path = os.path.join(cls.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def leaking(self, uid, path=None, *words, **options):
+        """A program of that user that says it runs in the secret file."""
+        return victim(self.leak, path or self.secret, *words, python=newest_python(), preexec_fn=as_user(uid), **options)
+
+    def functions(self, live, session="1"):
+        """name -> function, of those with a file."""
+        tree = live.get("/sessions/%s/tree" % session)
+        strings, functions = tree["strings"]["values"], tree["functions"]
+        return {strings[name]: number for number, name in enumerate(functions["name"])}
+
+    def source(self, live, name, session="1"):
+        """What /source says of a function, once that has been seen."""
+        live.wait_until(lambda: name in self.functions(live, session))
+        return live.ask("/api/v1/sessions/%s/source?function=%d" % (session, self.functions(live, session)[name]))
+
+    def assert_no_secret(self, body, what=""):
+        self.assertFalse(SECRET.encode() in unpacked(body), what)
+
+    def assert_has(self, text, body, what=""):
+        self.assertTrue(text.encode() in unpacked(body), what)
+
+    def assert_nowhere(self, live, session="1"):
+        """The secret is in nothing that a session gives out; everything is asked twice, as texts are fetched meanwhile."""
+        live.wait_until(lambda: "leak" in self.functions(live, session))
+        for wait in (0, 1.5):
+            time.sleep(wait)
+            answer = self.source(live, "leak", session)
+            self.assertIn(answer.status, (403, 404, 410), answer.body[:300])
+            self.assert_no_secret(answer.body)
+            for path in ("report.html", "export?format=flamegraph", "export?format=heatmap", "export?format=heatmap&show=leak",
+                         "export?format=jsonl"):
+                answer = live.ask("/api/v1/sessions/%s/%s" % (session, path))
+                if "show=" not in path:
+                    self.assertEqual(answer.status, 200, path)
+                self.assert_no_secret(answer.body, path)
+                if path in ("report.html", "export?format=flamegraph"):
+                    self.assert_has('"strings"', answer.body, path)
+
+    def record(self, *words, **options):
+        out = file_in("source.html")
+        with Process([PROGRAM, "record", "-d", "2", *words, "-o", out], **options) as process:
+            self.assertEqual(process.wait(), 0, process.told())
+        with open(out, "rb") as file:
+            return file.read()
+
+
+class Hostile(Source):
+    def test_the_shipped_service_shows_no_file_that_the_target_may_not_read(self):
+        with self.leaking(NOBODY) as target:
+            with Live("attach", str(target.pid), preexec_fn=as_service()) as live:
+                self.assert_nowhere(live)
+                self.assertEqual(live.stop(), 0)
+            for kind in ("--flamegraph", "--heatmap"):
+                out = tempfile.mkdtemp()
+                self.addCleanup(shutil.rmtree, out, True)
+                os.chown(out, OTHER, OTHER)
+                with Process([PROGRAM, "record", "-d", "2", str(target.pid), kind, "-o", out + "/x.html"],
+                             preexec_fn=as_service()) as process:
+                    self.assertEqual(process.wait(), 0, process.told())
+                with open(out + "/x.html", "rb") as file:
+                    self.assert_no_secret(file.read(), kind)
+
+    def test_nor_of_its_own_user(self):
+        with self.leaking(OTHER) as target, Live("attach", str(target.pid), preexec_fn=as_service()) as live:
+            self.assert_nowhere(live)
+
+    def test_the_service_shows_what_the_target_may_read(self):
+        """As a user who is not its own, and in none of its groups."""
+        path = self.put("own.py", "import time\nprint('READY', flush=True)\ndef own_work():\n    while True: sum(range(1000))\n"
+                        "own_work()\n", 0o600)
+        os.chown(path, NOBODY, NOBODY)
+        with victim(path, preexec_fn=as_user(NOBODY)) as target:
+            with Live("attach", str(target.pid), preexec_fn=as_service()) as live:
+                answer = self.source(live, "own_work")
+                self.assertEqual(answer.status, 200, answer.body)
+                self.assertIn("own_work", answer.json()["text"])
+                self.assert_has("while True: sum", live.ask("/api/v1/sessions/1/export?format=heatmap").body)
+            os.chmod(path, 0)
+            with Live("attach", str(target.pid), preexec_fn=as_service()) as live:
+                self.assertEqual(self.source(live, "own_work").status, 403)
+
+    def test_processes_of_several_users_in_one_session(self):
+        with victim("chain.py", "60") as first, self.leaking(NOBODY) as target:
+            with Live("attach", str(first.pid), str(target.pid)) as live:
+                self.assert_nowhere(live)
+                # What only one of them runs is shown as ever.
+                answer = self.source(live, "c")
+                self.assertIn(answer.status, (200, 403))
+            with Live("serve", "--no-data") as live:
+                for number, pids in enumerate(({"pids": [first.pid, target.pid]}, {"all": True}), 1):
+                    self.assertEqual(live.ask("/api/v1/sessions", "POST", json.dumps(pids), MARK).status, 202)
+                    live.wait_until(lambda: live.get("/sessions/%d" % number)["state"] == "running")
+                    self.assert_nowhere(live, str(number))
+            text = self.record(str(first.pid), str(target.pid), "--flamegraph")
+            self.assert_has('"sources"', text)  # of the first one
+            self.assert_no_secret(text)
+            self.assert_no_secret(self.record(str(first.pid), str(target.pid), "--heatmap"))
+
+    def test_a_function_of_several_owners_is_read_as_none(self):
+        """Also when the second one comes later, and the text was fetched before that."""
+        path = self.put("shared.py", "print('READY', flush=True)\ndef shared_work():\n    while True: sum(range(1000))\n"
+                        "shared_work()\n")
+        with victim(path) as first, Live("serve", "--no-data") as live:
+            live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [first.pid], "subprocesses": False}), MARK)
+            live.wait_until(lambda: live.get("/sessions/1")["state"] == "running")
+            self.assertEqual(self.source(live, "shared_work").status, 200)
+            with victim(path, preexec_fn=as_user(NOBODY)) as second, victim(path) as third:
+                live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [first.pid, third.pid]}), MARK)
+                live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [first.pid, second.pid]}), MARK)
+                live.wait_until(lambda: all(live.get("/sessions/%d" % n)["processes"]["joined"] == 2 for n in (2, 3)))
+                time.sleep(1.5)
+                self.assertEqual(self.source(live, "shared_work", "2").status, 200)
+                answer = self.source(live, "shared_work", "3")
+                self.assertEqual(answer.status, 403, answer.body)
+                self.assertIn("several owners", answer.json()["detail"])
+                self.assertNotIn(b"def shared_work", unpacked(live.ask("/api/v1/sessions/3/report.html").body))
+
+    def test_a_target_that_gives_up_its_rights_is_what_it_is_now(self):
+        with self.leaking(0, None, "drop", stdin=subprocess.PIPE) as target, Live("attach", str(target.pid)) as live:
+            live.wait_samples(100)
+            target._popen.stdin.write(b"\n")
+            target._popen.stdin.flush()
+            target.wait_line("^DROPPED")
+            self.assert_nowhere(live)
+
+    def test_a_program_that_became_another_one_is_not_read(self):
+        path = self.put("becomes.py", "import os, sys\ndef before():\n    print('READY', flush=True)\n    sys.stdin.readline()\n"
+                        "before()\nos.execv('/bin/sleep', ['sleep', '60'])\n", 0o600)
+        with victim(path, stdin=subprocess.PIPE) as target, Live("attach", "-d", "60", str(target.pid)) as live:
+            self.assertEqual(self.source(live, "before").status, 200)
+            number = self.functions(live)["before"]
+            target._popen.stdin.write(b"\n")
+            target._popen.stdin.flush()
+            live.wait_ended()
+            # What was fetched while it ran is still there, and the file is not looked at again.
+            self.put("becomes.py", SECRET)
+            answer = live.ask("/api/v1/sessions/1/source?function=%d" % number)
+            self.assert_no_secret(answer.body)
+
+    def test_files_that_are_none(self):
+        fifo = os.path.join(self.folder, "fifo.py")
+        os.mkfifo(fifo, 0o666)
+        links = {"link.py": self.secret, "environ.py": "/proc/self/environ", "magic.py": "/proc/self/fd/0"}
+        for name, to in links.items():
+            os.symlink(to, os.path.join(self.folder, name))
+        paths = [fifo, "/dev/zero", "/dev/tty", "/proc/self/environ", "/proc/self/root" + self.secret, "/proc/1/environ",
+                 "/proc/self/mem", "/sys/kernel/notes", self.folder, "relative.py", self.folder + "/none.py"]
+        paths += [os.path.join(self.folder, name) for name in links]
+        for path in paths:
+            with self.leaking(NOBODY, path) as target, Live("attach", str(target.pid)) as live:
+                began = time.monotonic()
+                answer = self.source(live, "leak")
+                self.assertIn(answer.status, (400, 403, 404), (path, answer.body))
+                self.assert_no_secret(answer.body)
+                self.assertLess(time.monotonic() - began, WAIT_SECONDS, path)
+
+    def test_a_target_with_mounts_of_its_own_reads_its_own_files(self):
+        if not shutil.which("unshare"):
+            self.skipTest("no unshare")
+        folder = os.path.join(self.folder, "mounted")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "inner.py"), "w", encoding="utf-8") as file:
+            file.write("# %s\n" % SECRET)
+        # Bound over it inside: what this host has there is another file.
+        inner = self.put("inner.py", "print('READY', flush=True)\ndef inner_work():\n    while True: sum(range(1000))  # inside\n"
+                         "inner_work()\n")
+        script = 'mount --bind "$1" "$2" && exec "$0" "$2"'
+        with Process(["unshare", "-m", "sh", "-c", script, newest_python(), inner, os.path.join(folder, "inner.py")]) as target:
+            target.wait_ready()
+            with Live("attach", str(target.pid)) as live:
+                answer = self.source(live, "inner_work")
+                self.assertEqual(answer.status, 200, answer.body)
+                self.assertIn("# inside", answer.json()["text"])
+                self.assert_no_secret(answer.body)
+
+
+class Kept(Source):
+    TEXT = "import time\nprint('READY', flush=True)\ndef short_work():\n    end = time.time() + %g\n    while time.time() < end:\n" \
+           "        sum(range(1000))  # as it was\nshort_work()\n"
+
+    def test_what_was_fetched_is_there_after_the_targets_end(self):
+        path = self.put("short.py", self.TEXT % 3)
+        with victim(path, preexec_fn=as_user(NOBODY)) as target, Live("attach", str(target.pid)) as live:
+            live.wait_ended()
+            answer = self.source(live, "short_work")
+            self.assertEqual(answer.status, 200, answer.body)
+            self.assertIn("# as it was", answer.json()["text"])
+            self.assertFalse(answer.json()["changed"])
+            for page in ("report.html", "export?format=heatmap"):
+                self.assert_has("# as it was", live.ask("/api/v1/sessions/1/" + page).body, page)
+            # Nobody is left whose rights it could be read with.
+            self.put("short.py", SECRET)
+            self.assert_no_secret(self.source(live, "short_work").body)
+
+    def test_of_a_program_that_was_run(self):
+        path = self.put("short.py", self.TEXT % 2)
+        with Live("run", "--", newest_python(), path) as live:
+            live.wait_ended()
+            self.assertIn("# as it was", self.source(live, "short_work").json()["text"])
+
+    def test_records_have_it_however_they_end(self):
+        path = self.put("short.py", self.TEXT % 60)
+        for options, ends in (([], "target"), (["-d", "2"], "duration"), ([], "signal")):
+            with victim(path) as target:
+                out = file_in("record.html")
+                with Process([PROGRAM, "record", *options, "--flamegraph", "-o", out, str(target.pid)]) as process:
+                    if ends != "duration":
+                        time.sleep(2)
+                        (target if ends == "target" else process).signal(signal.SIGINT)
+                    self.assertEqual(process.wait(), 0, process.told())
+                with open(out, "rb") as file:
+                    self.assert_has("# as it was", file.read(), ends)
+
+    def test_without_source_nothing_is_started_for_it(self):
+        path = self.put("short.py", self.TEXT % 60)
+        with victim(path) as target:
+            for options, count in (([], 1), (["--no-source"], 0)):
+                with Live("attach", *options, str(target.pid)) as live:
+                    with open("/proc/%d/task/%d/children" % ((live.process.pid,) * 2), encoding="utf-8") as file:
+                        self.assertEqual(len(file.read().split()), count)
+
+
+class Helper(Source):
+    def helper_of(self, live):
+        with open("/proc/%d/task/%d/children" % ((live.process.pid,) * 2), encoding="utf-8") as file:
+            children = [int(word) for word in file.read().split()]
+        self.assertEqual(len(children), 1)
+        return children[0]
+
+    def status(self, pid):
+        with open("/proc/%d/status" % pid, encoding="utf-8") as file:
+            return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+    def test_it_keeps_what_reading_as_others_needs_and_nothing_else(self):
+        with victim("chain.py", "60") as target:
+            for options, allowed in (({}, {5, 6, 7, 19}), ({"preexec_fn": as_service()}, {6, 7, 19}),
+                                     ({"preexec_fn": as_user(OTHER)}, set())):
+                if not allowed:
+                    target.kill()
+                with victim("chain.py", "60", **({} if allowed else options)) as own, \
+                        Live("attach", str(own.pid), **options) as live:
+                    live.wait_until(lambda: self.source(live, "c").status == 200)
+                    helper = self.helper_of(live)
+                    told = self.status(helper)
+                    self.assertEqual(told["Name"], "pyrometer-src")
+                    self.assertEqual(told["NoNewPrivs"], "1")
+                    self.assertEqual(told["Threads"], "1")
+                    for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
+                        held = {bit for bit in range(64) if int(told[name], 16) >> bit & 1}
+                        self.assertLessEqual(held, allowed, name)
+                    names = [os.readlink("/proc/%d/fd/%s" % (helper, fd)) for fd in os.listdir("/proc/%d/fd" % helper)]
+                    self.assertEqual(len([name for name in names if name.startswith("socket:")]), 1, names)
+                    self.assertLessEqual({name for name in names if not name.startswith("socket:")},
+                                         {"/dev/null", "anon_inode:[signalfd]"})
+
+    def test_it_ends_with_the_program_and_not_before(self):
+        with victim("chain.py", "60") as target:
+            with Live("attach", str(target.pid)) as live:
+                helper = self.helper_of(live)
+                for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                    os.kill(helper, number)
+                self.assertEqual(self.source(live, "c").status, 200)
+                self.assertEqual(live.stop(), 0)
+            wait_gone(helper)
+            with Live("attach", str(target.pid)) as live:
+                helper = self.helper_of(live)
+                live.process.kill()
+                wait_gone(helper)
+
+    def test_without_it_only_the_text_is_gone(self):
+        with victim("chain.py", "60") as target, Live("attach", str(target.pid)) as live:
+            live.wait_samples(100)
+            helper = self.helper_of(live)
+            os.kill(helper, signal.SIGKILL)
+            wait_gone(helper)
+            answer = self.source(live, "c")
+            self.assertEqual(answer.status, 404)
+            self.assertIn("the process that reads it has ended", answer.json()["detail"])
+            samples = live.session()["quality"]["samples"]
+            live.wait_samples(samples + 100)
+            self.assertEqual(live.ask("/api/v1/sessions/1/report.html").status, 200)
+            self.assertEqual(live.stop(), 0)
+
+    def test_an_ordinary_user_reads_own_files_and_no_others(self):
+        path = self.put("mine.py", "print('READY', flush=True)\ndef mine():\n    while True: sum(range(1000))\nmine()\n", 0o600)
+        os.chown(path, OTHER, OTHER)
+        with victim(path, preexec_fn=as_user(OTHER)) as target, \
+                Live("attach", str(target.pid), preexec_fn=as_user(OTHER)) as live:
+            self.assertIn("def mine", self.source(live, "mine").json()["text"])
+        with self.leaking(OTHER) as target, Live("attach", str(target.pid), preexec_fn=as_user(OTHER)) as live:
+            self.assert_nowhere(live)
+
+    def test_a_reader_that_its_owner_holds_up_is_an_error(self):
+        """The owner of the process may stop it: others are served all the same, and it does not stay."""
+        stopper = ("import os, signal, time\n"
+                   "end = time.time() + 6\n"
+                   "print('READY', flush=True)\n"
+                   "while time.time() < end:\n"
+                   "    for name in os.listdir('/proc'):\n"
+                   "        try:\n"
+                   "            if name.isdigit() and 'pyrometer-src' in open('/proc/%s/comm' % name).read():\n"
+                   "                os.kill(int(name), signal.SIGSTOP)\n"
+                   "        except OSError: pass\n")
+        path = self.put("mine.py", "print('READY', flush=True)\ndef mine():\n    while True: sum(range(1000))\nmine()\n", 0o644)
+        with victim(path, preexec_fn=as_user(NOBODY)) as target, victim("chain.py", "60") as other, \
+                Live("serve", "--no-data", preexec_fn=as_service()) as live:
+            for pid in (target.pid, other.pid):
+                live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [pid]}), MARK)
+            self.source(live, "c", "2")
+            with victim(self.put("stopper.py", stopper), preexec_fn=as_user(NOBODY)) as hostile:
+                for _ in range(10):
+                    self.assertIn(self.source(live, "mine").status, (200, 500, 503))
+                    self.assertEqual(self.source(live, "c", "2").status, 200)
+                hostile.wait(30)
+            children = "/proc/%d/task/%d/children" % ((self.helper_of(live),) * 2)
+
+            def are_gone():
+                with open(children, encoding="utf-8") as file:
+                    return file.read().split() == []
+            live.wait_until(are_gone)
+
+
+if __name__ == "__main__":
+    main()
