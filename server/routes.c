@@ -61,7 +61,7 @@ static const struct route routes[] = {
     { METHOD_GET, "/api/v1/sessions/*/heatmap", api_get_heatmap, SCOPE_SESSION },
     { METHOD_POST, "/api/v1/sessions/*/matches", api_find_matches, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/lines", api_get_lines, SCOPE_SESSION | ROUTE_SLOW },
-    { METHOD_GET, "/api/v1/sessions/*/source", api_get_source, SCOPE_SESSION },
+    { METHOD_GET, "/api/v1/sessions/*/source", api_get_source, SCOPE_SESSION | ROUTE_SLOW },
     { METHOD_GET, "/api/v1/sessions/*/quality", api_get_quality, SCOPE_SESSION },
     { METHOD_GET, "/api/v1/sessions/*/export", api_get_export,
       SCOPE_SESSION | ROUTE_SLOW | ROUTE_DOWNLOAD },

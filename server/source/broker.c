@@ -197,8 +197,8 @@ static bool take_request(struct broker *broker)
 
 noreturn void broker_run(int socket)
 {
-    const uint64_t kept = 1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_PTRACE |
-                          1ull << CAP_KILL;
+    const uint64_t kept =
+        1ull << CAP_SETUID | 1ull << CAP_SETGID | 1ull << CAP_SYS_PTRACE | 1ull << CAP_KILL;
     struct broker broker = { .count = 0 };
     leave_everything(socket);
     heed_signals();

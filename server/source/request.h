@@ -18,18 +18,18 @@
 #include "sampler/owner.h"
 
 /* Name, code, sentence. */
-#define SOURCE_OUTCOMES(X)                                                                     \
-    X(DONE, OK, "")                                                                            \
-    X(GONE, GONE, "the process has ended, or is another program now")                          \
-    X(OTHER_OWNER, PERM, "the process has another owner than when it was first sampled")       \
-    X(MIXED_OWNER, PERM, "the process has the rights of several users")                        \
-    X(NOT_OURS, PERM, "pyrometer may not read files as the owner of the process")              \
-    X(MISSING, NOT_FOUND, "there is no such source file")                                      \
-    X(DENIED, PERM, "the owner of the process may not read the source file")                   \
-    X(NOT_REGULAR, INVALID, "the source file is not a regular file")                           \
-    X(TOO_LARGE, LIMIT, "the source file is larger than 4 MiB")                                \
-    X(BUSY, LIMIT, "another program holds the source file: try again")                         \
-    X(CROWDED, LIMIT, "too many source files are being read: try again")                       \
+#define SOURCE_OUTCOMES(X)                                                               \
+    X(DONE, OK, "")                                                                      \
+    X(GONE, GONE, "the process has ended, or is another program now")                    \
+    X(OTHER_OWNER, PERM, "the process has another owner than when it was first sampled") \
+    X(MIXED_OWNER, PERM, "the process has the rights of several users")                  \
+    X(NOT_OURS, PERM, "pyrometer may not read files as the owner of the process")        \
+    X(MISSING, NOT_FOUND, "there is no such source file")                                \
+    X(DENIED, PERM, "the owner of the process may not read the source file")             \
+    X(NOT_REGULAR, INVALID, "the source file is not a regular file")                     \
+    X(TOO_LARGE, LIMIT, "the source file is larger than 4 MiB")                          \
+    X(BUSY, LIMIT, "another program holds the source file: try again")                   \
+    X(CROWDED, LIMIT, "too many source files are being read: try again")                 \
     X(FAILED, SYS, "the source file cannot be read")
 
 enum source_outcome {
@@ -41,7 +41,12 @@ enum source_outcome {
 
 enum { SOURCE_DEADLINE_MS = 2000 };
 
-enum source_descriptor { SOURCE_FD_ANSWER, SOURCE_FD_PROCESS, SOURCE_FD_SPACE, SOURCE_FD_COUNT };
+enum source_descriptor {
+    SOURCE_FD_ANSWER,
+    SOURCE_FD_PROCESS,
+    SOURCE_FD_SPACE,
+    SOURCE_FD_COUNT
+};
 
 struct source_request {
     int32_t pid;

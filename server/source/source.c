@@ -10,10 +10,13 @@
 #include "sampler/sampler.h"
 #include "server/buffer.h"
 #include "server/source/helper.h"
+#include "server/source/request.h"
 #include "server/source/source_parts.h"
 
-/* After a file that took too long, as one on a file system of the owner's own making may. */
-static const uint64_t STUCK_NS = 30 * NS_PER_S;
+/* So long nothing more is read after a file that took that long, as one on a file system of the
+ * owner's own making may. */
+static const uint64_t SLOW_NS = (SOURCE_DEADLINE_MS - 100) * NS_PER_MS;
+static const uint64_t STUCK_NS = 10 * NS_PER_S;
 
 /* Signals are the main thread's business. */
 static enum err_code start_keeper(struct source *source, struct err *err)
@@ -38,9 +41,8 @@ enum err_code source_create(struct sampler *sampler, bool keeps, struct source *
     source->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     cache_init(&source->cache);
     pthread_mutex_init(&source->mutex, NULL);
-    enum err_code rc = source->stop_fd < 0
-                           ? err_sys(err, errno, "cannot make an event descriptor")
-                           : ERR_OK;
+    enum err_code rc =
+        source->stop_fd < 0 ? err_sys(err, errno, "cannot make an event descriptor") : ERR_OK;
     if (rc == ERR_OK && keeps)
         rc = start_keeper(source, err);
     if (rc == ERR_OK)
@@ -127,7 +129,7 @@ static enum err_code fetch_as(struct source *source, profile_origin origin,
     rc = source_helper_read(&process, origins->key.path.text, origins->key.path.length,
                             cancel_fd, out, changed_ns_out, err);
     sampler_origin_close(&process);
-    if (rc != ERR_OK && clock_now_ns() - began_ns > NS_PER_S)
+    if (rc != ERR_OK && clock_now_ns() - began_ns >= SLOW_NS)
         note_stuck(source, origins->key.owner);
     return rc;
 }

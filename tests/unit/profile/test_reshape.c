@@ -193,6 +193,42 @@ static void a_stack_of_hidden_frames_only_is_the_root(void **state)
 }
 
 /* Another order of tables, other ids: the texts decide. */
+/* Functions of several sessions are several processes', whoever they belong to. */
+static void functions_keep_the_process_they_come_from(void **state)
+{
+    struct profile *const one = made_session();
+    struct profile *const two = made_session();
+    struct profile *const into = made_profile();
+    struct err err = { 0 };
+    const function_id function = 1;
+    (void)state;
+    profile_set_origin(one, function, 5);
+    profile_set_origin(two, function, 6);
+    struct profile_snapshot snapshot = made_snapshot(one);
+    assert_ok(reshape_add(into, &snapshot, &(struct view_query){ 0 }, NULL, NULL, &err), &err);
+    profile_snapshot_release(&snapshot);
+    const struct profile_snapshot before = made_snapshot(one);
+    const str_id name = profile_function_at(&before, function).name;
+    made_seal(into, 1);
+    snapshot = made_snapshot(into);
+    function_id found = 0;
+    for (function_id id = 1; id < snapshot.sizes.functions; id++)
+        if (strcmp(profile_string(&snapshot, profile_function_at(&snapshot, id).name).text,
+                   profile_string(&before, name).text) == 0)
+            found = id;
+    profile_snapshot_release(&snapshot);
+    assert_true(found > 0 && profile_origin_of(into, found) == 5);
+    snapshot = made_snapshot(two);
+    assert_ok(reshape_add(into, &snapshot, &(struct view_query){ 0 }, NULL, NULL, &err), &err);
+    profile_snapshot_release(&snapshot);
+    assert_true(profile_origin_of(into, found) == PROFILE_ORIGIN_SEVERAL);
+    struct profile_snapshot old = before;
+    profile_snapshot_release(&old);
+    profile_destroy(one);
+    profile_destroy(two);
+    profile_destroy(into);
+}
+
 static void sessions_become_one_tree(void **state)
 {
     struct profile *const one = made_session();
@@ -401,6 +437,7 @@ TEST_MAIN(cmocka_unit_test(without_rules_it_is_a_copy),
           cmocka_unit_test(hidden_frames_leave_their_samples_to_their_callers),
           cmocka_unit_test(rules_go_together),
           cmocka_unit_test(a_stack_of_hidden_frames_only_is_the_root),
+          cmocka_unit_test(functions_keep_the_process_they_come_from),
           cmocka_unit_test(sessions_become_one_tree),
           cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
           cmocka_unit_test(window_by_window_times_stay_as_they_were),

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "sampler/fold.h"
+#include "sampler/origins.h"
 #include "sampler/profile/series.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -341,7 +342,75 @@ static void a_call_of_c_is_a_state_too(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
+/* Counts into the profile of another process's fold from now on. */
+static void join(struct world *world, const struct world *other)
+{
+    struct stack_world *const made = world->made;
+    struct strtab *const strings = profile_strings(other->profile);
+    struct err err = { 0 };
+    leaves_deinit(&world->leaves);
+    lanes_deinit(&world->lanes);
+    made->codes.strings = strings;
+    leaves_init(&world->leaves, &made->python.memory.memory, &made->python.runtime.layout,
+                &made->codes, strings);
+    lanes_init(&world->lanes, other->profile);
+    assert_ok(fold_init(&world->fold, other->profile, &world->leaves, &world->lanes, &plain, 2,
+                        "made", &err),
+              &err);
+}
+
+static profile_origin origin_of(struct profile *profile, const char *name)
+{
+    struct profile_snapshot snapshot;
+    profile_origin origin = PROFILE_ORIGIN_NONE;
+    struct err err = { 0 };
+    const struct profile_snapshot before = made_snapshot(profile);
+    assert_ok(profile_seal(profile, before.end_ns + 1, &err), &err);
+    snapshot = made_snapshot(profile);
+    for (function_id id = 0; id < snapshot.sizes.functions; id++) {
+        const struct profile_function row = profile_function_at(&snapshot, id);
+        if (strcmp(profile_string(&snapshot, row.name).text, name) == 0)
+            origin = row.origin;
+    }
+    profile_snapshot_release(&snapshot);
+    struct profile_snapshot old = before;
+    profile_snapshot_release(&old);
+    return origin;
+}
+
+/* Each process knows its code by heart, so that it tells of a function once. */
+static void a_function_knows_the_process_it_was_seen_in(void **state)
+{
+    const profile_origin one = (profile_origin)1 << 48 | 1, two = (profile_origin)2 << 48 | 2;
+    struct origins origins;
+    struct world first, second;
+    (void)state;
+    origins_init(&origins);
+    begin(&first, 14, &plain);
+    begin(&second, 14, &plain);
+    join(&second, &first);
+    first.fold.origins = second.fold.origins = &origins;
+    first.fold.origin = one;
+    second.fold.origin = two;
+    call(&first, "main", FAKE_CALL_FROM_C);
+    call(&first, "f", FAKE_CALL);
+    sample(&first, quiet);
+    assert_true(origin_of(first.profile, "f") == one);
+    assert_true(origin_of(first.profile, "<truncated>") == PROFILE_ORIGIN_NONE);
+    call(&second, "main", FAKE_CALL_FROM_C);
+    call(&second, "g", FAKE_CALL);
+    sample(&second, quiet);
+    sample(&first, quiet);
+    assert_true(origin_of(first.profile, "f") == one);
+    assert_true(origin_of(first.profile, "g") == two);
+    assert_true(origin_of(first.profile, "main") == PROFILE_ORIGIN_SEVERAL);
+    end(&second);
+    end(&first);
+    origins_deinit(&origins);
+}
+
+TEST_MAIN(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
+          cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
           cmocka_unit_test(every_sample_is_in_the_series),
           cmocka_unit_test(the_collector_is_marked_above_the_leaf),
           cmocka_unit_test(the_collector_is_marked_where_it_was_started),
