@@ -74,6 +74,8 @@ enum err_code crew_add(struct crew *crew, struct member *member, struct err *err
     if (crew->count == SAMPLER_MAX_PROCESSES)
         return err_set(err, ERR_LIMIT, "%d processes at a time are enough",
                        SAMPLER_MAX_PROCESSES);
+    if (crew->options->hides_arguments)
+        process_hide_arguments(&member->process);
     enum err_code rc =
         member_join(member, crew->profile, &crew->lanes, &crew->origins, crew->options, err);
     if (!rc)

@@ -57,6 +57,7 @@ struct processes {
     uint64_t looked_ns, boot_ns; /* since 1970 */
     long ticks_per_s;
     struct processes_summary summary;
+    bool hides_arguments;
 };
 
 enum err_code processes_create(struct processes **out, struct err *err)
@@ -73,6 +74,11 @@ enum err_code processes_create(struct processes **out, struct err *err)
     processes->ticks_per_s = sysconf(_SC_CLK_TCK);
     *out = processes;
     return ERR_OK;
+}
+
+void processes_hide_arguments(struct processes *processes)
+{
+    processes->hides_arguments = true;
 }
 
 static void free_entry(struct entry *entry)
@@ -248,6 +254,8 @@ static void examine(struct processes *processes, struct entry *entry, uint64_t n
         process_close(&entry->process);
         return;
     }
+    if (processes->hides_arguments)
+        process_hide_arguments(&entry->process);
     name_user(entry);
     container_of(entry->pid, &entry->container);
 }

@@ -61,6 +61,9 @@ MUST_CHECK enum err_code processes_create(struct processes **out, struct err *er
 /* NULL is fine. */
 void processes_destroy(struct processes *processes);
 
+/* Of command lines only the first word is kept from now on; before the first look. */
+void processes_hide_arguments(struct processes *processes);
+
 /* Looks if it is time to, and tells of each Python process by pid.  What is told is borrowed
  * until `tell` returns; it must not ask again.  tell NULL: only the summary. */
 typedef void (*processes_tell)(void *context, const struct process_facts *facts);

@@ -70,9 +70,10 @@ struct sampler_options {
     uint64_t duration_ns; /* 0: until the last target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
     enum sampler_mode mode;
-    bool native;  /* mark where C code runs or calls back */
-    bool no_gc;   /* leave out the mark of the garbage collector */
-    bool opcodes; /* record the instruction beside the line */
+    bool native;          /* mark where C code runs or calls back */
+    bool no_gc;           /* leave out the mark of the garbage collector */
+    bool hides_arguments; /* keep only the first word of each command line */
+    bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
     bool blocking;           /* stop the target's threads for each look */
     size_t memory_bytes;     /* for what is kept; 0: no bound */

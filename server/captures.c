@@ -133,7 +133,7 @@ static void renew_item(const struct captures *captures, struct captures_item *it
     struct capture_entry *const entry = &item->entry;
     if (entry->bytes != (uint64_t)st->st_size || entry->changed_ns != changed_ns(st) ||
         item->inode != st->st_ino)
-        captures_item_look(item, fd);
+        captures_item_look(item, fd, captures->settings.hides_arguments);
     entry->bytes = (uint64_t)st->st_size;
     entry->changed_ns = changed_ns(st);
     item->inode = st->st_ino;
@@ -331,6 +331,24 @@ enum err_code captures_open_file(struct captures *captures, const char *name, in
         *changed_ns_out = changed_ns(&st);
     *fd_out = scoped_take_fd(&fd);
     return ERR_OK;
+}
+
+enum err_code captures_check_file(struct captures *captures, const char *name, struct err *err)
+{
+    pthread_mutex_lock(&captures->lock);
+    enum err_code rc = renew(captures, err);
+    const struct captures_item *const item = rc == ERR_OK ? find_item(captures, name) : NULL;
+    if (rc == ERR_OK && !item)
+        rc = no_capture(name, err);
+    else if (rc == ERR_OK && captures->settings.hides_arguments &&
+             !item->entry.has_no_arguments)
+        rc =
+            err_set(err, ERR_PERM,
+                    "capture %.64s holds the arguments of programs, and this server hides them "
+                    "(--hide-args): export a format of it instead",
+                    name);
+    pthread_mutex_unlock(&captures->lock);
+    return rc;
 }
 
 /* "20260131-100000-4711-3f2a" */

@@ -40,6 +40,7 @@ struct captures_settings {
     uint64_t keep_ns;   /* older ones are removed; 0: none are */
     uint64_t keep_bytes;
     size_t max_upload;
+    bool hides_arguments; /* of a command line only the first word is told */
 };
 
 /* What people say of a capture. */
@@ -64,6 +65,7 @@ struct capture_entry {
     const char *executable, *python, *host, *user, *reason;
     size_t argc;
     const char *const *argv;
+    bool has_no_arguments; /* it was recorded without them */
 };
 
 struct captures_summary {
@@ -97,6 +99,9 @@ MUST_CHECK enum err_code captures_tell_one(struct captures *captures, const char
 MUST_CHECK enum err_code captures_open_file(struct captures *captures, const char *name,
                                             int *fd_out, uint64_t *bytes_out,
                                             uint64_t *changed_ns_out, struct err *err);
+/* ERR_PERM: the file has arguments, and this server hides them.  ERR_NOT_FOUND. */
+MUST_CHECK enum err_code captures_check_file(struct captures *captures, const char *name,
+                                             struct err *err);
 /* A new one, locked as long as it is open. */
 MUST_CHECK enum err_code captures_make(struct captures *captures, int pid,
                                        char name_out[CAPTURES_NAME_BYTES], int *fd_out,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/first_word.h"
 #include "sampler/capture/facts.h"
 #include "sampler/capture/reader.h"
 
@@ -34,7 +35,8 @@ static size_t text_bytes(const struct capture_facts *facts)
     return bytes;
 }
 
-static void take_texts(struct captures_item *item, const struct capture_facts *facts)
+static void take_texts(struct captures_item *item, const struct capture_facts *facts,
+                       bool hides_arguments)
 {
     struct capture_entry *const entry = &item->entry;
     char *at = item->texts = malloc(text_bytes(facts));
@@ -46,14 +48,17 @@ static void take_texts(struct captures_item *item, const struct capture_facts *f
     entry->host = keep(&at, facts->host);
     entry->user = keep(&at, facts->user);
     entry->reason = keep(&at, facts->reason);
+    char *const first = at;
     for (size_t i = 0; i < facts->argv.count; i++)
         item->argv[i] = keep(&at, facts->argv.items[i]);
-    entry->argc = facts->argv.count;
+    entry->argc =
+        hides_arguments ? first_word_keep(facts->argv.count, first) : facts->argv.count;
     entry->argv = item->argv;
 }
 
 /* Facts of the start, and of the end where there is one. */
-static void take_facts(struct captures_item *item, const struct capture_facts *facts)
+static void take_facts(struct captures_item *item, const struct capture_facts *facts,
+                       bool hides_arguments)
 {
     struct capture_entry *const entry = &item->entry;
     entry->pid = facts->pid;
@@ -61,10 +66,11 @@ static void take_facts(struct captures_item *item, const struct capture_facts *f
     entry->ended_at_ns = facts->ended_at_ns;
     entry->elapsed_ns = facts->elapsed_ns;
     entry->rate_hz = (double)facts->rate_uhz / 1e6;
-    take_texts(item, facts);
+    entry->has_no_arguments = facts->hides_arguments != 0;
+    take_texts(item, facts, hides_arguments);
 }
 
-void captures_item_look(struct captures_item *item, int fd)
+void captures_item_look(struct captures_item *item, int fd, bool hides_arguments)
 {
     char path[CAPTURES_PATH_BYTES];
     struct err err = { 0 };
@@ -74,7 +80,7 @@ void captures_item_look(struct captures_item *item, int fd)
     free(item->argv);
     item->texts = NULL;
     item->argv = NULL;
-    item->has_end = false;
+    item->has_end = entry->has_no_arguments = false;
     entry->fault = NULL;
     entry->argc = 0;
     entry->executable = entry->python = entry->host = entry->user = entry->reason = "";
@@ -85,7 +91,7 @@ void captures_item_look(struct captures_item *item, int fd)
         entry->fault = item->fault;
         return;
     }
-    take_facts(item, reader_facts(reader));
+    take_facts(item, reader_facts(reader), hides_arguments);
     item->has_end = reader_has_end(reader);
     reader_close(reader);
 }

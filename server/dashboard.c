@@ -35,6 +35,12 @@ enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessi
     return processes_create(&dashboard->processes, err);
 }
 
+void dashboard_hide_arguments(struct dashboard *dashboard)
+{
+    dashboard->hides_arguments = true;
+    processes_hide_arguments(dashboard->processes);
+}
+
 void dashboard_close(struct dashboard *dashboard)
 {
     processes_destroy(dashboard->processes);
@@ -46,6 +52,7 @@ void dashboard_defaults(const struct dashboard *dashboard, struct sampler_option
 {
     *out = (struct sampler_options){ .rate_hz = DEFAULT_RATE_HZ,
                                      .all_threads = true,
+                                     .hides_arguments = dashboard->hides_arguments,
                                      .memory_bytes = dashboard->memory_bytes };
     if (out->rate_hz > dashboard->max_rate_hz)
         out->rate_hz = dashboard->max_rate_hz;
@@ -110,7 +117,8 @@ static enum err_code load(const struct launch *launch, struct loaded **out, stru
     struct err why = { 0 };
     char path[CAPTURES_PATH_BYTES];
     captures_path_of(launch->fd, path);
-    const enum err_code rc = loaded_open(path, launch->dashboard->memory_bytes, out, &why);
+    const enum err_code rc = loaded_open(path, launch->dashboard->memory_bytes,
+                                         launch->dashboard->hides_arguments, out, &why);
     if (rc == ERR_OK)
         return rc;
     session_words(launch->session, &words);

@@ -49,6 +49,8 @@ struct dashboard {
 /* The rest is set by the caller.  dashboard_close accepts a zeroed one. */
 MUST_CHECK enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessions,
                                         struct err *err);
+/* Of command lines only the first word is kept; before anything is looked at. */
+void dashboard_hide_arguments(struct dashboard *dashboard);
 void dashboard_close(struct dashboard *dashboard);
 
 /* A session that is starting, held by the caller (session_release).  ERR_LIMIT: as many run as

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/first_word.h"
 #include "sampler/capture/reader.h"
+#include "sampler/profile/profile.h"
 
 static const char *const mode_names[] = {
 #define X(name, text, help) text,
@@ -59,6 +61,30 @@ static void describe(struct loaded *loaded)
     loaded->host = facts->host;
 }
 
+/* The first word of the command line, and of the titles that processes gave themselves. */
+static enum err_code hide_arguments(struct loaded *loaded, struct err *err)
+{
+    struct profile *const profile = loaded_profile(loaded);
+    struct profile_snapshot snapshot;
+    if (loaded->target.argc > 0) {
+        loaded->word = strdup(loaded->target.argv[0]);
+        if (!loaded->word)
+            return err_set(err, ERR_NOMEM, "no memory for a command line");
+        loaded->target.argc = first_word_keep(loaded->target.argc, loaded->word);
+        loaded->argv[0] = loaded->word;
+        loaded->target.argv = loaded->argv;
+    }
+    const enum err_code rc = profile_snapshot(profile, &snapshot, err);
+    for (process_id id = 0; rc == ERR_OK && id < snapshot.sizes.processes; id++) {
+        const str_id name = profile_process_at(&snapshot, id).name;
+        const size_t bytes = first_word_bytes(profile_string(&snapshot, name).text);
+        strtab_cut(profile_strings(profile), name, (uint32_t)bytes);
+    }
+    if (rc == ERR_OK)
+        profile_snapshot_release(&snapshot);
+    return rc;
+}
+
 /* What the capture does not say of its end follows from its last window. */
 static enum err_code describe_end(struct loaded *loaded, struct err *err)
 {
@@ -88,7 +114,7 @@ static enum err_code describe_end(struct loaded *loaded, struct err *err)
 }
 
 enum err_code loaded_open_part(const char *path, const struct reader_part *part,
-                               struct loaded **out, struct err *err)
+                               bool hides_arguments, struct loaded **out, struct err *err)
 {
     struct loaded *const loaded = calloc(1, sizeof *loaded);
     if (!loaded)
@@ -101,8 +127,12 @@ enum err_code loaded_open_part(const char *path, const struct reader_part *part,
         if (rc != ERR_OK)
             err_wrap(err, rc, "cannot read '%.200s'", path);
     }
+    if (rc == ERR_OK && hides_arguments)
+        rc = hide_arguments(loaded, err);
     if (rc == ERR_OK)
         rc = describe_end(loaded, err);
+    if (rc == ERR_OK && hides_arguments)
+        told_hide_arguments(&loaded->told);
     if (rc != ERR_OK)
         loaded_destroy(loaded);
     else
@@ -110,16 +140,17 @@ enum err_code loaded_open_part(const char *path, const struct reader_part *part,
     return rc;
 }
 
-enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded **out,
-                          struct err *err)
+enum err_code loaded_open(const char *path, size_t memory_bytes, bool hides_arguments,
+                          struct loaded **out, struct err *err)
 {
-    return loaded_open_part(path, &(struct reader_part){ .memory_bytes = memory_bytes }, out,
-                            err);
+    return loaded_open_part(path, &(struct reader_part){ .memory_bytes = memory_bytes },
+                            hides_arguments, out, err);
 }
 
 void loaded_destroy(struct loaded *loaded)
 {
     if (loaded) {
+        free(loaded->word);
         told_deinit(&loaded->told);
         reader_close(loaded->reader);
     }
@@ -172,6 +203,7 @@ void loaded_tell_start(const struct sampler_target *target,
         .opcodes = options->opcodes,
         .async = options->async ? sampler_async_text(options->async) : "",
         .blocking = options->blocking,
+        .hides_arguments = options->hides_arguments,
         .executable = target->executable,
         .python = target->python,
         .mode = (unsigned)options->mode < MODES ? mode_names[options->mode] : "",

@@ -22,7 +22,9 @@ struct reader_part;
 struct loaded {
     struct reader *reader;
     struct sampler_target target;
-    struct told told; /* the processes */
+    char *word;          /* the first of the target's command line; NULL: all of it is told */
+    const char *argv[2]; /* the word, and a NULL */
+    struct told told;    /* the processes */
     struct sampler_options options;
     struct sampler_status status; /* of the end; a capture that was cut says so as its reason */
     const char *host;
@@ -31,12 +33,15 @@ struct loaded {
     char path[256];
 };
 
-/* Reads all of it.  memory_bytes as in reader_load. */
-MUST_CHECK enum err_code loaded_open(const char *path, size_t memory_bytes, struct loaded **out,
+/* Reads all of it.  memory_bytes as in reader_load; hides_arguments: of command lines only the first
+ * word is kept. */
+MUST_CHECK enum err_code loaded_open(const char *path, size_t memory_bytes,
+                                     bool hides_arguments, struct loaded **out,
                                      struct err *err);
 /* A part of its time, and who is told how far it is. */
 MUST_CHECK enum err_code loaded_open_part(const char *path, const struct reader_part *part,
-                                          struct loaded **out, struct err *err);
+                                          bool hides_arguments, struct loaded **out,
+                                          struct err *err);
 void loaded_destroy(struct loaded *loaded);
 struct profile *loaded_profile(const struct loaded *loaded);
 

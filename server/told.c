@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/first_word.h"
 #include "sampler/profile/profile.h"
 
 #define SEPARATOR "\x1f"
@@ -100,6 +102,16 @@ static bool read_item(struct told_item *item)
     if (count >= FIXED)
         describe(item, count);
     return true;
+}
+
+void told_hide_arguments(struct told *told)
+{
+    for (size_t i = 0; i < told->count; i++) {
+        struct sampler_target *const target = &told->items[i].target;
+        /* The words are in the text of the item. */
+        if (target->argc > 0)
+            target->argc = first_word_keep(target->argc, (char *)(uintptr_t)target->argv[0]);
+    }
 }
 
 static enum err_code reserve(struct told *told, size_t count, struct err *err)

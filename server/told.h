@@ -43,6 +43,8 @@ struct told {
 /* Texts that make no sense are left out. */
 MUST_CHECK enum err_code told_read(const struct capture_texts *texts, struct told *out,
                                    struct err *err);
+/* Of each command line only the first word is kept. */
+void told_hide_arguments(struct told *told);
 /* What the rows of a profile tell, where nothing else does. */
 MUST_CHECK enum err_code told_read_rows(const struct profile_snapshot *snapshot,
                                         struct told *out, struct err *err);

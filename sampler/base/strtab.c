@@ -147,6 +147,16 @@ enum err_code strtab_intern(struct strtab *tab, const char *text, size_t length,
     return intern_repaired(tab, text, length, id_out, err);
 }
 
+void strtab_cut(struct strtab *tab, str_id id, uint32_t length)
+{
+    struct strtab_string *const s = pool_at(&tab->strings, id);
+    if (length >= s->length)
+        return;
+    /* The text is in a block of ours. */
+    memset((char *)(uintptr_t)s->text + length, 0, s->length - length);
+    s->length = length;
+}
+
 enum err_code strtab_close(struct strtab *tab, const char *instead, struct err *err)
 {
     const enum err_code rc = strtab_intern(tab, instead, strlen(instead), &tab->instead, err);

@@ -52,6 +52,10 @@ static inline struct strtab_string strtab_get(const struct strtab *tab, str_id i
     return *(const struct strtab_string *)pool_at(&tab->strings, id);
 }
 
+/* Keeps the first `length` bytes of a string and forgets the others.  It is not found again by what it
+ * was, nor by what it is; before anybody reads it. */
+void strtab_cut(struct strtab *tab, str_id id, uint32_t length);
+
 /* From now on new text is not kept: it gets the id of `instead`. */
 MUST_CHECK enum err_code strtab_close(struct strtab *tab, const char *instead, struct err *err);
 

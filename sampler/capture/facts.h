@@ -28,24 +28,25 @@ struct capture_texts {
 };
 
 /* X(name): member and key are the same. */
-#define CAPTURE_NUMBERS(X)                                                        \
-    X(pid)                                                                        \
-    X(validated)     /* the version of Python was known */                        \
-    X(started_at_ns) /* since 1970 */                                             \
-    X(rate_uhz)      /* millionths of a sample a second */                        \
-    X(duration_ns)   /* asked for; 0: none */                                     \
-    X(memory_bytes)                                                               \
-    X(max_cpu_ppm) /* millionths of a core; 0: no budget */                       \
-    X(all_threads)                                                                \
-    X(native)                                                                     \
-    X(no_gc)                                                                      \
-    X(opcodes)                                                                    \
-    X(blocking)                                                                   \
-    X(unit_ns)     /* of the time of samples */                                   \
-    X(merged)      /* how many captures this is made of; 0: recorded */           \
-    X(ended_at_ns) /* since 1970; this and what follows only in the last block */ \
-    X(elapsed_ns)                                                                 \
-    X(has_failed)                                                                 \
+#define CAPTURE_NUMBERS(X)                                                            \
+    X(pid)                                                                            \
+    X(validated)     /* the version of Python was known */                            \
+    X(started_at_ns) /* since 1970 */                                                 \
+    X(rate_uhz)      /* millionths of a sample a second */                            \
+    X(duration_ns)   /* asked for; 0: none */                                         \
+    X(memory_bytes)                                                                   \
+    X(max_cpu_ppm) /* millionths of a core; 0: no budget */                           \
+    X(all_threads)                                                                    \
+    X(native)                                                                         \
+    X(no_gc)                                                                          \
+    X(opcodes)                                                                        \
+    X(blocking)                                                                       \
+    X(hides_arguments) /* of command lines only the first word was kept */            \
+    X(unit_ns)         /* of the time of samples */                                   \
+    X(merged)          /* how many captures this is made of; 0: recorded */           \
+    X(ended_at_ns)     /* since 1970; this and what follows only in the last block */ \
+    X(elapsed_ns)                                                                     \
+    X(has_failed)                                                                     \
     X(lost) /* samples that could not be written in time */
 
 #define CAPTURE_TEXTS(X)                            \

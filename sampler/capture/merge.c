@@ -194,6 +194,7 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
         input->offset_ns = facts_of(input)->started_at_ns - facts.started_at_ns;
         if (input->offset_ns > WINDOWS_MAX_NS / 2)
             return err_set(err, ERR_INVALID, "the captures are too far apart in time");
+        facts.hides_arguments &= facts_of(input)->hides_arguments;
         if (facts_of(input)->unit_ns < facts.unit_ns)
             facts.unit_ns = facts_of(input)->unit_ns;
     }

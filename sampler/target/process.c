@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/base/first_word.h"
 #include "sampler/base/scoped.h"
 #include "sampler/target/procfs.h"
 
@@ -87,6 +88,16 @@ void process_close(struct process *process)
     free(process->executable);
     memset(process, 0, sizeof *process);
     process->pidfd = process->space_fd = -1;
+}
+
+void process_hide_arguments(struct process *process)
+{
+    for (size_t i = 1; i < process->argc; i++) {
+        free(process->argv[i]);
+        process->argv[i] = NULL;
+    }
+    if (process->argc > 0)
+        process->argc = first_word_keep(process->argc, process->argv[0]);
 }
 
 static bool has_exited(const struct process *process)

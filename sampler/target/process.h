@@ -33,6 +33,8 @@ struct process {
 /* ERR_GONE: no such process (or it is a zombie). */
 MUST_CHECK enum err_code process_open(struct process *process, int pid, struct err *err);
 void process_close(struct process *process);
+/* Keeps only the first word of its command line. */
+void process_hide_arguments(struct process *process);
 
 /* One or two system calls; mapped_addr is any address that was mapped when it was opened. */
 enum process_fate process_fate(struct process *process, remote_addr mapped_addr);

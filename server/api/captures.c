@@ -25,7 +25,6 @@ enum { DEFAULT_LIMIT = 100 };
 struct listing {
     struct json *json;
     struct sessions *sessions;
-    bool hides_arguments;
     size_t at, offset, limit;
 };
 
@@ -51,13 +50,12 @@ static void put_text(struct json *json, const char *key, const char *text)
 static void write_target(const struct listing *listing, const struct capture_entry *entry)
 {
     struct json *const json = listing->json;
-    const size_t words = listing->hides_arguments && entry->argc > 1 ? 1 : entry->argc;
     json_object(json);
     json_key(json, "pid");
     json_uint(json, entry->pid);
     json_key(json, "command");
     json_array(json);
-    for (size_t i = 0; i < words; i++)
+    for (size_t i = 0; i < entry->argc; i++)
         json_text(json, entry->argv[i]);
     json_end(json);
     put_text(json, "executable", entry->executable);
@@ -138,10 +136,7 @@ static void write_row(void *context, const struct capture_entry *entry)
 
 static struct listing listing_of(const struct call *call, struct json *json)
 {
-    return (struct listing){ .json = json,
-                             .sessions = call->sessions,
-                             .hides_arguments = call->dashboard->hides_arguments,
-                             .limit = DEFAULT_LIMIT };
+    return (struct listing){ .json = json, .sessions = call->sessions, .limit = DEFAULT_LIMIT };
 }
 
 static void write_keep(struct json *json, const struct captures_settings *settings)
@@ -327,6 +322,8 @@ enum err_code api_get_capture_file(const struct call *call, struct response *res
     uint64_t bytes = 0, changed_ns = 0;
     int fd = -1;
     enum err_code rc = captures_of(call, &captures, err);
+    if (rc == ERR_OK)
+        rc = captures_check_file(captures, call->argument, err);
     if (rc == ERR_OK)
         rc = captures_open_file(captures, call->argument, &fd, &bytes, &changed_ns, err);
     if (rc != ERR_OK)

@@ -13,6 +13,7 @@
 #include "server/api/api.h"
 #include "server/buffer.h"
 #include "server/call.h"
+#include "server/dashboard.h"
 #include "server/report/report.h"
 #include "server/request.h"
 #include "server/response.h"
@@ -31,6 +32,7 @@ enum {
 
 struct pull {
     unsigned long pid, seconds, rate_hz;
+    bool hides_arguments;
 };
 
 static enum err_code read_number(const char *name, const char *value, unsigned long most,
@@ -78,13 +80,17 @@ static enum err_code choose(const struct call *call, struct pull *pull, struct e
 {
     struct session *session = NULL;
     bool is_known = call->dashboard && pull->pid != 0;
+    if (is_known)
+        pull->hides_arguments = call->dashboard->hides_arguments;
     for (size_t i = 0; !is_known && (session = sessions_at(call->sessions, i)); i++) {
         struct sampler *const sampler = session->sampler;
         struct sampler_target target;
         for (size_t k = 0; sampler && sampler_target_at(sampler, k, &target) && !is_known; k++)
             is_known = pull->pid == 0 || (unsigned long)target.pid == pull->pid;
-        if (is_known)
+        if (is_known) {
             pull->pid = (unsigned long)target.pid;
+            pull->hides_arguments = sampler_options(sampler)->hides_arguments;
+        }
         session_release(session);
     }
     if (is_known)
@@ -145,6 +151,7 @@ static enum err_code pull(const struct call *call, const struct pull *pull,
                                        .rate_hz = (double)pull->rate_hz,
                                        .duration_ns = pull->seconds * NS_PER_S,
                                        .all_threads = true,
+                                       .hides_arguments = pull->hides_arguments,
                                        .memory_bytes = PULL_MEMORY_BYTES };
     struct sampler *sampler = NULL;
     enum err_code rc = sampler_start(&options, &sampler, err);

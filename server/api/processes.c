@@ -81,11 +81,9 @@ static void write_container(struct json *json, const struct process_facts *facts
 
 static void write_command(const struct listing *listing, const struct process_facts *facts)
 {
-    const bool hides = listing->dashboard->hides_arguments;
-    const size_t count = hides && facts->argc > 1 ? 1 : facts->argc;
     json_key(listing->json, "command");
     json_array(listing->json);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < facts->argc; i++)
         json_text(listing->json, facts->argv[i]);
     json_end(listing->json);
 }

@@ -27,24 +27,25 @@ static void describe(struct captured *captured)
 }
 
 enum err_code captured_load(const char *path, const struct reader_part *part,
-                            struct loaded **out, struct err *err)
+                            bool hides_arguments, struct loaded **out, struct err *err)
 {
     struct progress progress;
     struct reader_part watched = *part;
     progress_begin(&progress, "reading", path);
     watched.watch = progress_watch;
     watched.context = &progress;
-    const enum err_code rc = loaded_open_part(path, &watched, out, err);
+    const enum err_code rc = loaded_open_part(path, &watched, hides_arguments, out, err);
     progress_end(&progress);
     return rc;
 }
 
 enum err_code captured_open(struct captured *captured, const char *path, size_t memory_bytes,
-                            struct err *err)
+                            bool hides_arguments, struct err *err)
 {
     memset(captured, 0, sizeof *captured);
     const struct reader_part everything = { .memory_bytes = memory_bytes };
-    enum err_code rc = captured_load(path, &everything, &captured->loaded, err);
+    enum err_code rc =
+        captured_load(path, &everything, hides_arguments, &captured->loaded, err);
     if (rc == ERR_OK)
         rc = profile_snapshot(loaded_profile(captured->loaded), &captured->snapshot, err);
     if (rc != ERR_OK) {

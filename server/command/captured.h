@@ -34,13 +34,15 @@ struct captured {
         .loaded = NULL \
     }
 
-/* Reads a part of it, and says how far it is to who looks on. */
+/* Reads a part of it, and says how far it is to who looks on.  hides_arguments as in loaded_open. */
 MUST_CHECK enum err_code captured_load(const char *path, const struct reader_part *part,
-                                       struct loaded **out, struct err *err);
+                                       bool hides_arguments, struct loaded **out,
+                                       struct err *err);
 
 /* Reads all of it; says what is missing of a capture that was cut.  memory_bytes: as --memory. */
 MUST_CHECK enum err_code captured_open(struct captured *captured, const char *path,
-                                       size_t memory_bytes, struct err *err);
+                                       size_t memory_bytes, bool hides_arguments,
+                                       struct err *err);
 /* Its source is of the stacks that the rules make from then on; none: nothing changes. */
 MUST_CHECK enum err_code captured_reshape(struct captured *captured, const struct rules *rules,
                                           struct err *err);

@@ -77,12 +77,13 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
 {
     const struct options *const options = comparing->options;
     const size_t memory_bytes = options->sampling.memory_bytes;
+    const bool hides = options->sampling.hides_arguments;
     enum err_code rc =
         output_init(&comparing->output, options->output ? options->output : "-", err);
     if (rc == ERR_OK)
-        rc = captured_open(&comparing->base, options->files[0], memory_bytes, err);
+        rc = captured_open(&comparing->base, options->files[0], memory_bytes, hides, err);
     if (rc == ERR_OK)
-        rc = captured_open(&comparing->now, options->files[1], memory_bytes, err);
+        rc = captured_open(&comparing->now, options->files[1], memory_bytes, hides, err);
     if (rc == ERR_OK)
         rc = captured_reshape(&comparing->base, &options->view.rules, err);
     if (rc == ERR_OK)

@@ -79,8 +79,9 @@ enum err_code exports_open(struct exports *exports, const struct options *option
 {
     memset(exports, 0, sizeof *exports);
     if (options->baseline) {
-        enum err_code rc = captured_open(&exports->baseline, options->baseline,
-                                         options->sampling.memory_bytes, err);
+        enum err_code rc =
+            captured_open(&exports->baseline, options->baseline, options->sampling.memory_bytes,
+                          options->sampling.hides_arguments, err);
         if (rc == ERR_OK)
             rc = captured_reshape(&exports->baseline, &options->view.rules, err);
         if (rc != ERR_OK)

@@ -24,6 +24,7 @@
 
 SET_TRUE(set_all_threads, sampling.all_threads)
 SET_TRUE(set_all, sampling.all)
+SET_TRUE(set_hide_args, sampling.hides_arguments)
 SET_TRUE(set_subprocesses, sampling.subprocesses)
 SET_TRUE(set_native, sampling.native)
 SET_TRUE(set_no_gc, sampling.no_gc)
@@ -338,6 +339,8 @@ static const struct option table[] = {
     { 'a', "all-threads", NULL, "sample all threads, not only the main one", SAMPLING,
       set_all_threads, NULL },
     { '\0', "all", NULL, "all Python processes that may be read", NAMING, set_all, NULL },
+    { '\0', "hide-args", NULL, "keep only the first word of command lines", DESCRIBING,
+      set_hide_args, NULL },
     { '\0', "subprocesses", NULL, "sample the processes it starts too, and theirs", SAMPLING,
       set_subprocesses, NULL },
     { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", SAMPLING,
@@ -431,8 +434,6 @@ static const struct option table[] = {
       COMMAND_SERVE, serve_set_continuous, NULL },
     { '\0', "turn", "TIME", "a capture of --continuous has TIME (default 1h)", COMMAND_SERVE,
       serve_set_turn, NULL },
-    { '\0', "hide-args", NULL, "show programs without their arguments", COMMAND_SERVE,
-      serve_set_hide_args, NULL },
     { '\0', "max-rate", "RATE", "sessions may have up to RATE (default 10khz)", COMMAND_SERVE,
       serve_set_max_rate, NULL },
     { '\0', "max-sessions", "NUMBER", "so many may run at a time (default 50)", COMMAND_SERVE,

@@ -34,8 +34,9 @@ enum err_code serve_load(struct sessions *sessions, const struct options *option
     const struct reader_part part = { .memory_bytes = options->sampling.memory_bytes,
                                       .from_ns = options->view.from_ns,
                                       .to_ns = options->view.to_ns };
+    const bool hides_arguments = options->sampling.hides_arguments;
     struct loaded *loaded = NULL;
-    enum err_code rc = captured_load(path, &part, &loaded, err);
+    enum err_code rc = captured_load(path, &part, hides_arguments, &loaded, err);
     if (rc != ERR_OK)
         return rc;
     rc = sessions_add_loaded(sessions, loaded, out, err);
@@ -67,6 +68,7 @@ static enum err_code open_captures(struct dashboard *dashboard,
         .keep_ns = settings->has_keep_days ? settings->keep_ns : usual_ns,
         .keep_bytes = settings->has_keep_bytes ? settings->keep_bytes : CAPTURES_KEEP_BYTES,
         .max_upload = settings->max_upload ? settings->max_upload : CAPTURES_MAX_UPLOAD,
+        .hides_arguments = dashboard->hides_arguments,
     };
     if (settings->keeps_nothing)
         return ERR_OK;
@@ -92,7 +94,8 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     const enum err_code rc = dashboard_open(dashboard, live->sessions, err);
     if (rc != ERR_OK)
         return rc;
-    dashboard->hides_arguments = settings->hides_arguments;
+    if (options->sampling.hides_arguments)
+        dashboard_hide_arguments(dashboard);
     dashboard->say = note_fault;
     dashboard->say_context = live;
     dashboard->memory_bytes = options->sampling.memory_bytes;

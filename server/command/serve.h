@@ -18,7 +18,6 @@ struct sessions;
 
 /* What serve is told beside its addresses.  0: the usual. */
 struct serve_settings {
-    bool hides_arguments;
     double max_rate_hz;
     size_t max_sessions;
     const char *data; /* the folder of captures; NULL: the usual one */
@@ -30,7 +29,6 @@ struct serve_settings {
 };
 
 /* The setters of the table of options. */
-enum err_code serve_set_hide_args(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_data(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_no_data(struct options *options, const char *value, struct err *err);
 enum err_code serve_set_keep_days(struct options *options, const char *value, struct err *err);

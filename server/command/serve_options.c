@@ -6,14 +6,6 @@
 #include "server/command/units.h"
 #include "server/sessions.h"
 
-enum err_code serve_set_hide_args(struct options *options, const char *value, struct err *err)
-{
-    (void)value;
-    (void)err;
-    options->serve.hides_arguments = true;
-    return ERR_OK;
-}
-
 enum err_code serve_set_max_rate(struct options *options, const char *value, struct err *err)
 {
     if (units_rate(value, &options->serve.max_rate_hz))

@@ -254,6 +254,20 @@ static void a_closed_table_finds_what_it_has_and_takes_nothing_new(void **state)
     assert_int_equal(intern(*state, "", 0), 0);
 }
 
+static void what_is_cut_off_is_gone_and_the_rest_stays(void **state)
+{
+    const str_id id = intern(*state, "app --password=x", 16);
+    const str_id other = intern(*state, "other", 5);
+    const struct strtab_string before = strtab_get(*state, id);
+    strtab_cut(*state, id, 3);
+    expect(*state, id, "app", 3);
+    expect(*state, other, "other", 5);
+    assert_memory_equal(before.text, "app\0\0\0\0\0\0\0\0\0\0\0\0\0", 17);
+    strtab_cut(*state, id, 4);
+    expect(*state, id, "app", 3);
+    assert_int_not_equal(intern(*state, "app", 3), other);
+}
+
 #define WITH_TABLE(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 TEST_MAIN(WITH_TABLE(id_0_is_the_empty_string), WITH_TABLE(equal_bytes_give_the_same_id),
@@ -269,4 +283,5 @@ TEST_MAIN(WITH_TABLE(id_0_is_the_empty_string), WITH_TABLE(equal_bytes_give_the_
           WITH_TABLE(a_full_table_does_not_grow), WITH_TABLE(the_real_limit_is_in_place),
           WITH_TABLE(without_memory_nothing_is_half_added),
           WITH_TABLE(a_closed_table_finds_what_it_has_and_takes_nothing_new),
+          WITH_TABLE(what_is_cut_off_is_gone_and_the_rest_stays),
           cmocka_unit_test(a_table_without_memory_is_an_error))

@@ -76,6 +76,36 @@ static void nonsense_is_left_out(void **state)
     told_deinit(&told);
 }
 
+static void of_command_lines_the_first_word_can_be_kept(void **state)
+{
+    static const char fixed[] = "7\x1f"
+                                "1\x1f"
+                                "2\x1f"
+                                "3\x1f"
+                                "1\x1f"
+                                "3.14\x1f/x\x1f";
+    static const char *const rows[][2] = { { "\x1fpython3\x1f--password=x", "python3" },
+                                           { "\x1fserver: worker --password=x", "server:" },
+                                           { "\x1f --password=x", "" },
+                                           { "\x1f", "" },
+                                           { "", NULL } };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[128];
+        const char *items[] = { text, NULL };
+        struct told told;
+        struct err err = { 0 };
+        snprintf(text, sizeof text, "%s%s", fixed, rows[i][0]);
+        assert_ok(told_read(&(struct capture_texts){ 1, items }, &told, &err), &err);
+        told_hide_arguments(&told);
+        const struct sampler_target *const target = &told.items[0].target;
+        assert_int_equal(target->argc, rows[i][1] ? 1 : 0);
+        if (rows[i][1])
+            assert_string_equal(target->argv[0], rows[i][1]);
+        told_deinit(&told);
+    }
+}
+
 static void rows_tell_what_they_know(void **state)
 {
     struct profile *const profile = made_profile();
@@ -100,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read),
         cmocka_unit_test(nonsense_is_left_out),
+        cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),
         cmocka_unit_test(rows_tell_what_they_know),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
