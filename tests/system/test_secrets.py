@@ -143,7 +143,9 @@ class Arguments(Test):
         with folder() as data, victim(SECRETIVE, *ARGUMENTS) as target:
             self.assertEqual(list(self.record_with(data, [target])), ["old0", "oldall"])
             with Host("--hide-args", data=data) as host:
-                name = host.capture_of(host.start(pids=[target.pid], rate_hz=500))
+                one = host.start(pids=[target.pid], rate_hz=500, duration_s=1)
+                self.assertEqual(ended(host, one)["state"], "ended")
+                name = host.get("/sessions/" + one)["capture"]
                 refused = host.ask("/api/v1/captures/old0/file")
                 self.assertEqual(refused.status, 403)
                 self.assertIn("--hide-args", refused.json()["detail"])
@@ -152,7 +154,7 @@ class Arguments(Test):
                 self.assertEqual(host.get("/captures?search=PLANTED")["total"], 0)
                 self.assertEqual(host.get("/captures?search=python")["total"], 3)
                 new = os.path.join(data, name + ".pyro")
-                for merged, with_old, status in (("safe", [], 200), ("mixed", [os.path.join(data, "old0.pyro")], 403)):
+                for merged, with_old, status in (("safe", [new], 200), ("mixed", [os.path.join(data, "old0.pyro")], 403)):
                     process, code = run_program("merge", new, *with_old, "-o", os.path.join(data, merged + ".pyro"))
                     self.assertEqual(code, 0, process.told())
                     self.assertEqual(host.ask("/api/v1/captures/%s/file" % merged).status, status, merged)
