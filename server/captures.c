@@ -23,8 +23,7 @@
 
 struct captures {
     struct captures_settings settings;
-    char folder[PATH_MAX];
-    int fd;
+    struct captures_folder folder;
     pthread_mutex_t lock;
     struct captures_item **items; /* by name */
     size_t count, room;
@@ -47,10 +46,8 @@ enum err_code captures_open(const struct captures_settings *settings, struct cap
     if (!captures)
         return err_set(err, ERR_NOMEM, "no memory for the list of captures");
     captures->settings = *settings;
-    captures->fd = -1;
     pthread_mutex_init(&captures->lock, NULL);
-    const enum err_code rc =
-        captures_folder_open(settings->folder, captures->folder, &captures->fd, err);
+    const enum err_code rc = captures_folder_open(&captures->folder, settings->folder, err);
     if (rc != ERR_OK)
         captures_close(captures);
     else
@@ -65,15 +62,14 @@ void captures_close(struct captures *captures)
     for (size_t i = 0; i < captures->count; i++)
         captures_item_destroy(captures->items[i]);
     free(captures->items);
-    if (captures->fd >= 0)
-        close(captures->fd);
+    captures_folder_close(&captures->folder);
     pthread_mutex_destroy(&captures->lock);
     free(captures);
 }
 
 const char *captures_folder(const struct captures *captures)
 {
-    return captures->folder;
+    return captures->folder.path;
 }
 
 const struct captures_settings *captures_settings(const struct captures *captures)
@@ -87,8 +83,8 @@ static int open_named(const struct captures *captures, const char *name, struct 
     char file[CAPTURES_FILE_BYTES];
     if (!captures_file_of(name, file))
         return -1;
-    SCOPED_FD int fd =
-        openat(captures->fd, file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    SCOPED_FD int fd = openat(captures->folder.fd, file,
+                              O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, out) != 0 || !S_ISREG(out->st_mode))
         return -1;
     return scoped_take_fd(&fd);
@@ -138,11 +134,12 @@ static void renew_item(const struct captures *captures, struct captures_item *it
     entry->changed_ns = changed_ns(st);
     item->inode = st->st_ino;
     snprintf(words, sizeof words, "%s.json", entry->name);
-    const uint64_t words_ns = fstatat(captures->fd, words, &beside, AT_SYMLINK_NOFOLLOW) == 0
-                                  ? changed_ns(&beside)
-                                  : 0;
+    const uint64_t words_ns =
+        fstatat(captures->folder.fd, words, &beside, AT_SYMLINK_NOFOLLOW) == 0
+            ? changed_ns(&beside)
+            : 0;
     if (words_ns != item->words_changed_ns)
-        captures_words_read(captures->fd, entry->name, &entry->words);
+        captures_words_read(captures->folder.fd, entry->name, &entry->words);
     item->words_changed_ns = words_ns;
     entry->state = item->has_end   ? CAPTURE_COMPLETE
                    : is_locked(fd) ? CAPTURE_RECORDING
@@ -205,13 +202,13 @@ static void forget_unseen(struct captures *captures)
 static enum err_code renew(struct captures *captures, struct err *err)
 {
     struct captures known = { .count = captures->count };
-    const int fd = openat(captures->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fd = openat(captures->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *const folder = fd < 0 ? NULL : fdopendir(fd);
     if (!folder) {
         const int sys = errno;
         if (fd >= 0)
             close(fd);
-        return err_sys(err, sys, "cannot read the folder '%.200s'", captures->folder);
+        return err_sys(err, sys, "cannot read the folder '%.200s'", captures->folder.path);
     }
     for (size_t i = 0; i < captures->count; i++)
         captures->items[i]->is_seen = false;
@@ -373,18 +370,20 @@ enum err_code captures_make(struct captures *captures, int pid,
     enum { TRIES = 16 };
     char file[CAPTURES_FILE_BYTES];
     int fd = -1;
-    captures_folder_renew(captures->folder, captures->fd);
+    const enum err_code rc = captures_folder_renew(&captures->folder, err);
+    if (rc != ERR_OK)
+        return rc;
     for (int i = 0; i < TRIES && fd < 0; i++) {
         make_name(pid, name_out);
         if (!captures_file_of(name_out, file))
             break;
-        fd = openat(captures->fd, file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-                    0600);
+        fd = openat(captures->folder.fd, file,
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (fd < 0 && errno != EEXIST)
             break;
     }
     if (fd < 0)
-        return err_sys(err, errno, "cannot make a capture in '%.200s'", captures->folder);
+        return err_sys(err, errno, "cannot make a capture in '%.200s'", captures->folder.path);
     flock(fd, LOCK_EX);
     *fd_out = fd;
     return ERR_OK;
@@ -392,9 +391,9 @@ enum err_code captures_make(struct captures *captures, int pid,
 
 enum err_code captures_spool(struct captures *captures, int *fd_out, struct err *err)
 {
-    const int fd = openat(captures->fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    const int fd = openat(captures->folder.fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0)
-        return err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder);
+        return err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder.path);
     *fd_out = fd;
     return ERR_OK;
 }
@@ -410,12 +409,13 @@ static enum err_code link_file(struct captures *captures, int fd, int pid,
         make_name(pid, name_out);
         if (!captures_file_of(name_out, file))
             break;
-        rc = linkat(AT_FDCWD, path, captures->fd, file, AT_SYMLINK_FOLLOW);
+        rc = linkat(AT_FDCWD, path, captures->folder.fd, file, AT_SYMLINK_FOLLOW);
         if (rc != 0 && errno != EEXIST)
             break;
     }
-    return rc == 0 ? ERR_OK
-                   : err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder);
+    return rc == 0
+               ? ERR_OK
+               : err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder.path);
 }
 
 /* Whoever sent it knows no path of ours. */
@@ -444,9 +444,9 @@ enum err_code captures_adopt(struct captures *captures, int fd,
     rc = link_file(captures, fd, pid, name_out, err);
     if (rc != ERR_OK || !*words->title)
         return rc;
-    rc = captures_words_write(captures->fd, name_out, words, err);
+    rc = captures_words_write(captures->folder.fd, name_out, words, err);
     if (rc != ERR_OK && captures_file_of(name_out, file))
-        unlinkat(captures->fd, file, 0);
+        unlinkat(captures->folder.fd, file, 0);
     return rc;
 }
 
@@ -456,7 +456,7 @@ enum err_code captures_describe(struct captures *captures, const char *name,
     struct stat st;
     SCOPED_FD int fd = open_named(captures, name, &st);
     return fd < 0 ? no_capture(name, err)
-                  : captures_words_write(captures->fd, name, words, err);
+                  : captures_words_write(captures->folder.fd, name, words, err);
 }
 
 enum err_code captures_remove(struct captures *captures, const char *name, struct err *err)
@@ -468,9 +468,9 @@ enum err_code captures_remove(struct captures *captures, const char *name, struc
         return no_capture(name, err);
     if (is_locked(fd))
         return err_set(err, ERR_LIMIT, "capture %s is being recorded", name);
-    if (unlinkat(captures->fd, file, 0) != 0)
+    if (unlinkat(captures->folder.fd, file, 0) != 0)
         return err_sys(err, errno, "cannot remove '%s'", file);
-    captures_words_remove(captures->fd, name);
+    captures_words_remove(captures->folder.fd, name);
     return ERR_OK;
 }
 

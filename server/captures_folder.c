@@ -72,33 +72,68 @@ static enum err_code make_folder(char path[PATH_MAX], struct err *err)
     return ERR_OK;
 }
 
-enum err_code captures_folder_open(const char *wanted, char path_out[PATH_MAX], int *fd_out,
+/* Where it really is, whatever links lead to it. */
+static enum err_code find_above(struct captures_folder *folder, struct err *err)
+{
+    char link[CAPTURES_PATH_BYTES], path[PATH_MAX];
+    captures_path_of(folder->fd, link);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0)
+        return err_sys(err, errno, "cannot find the folder '%s'", folder->path);
+    path[length] = '\0';
+    const char *const slash = strrchr(path, '/');
+    snprintf(folder->name, sizeof folder->name, "%.*s", NAME_MAX, slash ? slash + 1 : path);
+    folder->above_fd = openat(folder->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return folder->above_fd < 0
+               ? err_sys(err, errno, "cannot open what the folder '%s' is in", folder->path)
+               : ERR_OK;
+}
+
+enum err_code captures_folder_open(struct captures_folder *folder, const char *wanted,
                                    struct err *err)
 {
     enum err_code rc = ERR_OK;
+    *folder = (struct captures_folder){ .fd = -1, .above_fd = -1 };
     if (wanted)
-        snprintf(path_out, PATH_MAX, "%s", wanted);
+        snprintf(folder->path, sizeof folder->path, "%s", wanted);
     else
-        rc = usual_folder(path_out, err);
+        rc = usual_folder(folder->path, err);
     if (rc == ERR_OK)
-        rc = make_folder(path_out, err);
+        rc = make_folder(folder->path, err);
     if (rc != ERR_OK)
         return rc;
-    SCOPED_FD int fd = open(path_out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(err, errno, "cannot open the folder '%s'", path_out);
-    if (faccessat(fd, ".", W_OK | X_OK, 0) != 0)
-        return err_sys(err, errno, "cannot write into the folder '%s'", path_out);
-    *fd_out = scoped_take_fd(&fd);
-    return ERR_OK;
+    folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd < 0)
+        return err_sys(err, errno, "cannot open the folder '%s'", folder->path);
+    if (faccessat(folder->fd, ".", W_OK | X_OK, 0) != 0)
+        return err_sys(err, errno, "cannot write into the folder '%s'", folder->path);
+    return find_above(folder, err);
 }
 
-void captures_folder_renew(char path[PATH_MAX], int fd)
+void captures_folder_close(struct captures_folder *folder)
+{
+    if (folder->fd >= 0)
+        close(folder->fd);
+    if (folder->above_fd >= 0)
+        close(folder->above_fd);
+    folder->fd = folder->above_fd = -1;
+}
+
+enum err_code captures_folder_renew(struct captures_folder *folder, struct err *err)
 {
     struct stat st;
-    if (fstat(fd, &st) != 0 || st.st_nlink > 0 || make_folder(path, NULL) != ERR_OK)
-        return;
-    SCOPED_FD int anew = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (anew >= 0)
-        (void)dup3(anew, fd, O_CLOEXEC);
+    if (fstat(folder->fd, &st) != 0 || st.st_nlink > 0)
+        return ERR_OK;
+    const uid_t owner = st.st_uid;
+    if (mkdirat(folder->above_fd, folder->name, 0700) != 0 && errno != EEXIST)
+        return err_sys(err, errno, "the folder '%.200s' is gone and cannot be made anew",
+                       folder->path);
+    SCOPED_FD int anew =
+        openat(folder->above_fd, folder->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (anew < 0 || fstat(anew, &st) != 0 || (st.st_uid != owner && st.st_uid != geteuid()))
+        return err_set(err, ERR_PERM,
+                       "the folder '%.200s' is gone, and what is there now is not ours",
+                       folder->path);
+    (void)dup3(anew, folder->fd, O_CLOEXEC);
+    return ERR_OK;
 }

@@ -1,7 +1,7 @@
 /*
  * captures_folder - where captures lie, and what their files are called.
  *
- * Ownership: the caller's storage; a descriptor that is given is the caller's.
+ * Ownership: the caller's storage.
  * Depends on: err, captures (limits).
  */
 #ifndef SERVER_CAPTURES_FOLDER_H
@@ -20,10 +20,20 @@ bool captures_file_of(const char *name, char out[CAPTURES_FILE_BYTES]);
 /* NAME of "NAME.pyro"; false: another file. */
 bool captures_name_of(const char *file, char out[CAPTURES_NAME_BYTES]);
 
+/* The folder, and what it takes to make it anew without following a path again. */
+struct captures_folder {
+    char path[PATH_MAX]; /* as its user knows it */
+    int fd;              /* -1: not open, nothing to close */
+    int above_fd;        /* the folder that it is in */
+    char name[NAME_MAX + 1];
+};
+
 /* wanted NULL: the usual one.  It is made, with all above it, and can be written into. */
-MUST_CHECK enum err_code captures_folder_open(const char *wanted, char path_out[PATH_MAX],
-                                              int *fd_out, struct err *err);
-/* It may have been removed: then the descriptor becomes that of a new one, if that can be. */
-void captures_folder_renew(char path[PATH_MAX], int fd);
+MUST_CHECK enum err_code captures_folder_open(struct captures_folder *folder,
+                                              const char *wanted, struct err *err);
+void captures_folder_close(struct captures_folder *folder);
+/* It may have been removed: then a new one is made where it was, unless something else is there by
+ * now, such as a link or another user's folder. */
+MUST_CHECK enum err_code captures_folder_renew(struct captures_folder *folder, struct err *err);
 
 #endif /* SERVER_CAPTURES_FOLDER_H */
