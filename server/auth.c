@@ -402,6 +402,7 @@ int auth_check_change(const struct request *request, const char **fault_out)
 {
     const char *const origin = request_header(request, "Origin");
     const char *const mark = request_header(request, "X-Pyrometer");
+    const char *const coding = request_header(request, "Content-Encoding");
     *fault_out = "";
     if (origin && !is_own_origin(request, origin)) {
         *fault_out = "the request comes from a page of another site";
@@ -410,6 +411,10 @@ int auth_check_change(const struct request *request, const char **fault_out)
     if (!mark || strcmp(mark, "1") != 0) {
         *fault_out = "the header X-Pyrometer: 1 is missing";
         return 403;
+    }
+    if (coding && request->method != METHOD_DELETE && strcasecmp(coding, "identity") != 0) {
+        *fault_out = "the body must not be compressed (Content-Encoding)";
+        return 415;
     }
     if (request->body_bytes > 0 && !is_json(request_header(request, "Content-Type"))) {
         *fault_out = "the body must be " MIME_JSON;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/capture/reader.h"
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
 #include "server/captures.h"
@@ -110,6 +111,14 @@ static void *run_launch(void *context)
     return NULL;
 }
 
+/* As a reader_watcher: until somebody deletes the session, or the server ends. */
+static bool goes_on(void *session, uint64_t done, uint64_t bytes)
+{
+    (void)done;
+    (void)bytes;
+    return !session_is_stopping(session);
+}
+
 /* Errors name the capture, not the descriptor. */
 static enum err_code load(const struct launch *launch, struct loaded **out, struct err *err)
 {
@@ -117,8 +126,11 @@ static enum err_code load(const struct launch *launch, struct loaded **out, stru
     struct err why = { 0 };
     char path[CAPTURES_PATH_BYTES];
     captures_path_of(launch->fd, path);
-    const enum err_code rc = loaded_open(path, launch->dashboard->memory_bytes,
-                                         launch->dashboard->hides_arguments, out, &why);
+    const struct reader_part all = { .memory_bytes = launch->dashboard->memory_bytes,
+                                     .watch = goes_on,
+                                     .context = launch->session };
+    const enum err_code rc =
+        loaded_open(path, &all, launch->dashboard->hides_arguments, out, &why);
     if (rc == ERR_OK)
         return rc;
     session_words(launch->session, &words);

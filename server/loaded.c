@@ -113,8 +113,8 @@ static enum err_code describe_end(struct loaded *loaded, struct err *err)
     return told;
 }
 
-enum err_code loaded_open_part(const char *path, const struct reader_part *part,
-                               bool hides_arguments, struct loaded **out, struct err *err)
+enum err_code loaded_open(const char *path, const struct reader_part *part,
+                          bool hides_arguments, struct loaded **out, struct err *err)
 {
     struct loaded *const loaded = calloc(1, sizeof *loaded);
     if (!loaded)
@@ -138,13 +138,6 @@ enum err_code loaded_open_part(const char *path, const struct reader_part *part,
     else
         *out = loaded;
     return rc;
-}
-
-enum err_code loaded_open(const char *path, size_t memory_bytes, bool hides_arguments,
-                          struct loaded **out, struct err *err)
-{
-    return loaded_open_part(path, &(struct reader_part){ .memory_bytes = memory_bytes },
-                            hides_arguments, out, err);
 }
 
 void loaded_destroy(struct loaded *loaded)

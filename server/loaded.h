@@ -33,15 +33,10 @@ struct loaded {
     char path[256];
 };
 
-/* Reads all of it.  memory_bytes as in reader_load; hides_arguments: of command lines only the first
- * word is kept. */
-MUST_CHECK enum err_code loaded_open(const char *path, size_t memory_bytes,
+/* Reads a part of it, or all.  hides_arguments: of command lines only the first word is kept. */
+MUST_CHECK enum err_code loaded_open(const char *path, const struct reader_part *part,
                                      bool hides_arguments, struct loaded **out,
                                      struct err *err);
-/* A part of its time, and who is told how far it is. */
-MUST_CHECK enum err_code loaded_open_part(const char *path, const struct reader_part *part,
-                                          bool hides_arguments, struct loaded **out,
-                                          struct err *err);
 void loaded_destroy(struct loaded *loaded);
 struct profile *loaded_profile(const struct loaded *loaded);
 

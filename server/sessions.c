@@ -355,6 +355,14 @@ void session_stop(struct session *session)
     pthread_mutex_unlock(&session->lock);
 }
 
+bool session_is_stopping(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    const bool is_stopping = session->is_stopping;
+    pthread_mutex_unlock(&session->lock);
+    return is_stopping;
+}
+
 static void share_with(struct session *session, double percent)
 {
     const double own = session->options.max_cpu_percent;

@@ -96,6 +96,8 @@ void session_release(struct session *session);
 void sessions_remove(struct sessions *sessions, struct session *session);
 /* Its sampler ends soon, also one that is starting. */
 void session_stop(struct session *session);
+/* It was asked to stop, perhaps before it began. */
+bool session_is_stopping(struct session *session);
 /* Gives every running session its part of the CPU budget; to be called when their number changed. */
 void sessions_share(struct sessions *sessions);
 

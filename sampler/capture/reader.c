@@ -275,8 +275,9 @@ static enum err_code next_block(struct reader *reader, struct err *err)
     const enum err_code rc = source_next(&reader->source, &head, &reader->raw, err);
     if (rc == ERR_NOT_FOUND)
         note_cut(reader);
-    if (reader->watch)
-        reader->watch(reader->watch_context, reader->source.at, reader->source.size);
+    if (reader->watch &&
+        !reader->watch(reader->watch_context, reader->source.at, reader->source.size))
+        return err_set(err, ERR_SYS, "reading was stopped");
     return rc ? rc : take_block(reader, head.kind, at, err);
 }
 

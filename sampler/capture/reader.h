@@ -64,8 +64,9 @@ struct profile *reader_profile(struct reader *reader);
 MUST_CHECK enum err_code reader_load(struct reader *reader, size_t memory_bytes,
                                      struct err *err);
 
-/* Called for each block with the bytes behind us and all there are. */
-typedef void reader_watcher(void *context, uint64_t done, uint64_t bytes);
+/* Called for each block with the bytes behind us and all there are; false: reading stops here, which
+ * is an error.  A small file may unpack to very much. */
+typedef bool reader_watcher(void *context, uint64_t done, uint64_t bytes);
 void reader_watch(struct reader *reader, reader_watcher *watch, void *context);
 
 struct reader_part {

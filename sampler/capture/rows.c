@@ -352,8 +352,8 @@ static enum err_code decode_slice(struct profile *profile, struct cursor *cursor
     const struct slice slice = { first, (uint32_t)cursor_count(cursor, parts[table].row_bytes,
                                                                ROWS_MAX_SLICE) };
     const bool is_known = first < *at;
-    /* All of it is known, or nothing. */
-    if (is_known && slice.count > *at - first)
+    /* All of it is known, or nothing; of no rows there could be any number. */
+    if (slice.count == 0 || (is_known && slice.count > *at - first))
         cursor->is_bad = true;
     if (cursor->is_bad)
         return ERR_OK;

@@ -34,7 +34,7 @@ enum err_code captured_load(const char *path, const struct reader_part *part,
     progress_begin(&progress, "reading", path);
     watched.watch = progress_watch;
     watched.context = &progress;
-    const enum err_code rc = loaded_open_part(path, &watched, hides_arguments, out, err);
+    const enum err_code rc = loaded_open(path, &watched, hides_arguments, out, err);
     progress_end(&progress);
     return rc;
 }

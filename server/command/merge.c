@@ -30,7 +30,7 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
 }
 
 /* Files are read one after the other, then side by side. */
-static void watch(void *context, uint64_t done, uint64_t bytes)
+static bool watch(void *context, uint64_t done, uint64_t bytes)
 {
     struct merging *const merging = context;
     (void)bytes;
@@ -38,6 +38,7 @@ static void watch(void *context, uint64_t done, uint64_t bytes)
         merging->read_bytes += done - merging->last_bytes;
     merging->last_bytes = done;
     progress_show(&merging->progress, merging->read_bytes, 0);
+    return true;
 }
 
 /* The numbers of "FROM..TO", either of which may be missing. */

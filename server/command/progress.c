@@ -6,6 +6,7 @@
 
 #include "sampler/base/clock.h"
 #include "server/command/exit.h"
+#include "server/command/signals.h"
 
 void progress_begin(struct progress *progress, const char *doing, const char *what)
 {
@@ -36,7 +37,8 @@ void progress_end(struct progress *progress)
     progress->is_shown = false;
 }
 
-void progress_watch(void *progress, uint64_t done, uint64_t bytes)
+bool progress_watch(void *progress, uint64_t done, uint64_t bytes)
 {
     progress_show(progress, done, bytes);
+    return !signals_are_pending();
 }

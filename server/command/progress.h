@@ -28,7 +28,7 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t bytes);
 /* Takes the line away, if there is one. */
 void progress_end(struct progress *progress);
 
-/* progress_show as a reader_watcher. */
-void progress_watch(void *progress, uint64_t done, uint64_t bytes);
+/* progress_show as a reader_watcher, until the user wants to stop (signals.h). */
+bool progress_watch(void *progress, uint64_t done, uint64_t bytes);
 
 #endif /* SERVER_COMMAND_PROGRESS_H */

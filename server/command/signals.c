@@ -38,6 +38,14 @@ void signals_deinit(struct signals *signals)
     pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }
 
+bool signals_are_pending(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
 void signals_reset_in_child(const struct signals *signals)
 {
     signal(SIGPIPE, SIG_DFL);

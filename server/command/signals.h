@@ -32,6 +32,9 @@ void signals_deinit(struct signals *signals);
  * (-1: never).  A wish to stop comes before anything that happened at the same time. */
 enum signals_event signals_wait(struct signals *signals, int fd, int timeout_ms);
 
+/* One of those that ask us to stop has come and was not yet read.  Any thread. */
+bool signals_are_pending(void);
+
 /* For a child, between fork and exec. */
 void signals_reset_in_child(const struct signals *signals);
 

@@ -279,13 +279,15 @@ static void an_index_that_lies_is_noticed(void **state)
 struct watched {
     uint64_t last, bytes;
     unsigned calls;
+    unsigned most; /* 0: all */
 };
 
-static void watch(void *context, uint64_t done, uint64_t bytes)
+static bool watch(void *context, uint64_t done, uint64_t bytes)
 {
     struct watched *const watched = context;
     assert_in_range(done, watched->last, bytes);
-    *watched = (struct watched){ done, bytes, watched->calls + 1 };
+    *watched = (struct watched){ done, bytes, watched->calls + 1, watched->most };
+    return watched->calls != watched->most;
 }
 
 static void who_looks_on_sees_every_block(void **state)
@@ -301,6 +303,21 @@ static void who_looks_on_sees_every_block(void **state)
     assert_in_range(watched.calls, PART_SECONDS / BLOCK_SECONDS, PART_SECONDS);
     assert_int_equal(watched.bytes, capture.file.count);
     assert_in_range(watched.last, watched.bytes - 16, watched.bytes);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+static void who_looks_on_can_stop_it(void **state)
+{
+    struct made_capture capture;
+    struct watched watched = { .most = 2 };
+    struct err err = { 0 };
+    (void)state;
+    make_long(&capture);
+    struct reader *const reader = open_capture(&capture);
+    reader_watch(reader, watch, &watched);
+    assert_int_equal(reader_load(reader, 0, &err), ERR_SYS);
+    assert_int_equal(watched.calls, 2);
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -560,7 +577,7 @@ TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
           cmocka_unit_test(of_a_part_the_index_spares_the_rest),
           cmocka_unit_test(an_index_that_lies_is_noticed),
           cmocka_unit_test(who_looks_on_sees_every_block),
-          cmocka_unit_test(what_goes_on_is_one_run),
+          cmocka_unit_test(who_looks_on_can_stop_it), cmocka_unit_test(what_goes_on_is_one_run),
           cmocka_unit_test(a_hole_in_time_ends_a_run),
           cmocka_unit_test(a_time_without_samples_is_in_no_window),
           cmocka_unit_test(rows_of_every_table_come_back),

@@ -1,0 +1,111 @@
+"""Little is made to cost much: compressed input, answers that nobody reads, and limits that others set."""
+
+import gzip
+import http.client
+import os
+import resource
+import select
+import signal
+import socket
+import time
+
+import bombs
+from harness import (PROGRAM, SANITIZED, SLOWNESS, WAIT_SECONDS, Process, Test, file_in, main, program, run_program, victim)
+from test_host import Host
+
+LONG = "60"
+MIB = 1 << 20
+MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
+
+
+def memory_of(pid):
+    with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM:"))
+
+
+def threads_of(pid):
+    return len(os.listdir("/proc/%d/task" % pid))
+
+
+def descriptors_of(pid):
+    return os.listdir("/proc/%d/fd" % pid)
+
+
+class Bombs(Test):
+    @classmethod
+    def setUpClass(cls):
+        path = file_in("small.pyro")
+        with victim("chain.py", LONG) as target:
+            process, code = run_program("record", str(target.pid), "-d", "1", "-o", path)
+        assert code == 0, process.told()
+        with open(path, "rb") as file:
+            cls.capture = file.read()
+
+    def test_what_unpacks_to_more_than_it_says_costs_nothing(self):
+        with Host() as host:
+            before = memory_of(host.process.pid)
+            for name, data in bombs.liars(self.capture):
+                sent = host.put(data)
+                self.assertIn(sent.status, (201, 422), name)
+                if sent.status == 201:
+                    one = host.send("POST", "/captures", {"name": sent.json()["name"]}).json()["id"]
+                    session = host.until("/sessions/" + one, lambda found: found["state"] in ("ended", "failed"))
+                    self.assertEqual(session["state"], "failed", name)
+                self.assertEqual(host.ask("/api/v1/captures").status, 200)
+            if not SANITIZED:
+                self.assertLess(memory_of(host.process.pid) - before, 100 * MIB)
+
+    def test_rows_that_are_none_are_refused_at_once(self):
+        path = file_in("empty_rows.pyro")
+        with open(path, "wb") as file:
+            file.write(bombs.long_to_read(self.capture, 3, bombs.no_rows()))
+        process, code = run_program("replay", path, "--collapsed=-")
+        self.assertEqual(code, 1, process.told())
+        self.assertRegex(process.err[-1], "damaged at byte .*makes no sense")
+
+    def hours(self):
+        """A capture of 100 MiB that takes hours to read."""
+        return bombs.long_to_read(self.capture, 20000, bombs.known_rows())
+
+    def test_reading_one_ends_with_its_session(self):
+        with Host() as host:
+            sent = host.put(self.hours())
+            self.assertEqual(sent.status, 201, sent.body)
+            one = host.send("POST", "/captures", {"name": sent.json()["name"]}).json()["id"]
+            self.assertEqual(host.get("/sessions/" + one)["state"], "starting")
+            before = threads_of(host.process.pid)
+            self.assertEqual(host.send("DELETE", "/sessions/" + one).status, 204)
+            host.wait_until(lambda: threads_of(host.process.pid) < before)
+
+    def test_reading_one_does_not_outlive_a_wish_to_stop(self):
+        path = file_in("hours.pyro")
+        with open(path, "wb") as file:
+            file.write(self.hours())
+        with Host() as host:
+            sent = host.put(self.hours())
+            self.assertEqual(host.send("POST", "/captures", {"name": sent.json()["name"]}).status, 202)
+            host.process.signal(signal.SIGTERM)
+            self.assertEqual(host.process.wait(), 0, host.process.told())
+        for words in (["serve", path, "--listen", "127.0.0.1:0", "--no-data"], ["replay", path, "--collapsed=-"],
+                      ["merge", path, path, "-o", file_in("merged.pyro")], ["diff", path, path]):
+            with program(*words) as process:
+                time.sleep(1)
+                self.assertTrue(process.is_running(), process.told())
+                process.signal(signal.SIGTERM)
+                self.assertNotEqual(process.wait(5 * SLOWNESS), 0, words)
+
+    def test_a_body_that_is_packed_is_not_unpacked(self):
+        with Host() as host:
+            before = memory_of(host.process.pid)
+            for coding, packed in (("gzip", gzip.compress(bytes(64 * MIB))), ("zstd", bombs.pack(bytes(64 * MIB)))):
+                for method, path, kind in (("PUT", "/api/v1/captures", "application/octet-stream"),
+                                           ("POST", "/api/v1/sessions", "application/json")):
+                    if method == "POST" and len(packed) > 60000:
+                        packed = packed[:60000]
+                    answer = host.ask(path, method, packed, dict(MARK, **{"Content-Type": kind, "Content-Encoding": coding}))
+                    self.assertEqual(answer.status, 415, (coding, method, answer.body))
+            self.assertLess(memory_of(host.process.pid) - before, 60 * MIB)
+
+
+if __name__ == "__main__":
+    main()
