@@ -16,6 +16,7 @@
 #include <microhttpd.h>
 
 #include "server/buffer.h"
+#include "server/delivery.h"
 #include "server/janitor.h"
 #include "server/request.h"
 #include "server/response.h"
@@ -35,6 +36,7 @@ struct http {
     pthread_mutex_t lock;
     pthread_cond_t one_less;
     unsigned slow; /* requests on threads of their own */
+    struct delivery_pool deliveries;
 };
 
 /* One request on its way in.  The target is known before the rest. */
@@ -173,11 +175,43 @@ static enum MHD_Result add_header(void *request, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-static struct MHD_Response *make_response(struct response *response)
+static ssize_t read_delivery(void *delivery, uint64_t at, char *out, size_t room)
 {
+    const ssize_t bytes = delivery_read(delivery, at, out, room);
+    if (bytes > 0)
+        return bytes;
+    return bytes == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void end_delivery(void *delivery)
+{
+    delivery_destroy(delivery);
+}
+
+static struct MHD_Response *make_delivery(struct delivery *delivery, size_t bytes)
+{
+    enum { CHUNK_BYTES = 1 << 15 };
+    struct MHD_Response *const made = MHD_create_response_from_callback(
+        bytes, CHUNK_BYTES, read_delivery, delivery, end_delivery);
+    if (!made)
+        delivery_destroy(delivery);
+    return made;
+}
+
+static struct MHD_Response *make_response(struct http *http, struct response *response)
+{
+    struct delivery *delivery = NULL;
+    struct err err = { 0 };
+    const size_t bytes = response->body_bytes;
+    const bool is_owned = response->file_fd >= 0 || response->owned_body;
+    if (is_owned && bytes >= DELIVERY_LEAST) {
+        if (delivery_create(&http->deliveries, response, &delivery, &err) == ERR_OK)
+            return make_delivery(delivery, bytes);
+        response_problem(response, 503, "%s", err.message);
+        response_set_header(response, "Retry-After", "10");
+    }
     if (response->file_fd >= 0) {
-        struct MHD_Response *const file =
-            MHD_create_response_from_fd(response->body_bytes, response->file_fd);
+        struct MHD_Response *const file = MHD_create_response_from_fd(bytes, response->file_fd);
         if (file)
             response->file_fd = -1;
         return file;
@@ -192,9 +226,10 @@ static struct MHD_Response *make_response(struct response *response)
     return made;
 }
 
-static enum MHD_Result queue(struct MHD_Connection *connection, struct response *response)
+static enum MHD_Result queue(const struct exchange *exchange, struct response *response)
 {
-    struct MHD_Response *const made = make_response(response);
+    struct MHD_Connection *const connection = exchange->connection;
+    struct MHD_Response *const made = make_response(exchange->http, response);
     if (!made)
         return MHD_NO;
     if (response->body_bytes > 0)
@@ -266,7 +301,7 @@ static bool make_request(struct exchange *exchange, const char *method)
 
 static enum MHD_Result finish(struct exchange *exchange)
 {
-    const enum MHD_Result rc = queue(exchange->connection, &exchange->response);
+    const enum MHD_Result rc = queue(exchange, &exchange->response);
     drop_request(exchange);
     return rc;
 }

@@ -242,7 +242,12 @@ static void set_problem(struct response *response, int status, const char *detai
     write_problem(&json, status, detail);
     response->status = status;
     response->tag[0] = '\0';
+    response->is_encoded = false;
     response_drop_body(response);
+    /* They were said of the body there was. */
+    drop_header(response, "Content-Encoding");
+    drop_header(response, "Content-Disposition");
+    drop_header(response, "ETag");
     response->mime = MIME_PROBLEM;
     if (json_finish(&json, NULL) != ERR_OK ||
         response_take_buffer(response, MIME_PROBLEM, &out, NULL) != ERR_OK)

@@ -107,5 +107,52 @@ class Bombs(Test):
             self.assertLess(memory_of(host.process.pid) - before, 60 * MIB)
 
 
+class Readers(Test):
+    """Clients that ask for much and read little."""
+
+    def ask(self, host, path):
+        """A connection with next to no room for what comes."""
+        connection = socket.socket()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        connection.settimeout(WAIT_SECONDS)
+        connection.connect(("127.0.0.1", host.port))
+        connection.sendall(b"GET %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n" % (
+            path.encode(), host.token.encode()))
+        self.addCleanup(connection.close)
+        return connection
+
+    def test_they_hold_nothing_for_long(self):
+        with Host() as host:
+            # Large, and not to be made smaller.
+            with open(os.path.join(host.data, "large.pyro"), "wb") as file:
+                file.write(os.urandom(64 * MIB))
+            idle = len(descriptors_of(host.process.pid))
+            threads = threads_of(host.process.pid)
+            path = "/api/v1/captures/large/file"
+            silent = [self.ask(host, path) for _ in range(10)]
+            slow = [self.ask(host, path) for _ in range(10)]
+            host.wait_until(lambda: len(descriptors_of(host.process.pid)) >= idle + 40)
+            self.assertEqual(host.ask("/healthz").status, 200)
+            self.assertLessEqual(threads_of(host.process.pid), threads + 20)
+            end = time.monotonic() + 75 * SLOWNESS
+            while len(descriptors_of(host.process.pid)) > idle and time.monotonic() < end:
+                time.sleep(0.5)
+                # Enough to be no idle connection.
+                for connection in list(slow):
+                    if select.select([connection], [], [], 0)[0] and not self.sip(connection):
+                        slow.remove(connection)
+            self.assertLessEqual(len(descriptors_of(host.process.pid)), idle + 2)
+            self.assertEqual(host.ask("/healthz").status, 200)
+            del silent
+
+    @staticmethod
+    def sip(connection):
+        """false: it has ended."""
+        try:
+            return bool(connection.recv(4096))
+        except OSError:
+            return False
+
+
 if __name__ == "__main__":
     main()
