@@ -61,8 +61,9 @@ static void announce_end(const struct turn *turn)
     pthread_mutex_lock(&loop->mutex);
     loop->status.state = turn->ending.state;
     tell_reason(loop, turn);
-    loop->status.ended_at_ns = clock_wall_ns();
     loop->ended_ns = clock_now_ns();
+    /* The wall clock may have been set meanwhile. */
+    loop->status.ended_at_ns = loop->status.started_at_ns + (loop->ended_ns - loop->created_ns);
     pthread_mutex_unlock(&loop->mutex);
     (void)!write(loop->end_fd, &one, sizeof one);
 }

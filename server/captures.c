@@ -20,10 +20,12 @@
 #include "server/captures_folder.h"
 #include "server/captures_item.h"
 #include "server/captures_words.h"
+#include "server/steady.h"
 
 struct captures {
     struct captures_settings settings;
     struct captures_folder folder;
+    struct steady steady;
     pthread_mutex_t lock;
     struct captures_item **items; /* by name */
     size_t count, room;
@@ -487,12 +489,14 @@ size_t captures_tidy(struct captures *captures)
     size_t removed = 0;
     uint64_t bytes = 0;
     pthread_mutex_lock(&captures->lock);
+    const bool knows_age =
+        steady_is_trusted(&captures->steady, clock_wall_ns(), clock_boot_ns());
     struct captures_item **const sorted =
         renew(captures, NULL) == ERR_OK ? by_age(captures) : NULL;
     for (size_t i = 0; sorted && i < captures->count; i++) {
         const struct capture_entry *const entry = &sorted[i]->entry;
         bytes += entry->bytes;
-        if (!is_too_old(captures, entry) && !(most && bytes > most))
+        if (!(knows_age && is_too_old(captures, entry)) && !(most && bytes > most))
             continue;
         if (captures_remove(captures, entry->name, NULL) != ERR_OK)
             continue;

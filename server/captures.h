@@ -118,7 +118,8 @@ MUST_CHECK enum err_code captures_describe(struct captures *captures, const char
 /* ERR_LIMIT: it is being recorded. */
 MUST_CHECK enum err_code captures_remove(struct captures *captures, const char *name,
                                          struct err *err);
-/* Removes what is older or more than the settings allow; returns how many. */
+/* Removes what is older or more than the settings allow; returns how many.  After a jump of the clock
+ * nothing is too old for a day (steady.h). */
 size_t captures_tidy(struct captures *captures);
 
 /* "/proc/self/fd/7", for what opens files by a path. */

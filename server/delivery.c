@@ -10,7 +10,7 @@
 
 struct delivery {
     atomic_size_t *place; /* what it takes room of; NULL: of nothing */
-    int fd; /* -1: the body is in memory */
+    int fd;               /* -1: the body is in memory */
     char *data;
     size_t bytes;
     struct delivery_pace pace;
@@ -53,8 +53,9 @@ enum err_code delivery_create(struct delivery_pool *pool, struct response *respo
     if (!reserve(place, fd < 0 ? DELIVERY_MAX_MEMORY : DELIVERY_MAX_DISK,
                  response->body_bytes)) {
         free(delivery);
-        return err_set(err, ERR_LIMIT,
-                       "answers that were asked for and not read take too much room: ask again");
+        return err_set(
+            err, ERR_LIMIT,
+            "answers that were asked for and not read take too much room: ask again");
     }
     *delivery = (struct delivery){ .place = place,
                                    .fd = fd,

@@ -19,6 +19,8 @@ enum { LINE_BYTES = 512, PATH_BYTES = 4096 };
 
 struct entry {
     struct share share;
+    uint64_t
+        over_ns; /* of clock_boot_ns: then it is over, whatever the wall clock says; 0: never */
     struct digest token, cookie;
 };
 
@@ -30,9 +32,22 @@ struct shares {
     struct entry entries[SHARES_MAX];
 };
 
-static bool is_over(const struct share *share, uint64_t now_ns)
+/* The wall clock may be set back, which must not let anybody in for longer; and where it is set
+ * forward, a share is over too soon rather than too late. */
+static bool is_over(const struct entry *entry, uint64_t now_ns)
 {
-    return share->expires_at_ns != 0 && share->expires_at_ns <= now_ns;
+    return (entry->share.expires_at_ns != 0 && entry->share.expires_at_ns <= now_ns) ||
+           (entry->over_ns != 0 && entry->over_ns <= clock_boot_ns());
+}
+
+/* From now on it has what is left, at most as much as it was given. */
+static void set_over(struct entry *entry, uint64_t now_ns)
+{
+    const struct share *const share = &entry->share;
+    const uint64_t from_ns = now_ns > share->made_at_ns ? now_ns : share->made_at_ns;
+    const uint64_t left_ns =
+        share->expires_at_ns > from_ns ? share->expires_at_ns - from_ns : 0;
+    entry->over_ns = share->expires_at_ns ? clock_boot_ns() + left_ns : 0;
 }
 
 static void drop(struct shares *shares, size_t at)
@@ -46,7 +61,7 @@ static void drop_expired(struct shares *shares)
 {
     const uint64_t now_ns = clock_wall_ns();
     for (size_t i = shares->count; i-- > 0;)
-        if (is_over(&shares->entries[i].share, now_ns))
+        if (is_over(&shares->entries[i], now_ns))
             drop(shares, i);
 }
 
@@ -61,6 +76,7 @@ static bool read_entry(const char *line, struct entry *out)
         line[end] != ' ' || strlen(line + end + 1) > SHARES_MAX_NAME)
         return false;
     snprintf(out->share.name, sizeof out->share.name, "%s", line + end + 1);
+    set_over(out, clock_wall_ns());
     return out->share.id > 0 && digest_parse(token, &out->token) &&
            digest_parse(cookie, &out->cookie);
 }
@@ -247,6 +263,7 @@ enum err_code shares_add(struct shares *shares, const char *name, uint64_t expir
     copy_name(entry.share.name, name);
     if (shared)
         entry.share.shared = *shared;
+    set_over(&entry, entry.share.made_at_ns);
     enum err_code rc = make_secrets(&entry, token_out, err);
     if (rc != ERR_OK)
         return rc;
@@ -296,7 +313,7 @@ static bool find(struct shares *shares, const struct digest *digest, bool is_coo
     for (size_t i = 0; i < shares->count; i++) {
         struct entry *const entry = &shares->entries[i];
         if (!digest_equals(is_cookie ? &entry->cookie : &entry->token, digest) ||
-            is_over(&entry->share, now_ns))
+            is_over(entry, now_ns))
             continue;
         entry->share.used_at_ns = now_ns;
         *out = entry->share;

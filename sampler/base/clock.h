@@ -1,5 +1,5 @@
 /*
- * clock - monotonic time in nanoseconds.
+ * clock - time in nanoseconds.  The wall clock may jump, whoever sets it; the others do not.
  *
  * Depends on: libc.
  */
@@ -16,6 +16,8 @@
 uint64_t clock_now_ns(void);
 /* CLOCK_REALTIME, since 1970. */
 uint64_t clock_wall_ns(void);
+/* CLOCK_BOOTTIME: as clock_now_ns, and it goes on while the machine sleeps. */
+uint64_t clock_boot_ns(void);
 /* CPU time of the calling thread. */
 uint64_t clock_thread_ns(void);
 struct timespec clock_timespec(uint64_t ns);
