@@ -512,10 +512,14 @@ static struct MHD_Daemon *start_daemon(struct http *http)
                             MHD_OPTION_END);
 }
 
-static enum err_code refuse_start(const struct http_options *options, struct err *err)
+static enum err_code refuse_start(const struct http_options *options, int sys, struct err *err)
 {
-    if (!options->tls_cert)
+    if (!options->tls_cert && sys == 0)
         return err_set(err, ERR_SYS, "the HTTP server does not start");
+    if (!options->tls_cert) {
+        err_sys(err, sys, "the HTTP server does not start");
+        return ERR_SYS;
+    }
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
         return err_set(err, ERR_UNSUPPORTED, "libmicrohttpd was built without TLS here");
     return err_set(err, ERR_INVALID,
@@ -542,11 +546,12 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
     pthread_cond_init(&http->one_less, NULL);
     enum err_code rc = janitor_start(&http->janitor, err);
     if (rc == ERR_OK) {
+        errno = 0;
         http->daemon = start_daemon(http);
         if (http->daemon)
             *out = http;
         else
-            rc = refuse_start(options, err);
+            rc = refuse_start(options, errno, err);
     }
     if (rc != ERR_OK)
         destroy(http);

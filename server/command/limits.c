@@ -14,6 +14,17 @@ void limits_raise(void)
     is_raised = given.rlim_cur < given.rlim_max && setrlimit(RLIMIT_NOFILE, &most) == 0;
 }
 
+enum err_code limits_check_serving(struct err *err)
+{
+    struct rlimit now;
+    if (getrlimit(RLIMIT_NOFILE, &now) || now.rlim_cur >= LIMITS_LEAST_SERVING)
+        return ERR_OK;
+    return err_set(err, ERR_LIMIT,
+                   "only %llu files may be open, and a server needs %d: raise the limit "
+                   "(ulimit -n)",
+                   (unsigned long long)now.rlim_cur, LIMITS_LEAST_SERVING);
+}
+
 void limits_restore(void)
 {
     if (is_raised)

@@ -11,6 +11,7 @@
 #include "server/command/capturing.h"
 #include "server/command/child.h"
 #include "server/command/exit.h"
+#include "server/command/limits.h"
 #include "server/command/options.h"
 #include "server/command/recording.h"
 #include "server/command/tls.h"
@@ -97,7 +98,9 @@ enum err_code live_open(struct live *live, const struct options *options, struct
     live->tls_cert = options->access.tls_cert;
     live->tls_key = options->access.tls_key;
     systemd_init(&live->systemd);
-    enum err_code rc = sessions_create(&live->sessions, err);
+    enum err_code rc = limits_check_serving(err);
+    if (rc == ERR_OK)
+        rc = sessions_create(&live->sessions, err);
     if (rc == ERR_OK)
         rc = find_listener(live, options, err);
     if (rc == ERR_OK && options->no_token && !live->listener.is_loopback)

@@ -1,16 +1,16 @@
 """Little is made to cost much: compressed input, answers that nobody reads, and limits that others set."""
 
 import gzip
-import http.client
 import os
 import resource
 import select
 import signal
 import socket
 import time
+import unittest
 
 import bombs
-from harness import (PROGRAM, SANITIZED, SLOWNESS, WAIT_SECONDS, Process, Test, file_in, main, program, run_program, victim)
+from harness import SANITIZED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, program, run_program, victim
 from test_host import Host
 
 LONG = "60"
@@ -25,6 +25,13 @@ def memory_of(pid):
 
 def threads_of(pid):
     return len(os.listdir("/proc/%d/task" % pid))
+
+
+def cpu_of(pid):
+    """Seconds."""
+    with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def descriptors_of(pid):
@@ -150,6 +157,99 @@ class Readers(Test):
         """false: it has ended."""
         try:
             return bool(connection.recv(4096))
+        except OSError:
+            return False
+
+
+def at_most(kind, amount):
+    def limit():
+        resource.setrlimit(kind, (amount, amount))
+    return limit
+
+
+class Limits(Test):
+    """What a container or a shell allows."""
+
+    def check(self, process, code, pattern):
+        """It has done what it should, or said why not."""
+        self.assertIn(code, (0, 1), process.told())
+        if code:
+            self.assertRegex(process.err[-1], "^pyrometer: .*(%s)" % pattern)
+        return code == 0
+
+    def commands(self, pid, capture, limit, pattern):
+        done = []
+        for words in (["record", str(pid), "-d", "1", "-o", capture], ["dump", str(pid)],
+                      ["record", str(pid), "-d", "1", "--flamegraph", "-o", file_in("limited.html")]):
+            process, code = run_program(*words, preexec_fn=limit)
+            done.append(self.check(process, code, pattern))
+        if done[0]:
+            process, code = run_program("replay", capture, "--collapsed=-")
+            self.assertEqual(code, 0, process.told())
+        return done
+
+    def test_few_files_are_enough_or_said_to_be_too_few(self):
+        pattern = "Too many open files|files may be open"
+        with victim("chain.py", LONG) as target:
+            for count in (6, 8, 12, 16, 40):
+                with self.subTest(files=count):
+                    limit = at_most(resource.RLIMIT_NOFILE, count)
+                    done = self.commands(target.pid, file_in("files.pyro"), limit, pattern)
+                    self.assertTrue(all(done) or count < 16, done)
+                    if count >= 40:
+                        continue
+                    process, code = run_program("serve", "--no-data", "--listen", "127.0.0.1:0", preexec_fn=limit)
+                    self.assertEqual(code, 1, process.told())
+                    self.assertRegex(process.err[-1], pattern)
+
+    @unittest.skipIf(SANITIZED, "sanitizers reserve more memory than any limit allows")
+    def test_little_memory_is_enough_or_said_to_be_too_little(self):
+        pattern = "memory|temporarily unavailable|does not start"
+        with victim("chain.py", LONG) as target:
+            for amount in (16, 24, 32, 48, 200):
+                with self.subTest(mebibytes=amount):
+                    limit = at_most(resource.RLIMIT_AS, amount * MIB)
+                    process, code = run_program("--version", preexec_fn=limit)
+                    if code == 127:
+                        # The loader has no room for the libraries, and says so itself.
+                        self.assertLess(amount, 48, process.told())
+                        continue
+                    done = self.commands(target.pid, file_in("memory.pyro"), limit, pattern)
+                    self.assertTrue(all(done) or amount < 200, done)
+
+    def test_a_server_out_of_files_goes_on_with_what_it_does(self):
+        with victim("chain.py", LONG) as target, Host(preexec_fn=at_most(resource.RLIMIT_NOFILE, 60)) as host:
+            one = host.start(pids=[target.pid], rate_hz=200)
+            name = host.capture_of(one)
+            count = host.running(one)["quality"]["samples"]
+            flood = [self.begin_connection(host.port) for _ in range(120)]
+            # It is not spinning, nor gone.
+            host.wait_until(lambda: len(descriptors_of(host.process.pid)) >= 55)
+            before = cpu_of(host.process.pid)
+            time.sleep(2)
+            if not SANITIZED:
+                self.assertLess(cpu_of(host.process.pid) - before, 1.5)
+            for connection in flood:
+                connection.close()
+            host.wait_until(lambda: self.is_answered(host))
+            host.until("/sessions/" + one, lambda found: found["quality"]["samples"] > count + 200)
+            host.send("PATCH", "/sessions/" + one, {"state": "ended"})
+            told = host.until("/captures/" + name, lambda found: found["state"] == "complete")
+            self.assertIsNone(host.get("/sessions/" + one)["capture_fault"])
+            self.assertGreater(told["bytes"], 0)
+
+    @staticmethod
+    def begin_connection(port):
+        """It may be taken later, or never."""
+        connection = socket.socket()
+        connection.setblocking(False)
+        connection.connect_ex(("127.0.0.1", port))
+        return connection
+
+    @staticmethod
+    def is_answered(host):
+        try:
+            return host.ask("/healthz").status == 200
         except OSError:
             return False
 
