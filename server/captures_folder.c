@@ -131,8 +131,7 @@ enum err_code captures_folder_renew(struct captures_folder *folder, struct err *
     SCOPED_FD int anew =
         openat(folder->above_fd, folder->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (anew < 0 || fstat(anew, &st) != 0 || (st.st_uid != owner && st.st_uid != geteuid()))
-        return err_set(err, ERR_PERM,
-                       "the folder '%.200s' is gone, and what is there now is not ours",
+        return err_set(err, ERR_PERM, "what took the place of the folder is not ours: '%.200s'",
                        folder->path);
     (void)dup3(anew, folder->fd, O_CLOEXEC);
     return ERR_OK;

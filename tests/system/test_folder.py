@@ -65,7 +65,7 @@ class Swapped(Test):
             shutil.rmtree(self.data)
             os.symlink(self.other, self.data)
             session = self.use(host, target, False)
-            self.assertRegex(session["capture_fault"], "gone, and what is there now is not ours")
+            self.assertRegex(session["capture_fault"], "what took the place of the folder is not ours")
             self.check_other()
             # With the folder back, so are captures.
             os.unlink(self.data)
