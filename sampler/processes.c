@@ -1,73 +1,43 @@
 #include "sampler/processes.h"
 
-#include <inttypes.h>
-#include <pthread.h>
-#include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/idmap.h"
-#include "sampler/cpython/layout.h"
-#include "sampler/cpython/runtime.h"
+#include "sampler/processes_parts.h"
 #include "sampler/target/census.h"
-#include "sampler/target/maps.h"
-#include "sampler/target/permission.h"
-#include "sampler/target/process.h"
-#include "sampler/target/vitals.h"
 
-/* What was found is looked at again after so long: a refusal may be lifted, an interpreter may
- * have started, a program may load one.  One that rests is asked less often whether it is still
- * the same program. */
-static const uint64_t REFUSED_AGAIN_NS = 5 * NS_PER_S, OTHER_AGAIN_NS = 60 * NS_PER_S;
+/* One that rests is asked less often whether it is still the same program. */
+enum { OTHERS_ASKED_EVERY = 4 };
 
-enum { OTHERS_ASKED_EVERY = 4, USER_BYTES = 64, REASON_BYTES = 320 };
-
-enum kind { KIND_NEW, KIND_OTHER, KIND_PYTHON };
-
-struct entry {
-    int pid;
-    enum kind kind;
-    uint64_t again_ns; /* when to examine it again; UINT64_MAX: never */
-    struct vitals vitals;
-    uint64_t measured_ns; /* of the CPU time in vitals */
-    double cpu_percent;
-    struct process process; /* command line and executable only; closed otherwise */
-    char python[LAYOUT_VERSION_TEXT], reason[REASON_BYTES], user[USER_BYTES];
-    unsigned uid;
-    struct container container;
-};
-
-/* Does the file hold an interpreter?  It is told by its number, so that it is opened once. */
-struct file {
-    uint64_t inode;
-    uint32_t device_major, device_minor;
-    enum runtime_presence presence;
-};
-
-struct processes {
-    pthread_mutex_t lock;
-    struct entry **items; /* by pid */
-    size_t count;
-    struct file *files;
-    size_t file_count, file_room;
-    struct idmap file_map;
-    uint64_t looked_ns, boot_ns; /* since 1970 */
-    long ticks_per_s;
-    struct processes_summary summary;
-    bool hides_arguments;
-};
+static struct processes *allocate(void)
+{
+    pthread_condattr_t monotonic;
+    struct processes *const processes = calloc(1, sizeof *processes);
+    if (!processes)
+        return NULL;
+    processes->files = known_files_create();
+    if (!processes->files) {
+        free(processes);
+        return NULL;
+    }
+    pthread_mutex_init(&processes->lock, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&processes->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    atomic_init(&processes->is_ending, false);
+    processes->users = 1;
+    return processes;
+}
 
 enum err_code processes_create(struct processes **out, struct err *err)
 {
-    struct processes *const processes = calloc(1, sizeof *processes);
+    struct processes *const processes = allocate();
     struct timespec boot;
     if (!processes)
         return err_set(err, ERR_NOMEM, "no memory for the list of processes");
-    pthread_mutex_init(&processes->lock, NULL);
-    idmap_init(&processes->file_map);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     processes->boot_ns =
         clock_wall_ns() - (uint64_t)boot.tv_sec * NS_PER_S - (uint64_t)boot.tv_nsec;
@@ -84,180 +54,34 @@ void processes_hide_arguments(struct processes *processes)
 static void free_entry(struct entry *entry)
 {
     if (entry)
-        process_close(&entry->process);
+        finding_close(&entry->finding);
     free(entry);
+}
+
+void processes_leave(struct processes *processes)
+{
+    const bool is_last = --processes->users == 0;
+    pthread_mutex_unlock(&processes->lock);
+    if (!is_last)
+        return;
+    for (size_t i = 0; i < processes->count; i++)
+        free_entry(processes->items[i]);
+    free(processes->items);
+    free(processes->queue);
+    known_files_destroy(processes->files);
+    pthread_cond_destroy(&processes->changed);
+    pthread_mutex_destroy(&processes->lock);
+    free(processes);
 }
 
 void processes_destroy(struct processes *processes)
 {
     if (!processes)
         return;
-    for (size_t i = 0; i < processes->count; i++)
-        free_entry(processes->items[i]);
-    free(processes->items);
-    free(processes->files);
-    idmap_deinit(&processes->file_map);
-    pthread_mutex_destroy(&processes->lock);
-    free(processes);
-}
-
-static uint32_t hash_of(const struct mapping *m)
-{
-    return idmap_mix(m->inode, (uint64_t)m->device_major << 32 | m->device_minor);
-}
-
-static const struct file *find_file(const struct processes *processes, const struct mapping *m)
-{
-    const struct idmap *const map = &processes->file_map;
-    const uint32_t hash = hash_of(m);
-    uint32_t id;
-    for (uint32_t slot = idmap_first(map, hash); (id = idmap_id(map, slot)) != IDMAP_NONE;
-         slot = idmap_next(map, slot)) {
-        const struct file *const file = &processes->files[id];
-        if (idmap_hash(map, slot) == hash && file->inode == m->inode &&
-            file->device_major == m->device_major && file->device_minor == m->device_minor)
-            return file;
-    }
-    return NULL;
-}
-
-/* Files come and go, and numbers are used again: now and then all is forgotten. */
-static void keep_file(struct processes *processes, const struct mapping *m,
-                      enum runtime_presence presence)
-{
-    enum { FILES_MAX = 1 << 14 };
-    if (processes->file_count == FILES_MAX) {
-        processes->file_count = 0;
-        idmap_clear(&processes->file_map);
-    }
-    if (processes->file_count == processes->file_room) {
-        const size_t room = processes->file_room ? processes->file_room * 2 : 256;
-        struct file *const more = realloc(processes->files, room * sizeof *more);
-        if (!more)
-            return;
-        processes->files = more;
-        processes->file_room = room;
-    }
-    if (idmap_add(&processes->file_map, hash_of(m), (uint32_t)processes->file_count, NULL))
-        return;
-    processes->files[processes->file_count++] = (struct file){
-        .inode = m->inode,
-        .device_major = m->device_major,
-        .device_minor = m->device_minor,
-        .presence = presence,
-    };
-}
-
-static enum runtime_presence presence_in(struct processes *processes, int pid,
-                                         const struct maps *maps)
-{
-    enum runtime_presence most = RUNTIME_ABSENT;
-    for (size_t i = 0; i < maps->count; i++) {
-        const struct mapping *const m = &maps->items[i];
-        if (!m->inode)
-            continue;
-        const struct file *const file = find_file(processes, m);
-        const enum runtime_presence presence = file ? file->presence : runtime_in_file(pid, m);
-        if (!file)
-            keep_file(processes, m, presence);
-        if (presence == RUNTIME_PRESENT)
-            return presence;
-        if (presence == RUNTIME_HIDDEN)
-            most = presence;
-    }
-    return most;
-}
-
-/* "python", "python3.12": all that there is to go by where we may not look. */
-static bool is_called_python(const struct process *process)
-{
-    const char *const word = process->argc ? process->argv[0] : "";
-    const char *const slash = strrchr(word, '/');
-    const char *const name = slash ? slash + 1 : word;
-    return strncmp(name, "python", 6) == 0 &&
-           name[6 + strspn(name + 6, "0123456789.dt")] == '\0';
-}
-
-static void name_user(struct entry *entry)
-{
-    char room[1024];
-    struct passwd passwd, *found = NULL;
-    if (vitals_user(entry->pid, &entry->uid, NULL))
-        return;
-    if (getpwuid_r(entry->uid, &passwd, room, sizeof room, &found) == 0 && found)
-        snprintf(entry->user, sizeof entry->user, "%s", passwd.pw_name);
-    else
-        snprintf(entry->user, sizeof entry->user, "%u", entry->uid);
-}
-
-static void refuse(struct entry *entry, const struct err *err, uint64_t now_ns)
-{
-    snprintf(entry->reason, sizeof entry->reason, "%s", err->message);
-    entry->again_ns = now_ns + REFUSED_AGAIN_NS;
-}
-
-/* The files of a process are kept open only while it is examined. */
-static void close_files(struct process *process)
-{
-    if (process->pidfd >= 0)
-        close(process->pidfd);
-    if (process->space_fd >= 0)
-        close(process->space_fd);
-    process->pidfd = process->space_fd = -1;
-}
-
-static void find_python(struct entry *entry, enum runtime_effort effort, uint64_t now_ns)
-{
-    struct runtime runtime;
-    struct err err = { 0 };
-    const enum err_code rc = runtime_find(&entry->process, effort, &runtime, &err);
-    if (rc && effort == RUNTIME_HIDDEN_ONLY)
-        return;
-    entry->kind = KIND_PYTHON;
-    entry->again_ns = UINT64_MAX;
-    if (rc)
-        refuse(entry, &err, now_ns);
-    else
-        layout_name(&runtime.layout, entry->python);
-}
-
-static void forget(struct entry *entry)
-{
-    process_close(&entry->process);
-    entry->kind = KIND_OTHER;
-    *entry->python = *entry->reason = *entry->user = '\0';
-    entry->container = (struct container){ .id = "" };
-}
-
-static void examine(struct processes *processes, struct entry *entry, uint64_t now_ns)
-{
-    struct maps maps = { 0 };
-    struct err err = { 0 };
-    forget(entry);
-    entry->again_ns = now_ns + OTHER_AGAIN_NS;
-    if (process_open(&entry->process, entry->pid, NULL))
-        return;
-    const enum err_code rc = maps_read(&maps, entry->pid, NULL);
-    if (rc == ERR_PERM && is_called_python(&entry->process)) {
-        entry->kind = KIND_PYTHON;
-        (void)!permission_explain(entry->pid, &err);
-        refuse(entry, &err, now_ns);
-    } else if (!rc) {
-        const enum runtime_presence presence = presence_in(processes, entry->pid, &maps);
-        if (presence != RUNTIME_ABSENT)
-            find_python(entry, presence == RUNTIME_HIDDEN ? RUNTIME_HIDDEN_ONLY : RUNTIME_QUICK,
-                        now_ns);
-    }
-    maps_deinit(&maps);
-    close_files(&entry->process);
-    if (entry->kind != KIND_PYTHON) {
-        process_close(&entry->process);
-        return;
-    }
-    if (processes->hides_arguments)
-        process_hide_arguments(&entry->process);
-    name_user(entry);
-    container_of(entry->pid, &entry->container);
+    pthread_mutex_lock(&processes->lock);
+    atomic_store(&processes->is_ending, true);
+    pthread_cond_broadcast(&processes->changed);
+    processes_leave(processes);
 }
 
 static void measure(const struct processes *processes, struct entry *entry,
@@ -278,20 +102,27 @@ static bool is_same_program(const struct vitals *a, const struct vitals *b)
            a->code_start == b->code_start;
 }
 
+static void forget(struct entry *entry)
+{
+    finding_close(&entry->finding);
+    entry->is_examined = entry->is_taken = entry->has_uid = false;
+    entry->serial = entry->again_ns = entry->measured_ns = 0;
+    entry->cpu_percent = -1;
+}
+
 /* false: it is gone. */
-static bool renew(const struct processes *processes, struct entry *entry, uint64_t now_ns)
+static bool renew(struct processes *processes, struct entry *entry, uint64_t now_ns)
 {
     struct vitals vitals;
-    if (entry->kind == KIND_OTHER && now_ns < entry->again_ns &&
+    if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
         (processes->summary.number + (uint64_t)entry->pid) % OTHERS_ASKED_EVERY)
         return true;
     if (vitals_read(entry->pid, &vitals, NULL) || vitals.state == 'Z' || vitals.state == 'X')
         return false;
-    if (entry->measured_ns && !is_same_program(&vitals, &entry->vitals)) {
-        entry->kind = KIND_NEW;
-        entry->again_ns = entry->measured_ns = 0;
-        entry->cpu_percent = -1;
-    }
+    if (entry->measured_ns && !is_same_program(&vitals, &entry->vitals))
+        forget(entry);
+    if (!entry->serial)
+        entry->serial = ++processes->serials;
     measure(processes, entry, &vitals, now_ns);
     return true;
 }
@@ -303,7 +134,7 @@ static struct entry *make_entry(int pid)
         return NULL;
     entry->pid = pid;
     entry->cpu_percent = -1;
-    entry->process.pidfd = entry->process.space_fd = -1;
+    finding_init(&entry->finding);
     return entry;
 }
 
@@ -362,19 +193,20 @@ static void renew_all(struct processes *processes, uint64_t now_ns)
     processes->count = kept;
 }
 
-static void examine_all(struct processes *processes, uint64_t now_ns)
+static int compare_pid(const void *a, const void *b)
 {
-    struct processes_summary *const summary = &processes->summary;
-    summary->count = summary->examining = 0;
-    for (size_t i = 0; i < processes->count; i++) {
-        struct entry *const entry = processes->items[i];
-        const bool is_due = now_ns >= entry->again_ns;
-        if (is_due && clock_now_ns() - now_ns < PROCESSES_LOOK_NS)
-            examine(processes, entry, now_ns);
-        else
-            summary->examining += is_due;
-        summary->count += entry->kind == KIND_PYTHON;
-    }
+    const int pid = *(const int *)a;
+    const struct entry *const entry = *(struct entry *const *)b;
+    return (pid > entry->pid) - (pid < entry->pid);
+}
+
+struct entry *processes_entry(const struct processes *processes, int pid)
+{
+    struct entry **const found = processes->count
+                                     ? bsearch(&pid, processes->items, processes->count,
+                                               sizeof *processes->items, compare_pid)
+                                     : NULL;
+    return found ? *found : NULL;
 }
 
 static enum err_code look(struct processes *processes, struct err *err)
@@ -387,16 +219,29 @@ static enum err_code look(struct processes *processes, struct err *err)
         return rc;
     processes->summary.number++;
     renew_all(processes, now_ns);
-    examine_all(processes, now_ns);
+    processes_queue(processes, now_ns);
     processes->looked_ns = now_ns;
     processes->summary.at_ns = clock_wall_ns();
     return ERR_OK;
 }
 
+/* What examiners have found since the look counts too. */
+static void count(struct processes *processes)
+{
+    struct processes_summary *const summary = &processes->summary;
+    summary->count = summary->examining = 0;
+    for (size_t i = 0; i < processes->count; i++) {
+        const struct entry *const entry = processes->items[i];
+        summary->examining += !entry->is_examined;
+        summary->count += entry->finding.is_python;
+    }
+}
+
 static void tell_one(const struct processes *processes, const struct entry *entry,
                      processes_tell tell, void *context)
 {
-    const struct process *const process = &entry->process;
+    const struct finding *const finding = &entry->finding;
+    const struct process *const process = &finding->process;
     const uint64_t started_at_ns =
         processes->boot_ns +
         entry->vitals.start_ticks * (NS_PER_S / (uint64_t)processes->ticks_per_s);
@@ -407,17 +252,17 @@ static void tell_one(const struct processes *processes, const struct entry *entr
         .argc = process->argc,
         .argv = (const char *const *)process->argv,
         .executable = process->executable && *process->executable ? process->executable : NULL,
-        .python = *entry->python ? entry->python : NULL,
+        .python = *finding->python ? finding->python : NULL,
         .uid = entry->uid,
-        .user = entry->user,
-        .container = *entry->container.id ? entry->container.id : NULL,
-        .container_name = entry->container.name,
+        .user = finding->user,
+        .container = *finding->container.id ? finding->container.id : NULL,
+        .container_name = finding->container.name,
         .threads = entry->vitals.threads,
         .cpu_percent = entry->cpu_percent,
         .rss_bytes = entry->vitals.rss_bytes,
         .started_at_ns = started_at_ns,
         .uptime_ns = at_ns > started_at_ns ? at_ns - started_at_ns : 0,
-        .reason = *entry->reason ? entry->reason : NULL,
+        .reason = *finding->reason ? finding->reason : NULL,
     };
     tell(context, &facts);
 }
@@ -427,8 +272,10 @@ enum err_code processes_visit(struct processes *processes, processes_tell tell, 
 {
     pthread_mutex_lock(&processes->lock);
     const enum err_code rc = look(processes, err);
+    if (!rc)
+        count(processes);
     for (size_t i = 0; !rc && tell && i < processes->count; i++)
-        if (processes->items[i]->kind == KIND_PYTHON)
+        if (processes->items[i]->finding.is_python)
             tell_one(processes, processes->items[i], tell, context);
     if (!rc)
         *out = processes->summary;

@@ -3,18 +3,21 @@
  * cannot, with the reason.
  *
  * A process is Python when a file mapped into it holds an interpreter.  Which file does is found
- * out once a file, what a process is once a program it runs; from then on a look costs one small
+ * out once a file and owner, what a process is once a program it runs; from then on a look costs one small
  * read a process.  Where we may not see what is mapped, the command line must do.  An interpreter
  * that no file tells of (static and stripped) is not listed; it can be attached to all the same.
  *
- * A look takes at most PROCESSES_LOOK_NS for what is new; the rest waits for the next one and is
- * counted as `examining`.  There is at most one look in PROCESSES_REST_NS, whoever asks.
+ * Files and memory of processes are examined by a thread of its own, so that nobody waits for a
+ * process that was made to be slow: what is told is what is known, and the rest is counted as
+ * `examining`.  Owners take turns, and one whose processes take long gets a fifth of the time.  There is
+ * at most one look in PROCESSES_REST_NS, whoever asks.
  *
- * Ownership: processes_create makes, processes_destroy frees.
+ * Ownership: processes_create makes, processes_destroy ends it without waiting; what an examiner that
+ * hangs in the kernel still uses is freed when it comes back.
  * Threads: any.
  * Limits: PROCESSES_MAX of all kinds, more are not looked at.
  * Units: nanoseconds, bytes; CPU as percent of one core.
- * Depends on: target, cpython/runtime.
+ * Depends on: target, finding.
  */
 #ifndef SAMPLER_PROCESSES_H
 #define SAMPLER_PROCESSES_H
@@ -28,7 +31,8 @@
 
 enum { PROCESSES_MAX = 1 << 16 };
 #define PROCESSES_REST_NS 900000000ull
-#define PROCESSES_LOOK_NS 400000000ull
+/* Longer than examining a process may take by itself. */
+#define PROCESSES_STUCK_NS 8000000000ull
 
 struct processes;
 
@@ -51,10 +55,11 @@ struct process_facts {
 };
 
 struct processes_summary {
-    uint64_t at_ns;   /* of the look, since 1970 */
-    uint64_t number;  /* of the look, from 1 on */
-    size_t count;     /* Python processes */
-    size_t examining; /* processes that have not been looked into yet */
+    uint64_t at_ns;           /* of the look, since 1970 */
+    uint64_t number;          /* of the look, from 1 on */
+    size_t count;             /* Python processes */
+    size_t examining;         /* processes that have not been looked into yet */
+    uint64_t examined_cpu_ns; /* that examining has taken so far */
 };
 
 MUST_CHECK enum err_code processes_create(struct processes **out, struct err *err);
@@ -64,7 +69,7 @@ void processes_destroy(struct processes *processes);
 /* Of command lines only the first word is kept from now on; before the first look. */
 void processes_hide_arguments(struct processes *processes);
 
-/* Looks if it is time to, and tells of each Python process by pid.  What is told is borrowed
+/* Looks if it is time to, which opens no file of theirs, and tells of each Python process by pid.  What is told is borrowed
  * until `tell` returns; it must not ask again.  tell NULL: only the summary. */
 typedef void (*processes_tell)(void *context, const struct process_facts *facts);
 MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_tell tell,

@@ -31,6 +31,7 @@ struct continuous {
     struct session *next; /* held, is to take the place of it; NULL: none */
     size_t launches;
     uint64_t look_ns;                   /* of CPU, that the last look took */
+    uint64_t examined_ns;               /* of CPU, that others have taken for looks so far */
     uint64_t rest_ns;                   /* until the next one */
     uint64_t since_ns;                  /* of the last launch */
     pid_t found[SAMPLER_MAX_PROCESSES]; /* that may be read */
@@ -123,6 +124,7 @@ static void look(struct continuous *continuous)
     if (processes_visit(continuous->dashboard->processes, note_process, continuous, &summary,
                         NULL) != ERR_OK)
         return;
+    continuous->examined_ns = summary.examined_cpu_ns;
     take_turns(continuous);
     if (continuous->now)
         join_new(continuous, continuous->now);
@@ -166,9 +168,10 @@ static void *run(void *context)
 {
     struct continuous *const continuous = context;
     do {
-        const uint64_t before_ns = own_cpu_ns();
+        const uint64_t before_ns = own_cpu_ns() + continuous->examined_ns;
         look(continuous);
-        continuous->rest_ns = rest_after(continuous, own_cpu_ns() - before_ns);
+        continuous->rest_ns =
+            rest_after(continuous, own_cpu_ns() + continuous->examined_ns - before_ns);
     } while (rest(continuous));
     return NULL;
 }

@@ -3,7 +3,8 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-enum { FIRST_BYTES = 64 << 10 };
+/* What is decoded between two looks at the clock: bytes that go in, and that come out. */
+enum { FIRST_BYTES = 64 << 10, STEP_IN_BYTES = 64 << 10, STEP_OUT_BYTES = 1 << 20 };
 
 /* The buffer twice as large, at most what may come out. */
 static enum err_code grow(unsigned char **buffer, size_t *room, size_t max_bytes)
@@ -21,35 +22,43 @@ static enum err_code grow(unsigned char **buffer, size_t *room, size_t max_bytes
     return ERR_OK;
 }
 
-static enum err_code decode(lzma_stream *stream, size_t max_bytes, unsigned char **buffer)
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static enum err_code decode(lzma_stream *stream, size_t bytes, size_t max_bytes,
+                            const struct deadline *deadline, unsigned char **buffer)
 {
     size_t room = 0;
     lzma_ret ret = LZMA_OK;
     while (ret == LZMA_OK) {
-        if (stream->avail_out == 0) {
-            const size_t used = room;
+        const size_t used = (size_t)stream->total_out, taken = (size_t)stream->total_in;
+        if (deadline_is_over(deadline))
+            return ERR_LIMIT;
+        if (used == room) {
             const enum err_code rc = grow(buffer, &room, max_bytes);
             if (rc)
                 return rc;
-            stream->next_out = *buffer + used;
-            stream->avail_out = room - used;
         }
-        ret = lzma_code(stream, LZMA_FINISH);
+        stream->next_out = *buffer + used;
+        stream->avail_out = least(room - used, STEP_OUT_BYTES);
+        stream->avail_in = least(bytes - taken, STEP_IN_BYTES);
+        ret = lzma_code(stream, taken + stream->avail_in == bytes ? LZMA_FINISH : LZMA_RUN);
     }
     return ret == LZMA_STREAM_END ? ERR_OK : ret == LZMA_MEM_ERROR ? ERR_NOMEM : ERR_CORRUPT;
 }
 
-enum err_code unxz(const void *data, size_t bytes, size_t max_bytes, unsigned char **out,
-                   size_t *out_bytes)
+enum err_code unxz(const void *data, size_t bytes, size_t max_bytes,
+                   const struct deadline *deadline, unsigned char **out, size_t *out_bytes)
 {
     lzma_stream stream = LZMA_STREAM_INIT;
     unsigned char *buffer = NULL;
     if (lzma_stream_decoder(&stream, UNXZ_MAX_MEMORY_BYTES, 0) != LZMA_OK)
         return ERR_NOMEM;
     stream.next_in = data;
-    stream.avail_in = bytes;
     /* The end is not seen until there is room for more. */
-    enum err_code rc = decode(&stream, max_bytes + 1, &buffer);
+    enum err_code rc = decode(&stream, bytes, max_bytes + 1, deadline, &buffer);
     if (!rc && stream.total_out > max_bytes)
         rc = ERR_LIMIT;
     if (rc) {

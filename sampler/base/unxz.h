@@ -3,20 +3,24 @@
  *
  * Ownership: *out is the caller's, to be freed.
  * Threads: any.
- * Limits: the caller's on what comes out; UNXZ_MAX_MEMORY_BYTES of memory for the decoder.
- * Depends on: err; liblzma, seen by no other file.
+ * Limits: the caller's on what comes out and on the time; UNXZ_MAX_MEMORY_BYTES of memory for the
+ * decoder, which is enough for all that `xz -9` makes.
+ * Depends on: err, deadline; liblzma, seen by no other file.
  */
 #ifndef SAMPLER_BASE_UNXZ_H
 #define SAMPLER_BASE_UNXZ_H
 
 #include <stddef.h>
 
+#include "sampler/base/deadline.h"
 #include "sampler/base/err.h"
 
-enum { UNXZ_MAX_MEMORY_BYTES = 128 << 20 };
+enum { UNXZ_MAX_MEMORY_BYTES = 80 << 20 };
 
-/* ERR_CORRUPT: it is no .xz, or cut short.  ERR_LIMIT: more than max_bytes come out of it. */
+/* ERR_CORRUPT: it is no .xz, or cut short.  ERR_LIMIT: more than max_bytes come out of it, or it was
+ * not done by the deadline. */
 MUST_CHECK enum err_code unxz(const void *data, size_t bytes, size_t max_bytes,
-                              unsigned char **out, size_t *out_bytes);
+                              const struct deadline *deadline, unsigned char **out,
+                              size_t *out_bytes);
 
 #endif /* SAMPLER_BASE_UNXZ_H */

@@ -2,21 +2,44 @@
 #include "sampler/cpython/runtime.h"
 
 #include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
 #include "sampler/cpython/runtime_search.h"
 #include "sampler/cpython/version_text.h"
 #include "sampler/target/elf.h"
+#include "sampler/target/mapped_file.h"
 #include "sampler/target/permission.h"
+
+/* What a process, and a file of it, may take: one that nobody has named, and one that the user waits
+ * for.  A cold file of a gigabyte of symbols takes some seconds. */
+static const uint64_t QUICK_NS = 2 * NS_PER_S, QUICK_FILE_NS = NS_PER_S,
+                      THOROUGH_NS = 60 * NS_PER_S, THOROUGH_FILE_NS = 20 * NS_PER_S,
+                      SECTION_NS = 2 * NS_PER_S;
+
+static bool is_quick(enum runtime_effort effort)
+{
+    return effort == RUNTIME_QUICK || effort == RUNTIME_HIDDEN_ONLY;
+}
+
+static uint64_t process_ns(enum runtime_effort effort)
+{
+    return is_quick(effort) ? QUICK_NS : THOROUGH_NS;
+}
+
+static uint64_t file_ns(enum runtime_effort effort)
+{
+    return is_quick(effort) ? QUICK_FILE_NS : THOROUGH_FILE_NS;
+}
+
+bool runtime_is_out_of_time(struct search *search)
+{
+    search->is_unfinished = search->is_unfinished || deadline_is_over(&search->deadline);
+    return search->is_unfinished;
+}
 
 const char *runtime_way_text(enum runtime_way way)
 {
@@ -150,46 +173,6 @@ bool runtime_try_place(struct search *search, remote_addr addr, uint32_t version
     return search->effort != RUNTIME_EXHAUSTIVE && runtime.evidence.frames > 0;
 }
 
-static bool is_file_of(int fd, const struct mapping *mapping)
-{
-    struct stat st;
-    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_ino == mapping->inode;
-}
-
-/* 0: it cannot be told. */
-static uint64_t inode_of_program(int pid)
-{
-    char path[32];
-    struct stat st;
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
-    return stat(path, &st) == 0 ? st.st_ino : 0;
-}
-
-/* The mapped file, as the process sees it: the mapping itself, then its path under the
- * process's root, then its executable.  -1: none of them is that file. */
-static int open_mapped_file(int pid, const struct mapping *mapping)
-{
-    char path[PATH_MAX];
-    const struct mapping *const m = mapping;
-    snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, m->start,
-             m->end);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 &&
-        snprintf(path, sizeof path, "/proc/%d/root%s", pid, m->path) < (int)sizeof path)
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && is_file_of(fd, mapping))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && is_file_of(fd, mapping))
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return -1;
-}
-
 /* The number behind the symbol Py_Version (3.11 and later), 0: there is none. */
 static uint32_t read_version(struct search *search, struct elf *elf, uint64_t bias)
 {
@@ -212,14 +195,45 @@ static bool may_be_program(const struct mapping *mapping)
     return *mapping->path == '/';
 }
 
+/* A file of a process, with the time that is left for it. */
+struct opened {
+    int fd;
+    struct elf *elf;
+};
+
+/* OPENED without an ELF file in it: it is none. */
+static enum mapped_file open_elf(int pid, const struct mapping *mapping,
+                                 const struct deadline *deadline, uint64_t file_ns,
+                                 struct opened *out)
+{
+    const enum mapped_file state = mapped_file_open(pid, mapping, &out->fd);
+    if (state != MAPPED_FILE_OPENED)
+        return state;
+    if (elf_open(out->fd, deadline_within(deadline, file_ns), &out->elf, NULL) == ERR_OK)
+        return state;
+    close(out->fd);
+    *out = (struct opened){ .fd = -1, .elf = NULL };
+    return MAPPED_FILE_OPENED;
+}
+
+static void close_elf(const struct opened *opened)
+{
+    elf_close(opened->elf);
+    if (opened->fd >= 0)
+        close(opened->fd);
+}
+
 static bool search_file(struct search *search, const struct mapping *mapping)
 {
-    struct elf *elf;
+    struct opened opened = { .fd = -1, .elf = NULL };
     struct elf_place place;
     uint64_t bias;
-    SCOPED_FD int fd = open_mapped_file(search->process->pid, mapping);
-    search->has_closed_file = search->has_closed_file || (fd < 0 && may_be_program(mapping));
-    if (fd < 0 || elf_open(fd, &elf, NULL))
+    const enum mapped_file state = open_elf(search->process->pid, mapping, &search->deadline,
+                                            file_ns(search->effort), &opened);
+    struct elf *const elf = opened.elf;
+    search->has_closed_file =
+        search->has_closed_file || (state != MAPPED_FILE_OPENED && may_be_program(mapping));
+    if (!elf)
         return false;
     bool found = false;
     if (elf_load_bias(elf, mapping->start, mapping->offset, &bias)) {
@@ -237,39 +251,49 @@ static bool search_file(struct search *search, const struct mapping *mapping)
         else if (mapping->inode == search->program_inode)
             search->has_hidden_file = !elf_has_symbols(elf);
     }
-    elf_close(elf);
+    search->is_unfinished = search->is_unfinished || elf_is_unfinished(elf);
+    close_elf(&opened);
     return found;
 }
 
-enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping)
+enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping,
+                                      const struct deadline *deadline)
 {
-    struct elf *elf;
+    struct opened opened = { .fd = -1, .elf = NULL };
     struct elf_place place;
-    SCOPED_FD int fd = open_mapped_file(pid, mapping);
-    if (fd < 0 || elf_open(fd, &elf, NULL))
-        return RUNTIME_ABSENT;
-    const bool is = elf_find_section(elf, ".PyRuntime", &place) ||
-                    elf_find_symbol(elf, "_PyRuntime", &place);
-    const bool is_hidden =
-        !is && mapping->inode == inode_of_program(pid) && !elf_has_symbols(elf);
-    elf_close(elf);
-    return is ? RUNTIME_PRESENT : is_hidden ? RUNTIME_HIDDEN : RUNTIME_ABSENT;
+    const enum mapped_file state =
+        open_elf(pid, mapping, deadline, file_ns(RUNTIME_QUICK), &opened);
+    if (state == MAPPED_FILE_BUSY)
+        return RUNTIME_UNKNOWN;
+    if (!opened.elf)
+        return state == MAPPED_FILE_REFUSED && may_be_program(mapping) &&
+                       mapping->inode == mapped_file_program_inode(pid)
+                   ? RUNTIME_HIDDEN
+                   : RUNTIME_ABSENT;
+    enum runtime_presence presence = RUNTIME_ABSENT;
+    if (elf_find_section(opened.elf, ".PyRuntime", &place) ||
+        elf_find_symbol(opened.elf, "_PyRuntime", &place))
+        presence = RUNTIME_PRESENT;
+    else if (elf_is_unfinished(opened.elf))
+        presence = RUNTIME_UNKNOWN;
+    else if (mapping->inode == mapped_file_program_inode(pid) && !elf_has_symbols(opened.elf))
+        presence = RUNTIME_HIDDEN;
+    close_elf(&opened);
+    return presence;
 }
 
 static bool find_section(int pid, const struct mapping *mapping, const char *name,
-                         remote_addr *out)
+                         const struct deadline *deadline, remote_addr *out)
 {
-    struct elf *elf;
+    struct opened opened = { .fd = -1, .elf = NULL };
     struct elf_place place;
     uint64_t bias;
-    SCOPED_FD int fd = open_mapped_file(pid, mapping);
-    if (fd < 0 || elf_open(fd, &elf, NULL))
-        return false;
-    const bool is = elf_find_section(elf, name, &place) &&
-                    elf_load_bias(elf, mapping->start, mapping->offset, &bias);
+    (void)open_elf(pid, mapping, deadline, file_ns(RUNTIME_QUICK), &opened);
+    const bool is = opened.elf && elf_find_section(opened.elf, name, &place) &&
+                    elf_load_bias(opened.elf, mapping->start, mapping->offset, &bias);
     if (is)
         *out = bias + place.vaddr;
-    elf_close(elf);
+    close_elf(&opened);
     return is;
 }
 
@@ -281,13 +305,15 @@ static bool is_begin_of_file(const struct maps *maps, size_t index)
 
 enum err_code runtime_find_section(int pid, const char *name, remote_addr *out)
 {
+    const struct deadline deadline = deadline_after(SECTION_NS);
     struct maps maps;
     enum err_code rc = maps_read(&maps, pid, NULL);
     if (rc)
         return rc;
     rc = ERR_NOT_FOUND;
-    for (size_t i = 0; i < maps.count && rc; i++)
-        if (is_begin_of_file(&maps, i) && find_section(pid, &maps.items[i], name, out))
+    for (size_t i = 0; i < maps.count && rc && !deadline_is_over(&deadline); i++)
+        if (is_begin_of_file(&maps, i) &&
+            find_section(pid, &maps.items[i], name, &deadline, out))
             rc = ERR_OK;
     maps_deinit(&maps);
     return rc;
@@ -324,6 +350,8 @@ static bool search_files(struct search *search)
         const struct mapping *const m = &search->maps.items[i];
         if (!m->inode || is_known_file(search, m))
             continue;
+        if (runtime_is_out_of_time(search))
+            return false;
         if (idmap_add(&search->files, file_hash(m), i, NULL))
             return false;
         if (search_file(search, m))
@@ -348,11 +376,10 @@ static enum err_code probe(struct search *search)
 /* Of another word size than the one that is known here. */
 static bool is_32_bit_program(int pid)
 {
-    char path[32];
     unsigned char ident[EI_NIDENT] = { 0 };
-    snprintf(path, sizeof path, "/proc/%d/exe", pid);
-    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd >= 0 && read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
+    SCOPED_FD int fd = -1;
+    return mapped_file_open_program(pid, &fd) == MAPPED_FILE_OPENED &&
+           read(fd, ident, sizeof ident) == (ssize_t)sizeof ident &&
            memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32;
 }
 
@@ -360,6 +387,13 @@ static enum err_code not_found(const struct search *search)
 {
     const struct process *const process = search->process;
     const uint64_t mib = 1 << 20;
+    if (search->is_unfinished)
+        return err_set(
+            search->err, ERR_LIMIT,
+            "process %d (%s) was not searched to the end: its files or its memory take "
+            "longer to read than the %u s that a process is given",
+            process->pid, process->executable,
+            (unsigned)(process_ns(search->effort) / NS_PER_S));
     if (is_32_bit_program(process->pid))
         return err_set(search->err, ERR_NOT_PYTHON,
                        "process %d (%s) is a 32-bit program: only 64-bit ones can be read",
@@ -391,7 +425,7 @@ static enum err_code find(struct search *search)
     rc = probe(search);
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED) /* a kernel that does not have the call */
         return permission_explain(pid, err);
-    search->program_inode = inode_of_program(pid);
+    search->program_inode = mapped_file_program_inode(pid);
     if (search->effort == RUNTIME_HIDDEN_ONLY)
         search->has_hidden_file = true;
     else if (search_files(search))
@@ -408,7 +442,13 @@ static enum err_code find(struct search *search)
 static enum err_code find_in(struct process *process, enum runtime_effort effort,
                              struct runtime_list *out, struct err *err)
 {
-    struct search search = { .process = process, .effort = effort, .out = out, .err = err };
+    const struct deadline forever = { .at_ns = UINT64_MAX,
+                                      .is_cancelled = process->is_cancelled };
+    struct search search = { .process = process,
+                             .effort = effort,
+                             .deadline = deadline_within(&forever, process_ns(effort)),
+                             .out = out,
+                             .err = err };
     out->count = 0;
     idmap_init(&search.files);
     const enum err_code rc = find(&search);

@@ -15,7 +15,10 @@
  * no symbols.
  *
  * Limits: 4 GiB of memory are scanned; an error says how much was not.  RUNTIME_LIST_MAX interpreters.
- * Depends on: base, process, maps, elf, layout, evidence.
+ * A process takes 2 s where nobody has named it, 60 s otherwise, a file of it half and a third of that;
+ * process->is_cancelled ends a search at once.
+ * Threads: any; files and memory of a process may keep a call waiting for as long as that process likes.
+ * Depends on: base, process, maps, mapped_file, elf, layout, evidence.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_H
 #define SAMPLER_CPYTHON_RUNTIME_H
@@ -27,6 +30,7 @@
 #include "sampler/cpython/layout.h"
 #include "sampler/target/process.h"
 
+struct deadline;
 struct mapping;
 
 enum { RUNTIME_LIST_MAX = 8 };
@@ -65,7 +69,7 @@ enum runtime_effort {
 };
 
 /* ERR_NOT_PYTHON: no interpreter in it (or none that has started yet), ERR_PERM,
- * ERR_UNSUPPORTED: a version we cannot read, ERR_GONE. */
+ * ERR_UNSUPPORTED: a version we cannot read, ERR_GONE, ERR_LIMIT: there was no time for all of it. */
 MUST_CHECK enum err_code runtime_find(struct process *process, enum runtime_effort effort,
                                       struct runtime *out, struct err *err);
 /* All there are, in the order in which they are found. */
@@ -74,9 +78,11 @@ MUST_CHECK enum err_code runtime_find_all(struct process *process, struct runtim
 /* "its section .PyRuntime" */
 const char *runtime_way_text(enum runtime_way way);
 
-/* HIDDEN: it is the program itself and has no symbols.  ABSENT also where it cannot be opened. */
-enum runtime_presence { RUNTIME_ABSENT, RUNTIME_PRESENT, RUNTIME_HIDDEN };
-enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping);
+/* HIDDEN: it is the program itself and has no symbols, or cannot be opened.  UNKNOWN: it is leased, or has more than can be
+ * read in time: later.  ABSENT also where it cannot be opened. */
+enum runtime_presence { RUNTIME_ABSENT, RUNTIME_PRESENT, RUNTIME_HIDDEN, RUNTIME_UNKNOWN };
+enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping,
+                                      const struct deadline *deadline);
 
 /* Where a section of any file that is mapped lies in the process.  ERR_NOT_FOUND: no file has it, or
  * none that can be opened. */

@@ -7,6 +7,8 @@
 
 enum { BLOCK_WORDS = 1 << 17, WORD = sizeof(uint64_t), PIECES_MAX = 3 };
 enum { INTERPRETERS_MAX = 256 };
+/* Tried between two looks at the clock: each may be a read, or a list of them. */
+enum { WORDS_A_GLANCE = 64 };
 
 /* Looks for `interpreters.head`: it is followed by `interpreters.main`, which is the same unless there
  * are sub-interpreters. */
@@ -61,6 +63,8 @@ static bool try_block(const struct hunt *hunt, remote_addr addr, const uint64_t 
     const uint32_t head = hunt->layout.runtime_interpreters_head;
     for (size_t i = 0; i + 1 < count; i++) {
         const remote_addr at = addr + i * WORD;
+        if (i % WORDS_A_GLANCE == 0 && runtime_is_out_of_time(hunt->search))
+            return false;
         if (!words[i] || (words[i] == words[i + 1]) != hunt->is_alone ||
             at - hunt->begin < head || !is_writable(hunt->search, words[i]) ||
             !is_writable(hunt->search, words[i + 1]) || !is_list(hunt, words[i], words[i + 1]))
@@ -80,6 +84,8 @@ static bool try_range(const struct hunt *hunt, remote_addr end, uint64_t *block)
         const size_t left = (size_t)(end - at), room = BLOCK_WORDS * WORD;
         const struct memory_span span = { at, block, left < room ? left : room };
         size_t arrived;
+        if (runtime_is_out_of_time(hunt->search))
+            return false;
         (void)!memory_readv(memory, &span, 1, &arrived);
         if (try_block(hunt, at, block, arrived / WORD))
             return true;

@@ -34,6 +34,8 @@ static bool scan_mapping(struct search *search, const struct mapping *m, unsigne
 {
     for (remote_addr at = m->start; at < m->end; at += SCAN_BLOCK_BYTES) {
         const uint64_t left = m->end - at;
+        if (runtime_is_out_of_time(search))
+            return false;
         const size_t bytes = left < SCAN_BLOCK_BYTES ? (size_t)left : SCAN_BLOCK_BYTES;
         if (bytes > SCAN_MAX_BYTES - search->scanned_bytes) {
             search->skipped_bytes += left;

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sampler/base/deadline.h"
 #include "sampler/base/idmap.h"
 #include "sampler/cpython/runtime.h"
 #include "sampler/target/maps.h"
@@ -18,6 +19,8 @@ struct search {
     struct idmap files; /* the first mapping of each, by index */
     uint64_t scanned_bytes, skipped_bytes;
     enum runtime_effort effort;
+    struct deadline deadline;
+    bool is_unfinished;     /* of a file, or of all, the deadline has passed */
     bool has_closed_file;   /* one that may hold an interpreter and cannot be opened */
     bool has_hidden_file;   /* the program itself has no symbols */
     uint64_t program_inode; /* of the file that the process runs */
@@ -33,6 +36,9 @@ bool runtime_try_place(struct search *search, remote_addr addr, uint32_t version
 
 /* Keeps what tells the user most: a version we cannot read says more than "not Python". */
 void runtime_refuse(struct search *search, enum err_code code, const struct err *why);
+
+/* To be asked before every step whose number the process chooses. */
+bool runtime_is_out_of_time(struct search *search);
 
 /* The last resort, for files that may not be opened and for those without symbols.  true: the search
  * is over. */

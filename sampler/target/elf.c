@@ -1,138 +1,365 @@
+#define _GNU_SOURCE
 #include "sampler/target/elf.h"
 
+#include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <gelf.h>
-#include <libelf.h>
-
+#include "sampler/base/scoped.h"
 #include "sampler/base/unxz.h"
 
-/* Tables of symbols that are packed are small: names of functions and little else. */
-static const size_t PACKED_MAX_BYTES = 64 << 20;
+/* Read between two looks at the clock. */
+enum { BLOCK_SYMBOLS = 8192, BLOCK_BYTES = BLOCK_SYMBOLS * sizeof(Elf64_Sym) };
+/* A name is stored once, or a few times as the end of longer ones. */
+enum { PLACES_MAX = 64 };
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+enum { OWN_BYTE_ORDER = ELFDATA2LSB };
+#else
+enum { OWN_BYTE_ORDER = ELFDATA2MSB };
+#endif
 
 struct elf {
-    Elf *handle;
-    size_t string_section;
+    int fd;                     /* -1: it is in memory */
+    const unsigned char *bytes; /* then */
+    uint64_t size;
+    struct deadline deadline;
+    bool is_unfinished;
+    Elf64_Shdr *sections;
+    size_t section_count;
+    char *section_names; /* ends with a NUL; NULL: there are none */
+    size_t name_bytes;   /* without that */
+    Elf64_Phdr *segments;
+    size_t segment_count;
+    bool has_unpacked; /* what is packed in it, or failed to */
+    unsigned char *unpacked;
+    struct elf *inner; /* NULL: nothing is packed in it */
 };
 
-enum err_code elf_open(int fd, struct elf **out, struct err *err)
+/* A part of the file, cut off where that ends. */
+struct range {
+    uint64_t begin, end;
+};
+
+static struct range range_of(const struct elf *elf, uint64_t offset, uint64_t bytes,
+                             uint64_t max_bytes)
 {
-    elf_version(EV_CURRENT);
-    Elf *const handle = elf_begin(fd, ELF_C_READ, NULL);
-    size_t string_section;
-    if (!handle || elf_kind(handle) != ELF_K_ELF || gelf_getclass(handle) != ELFCLASS64 ||
-        elf_getshdrstrndx(handle, &string_section)) {
-        elf_end(handle);
+    if (offset >= elf->size)
+        return (struct range){ 0, 0 };
+    const uint64_t left = elf->size - offset;
+    uint64_t length = bytes < left ? bytes : left;
+    length = length < max_bytes ? length : max_bytes;
+    return (struct range){ offset, offset + length };
+}
+
+/* false: the file has not as many bytes there. */
+static bool read_at(const struct elf *elf, uint64_t offset, void *buffer, size_t bytes)
+{
+    if (offset > elf->size || bytes > elf->size - offset)
+        return false;
+    if (elf->fd < 0) {
+        memcpy(buffer, elf->bytes + offset, bytes);
+        return true;
+    }
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t n =
+            pread(elf->fd, (char *)buffer + done, bytes - done, (off_t)(offset + done));
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Where the next byte is that is on the disk: a hole costs nothing to make, and has no names. */
+static uint64_t skip_hole(const struct elf *elf, uint64_t offset, uint64_t end)
+{
+    if (elf->fd < 0 || offset >= end)
+        return offset;
+    const off_t data = lseek(elf->fd, (off_t)offset, SEEK_DATA);
+    if (data < 0)
+        return errno == ENXIO ? end : offset;
+    return (uint64_t)data < end ? (uint64_t)data : end;
+}
+
+static bool has_time(struct elf *elf)
+{
+    elf->is_unfinished = elf->is_unfinished || deadline_is_over(&elf->deadline);
+    return !elf->is_unfinished;
+}
+
+/* The table as it is in the file.  NULL: it is not there as a whole, or larger than it may be. */
+static void *read_table(const struct elf *elf, uint64_t offset, uint64_t count, uint64_t max,
+                        size_t item_bytes)
+{
+    if (count == 0 || count > max)
+        return NULL;
+    void *const table = malloc((size_t)count * item_bytes);
+    if (table && read_at(elf, offset, table, (size_t)count * item_bytes))
+        return table;
+    free(table);
+    return NULL;
+}
+
+static void read_section_names(struct elf *elf, size_t index)
+{
+    if (index >= elf->section_count || elf->sections[index].sh_type == SHT_NOBITS)
+        return;
+    const Elf64_Shdr *const section = &elf->sections[index];
+    const struct range range =
+        range_of(elf, section->sh_offset, section->sh_size, ELF_MAX_SECTION_NAME_BYTES);
+    const size_t bytes = (size_t)(range.end - range.begin);
+    elf->section_names = malloc(bytes + 1);
+    if (!elf->section_names || !read_at(elf, range.begin, elf->section_names, bytes)) {
+        free(elf->section_names);
+        elf->section_names = NULL;
+        return;
+    }
+    elf->section_names[bytes] = '\0';
+    elf->name_bytes = bytes;
+}
+
+/* Numbers that do not fit into the header stand in the first section. */
+static void read_sections(struct elf *elf, const Elf64_Ehdr *header)
+{
+    Elf64_Shdr first;
+    if (!header->e_shoff || header->e_shentsize != sizeof first ||
+        !read_at(elf, header->e_shoff, &first, sizeof first))
+        return;
+    const uint64_t count = header->e_shnum ? header->e_shnum : first.sh_size;
+    elf->sections =
+        read_table(elf, header->e_shoff, count, ELF_MAX_SECTIONS, sizeof *elf->sections);
+    elf->section_count = elf->sections ? (size_t)count : 0;
+    read_section_names(elf,
+                       header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx);
+}
+
+static bool is_header(const Elf64_Ehdr *header)
+{
+    return memcmp(header->e_ident, ELFMAG, SELFMAG) == 0 &&
+           header->e_ident[EI_CLASS] == ELFCLASS64 &&
+           header->e_ident[EI_DATA] == OWN_BYTE_ORDER &&
+           header->e_ident[EI_VERSION] == EV_CURRENT;
+}
+
+/* false: it is no such file. */
+static bool read_headers(struct elf *elf)
+{
+    Elf64_Ehdr header;
+    if (!read_at(elf, 0, &header, sizeof header) || !is_header(&header))
+        return false;
+    read_sections(elf, &header);
+    if (header.e_phentsize == sizeof *elf->segments)
+        elf->segments = read_table(elf, header.e_phoff, header.e_phnum, ELF_MAX_SEGMENTS,
+                                   sizeof *elf->segments);
+    elf->segment_count = elf->segments ? header.e_phnum : 0;
+    return true;
+}
+
+static enum err_code open_any(const struct elf *where, struct elf **out, struct err *err)
+{
+    struct elf *const elf = malloc(sizeof *elf);
+    if (!elf)
+        return err_set(err, ERR_NOMEM, "no memory for an ELF file");
+    *elf = *where;
+    if (!read_headers(elf)) {
+        elf_close(elf);
         return err_set(err, ERR_INVALID, "not a 64-bit ELF file");
     }
-    struct elf *const elf = malloc(sizeof *elf);
-    if (!elf) {
-        elf_end(handle);
-        return err_set(err, ERR_NOMEM, "no memory for an ELF file");
-    }
-    *elf = (struct elf){ handle, string_section };
     *out = elf;
     return ERR_OK;
+}
+
+enum err_code elf_open(int fd, struct deadline deadline, struct elf **out, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) || st.st_size < 0)
+        return err_sys(err, errno, "cannot read an ELF file");
+    const struct elf file = { .fd = fd, .size = (uint64_t)st.st_size, .deadline = deadline };
+    return open_any(&file, out, err);
 }
 
 void elf_close(struct elf *elf)
 {
     if (!elf)
         return;
-    elf_end(elf->handle);
+    elf_close(elf->inner);
+    free(elf->unpacked);
+    free(elf->sections);
+    free(elf->section_names);
+    free(elf->segments);
     free(elf);
 }
 
-bool elf_find_section(struct elf *elf, const char *name, struct elf_place *out)
+bool elf_is_unfinished(const struct elf *elf)
 {
-    for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(s, &header))
-            continue;
-        const char *const text = elf_strptr(elf->handle, elf->string_section, header.sh_name);
-        if (text && strcmp(text, name) == 0) {
-            *out = (struct elf_place){ header.sh_addr, header.sh_size };
+    return elf->is_unfinished;
+}
+
+/* NULL: there is none. */
+static const Elf64_Shdr *section_named(const struct elf *elf, const char *name)
+{
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (elf->sections[i].sh_name < elf->name_bytes &&
+            strcmp(elf->section_names + elf->sections[i].sh_name, name) == 0)
+            return &elf->sections[i];
+    return NULL;
+}
+
+bool elf_find_section(const struct elf *elf, const char *name, struct elf_place *out)
+{
+    const Elf64_Shdr *const section = section_named(elf, name);
+    if (section)
+        *out = (struct elf_place){ section->sh_addr, section->sh_size };
+    return section != NULL;
+}
+
+bool elf_has_symbols(const struct elf *elf)
+{
+    for (size_t i = 0; i < elf->section_count; i++)
+        if (elf->sections[i].sh_type == SHT_SYMTAB)
             return true;
-        }
-    }
     return false;
 }
 
-static bool find_in_table(struct elf *elf, Elf_Scn *section, const GElf_Shdr *header,
-                          const char *name, struct elf_place *out)
+/* Where a name begins in a table of strings. */
+struct places {
+    uint32_t items[PLACES_MAX];
+    size_t count;
+};
+
+static bool is_place(const struct places *places, uint32_t at)
 {
-    Elf_Data *const data = elf_getdata(section, NULL);
-    if (!data || !header->sh_entsize)
-        return false;
-    const size_t count = header->sh_size / header->sh_entsize;
-    for (size_t i = 0; i < count && i < INT32_MAX; i++) {
-        GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF)
-            continue;
-        const char *const text = elf_strptr(elf->handle, header->sh_link, symbol.st_name);
-        if (text && strcmp(text, name) == 0) {
-            *out = (struct elf_place){ symbol.st_value, symbol.st_size };
+    for (size_t i = 0; i < places->count; i++)
+        if (places->items[i] == at)
+            return true;
+    return false;
+}
+
+static void note_places(struct places *places, const char *block, size_t bytes, uint64_t offset,
+                        const char *name)
+{
+    const size_t name_bytes = strlen(name) + 1;
+    const char *const end = block + bytes;
+    for (const char *at = block; places->count < PLACES_MAX; at++) {
+        at = memmem(at, (size_t)(end - at), name, name_bytes);
+        if (!at)
+            return;
+        const uint32_t place = (uint32_t)(offset + (uint64_t)(at - block));
+        if (!is_place(places, place))
+            places->items[places->count++] = place;
+    }
+}
+
+/* Most files do not have the name at all, and strings are fewer bytes than symbols that would have to
+ * be asked for theirs. */
+static void find_places(struct elf *elf, const Elf64_Shdr *strings, const char *name,
+                        struct places *out)
+{
+    const size_t name_bytes = strlen(name) + 1;
+    const struct range range = range_of(elf, strings->sh_offset, strings->sh_size, UINT32_MAX);
+    SCOPED_FREE char *block = malloc(BLOCK_BYTES);
+    out->count = 0;
+    uint64_t at = skip_hole(elf, range.begin, range.end);
+    while (block && range.end - at >= name_bytes && has_time(elf)) {
+        const uint64_t left = range.end - at;
+        const size_t bytes = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        if (!read_at(elf, at, block, bytes))
+            return;
+        note_places(out, block, bytes, at - range.begin, name);
+        if (bytes == left || out->count == PLACES_MAX)
+            return;
+        /* A name may lie across the end of a block. */
+        at = skip_hole(elf, at + bytes - (name_bytes - 1), range.end);
+    }
+}
+
+static bool find_in_block(const Elf64_Sym *symbols, size_t count, const struct places *places,
+                          struct elf_place *out)
+{
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i].st_shndx != SHN_UNDEF && is_place(places, symbols[i].st_name)) {
+            *out = (struct elf_place){ symbols[i].st_value, symbols[i].st_size };
             return true;
         }
+    return false;
+}
+
+static bool find_in_table(struct elf *elf, const Elf64_Shdr *table, const char *name,
+                          struct elf_place *out)
+{
+    struct places places;
+    const size_t size = sizeof(Elf64_Sym);
+    if (table->sh_link >= elf->section_count || table->sh_entsize != size)
+        return false;
+    find_places(elf, &elf->sections[table->sh_link], name, &places);
+    const struct range range =
+        range_of(elf, table->sh_offset, table->sh_size, ELF_MAX_SYMBOLS * (uint64_t)size);
+    SCOPED_FREE Elf64_Sym *block = places.count ? malloc(BLOCK_BYTES) : NULL;
+    uint64_t at = range.begin;
+    while (block && range.end - at >= size && has_time(elf)) {
+        const uint64_t data = skip_hole(elf, at, range.end);
+        at += (data - at) / size * size;
+        const uint64_t left = (range.end - at) / size;
+        const size_t count = left < BLOCK_SYMBOLS ? (size_t)left : BLOCK_SYMBOLS;
+        if (!count || !read_at(elf, at, block, count * size))
+            return false;
+        if (find_in_block(block, count, &places, out))
+            return true;
+        at += count * size;
     }
     return false;
 }
 
 static bool find_in_tables(struct elf *elf, const char *name, struct elf_place *out)
 {
-    static const GElf_Word types[] = { SHT_DYNSYM, SHT_SYMTAB };
+    static const Elf64_Word types[] = { SHT_DYNSYM, SHT_SYMTAB };
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-        for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
-            GElf_Shdr header;
-            if (gelf_getshdr(s, &header) && header.sh_type == types[t] &&
-                find_in_table(elf, s, &header, name, out))
+        int tables = 0;
+        for (size_t i = 0; i < elf->section_count && tables < ELF_MAX_TABLES; i++) {
+            if (elf->sections[i].sh_type != types[t])
+                continue;
+            tables++;
+            if (find_in_table(elf, &elf->sections[i], name, out))
                 return true;
         }
     }
     return false;
 }
 
-bool elf_has_symbols(struct elf *elf)
-{
-    for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
-        GElf_Shdr header;
-        if (gelf_getshdr(s, &header) && header.sh_type == SHT_SYMTAB)
-            return true;
-    }
-    return false;
-}
-
-static Elf_Data *data_of_section(struct elf *elf, const char *name)
-{
-    for (Elf_Scn *s = elf_nextscn(elf->handle, NULL); s; s = elf_nextscn(elf->handle, s)) {
-        GElf_Shdr header;
-        const char *const text =
-            gelf_getshdr(s, &header)
-                ? elf_strptr(elf->handle, elf->string_section, header.sh_name)
-                : NULL;
-        if (text && strcmp(text, name) == 0)
-            return elf_rawdata(s, NULL);
-    }
-    return NULL;
-}
-
 /* Distributions strip their programs and pack the symbols that are worth keeping into a section:
  * an ELF file as .xz. */
+static void unpack(struct elf *elf)
+{
+    const Elf64_Shdr *const section = section_named(elf, ".gnu_debugdata");
+    size_t bytes = 0;
+    elf->has_unpacked = true;
+    if (!section || section->sh_type == SHT_NOBITS)
+        return;
+    const size_t packed_bytes = (size_t)section->sh_size;
+    SCOPED_FREE unsigned char *packed =
+        read_table(elf, section->sh_offset, section->sh_size, ELF_MAX_PACKED_BYTES, 1);
+    if (!packed || unxz(packed, packed_bytes, ELF_MAX_UNPACKED_BYTES, &elf->deadline,
+                        &elf->unpacked, &bytes))
+        return;
+    const struct elf inner = { .fd = -1,
+                               .bytes = elf->unpacked,
+                               .size = bytes,
+                               .deadline = elf->deadline,
+                               .has_unpacked = true };
+    if (open_any(&inner, &elf->inner, NULL))
+        elf->inner = NULL;
+}
+
 static bool find_in_packed(struct elf *elf, const char *name, struct elf_place *out)
 {
-    const Elf_Data *const packed = data_of_section(elf, ".gnu_debugdata");
-    unsigned char *bytes = NULL;
-    size_t count;
-    if (!packed || !packed->d_buf ||
-        unxz(packed->d_buf, packed->d_size, PACKED_MAX_BYTES, &bytes, &count))
-        return false;
-    struct elf inner = { elf_memory((char *)bytes, count), 0 };
-    const bool found = inner.handle && elf_kind(inner.handle) == ELF_K_ELF &&
-                       find_in_tables(&inner, name, out);
-    elf_end(inner.handle);
-    free(bytes);
+    if (!elf->has_unpacked && has_time(elf))
+        unpack(elf);
+    (void)has_time(elf);
+    const bool found = elf->inner && find_in_tables(elf->inner, name, out);
+    elf->is_unfinished = elf->is_unfinished || (elf->inner && elf->inner->is_unfinished);
     return found;
 }
 
@@ -147,24 +374,23 @@ struct segment {
     uint64_t first, past; /* offsets into the file: the first page, the end of the last */
 };
 
-static bool get_segment(struct elf *elf, size_t index, uint64_t page, struct segment *out)
+static bool get_segment(const struct elf *elf, size_t index, uint64_t page, struct segment *out)
 {
-    GElf_Phdr header;
-    if (!gelf_getphdr(elf->handle, (int)index, &header) || header.p_type != PT_LOAD)
+    const Elf64_Phdr *const header = &elf->segments[index];
+    if (header->p_type != PT_LOAD)
         return false;
-    const uint64_t within = header.p_offset & (page - 1);
-    *out = (struct segment){ .vaddr = header.p_vaddr - within,
-                             .first = header.p_offset - within,
-                             .past = header.p_offset + header.p_filesz };
-    return header.p_filesz && out->past > out->first;
+    const uint64_t within = header->p_offset & (page - 1);
+    *out = (struct segment){ .vaddr = header->p_vaddr - within,
+                             .first = header->p_offset - within,
+                             .past = header->p_offset + header->p_filesz };
+    return header->p_filesz && out->past > out->first;
 }
 
-static bool get_lowest_segment(struct elf *elf, size_t count, uint64_t page,
-                               struct segment *out)
+static bool get_lowest_segment(const struct elf *elf, uint64_t page, struct segment *out)
 {
     struct segment segment;
     bool found = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < elf->segment_count; i++) {
         if (!get_segment(elf, i, page, &segment) || (found && segment.vaddr >= out->vaddr))
             continue;
         *out = segment;
@@ -174,13 +400,13 @@ static bool get_lowest_segment(struct elf *elf, size_t count, uint64_t page,
 }
 
 /* From the segments that hold the page: they must agree. */
-static bool bias_of_any(struct elf *elf, size_t count, uint64_t page, uint64_t start,
+static bool bias_of_any(const struct elf *elf, uint64_t page, uint64_t start,
                         uint64_t file_offset, uint64_t *bias_out)
 {
     struct segment segment;
     uint64_t bias = 0;
     bool found = false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < elf->segment_count; i++) {
         if (!get_segment(elf, i, page, &segment) || file_offset < segment.first ||
             file_offset >= segment.past)
             continue;
@@ -195,15 +421,15 @@ static bool bias_of_any(struct elf *elf, size_t count, uint64_t page, uint64_t s
     return found;
 }
 
-bool elf_load_bias(struct elf *elf, uint64_t start, uint64_t file_offset, uint64_t *bias_out)
+bool elf_load_bias(const struct elf *elf, uint64_t start, uint64_t file_offset,
+                   uint64_t *bias_out)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     struct segment lowest;
-    size_t count;
-    if (elf_getphdrnum(elf->handle, &count) || !get_lowest_segment(elf, count, page, &lowest))
+    if (!get_lowest_segment(elf, page, &lowest))
         return false;
     if (file_offset != lowest.first)
-        return bias_of_any(elf, count, page, start, file_offset, bias_out);
+        return bias_of_any(elf, page, start, file_offset, bias_out);
     *bias_out = start - lowest.vaddr;
     return true;
 }

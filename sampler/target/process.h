@@ -10,6 +10,7 @@
 #ifndef SAMPLER_TARGET_PROCESS_H
 #define SAMPLER_TARGET_PROCESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ struct process {
     char **argv; /* argc strings and a NULL */
     size_t argc;
     struct process_memory memory;
+    const atomic_bool *is_cancelled; /* who searches it ends then; NULL: nobody cancels */
 };
 
 /* ERR_GONE: no such process (or it is a zombie). */

@@ -6,6 +6,7 @@ Usage: seeds.py [FOLDER]
 What was found later lies beside them under the name of what it was about.
 """
 
+import lzma
 import os
 import re
 import struct
@@ -93,6 +94,52 @@ def maps():
     yield "nonsense", b"-\n1-2 rwxp 0 a:b 99999999999999999999 x\nzz"
 
 
+def elf(sections, segments=(), names=b"", shnum=None, shstrndx=None, shoff=None):
+    """A file of these (name, type, vaddr, data, link, entry bytes, size or None), and the names of sections at the end."""
+    table = b"\0" + b"".join(name + b"\0" for name, *_ in sections) + b".shstrtab\0" + names
+    body, headers, at = b"", [bytes(64)], 64 + 56 * len(segments)
+    for name, kind, vaddr, data, link, entry, size in list(sections) + [(b".shstrtab", 3, 0, table, 0, 0, None)]:
+        headers.append(struct.pack("<IIQQQQIIQQ", table.index(b"\0" + name + b"\0") + 1, kind, 0, vaddr, at + len(body),
+                                   len(data) if size is None else size, link, 0, 8, entry))
+        body += data + bytes(-len(data) % 8)
+    ident = b"\x7fELF\2\1\1".ljust(16, b"\0")
+    header = ident + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64 if segments else 0,
+                                 at + len(body) if shoff is None else shoff, 0, 64, 56, len(segments), 64,
+                                 len(headers) if shnum is None else shnum, len(headers) - 1 if shstrndx is None else shstrndx)
+    load = b"".join(struct.pack("<IIQQQQQQ", 1, 5, offset, vaddr, vaddr, size, size, 4096)
+                    for offset, vaddr, size in segments)
+    return header + load + body + b"".join(headers)
+
+
+def elves():
+    symtab, dynsym, strtab, progbits = 2, 11, 3, 1
+    strings = b"\0x\0my_PyRuntime\0Py_Version\0"
+    symbols = bytes(24) + b"".join(struct.pack("<IBBHQQ", strings.index(name), 17, 0, 1, 0x2000 + i, 8)
+                                   for i, name in enumerate((b"x", b"_PyRuntime", b"Py_Version")))
+    both = [(b".symtab", symtab, 0, symbols, 2, 24, None), (b".strtab", strtab, 0, strings, 0, 0, None)]
+    segments = ((0, 0, 0x600), (0x1000, 0x1000, 0x1800), (0x3200, 0x4200, 0x2000))
+    plain = elf(both, segments)
+    yield "symbols", plain
+    yield "section", elf([(b".PyRuntime", progbits, 0x5000, b"x" * 16, 0, 0, None)], segments)
+    yield "dynamic", elf([(b".dynsym", dynsym, 0, symbols, 2, 24, None)] + both[1:], segments)
+    yield "packed", elf([(b".gnu_debugdata", progbits, 0, lzma.compress(plain), 0, 0, None)], segments)
+    yield "packed_zeros", elf([(b".gnu_debugdata", progbits, 0, lzma.compress(plain + bytes(1 << 24)), 0, 0, None)])
+    twice = elf([(b".gnu_debugdata", progbits, 0, lzma.compress(plain), 0, 0, None)])
+    yield "packed_twice", elf([(b".gnu_debugdata", progbits, 0, lzma.compress(twice), 0, 0, None)])
+    yield "packed_nonsense", elf([(b".gnu_debugdata", progbits, 0, lzma.compress(plain)[:-40] + b"x" * 40, 0, 0, None)])
+    for size in (3 << 30, (1 << 64) - 1, 7):
+        yield "symbols_of_%d" % size, elf([(b".symtab", symtab, 0, symbols, 2, 24, size), both[1]])
+        yield "strings_of_%d" % size, elf([both[0], (b".strtab", strtab, 0, strings, 0, 0, size)])
+    yield "entries_of_1", elf([(b".symtab", symtab, 0, symbols, 2, 1, None), both[1]])
+    yield "links_itself", elf([(b".symtab", symtab, 0, symbols, 1, 24, None), both[1]])
+    yield "many_names", elf([both[0], (b".strtab", strtab, 0, b"_PyRuntime\0" * 200, 0, 0, None)])
+    yield "sections_in_the_first", elf(both, shnum=0)
+    yield "names_elsewhere", elf(both, shstrndx=0xffff)
+    yield "sections_nowhere", elf(both, segments, shoff=(1 << 64) - 64)
+    yield "header", plain[:64]
+    yield "narrow", plain[:4] + b"\1" + plain[5:]
+
+
 def tables():
     """The tables of offsets.h, by minor version."""
     with open(os.path.join(HERE, "../unit/cpython/offsets.h"), encoding="ascii") as header:
@@ -136,7 +183,7 @@ def stacks():
 
 def main():
     folder = sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "corpus")
-    for target, seeds in (("capture", captures), ("location", locations), ("maps", maps), ("layout", layouts),
+    for target, seeds in (("capture", captures), ("elf", elves), ("location", locations), ("maps", maps), ("layout", layouts),
                           ("object", objects), ("stack", stacks)):
         os.makedirs(os.path.join(folder, target), exist_ok=True)
         for name, data in seeds():

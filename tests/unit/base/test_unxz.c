@@ -37,7 +37,8 @@ enum { ZEROES = 1 << 20 };
 static enum err_code expand(const void *data, size_t bytes, size_t max_bytes, size_t *count)
 {
     unsigned char *out = NULL;
-    const enum err_code rc = unxz(data, bytes, max_bytes, &out, count);
+    const struct deadline deadline = { .at_ns = UINT64_MAX };
+    const enum err_code rc = unxz(data, bytes, max_bytes, &deadline, &out, count);
     if (!rc)
         free(out);
     return rc;
@@ -46,13 +47,14 @@ static enum err_code expand(const void *data, size_t bytes, size_t max_bytes, si
 static void what_was_packed_comes_out(void **state)
 {
     unsigned char *out = NULL;
+    const struct deadline deadline = { .at_ns = UINT64_MAX };
     size_t count = 0;
     (void)state;
-    assert_int_equal(unxz(hello, sizeof hello, 100, &out, &count), ERR_OK);
+    assert_int_equal(unxz(hello, sizeof hello, 100, &deadline, &out, &count), ERR_OK);
     assert_int_equal(count, 5);
     assert_memory_equal(out, "hello", 5);
     free(out);
-    assert_int_equal(unxz(zeroes, sizeof zeroes, ZEROES + 1, &out, &count), ERR_OK);
+    assert_int_equal(unxz(zeroes, sizeof zeroes, ZEROES + 1, &deadline, &out, &count), ERR_OK);
     assert_int_equal(count, ZEROES);
     assert_true(out[0] == 0 && memcmp(out, out + 1, ZEROES - 1) == 0);
     free(out);
@@ -67,6 +69,19 @@ static void no_more_comes_out_than_is_allowed(void **state)
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         assert_int_equal(expand(zeroes, sizeof zeroes, limits[i], &count), ERR_LIMIT);
     assert_int_equal(expand(zeroes, sizeof zeroes, ZEROES, &count), ERR_OK);
+}
+
+static void it_ends_at_the_deadline_and_when_cancelled(void **state)
+{
+    const atomic_bool yes = true;
+    const struct deadline over = { .at_ns = 0 };
+    const struct deadline cancelled = { .at_ns = UINT64_MAX, .is_cancelled = &yes };
+    unsigned char *out = NULL;
+    size_t count;
+    (void)state;
+    assert_int_equal(unxz(hello, sizeof hello, 100, &over, &out, &count), ERR_LIMIT);
+    assert_int_equal(unxz(hello, sizeof hello, 100, &cancelled, &out, &count), ERR_LIMIT);
+    assert_null(out);
 }
 
 static void what_is_cut_or_changed_is_corrupt(void **state)
@@ -85,4 +100,5 @@ static void what_is_cut_or_changed_is_corrupt(void **state)
 
 TEST_MAIN(cmocka_unit_test(what_was_packed_comes_out),
           cmocka_unit_test(no_more_comes_out_than_is_allowed),
+          cmocka_unit_test(it_ends_at_the_deadline_and_when_cancelled),
           cmocka_unit_test(what_is_cut_or_changed_is_corrupt))

@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
 #include "sampler/target/elf.h"
 #include "sampler/target/maps.h"
 #include "tests/support/test.h"
@@ -19,13 +21,15 @@ __attribute__((noinline, used)) int pyrometer_test_code(void)
     return (int)pyrometer_test_landmark;
 }
 
+static const struct deadline never = { .at_ns = UINT64_MAX };
+
 static struct elf *open_self(int *fd)
 {
     struct elf *elf;
     struct err err = { 0 };
     *fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_true(*fd >= 0);
-    assert_ok(elf_open(*fd, &elf, &err), &err);
+    assert_ok(elf_open(*fd, never, &elf, &err), &err);
     return elf;
 }
 
@@ -143,7 +147,7 @@ static struct elf *elf_of(const Elf64_Phdr *segments, size_t count, int *fd_out)
     assert_true(count <= sizeof file.segments / sizeof *file.segments);
     memcpy(file.segments, segments, count * sizeof *segments);
     *fd_out = file_of(&file, sizeof file);
-    assert_ok(elf_open(*fd_out, &elf, &err), &err);
+    assert_ok(elf_open(*fd_out, never, &elf, &err), &err);
     return elf;
 }
 
@@ -223,6 +227,197 @@ static void a_file_of_no_segments_has_no_bias(void **state)
     close(fd);
 }
 
+/* A file of one table of symbols and its strings, each with so many bytes at its place; the rest of the
+ * file is a hole. */
+struct tables {
+    uint64_t symbols_at, symbol_bytes, strings_at, string_bytes;
+};
+
+enum { SECTIONS_AT = 4096, SECTIONS = 3 };
+
+static int sparse_file(const struct tables *tables, uint16_t sections)
+{
+    const Elf64_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+                                             ELFDATA2LSB, EV_CURRENT },
+                                .e_type = ET_DYN,
+                                .e_version = EV_CURRENT,
+                                .e_shoff = SECTIONS_AT,
+                                .e_ehsize = sizeof(Elf64_Ehdr),
+                                .e_shentsize = sizeof(Elf64_Shdr),
+                                .e_shnum = sections };
+    const Elf64_Shdr headers[SECTIONS] = {
+        { .sh_size = 10000000 }, /* of sections, where the header says 0 */
+        { .sh_type = SHT_SYMTAB,
+          .sh_offset = tables->symbols_at,
+          .sh_size = tables->symbol_bytes,
+          .sh_link = 2,
+          .sh_entsize = sizeof(Elf64_Sym) },
+        { .sh_type = SHT_STRTAB,
+          .sh_offset = tables->strings_at,
+          .sh_size = tables->string_bytes },
+    };
+    const int fd = file_of(&header, sizeof header);
+    assert_int_equal(pwrite(fd, headers, sizeof headers, SECTIONS_AT), sizeof headers);
+    const uint64_t symbols_end = tables->symbols_at + tables->symbol_bytes;
+    const uint64_t strings_end = tables->strings_at + tables->string_bytes;
+    assert_int_equal(
+        ftruncate(fd, (off_t)(symbols_end > strings_end ? symbols_end : strings_end)), 0);
+    return fd;
+}
+
+static void put_symbol(int fd, const struct tables *tables, uint64_t index, uint32_t name)
+{
+    const Elf64_Sym symbol = {
+        .st_name = name, .st_value = 0x1234, .st_size = 8, .st_shndx = 1
+    };
+    const off_t at = (off_t)(tables->symbols_at + index * sizeof symbol);
+    assert_int_equal(pwrite(fd, &symbol, sizeof symbol, at), sizeof symbol);
+}
+
+static void put_string(int fd, const struct tables *tables, uint64_t offset, const char *text)
+{
+    const ssize_t bytes = (ssize_t)strlen(text) + 1;
+    assert_int_equal(pwrite(fd, text, (size_t)bytes, (off_t)(tables->strings_at + offset)),
+                     bytes);
+}
+
+static bool finds(int fd, const char *name, struct deadline deadline, bool *is_unfinished_out)
+{
+    struct elf *elf = NULL;
+    struct elf_place place = { 0, 0 };
+    struct err err = { 0 };
+    assert_ok(elf_open(fd, deadline, &elf, &err), &err);
+    const bool found = elf_find_symbol(elf, name, &place);
+    *is_unfinished_out = elf_is_unfinished(elf);
+    assert_int_equal(place.vaddr, found ? 0x1234 : 0);
+    elf_close(elf);
+    return found;
+}
+
+static size_t most_rss_kib(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (size_t)usage.ru_maxrss;
+}
+
+/* 3 GiB of symbols and of strings on some pages. */
+static void holes_cost_neither_memory_nor_time(void **state)
+{
+    const uint64_t gib = 1ull << 30;
+    const struct tables tables = { .symbols_at = 8192,
+                                   .symbol_bytes = 3 * gib,
+                                   .strings_at = 4 * gib,
+                                   .string_bytes = 3 * gib };
+    const int fd = sparse_file(&tables, SECTIONS);
+    const size_t rss_kib = most_rss_kib();
+    bool is_unfinished;
+    (void)state;
+    put_string(fd, &tables, 2 * gib, "_PyRuntime");
+    const uint64_t began_ns = clock_thread_ns();
+    assert_false(finds(fd, "_PyRuntime", never, &is_unfinished));
+    put_symbol(fd, &tables, ELF_MAX_SYMBOLS - 1, (uint32_t)(2 * gib));
+    assert_true(finds(fd, "_PyRuntime", never, &is_unfinished));
+    /* Reading six gigabytes of zeros takes seconds. */
+    assert_true(clock_thread_ns() - began_ns < NS_PER_S / 2);
+    assert_true(most_rss_kib() - rss_kib < 64 << 10);
+    put_symbol(fd, &tables, ELF_MAX_SYMBOLS - 1, 0);
+    put_symbol(fd, &tables, ELF_MAX_SYMBOLS, (uint32_t)(2 * gib));
+    assert_false(finds(fd, "_PyRuntime", never, &is_unfinished));
+    close(fd);
+}
+
+static void a_name_is_found_wherever_blocks_end(void **state)
+{
+    const struct tables tables = { .symbols_at = 8192,
+                                   .symbol_bytes = 100000 * 24,
+                                   .strings_at = 4 << 20,
+                                   .string_bytes = 2 << 20 };
+    const uint32_t block = 8192 * 24;
+    bool is_unfinished;
+    (void)state;
+    for (uint32_t name = block - 12; name <= block + 1; name++) {
+        const int fd = sparse_file(&tables, SECTIONS);
+        /* Not in holes, so that blocks end where they do in a real file. */
+        for (uint32_t at = 0; at < tables.string_bytes; at += 512)
+            put_string(fd, &tables, at, "other");
+        put_string(fd, &tables, name, "_PyRuntime");
+        put_symbol(fd, &tables, 99999, name);
+        assert_true(finds(fd, "_PyRuntime", never, &is_unfinished));
+        assert_false(finds(fd, "_PyRuntime1", never, &is_unfinished));
+        /* The end of a longer name is a name too. */
+        assert_false(finds(fd, "Runtime", never, &is_unfinished));
+        put_symbol(fd, &tables, 5, name + 3);
+        assert_true(finds(fd, "Runtime", never, &is_unfinished));
+        assert_false(is_unfinished);
+        close(fd);
+    }
+}
+
+static void ten_million_sections_are_none(void **state)
+{
+    const struct tables tables = {
+        .symbols_at = 8192, .symbol_bytes = 640000000, .strings_at = 8192, .string_bytes = 4096
+    };
+    const int fd = sparse_file(&tables, 0);
+    const size_t rss_kib = most_rss_kib();
+    struct elf *elf = NULL;
+    struct elf_place place;
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(elf_open(fd, never, &elf, &err), &err);
+    assert_false(elf_find_section(elf, ".PyRuntime", &place));
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    assert_true(most_rss_kib() - rss_kib < 64 << 10);
+    elf_close(elf);
+    close(fd);
+}
+
+/* What has not been read may be there. */
+static void after_the_deadline_nothing_is_certain(void **state)
+{
+    const struct tables tables = {
+        .symbols_at = 8192, .symbol_bytes = 24, .strings_at = 12288, .string_bytes = 4096
+    };
+    const atomic_bool yes = true;
+    const struct deadline over = { .at_ns = 0 };
+    const struct deadline cancelled = { .at_ns = UINT64_MAX, .is_cancelled = &yes };
+    const int fd = sparse_file(&tables, SECTIONS);
+    bool is_unfinished;
+    (void)state;
+    put_string(fd, &tables, 7, "_PyRuntime");
+    put_symbol(fd, &tables, 0, 7);
+    assert_true(finds(fd, "_PyRuntime", never, &is_unfinished));
+    assert_false(is_unfinished);
+    assert_false(finds(fd, "_PyRuntime", over, &is_unfinished));
+    assert_true(is_unfinished);
+    assert_false(finds(fd, "_PyRuntime", cancelled, &is_unfinished));
+    assert_true(is_unfinished);
+    close(fd);
+}
+
+/* It is never mapped, so that nothing but a short read comes of it. */
+static void a_file_that_shrinks_while_it_is_read_does_no_harm(void **state)
+{
+    const struct tables tables = {
+        .symbols_at = 8192, .symbol_bytes = 24, .strings_at = 12288, .string_bytes = 4096
+    };
+    const int fd = sparse_file(&tables, SECTIONS);
+    struct elf *elf = NULL;
+    struct elf_place place;
+    struct err err = { 0 };
+    (void)state;
+    put_string(fd, &tables, 7, "_PyRuntime");
+    put_symbol(fd, &tables, 0, 7);
+    assert_ok(elf_open(fd, never, &elf, &err), &err);
+    assert_int_equal(ftruncate(fd, 8200), 0);
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    elf_close(elf);
+    close(fd);
+}
+
 /* Looks for everything in a file that may be nonsense; it only must not crash. */
 static void look_everywhere(const void *bytes, size_t count)
 {
@@ -230,7 +425,7 @@ static void look_everywhere(const void *bytes, size_t count)
     struct elf_place place;
     uint64_t bias;
     const int fd = file_of(bytes, count);
-    if (!elf_open(fd, &elf, NULL)) {
+    if (!elf_open(fd, never, &elf, NULL)) {
         (void)elf_find_section(elf, ".PyRuntime", &place);
         (void)elf_find_symbol(elf, "_PyRuntime", &place);
         (void)elf_load_bias(elf, 0x10000, 0, &bias);
@@ -257,7 +452,7 @@ static void what_is_no_elf_file_is_refused(void **state)
         struct elf *elf = NULL;
         struct err err = { 0 };
         const int fd = file_of(table[i].bytes, table[i].count);
-        assert_int_equal(elf_open(fd, &elf, &err), ERR_INVALID);
+        assert_int_equal(elf_open(fd, never, &elf, &err), ERR_INVALID);
         assert_non_null(strstr(err.message, "ELF"));
         assert_null(elf);
         close(fd);
@@ -356,6 +551,11 @@ TEST_MAIN(
     cmocka_unit_test(without_its_lowest_segment_a_file_is_known_by_a_page_of_one_segment),
     cmocka_unit_test(a_file_of_no_segments_has_no_bias),
     cmocka_unit_test(what_is_not_in_the_file_is_not_found),
+    cmocka_unit_test(holes_cost_neither_memory_nor_time),
+    cmocka_unit_test(a_name_is_found_wherever_blocks_end),
+    cmocka_unit_test(ten_million_sections_are_none),
+    cmocka_unit_test(after_the_deadline_nothing_is_certain),
+    cmocka_unit_test(a_file_that_shrinks_while_it_is_read_does_no_harm),
     cmocka_unit_test(what_is_no_elf_file_is_refused),
     cmocka_unit_test(a_file_that_is_cut_off_anywhere_does_no_harm),
     cmocka_unit_test(hostile_counts_and_offsets_do_no_harm),
