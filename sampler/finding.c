@@ -60,8 +60,8 @@ void known_files_destroy(struct known_files *files)
 
 static uint32_t hash_of(const struct mapping *m, unsigned uid)
 {
-    return idmap_mix(m->inode, ((uint64_t)m->device_major << 32 | m->device_minor) ^
-                                   (uint64_t)uid << 16);
+    return idmap_mix(m->inode,
+                     ((uint64_t)m->device_major << 32 | m->device_minor) ^ (uint64_t)uid << 16);
 }
 
 /* UNKNOWN: it is not known. */

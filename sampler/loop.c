@@ -55,6 +55,7 @@ static struct loop *allocate(const struct sampler_options *options)
     loop->options = *options;
     loop->wanted_hz = options->rate_hz;
     loop->max_cpu_percent = options->max_cpu_percent;
+    atomic_init(&loop->is_ending, false);
     loop->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&loop->mutex, NULL);
     joining_init(&loop->joining);
@@ -63,6 +64,11 @@ static struct loop *allocate(const struct sampler_options *options)
     pthread_cond_init(&loop->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     return loop;
+}
+
+static bool loop_is_cancelled(const struct loop *loop)
+{
+    return loop->options.is_cancelled && atomic_load(loop->options.is_cancelled);
 }
 
 /* Signals are the main thread's business. */
@@ -89,6 +95,9 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
         rc = err_sys(err, errno, "cannot make an event descriptor");
     else
         rc = loop_attach(loop, err);
+    if (loop_is_cancelled(loop))
+        rc = err_set(err, ERR_SYS, "stopped before its interpreter was found");
+    loop->options.is_cancelled = NULL;
     if (!rc) {
         loop->created_ns = clock_now_ns();
         crew_begin(&loop->crew, loop->created_ns);
@@ -112,6 +121,7 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
 
 void loop_stop(struct loop *loop)
 {
+    atomic_store(&loop->is_ending, true);
     pthread_mutex_lock(&loop->mutex);
     loop->stop = true;
     pthread_cond_signal(&loop->changed);
@@ -141,8 +151,8 @@ enum err_code loop_join(struct loop *loop, int pid, struct err *err)
     struct member *member = NULL;
     if (loop->options.subprocesses)
         return err_set(err, ERR_INVALID, "the session follows processes itself");
-    enum err_code rc =
-        member_open(pid, RUNTIME_THOROUGH, profile_strings(loop->crew.profile), &member, err);
+    enum err_code rc = member_open(pid, RUNTIME_THOROUGH, &loop->is_ending,
+                                   profile_strings(loop->crew.profile), &member, err);
     if (!rc && (rc = joining_put(&loop->joining, member, err)))
         member_close(member);
     return rc;

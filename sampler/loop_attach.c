@@ -1,9 +1,14 @@
 #define _GNU_SOURCE
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
 #include "sampler/loop_parts.h"
 #include "sampler/profile/profile.h"
 #include "sampler/target/census.h"
+#include "sampler/target/vitals.h"
+#include "sampler/turns.h"
 
 void loop_grow(struct loop *loop)
 {
@@ -22,8 +27,8 @@ static enum err_code attach_one(struct loop *loop, int pid, enum runtime_effort 
                                 struct err *err)
 {
     struct member *member = NULL;
-    enum err_code rc =
-        member_open(pid, effort, profile_strings(loop->crew.profile), &member, err);
+    enum err_code rc = member_open(pid, effort, loop->options.is_cancelled,
+                                   profile_strings(loop->crew.profile), &member, err);
     if (!rc && (rc = crew_add(&loop->crew, member, err)))
         member_close(member);
     if (!rc && loop->scout)
@@ -31,21 +36,50 @@ static enum err_code attach_one(struct loop *loop, int pid, enum runtime_effort 
     return rc;
 }
 
-/* Every Python process that we may read; what is none, or another's, is passed over. */
-static enum err_code attach_all(struct loop *loop, struct err *err)
+/* All processes but ourselves, owners by turns. */
+static enum err_code list_all(struct turn_item **out, size_t *count_out, struct err *err)
 {
     struct pid_list pids = { 0 };
-    uint64_t over = 0;
-    enum err_code rc = census_all(&pids, err);
+    size_t count = 0;
+    const enum err_code rc = census_all(&pids, err);
     if (rc)
         return rc;
-    for (size_t i = 0; i < pids.count && rc != ERR_NOMEM; i++) {
-        rc = pids.items[i] == (int)getpid()
-                 ? ERR_OK
-                 : attach_one(loop, pids.items[i], RUNTIME_QUICK, NULL);
+    struct turn_item *const items = calloc(pids.count + 1, sizeof *items);
+    for (size_t i = 0; items && i < pids.count; i++)
+        if (pids.items[i] != (int)getpid() &&
+            !vitals_user(pids.items[i], &items[count].uid, NULL))
+            items[count++].pid = pids.items[i];
+    pid_list_deinit(&pids);
+    if (!items)
+        return err_set(err, ERR_NOMEM, "no memory for all processes");
+    turns_sort(items, count);
+    *out = items;
+    *count_out = count;
+    return ERR_OK;
+}
+
+/* Every Python process that we may read; what is none, or another's, is passed over, and so are those of
+ * an owner whose processes took too long by then. */
+static enum err_code attach_all(struct loop *loop, struct err *err)
+{
+    SCOPED_FREE struct turn_item *items = NULL;
+    struct debts debts = { .items = { { 0 } } };
+    size_t count = 0;
+    uint64_t over = 0;
+    enum err_code rc = list_all(&items, &count, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count && rc != ERR_NOMEM; i++) {
+        const uint64_t began_ns = clock_now_ns();
+        if (debts_rest_until_ns(&debts, items[i].uid, began_ns)) {
+            over++;
+            continue;
+        }
+        rc = attach_one(loop, items[i].pid, RUNTIME_QUICK, NULL);
+        const uint64_t now_ns = clock_now_ns();
+        debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
         over += rc == ERR_LIMIT;
     }
-    pid_list_deinit(&pids);
     roster_left_out(&loop->crew.roster, over, 0);
     if (rc == ERR_NOMEM)
         return err_set(err, rc, "no memory for all processes");

@@ -10,6 +10,7 @@
 #define SAMPLER_LOOP_PARTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct loop {
     struct joining joining;
     struct scout *scout; /* NULL: children are not followed */
     int end_fd;
+    atomic_bool is_ending; /* it is stopped: no process is searched any more */
 
     pthread_t thread;
     pthread_mutex_t mutex; /* guards what follows */

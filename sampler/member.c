@@ -14,16 +14,18 @@ static const uint64_t GIVE_UP_NS = NS_PER_S;
 /* How long a thread may take to stop. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
-enum err_code member_open(int pid, enum runtime_effort effort, struct strtab *strings,
-                          struct member **out, struct err *err)
+enum err_code member_open(int pid, enum runtime_effort effort, const atomic_bool *is_cancelled,
+                          struct strtab *strings, struct member **out, struct err *err)
 {
     struct member *const member = calloc(1, sizeof *member);
     if (!member)
         return err_set(err, ERR_NOMEM, "no memory for a process");
     member->process.pidfd = member->process.space_fd = -1;
     enum err_code rc = process_open(&member->process, pid, err);
+    member->process.is_cancelled = is_cancelled;
     if (!rc)
         rc = python_attach(&member->process, effort, strings, &member->python, err);
+    member->process.is_cancelled = NULL;
     if (rc)
         member_close(member);
     else

@@ -6,35 +6,8 @@
 #include "sampler/base/clock.h"
 #include "sampler/processes_parts.h"
 
-/* What an owner's processes may take at once; beyond that they take a fifth of the time. */
-static const uint64_t OWNER_DEBT_NS = 3 * NS_PER_S;
-enum { OWNER_SHARE = 5 };
 /* What hangs is tried again after so long. */
 static const uint64_t HANGS_AGAIN_NS = 600 * NS_PER_S;
-
-/* What is left of it. */
-static uint64_t debt_of(const struct owner *owner, uint64_t now_ns)
-{
-    const uint64_t paid_ns = (now_ns - owner->at_ns) / OWNER_SHARE;
-    return owner->debt_ns > paid_ns ? owner->debt_ns - paid_ns : 0;
-}
-
-static void charge(struct processes *processes, unsigned uid, uint64_t cost_ns)
-{
-    const uint64_t now_ns = clock_now_ns();
-    struct owner *found = &processes->owners[0];
-    for (size_t i = 0; i < PROCESSES_OWNERS; i++) {
-        struct owner *const owner = &processes->owners[i];
-        if (owner->at_ns && owner->uid == uid) {
-            found = owner;
-            break;
-        }
-        if (debt_of(owner, now_ns) < debt_of(found, now_ns))
-            found = owner;
-    }
-    const uint64_t debt_ns = found->uid == uid ? debt_of(found, now_ns) : 0;
-    *found = (struct owner){ .uid = uid, .debt_ns = debt_ns + cost_ns, .at_ns = now_ns };
-}
 
 /* When its turn may be: 0: now; UINT64_MAX: not while one of its processes holds an examiner up. */
 static uint64_t rests_until_ns(const struct processes *processes, unsigned uid, uint64_t now_ns)
@@ -42,45 +15,12 @@ static uint64_t rests_until_ns(const struct processes *processes, unsigned uid, 
     for (size_t i = 0; i < PROCESSES_EXAMINERS; i++)
         if (processes->examiners[i].is_left && processes->examiners[i].uid == uid)
             return UINT64_MAX;
-    for (size_t i = 0; i < PROCESSES_OWNERS; i++) {
-        const struct owner *const owner = &processes->owners[i];
-        if (!owner->at_ns || owner->uid != uid)
-            continue;
-        const uint64_t debt_ns = debt_of(owner, now_ns);
-        return debt_ns <= OWNER_DEBT_NS ? 0
-                                        : now_ns + (debt_ns - OWNER_DEBT_NS) * OWNER_SHARE;
-    }
-    return 0;
-}
-
-static int by_owner(const void *a, const void *b)
-{
-    const struct due *const left = a, *const right = b;
-    return left->uid != right->uid ? (left->uid > right->uid) - (left->uid < right->uid)
-                                   : (left->pid > right->pid) - (left->pid < right->pid);
-}
-
-static int by_turn(const void *a, const void *b)
-{
-    const struct due *const left = a, *const right = b;
-    return left->rank != right->rank ? (left->rank > right->rank) - (left->rank < right->rank)
-                                     : by_owner(a, b);
-}
-
-/* First one of each owner's, then another one of each, and so on. */
-static void put_in_turn(struct due *queue, size_t count)
-{
-    if (count == 0)
-        return;
-    qsort(queue, count, sizeof *queue, by_owner);
-    for (size_t i = 0; i < count; i++)
-        queue[i].rank = i > 0 && queue[i].uid == queue[i - 1].uid ? queue[i - 1].rank + 1 : 0;
-    qsort(queue, count, sizeof *queue, by_turn);
+    return debts_rest_until_ns(&processes->debts, uid, now_ns);
 }
 
 static void fill_queue(struct processes *processes, uint64_t now_ns)
 {
-    struct due *const queue = calloc(processes->count + 1, sizeof *queue);
+    struct turn_item *const queue = calloc(processes->count + 1, sizeof *queue);
     size_t count = 0;
     if (!queue)
         return;
@@ -90,16 +30,16 @@ static void fill_queue(struct processes *processes, uint64_t now_ns)
             (!entry->has_uid && vitals_user(entry->pid, &entry->uid, NULL)))
             continue;
         entry->has_uid = true;
-        queue[count++] = (struct due){ .pid = entry->pid, .uid = entry->uid };
+        queue[count++] = (struct turn_item){ .pid = entry->pid, .uid = entry->uid };
     }
-    put_in_turn(queue, count);
+    turns_sort(queue, count);
     free(processes->queue);
     processes->queue = queue;
     processes->queue_count = count;
 }
 
 /* The next one whose owner does not rest.  false: *until_ns_out says when to ask again. */
-static bool take_due(struct processes *processes, struct due *out, uint64_t *until_ns_out)
+static bool take_due(struct processes *processes, struct turn_item *out, uint64_t *until_ns_out)
 {
     const uint64_t now_ns = clock_now_ns();
     *until_ns_out = UINT64_MAX;
@@ -131,7 +71,7 @@ static void wait_for_change(struct processes *processes, uint64_t until_ns)
 static bool take(struct examiner *examiner)
 {
     struct processes *const processes = examiner->processes;
-    struct due due;
+    struct turn_item due;
     uint64_t until_ns;
     while (!atomic_load(&processes->is_ending) && !examiner->is_left) {
         if (!take_due(processes, &due, &until_ns)) {
@@ -156,7 +96,8 @@ static void give(struct examiner *examiner, struct finding *finding)
 {
     struct processes *const processes = examiner->processes;
     struct entry *const entry = processes_entry(processes, examiner->pid);
-    charge(processes, examiner->uid, clock_now_ns() - examiner->since_ns);
+    const uint64_t now_ns = clock_now_ns();
+    debts_charge(&processes->debts, examiner->uid, now_ns - examiner->since_ns, now_ns);
     examiner->pid = 0;
     if (!entry || entry->serial != examiner->serial) {
         finding_close(finding);

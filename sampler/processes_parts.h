@@ -7,12 +7,12 @@
  * there and still that program.  One examiner works; one that has not come back for
  * PROCESSES_STUCK_NS hangs in the kernel and is left behind, and another one takes its place.
  *
- * Owners take turns in the queue, each with one process at a time.  Whoever's processes take long has a
- * debt, and rests until that has gone down.
+ * Owners take turns in the queue, and rest when their processes took long; one of whose processes an
+ * examiner hangs gets no turn until it comes back.
  *
  * Private to processes.
  *
- * Depends on: finding, vitals.
+ * Depends on: finding, turns, vitals.
  */
 #ifndef SAMPLER_PROCESSES_PARTS_H
 #define SAMPLER_PROCESSES_PARTS_H
@@ -26,8 +26,9 @@
 #include "sampler/finding.h"
 #include "sampler/processes.h"
 #include "sampler/target/vitals.h"
+#include "sampler/turns.h"
 
-enum { PROCESSES_EXAMINERS = 5, PROCESSES_OWNERS = 64 };
+enum { PROCESSES_EXAMINERS = 5 };
 
 struct entry {
     int pid;
@@ -40,19 +41,6 @@ struct entry {
     bool has_uid;               /* asked for since it was examined last */
     bool is_examined, is_taken; /* once; by an examiner right now */
     struct finding finding;
-};
-
-/* A process that is due. */
-struct due {
-    int pid;
-    unsigned uid;
-    uint32_t rank; /* among those of its owner */
-};
-
-/* An owner whose processes took long. */
-struct owner {
-    unsigned uid;
-    uint64_t debt_ns, at_ns;
 };
 
 struct examiner {
@@ -75,10 +63,10 @@ struct processes {
 
     size_t users; /* the owner and the examiners: the last one frees */
     atomic_bool is_ending;
-    pthread_cond_t changed; /* the queue, or is_ending */
-    struct due *queue;
+    pthread_cond_t changed;  /* the queue, or is_ending */
+    struct turn_item *queue; /* what is due, in turn */
     size_t queue_count;
-    struct owner owners[PROCESSES_OWNERS];
+    struct debts debts;
     struct examiner examiners[PROCESSES_EXAMINERS];
     struct known_files *files;
 };

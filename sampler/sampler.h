@@ -16,6 +16,7 @@
 #ifndef SAMPLER_SAMPLER_H
 #define SAMPLER_SAMPLER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -79,6 +80,8 @@ struct sampler_options {
     size_t memory_bytes;     /* for what is kept; 0: no bound */
     double max_cpu_percent;  /* of one core, for ourselves; 0: no budget */
     const struct sink *sink; /* told of every sample until the end; NULL: none */
+    const atomic_bool
+        *is_cancelled; /* ends sampler_start, and nothing begins; NULL: nobody does */
 };
 
 #define SAMPLER_STATES(X)   \

@@ -32,6 +32,9 @@ static const uint64_t BLIND_NS = 80 * NS_PER_MS, ANYWAY_NS = NS_PER_S;
 /* An interpreter may appear in a program late (one that embeds Python), but seldom does. */
 static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_PER_S;
 
+/* Whoever destroys it waits at most so long for what it is looking into. */
+static const uint64_t STOP_NS = 250 * NS_PER_MS;
+
 enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, STRAY_LOOKS = 5, SETTLING_LOOKS = 2 };
 
 struct released {
@@ -44,11 +47,12 @@ struct scout {
     struct strtab *strings;
     pthread_t thread;
     bool has_thread;
-    atomic_bool has_ready;
+    atomic_bool has_ready, is_ending;
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
-    bool stop;
+    bool stop, has_ended;
+    bool is_left; /* who destroyed it did not wait: its thread frees it */
     struct member *ready[SAMPLER_MAX_PROCESSES];
     size_t ready_count;
     struct released released[SAMPLER_MAX_PROCESSES];
@@ -284,7 +288,7 @@ static void try_one(struct scout *scout, struct kin *kin)
     const uint64_t began_ns = clock_now_ns();
     struct member *member = NULL;
     const enum err_code rc =
-        member_open(kin->pid, RUNTIME_QUICK, scout->strings, &member, NULL);
+        member_open(kin->pid, RUNTIME_QUICK, &scout->is_ending, scout->strings, &member, NULL);
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED)
         count(scout, kin, &scout->counts.denied);
     if (!rc && member->process.start_time == kin->identity.start_time) {
@@ -364,12 +368,31 @@ static bool wait_until(struct scout *scout, uint64_t deadline_ns)
     return goes_on;
 }
 
+static void free_scout(struct scout *scout)
+{
+    for (size_t i = 0; i < scout->ready_count; i++)
+        member_close(scout->ready[i]);
+    if (scout->newest_fd >= 0)
+        close(scout->newest_fd);
+    kin_deinit(&scout->kin);
+    pthread_cond_destroy(&scout->changed);
+    pthread_mutex_destroy(&scout->mutex);
+    free(scout);
+}
+
 static void *main_of_thread(void *context)
 {
     struct scout *const scout = context;
     pthread_setname_np(pthread_self(), "scout");
     while (wait_until(scout, next_look_ns(scout)))
         look(scout, clock_now_ns(), SETTLE_NS);
+    pthread_mutex_lock(&scout->mutex);
+    const bool is_left = scout->is_left;
+    scout->has_ended = true;
+    pthread_cond_broadcast(&scout->changed);
+    pthread_mutex_unlock(&scout->mutex);
+    if (is_left)
+        free_scout(scout);
     return NULL;
 }
 
@@ -381,6 +404,7 @@ enum err_code scout_create(struct strtab *strings, bool adopts, pid_t helper,
     if (!scout)
         return err_set(err, ERR_NOMEM, "no memory to follow processes");
     scout->strings = strings;
+    atomic_init(&scout->is_ending, false);
     scout->way = census_way();
     scout->adopts = adopts;
     scout->helper = helper;
@@ -400,29 +424,32 @@ enum err_code scout_create(struct strtab *strings, bool adopts, pid_t helper,
     return ERR_OK;
 }
 
-static void stop(struct scout *scout)
+/* false: its thread hangs in the kernel, on a process that it looks into. */
+static bool stop(struct scout *scout)
 {
+    const struct timespec deadline = clock_timespec(clock_now_ns() + STOP_NS);
+    int rc = 0;
     pthread_mutex_lock(&scout->mutex);
     scout->stop = true;
-    pthread_cond_signal(&scout->changed);
+    atomic_store(&scout->is_ending, true);
+    pthread_cond_broadcast(&scout->changed);
+    while (scout->has_thread && !scout->has_ended && rc == 0)
+        rc = pthread_cond_timedwait(&scout->changed, &scout->mutex, &deadline);
+    scout->is_left = scout->has_thread && !scout->has_ended;
+    const bool is_left = scout->is_left;
+    if (is_left)
+        pthread_detach(scout->thread);
     pthread_mutex_unlock(&scout->mutex);
-    if (scout->has_thread)
-        pthread_join(scout->thread, NULL);
+    return !is_left;
 }
 
 void scout_destroy(struct scout *scout)
 {
-    if (!scout)
+    if (!scout || !stop(scout))
         return;
-    stop(scout);
-    for (size_t i = 0; i < scout->ready_count; i++)
-        member_close(scout->ready[i]);
-    if (scout->newest_fd >= 0)
-        close(scout->newest_fd);
-    kin_deinit(&scout->kin);
-    pthread_cond_destroy(&scout->changed);
-    pthread_mutex_destroy(&scout->mutex);
-    free(scout);
+    if (scout->has_thread)
+        pthread_join(scout->thread, NULL);
+    free_scout(scout);
 }
 
 enum err_code scout_follow(struct scout *scout, int pid, bool is_member, struct err *err)

@@ -12,7 +12,8 @@
  * A child whose parent has ended before it was seen is told by its addresses (see stray.h), or by
  * being ours (adopts).  What became another program by then is not found.
  *
- * Ownership: scout_create makes, scout_destroy stops, joins and frees; members go to who takes them.
+ * Ownership: scout_create makes, scout_destroy stops and frees; members go to who takes them.  Where its
+ * thread hangs in the kernel nobody waits for it: it frees what is its own when it comes back.
  * Threads: the scout's own, and one that calls everything here.
  * Limits: SCOUT_MAX_KIN processes are followed, SAMPLER_MAX_PROCESSES are members at a time; those
  * beyond are counted, and join once there is room.

@@ -13,6 +13,7 @@
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
 #include "server/captures.h"
+#include "server/leave.h"
 #include "server/loaded.h"
 #include "server/sessions.h"
 #include "server/taping.h"
@@ -47,6 +48,12 @@ void dashboard_close(struct dashboard *dashboard)
     processes_destroy(dashboard->processes);
     captures_close(dashboard->captures);
     memset(dashboard, 0, sizeof *dashboard);
+}
+
+void dashboard_begin(struct dashboard *dashboard)
+{
+    struct processes_summary summary;
+    (void)!processes_visit(dashboard->processes, NULL, NULL, &summary, NULL);
 }
 
 void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out)
@@ -95,6 +102,7 @@ static void *run_launch(void *context)
     taping_open(&taping, launch->dashboard->captures, launch->dashboard->say,
                 launch->dashboard->say_context);
     launch->options.sink = taping_sink(&taping);
+    launch->options.is_cancelled = &launch->session->is_cancelled;
     if (sampler_start(&launch->options, &sampler, &err) == ERR_OK) {
         taping_begin(&taping, sampler, launch->session);
         session_become(launch->session, sampler, NULL);
@@ -103,7 +111,9 @@ static void *run_launch(void *context)
     } else {
         session_fail(launch->session, &err);
     }
+    leave_hold();
     taping_close(&taping, sampler);
+    leave_release();
     sessions_share(sessions);
     session_release(launch->session);
     free(launch);

@@ -52,6 +52,8 @@ MUST_CHECK enum err_code dashboard_open(struct dashboard *dashboard, struct sess
 /* Of command lines only the first word is kept; before anything is looked at. */
 void dashboard_hide_arguments(struct dashboard *dashboard);
 void dashboard_close(struct dashboard *dashboard);
+/* Begins to look at processes, before anybody asks.  Threads have what privileges there are then. */
+void dashboard_begin(struct dashboard *dashboard);
 
 /* A session that is starting, held by the caller (session_release).  ERR_LIMIT: as many run as
  * may; ERR_INVALID: options that no session may have. */

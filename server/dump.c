@@ -7,10 +7,13 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
+#include "server/startup.h"
 
 /* Some looks, so that every thread is seen; the last counts.  On a busy machine there may be none in
  * that time, and it is tried again for longer. */
 static const uint64_t LOOK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
+/* To find its interpreter. */
+static const uint64_t START_NS = 10 * NS_PER_S;
 enum { RATE_HZ = 200, GLANCE_MS = 10 };
 
 /* On the sampling thread, which is the only one to touch the rows until it has ended. */
@@ -46,12 +49,32 @@ static void wait_for_looks(struct sampler *sampler, uint64_t look_ns,
             sampler_stop(sampler);
 }
 
+/* Who asks has a time; the process may have another one. */
+static enum err_code start(const struct sampler_options *options, const atomic_bool *is_ending,
+                           struct sampler **out, struct err *err)
+{
+    struct startup *startup = NULL;
+    const uint64_t end_ns = clock_now_ns() + START_NS;
+    const enum err_code rc = startup_begin(options, &startup, err);
+    if (rc)
+        return rc;
+    struct pollfd done = { .fd = startup_fd(startup), .events = POLLIN };
+    while (poll(&done, 1, GLANCE_MS) <= 0 && clock_now_ns() < end_ns &&
+           !(is_ending && atomic_load(is_ending))) {
+    }
+    if (done.revents)
+        return startup_end(startup, out, err);
+    (void)!startup_end(startup, out, NULL);
+    return err_set(err, ERR_LIMIT, "process %d keeps who looks for its interpreter waiting",
+                   (int)options->pids[0]);
+}
+
 /* *looked_out: there was a look. */
 static enum err_code look(struct dump *dump, const struct sampler_options *options,
                           uint64_t look_ns, const atomic_bool *is_ending, bool *looked_out,
                           struct err *err)
 {
-    enum err_code rc = sampler_start(options, &dump->sampler, err);
+    enum err_code rc = start(options, is_ending, &dump->sampler, err);
     if (rc)
         return rc;
     wait_for_looks(dump->sampler, look_ns, is_ending);

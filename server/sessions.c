@@ -99,6 +99,7 @@ static enum err_code make(struct sessions *sessions, enum session_source source,
         return err_set(err, ERR_NOMEM, "no memory for a session");
     session->source = source;
     session->owner = sessions;
+    atomic_init(&session->is_cancelled, false);
     pthread_mutex_init(&session->lock, NULL);
     const enum err_code rc = make_epoch(session, err);
     if (rc != ERR_OK)
@@ -205,6 +206,7 @@ enum err_code sessions_begin(struct sessions *sessions, enum session_source sour
         return rc;
     session->options = options ? *options : none;
     session->options.sink = NULL;
+    session->options.is_cancelled = NULL;
     session->words = *words;
     session->target = (struct sampler_target){ .pid = session->options.pids[0],
                                                .executable = "",
@@ -350,6 +352,7 @@ void session_stop(struct session *session)
 {
     pthread_mutex_lock(&session->lock);
     session->is_stopping = true;
+    atomic_store(&session->is_cancelled, true);
     if (session->sampler)
         sampler_stop(session->sampler);
     pthread_mutex_unlock(&session->lock);

@@ -45,6 +45,7 @@ struct session {
     struct source_reader files;        /* ask session_files */
     struct profile *blank;             /* until there is another one; NULL: there is */
     struct sampler_target target;      /* until then */
+    atomic_bool is_cancelled;          /* before it has a sampler */
     struct sessions *owner;
     struct session *next_removed;
     size_t references;    /* of those that found it; guarded by the table */

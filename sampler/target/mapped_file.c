@@ -22,12 +22,29 @@ enum { FUSE_MAGIC = 0x65735546, CONFIGFS = 0x62656570, MQUEUE = 0x19800202 };
 static bool is_kernels_own(long type)
 {
     static const unsigned long own[] = {
-        PROC_SUPER_MAGIC,    SYSFS_MAGIC,    DEBUGFS_MAGIC,      TRACEFS_MAGIC,
-        CGROUP_SUPER_MAGIC,  SECURITYFS_MAGIC, CGROUP2_SUPER_MAGIC, BPF_FS_MAGIC,
-        PSTOREFS_MAGIC,      EFIVARFS_MAGIC, BINFMTFS_MAGIC,     SELINUX_MAGIC,
-        SMACK_MAGIC,         AUTOFS_SUPER_MAGIC, PIPEFS_MAGIC,   SOCKFS_MAGIC,
-        ANON_INODE_FS_MAGIC, NSFS_MAGIC,     DEVPTS_SUPER_MAGIC, USBDEVICE_SUPER_MAGIC,
-        FUSE_MAGIC,          CONFIGFS,       MQUEUE,
+        PROC_SUPER_MAGIC,
+        SYSFS_MAGIC,
+        DEBUGFS_MAGIC,
+        TRACEFS_MAGIC,
+        CGROUP_SUPER_MAGIC,
+        SECURITYFS_MAGIC,
+        CGROUP2_SUPER_MAGIC,
+        BPF_FS_MAGIC,
+        PSTOREFS_MAGIC,
+        EFIVARFS_MAGIC,
+        BINFMTFS_MAGIC,
+        SELINUX_MAGIC,
+        SMACK_MAGIC,
+        AUTOFS_SUPER_MAGIC,
+        PIPEFS_MAGIC,
+        SOCKFS_MAGIC,
+        ANON_INODE_FS_MAGIC,
+        NSFS_MAGIC,
+        DEVPTS_SUPER_MAGIC,
+        USBDEVICE_SUPER_MAGIC,
+        FUSE_MAGIC,
+        CONFIGFS,
+        MQUEUE,
     };
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if ((unsigned long)type == own[i])

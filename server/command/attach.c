@@ -6,6 +6,8 @@
 #include "server/command/options.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
+#include "server/command/starting.h"
+#include "server/leave.h"
 #include "server/sessions.h"
 #include "server/source/helper.h"
 
@@ -22,7 +24,7 @@ static enum err_code start(struct live *live, const struct options *options,
     if (rc == ERR_OK)
         rc = live_open(live, options, err);
     if (rc == ERR_OK)
-        rc = sampler_start(&sampling, &sampler, err);
+        rc = starting_sampler(&sampling, signals, &sampler, err);
     if (rc != ERR_OK)
         return rc;
     rc = live_start(live, options, sampler, signals, err);
@@ -47,7 +49,7 @@ static enum err_code serve(struct live *live, struct recording *recording,
             rc = live_finish(live, recording, capturing, err);
             end_fd = -1;
         }
-    if (!recording->is_finished && recording_stop(recording, signals))
+    if (!recording->is_finished && recording_stop(recording, signals) == RECORDING_ENDED)
         rc = recording_finish(recording, err);
     if (recording->is_finished && rc == ERR_OK)
         rc = capturing_finish(capturing, err);
@@ -69,8 +71,10 @@ int command_attach(const struct options *options)
     if (rc == ERR_OK)
         rc = serve(&live, &recording, &capturing, &signals, &err);
     signals_deinit(&signals);
+    recording_close(&recording);
+    const int status = exit_with(rc, &err);
+    leave_within(LEAVE_MS, status);
     capturing_close(&capturing);
     live_close(&live);
-    recording_close(&recording);
-    return exit_with(rc, &err);
+    return status;
 }

@@ -13,6 +13,8 @@
 #include "server/command/options.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
+#include "server/command/starting.h"
+#include "server/leave.h"
 #include "server/report/report.h"
 #include "server/sessions.h"
 #include "server/source/helper.h"
@@ -26,6 +28,7 @@ struct record {
     struct capturing capturing;
     struct sessions *sessions;
     struct session *session;
+    enum recording_end end;
 };
 
 /* Files are named after process and time when the user does not. */
@@ -52,7 +55,7 @@ static enum err_code start(struct record *record, struct err *err)
     if (rc == ERR_OK)
         rc = sessions_create(&record->sessions, err);
     if (rc == ERR_OK)
-        rc = sampler_start(&sampling, &sampler, err);
+        rc = starting_sampler(&sampling, &record->signals, &sampler, err);
     if (rc != ERR_OK)
         return rc;
     rc = sessions_add(record->sessions, sampler, &record->session, err);
@@ -63,27 +66,28 @@ static enum err_code start(struct record *record, struct err *err)
     return rc == ERR_OK ? capturing_begin(&record->capturing, sampler, err) : rc;
 }
 
+/* As one whom the signal ended, as who waits for us may want to know. */
+static _Noreturn void end_at_once(struct record *record)
+{
+    const int signal = record->signals.stopped_by;
+    exports_close(&record->exports);
+    recording_close(&record->recording);
+    signals_deinit(&record->signals);
+    (void)raise(signal);
+    _exit(128 + signal);
+}
+
 /* Until it ends; asked to stop, it still takes the moment to end cleanly. */
 static void sample(struct record *record)
 {
     const int end_fd = sampler_end_fd(record->session->sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
-    bool was_asked = false;
-    while ((event = recording_wait(&record->recording, &record->signals, end_fd)) !=
-           SIGNALS_READABLE) {
-        if (event == SIGNALS_STOP && was_asked) {
-            exports_close(&record->exports);
-            recording_close(&record->recording);
-            const int signal = record->signals.stopped_by;
-            /* As one whom the signal ended, as who waits for us may want to know. */
-            signals_deinit(&record->signals);
-            (void)raise(signal);
-            _exit(128 + signal);
-        }
-        if (event == SIGNALS_STOP)
-            sampler_stop(record->session->sampler);
-        was_asked |= event == SIGNALS_STOP;
-    }
+    while (event != SIGNALS_READABLE && event != SIGNALS_STOP)
+        event = recording_wait(&record->recording, &record->signals, end_fd);
+    if (event == SIGNALS_STOP)
+        record->end = recording_stop(&record->recording, &record->signals);
+    if (record->end == RECORDING_IMPATIENT)
+        end_at_once(record);
     /* Writing may take a while on a slow disk; from here on a signal ends us at once. */
     signals_deinit(&record->signals);
 }
@@ -105,8 +109,11 @@ static enum err_code finish(struct record *record, struct err *err)
     if (*facts.status.reason)
         say("%s", facts.status.reason);
     rc = recording_finish(&record->recording, err);
+    /* The sampling thread may still write to it. */
     const enum err_code captured =
-        capturing_finish(&record->capturing, rc == ERR_OK ? err : NULL);
+        record->end == RECORDING_HANGS
+            ? ERR_OK
+            : capturing_finish(&record->capturing, rc == ERR_OK ? err : NULL);
     if (rc == ERR_OK)
         rc = captured;
     if (exports_write(&record->exports, &source, rc == ERR_OK ? err : NULL) != ERR_OK &&
@@ -144,8 +151,10 @@ int command_record(const struct options *options)
     }
     exports_close(&record.exports);
     recording_close(&record.recording);
+    const int status = exit_with(rc, &err);
+    leave_within(LEAVE_MS, status);
     capturing_close(&record.capturing);
     source_helper_stop();
     sessions_destroy(record.sessions);
-    return exit_with(rc, &err);
+    return status;
 }

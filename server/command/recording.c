@@ -8,6 +8,7 @@
 #include "sampler/profile/view.h"
 #include "sampler/sampler.h"
 #include "server/buffer.h"
+#include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/command/summary.h"
 #include "server/json.h"
@@ -15,6 +16,9 @@
 #include "server/usage.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
+
+/* A look takes less, unless it hangs. */
+enum { STOP_MS = 600 };
 
 enum err_code recording_open(struct recording *recording, const struct options *options,
                              struct err *err)
@@ -101,15 +105,25 @@ enum signals_event recording_wait(struct recording *recording, struct signals *s
     }
 }
 
-bool recording_stop(struct recording *recording, struct signals *signals)
+enum recording_end recording_stop(struct recording *recording, struct signals *signals)
 {
     struct sampler *const sampler = recording->session->sampler;
-    enum signals_event event = SIGNALS_TIMEOUT;
+    const uint64_t end_ns = clock_now_ns() + STOP_MS * NS_PER_MS;
     sampler_stop(sampler);
-    while ((event = signals_wait(signals, sampler_end_fd(sampler), -1)) != SIGNALS_READABLE)
+    for (;;) {
+        const uint64_t now_ns = clock_now_ns();
+        const int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : 0;
+        const enum signals_event event =
+            signals_wait(signals, sampler_end_fd(sampler), left_ms);
+        if (event == SIGNALS_READABLE)
+            return RECORDING_ENDED;
         if (event == SIGNALS_STOP)
-            return false;
-    return true;
+            return RECORDING_IMPATIENT;
+        if (left_ms > 0)
+            continue;
+        say("a process keeps the sampling thread waiting: ending without it");
+        return RECORDING_HANGS;
+    }
 }
 
 static enum err_code write_quality(struct recording *recording,

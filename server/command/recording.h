@@ -52,8 +52,11 @@ void recording_close(struct recording *recording);
 /* Waits for a signal or for the descriptor (-1: none); the line is written meanwhile. */
 enum signals_event recording_wait(struct recording *recording, struct signals *signals, int fd);
 
-/* Ends sampling and waits until it has.  false: the user did not want to wait. */
-bool recording_stop(struct recording *recording, struct signals *signals);
+/* Ends sampling and waits until it has.  IMPATIENT: the user did not want to wait.  HANGS: a target
+ * keeps the sampling thread in the kernel; what it has sampled so far is there, and nothing of the
+ * session may be freed. */
+enum recording_end { RECORDING_ENDED, RECORDING_IMPATIENT, RECORDING_HANGS };
+enum recording_end recording_stop(struct recording *recording, struct signals *signals);
 
 /* Says what was captured and writes the file of --quality. */
 MUST_CHECK enum err_code recording_finish(struct recording *recording, struct err *err);

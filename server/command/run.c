@@ -11,6 +11,8 @@
 #include "server/command/options.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
+#include "server/command/starting.h"
+#include "server/leave.h"
 #include "server/source/helper.h"
 
 enum { FIND_TIMEOUT_MS = 5000, FIND_FIRST_PAUSE_MS = 1, FIND_MAX_PAUSE_MS = 50 };
@@ -76,12 +78,12 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     sampling.helper = source_helper_pid();
     sampling.sink = capturing_sink(&run->capturing);
     for (;;) {
-        const enum err_code rc = sampler_start(&sampling, &run->sampler, err);
+        const enum err_code rc = starting_sampler(&sampling, &run->signals, &run->sampler, err);
         if (rc == ERR_OK)
             return rc;
         if (child_reap(&run->child))
             return ended_too_soon(run, err);
-        if (!may_yet_come(rc) || clock_now_ns() >= end_ns)
+        if (run->signals.stopped_by || !may_yet_come(rc) || clock_now_ns() >= end_ns)
             return rc;
         if (signals_wait(&run->signals, -1, pause_ms) == SIGNALS_STOP)
             return err_set(err, ERR_SYS, "stopped before a Python interpreter was seen");
@@ -126,7 +128,8 @@ static enum err_code serve(struct run *run, struct err *err)
             end_fd = -1;
         }
     }
-    if (!run->recording.is_finished && recording_stop(&run->recording, &run->signals))
+    if (!run->recording.is_finished &&
+        recording_stop(&run->recording, &run->signals) == RECORDING_ENDED)
         rc = recording_finish(&run->recording, err);
     if (run->recording.is_finished && rc == ERR_OK)
         rc = capturing_finish(&run->capturing, err);
@@ -148,10 +151,11 @@ int command_run(const struct options *options)
         rc = serve(&run, &err);
     child_end(&run.child, &run.signals);
     signals_deinit(&run.signals);
+    recording_close(&run.recording);
+    const int status = rc == ERR_OK && run.ended_by_itself ? child_exit_status(&run.child)
+                                                           : exit_with(rc, &err);
+    leave_within(LEAVE_MS, status);
     capturing_close(&run.capturing);
     live_close(&run.live);
-    recording_close(&run.recording);
-    if (rc == ERR_OK && run.ended_by_itself)
-        return child_exit_status(&run.child);
-    return exit_with(rc, &err);
+    return status;
 }

@@ -11,12 +11,15 @@
 #include "server/command/signals.h"
 #include "server/continuous.h"
 #include "server/dashboard.h"
+#include "server/leave.h"
 #include "server/loaded.h"
 #include "server/sessions.h"
 #include "server/source/helper.h"
 
 /* How often captures are looked through for those to remove. */
 enum { TIDY_MS = 60 * 1000 };
+/* Captures that are being recorded are finished by then, or have begun to be, and that is waited for. */
+enum { SERVE_LEAVE_MS = 900 };
 
 /* What a capture says of how much of it there is belongs to its user. */
 static void say_state(const struct loaded *loaded)
@@ -148,13 +151,17 @@ int command_serve(const struct options *options)
     if (rc == ERR_OK)
         rc = live_show(&live, options, &signals, &err);
     if (rc == ERR_OK)
+        dashboard_begin(&dashboard);
+    if (rc == ERR_OK)
         rc = sample_all(&dashboard, options, &continuous, &err);
     while (rc == ERR_OK && signals_wait(&signals, -1, TIDY_MS) != SIGNALS_STOP)
         if (dashboard.captures)
             captures_tidy(dashboard.captures);
     signals_deinit(&signals);
+    const int status = exit_with(rc, &err);
+    leave_within(SERVE_LEAVE_MS, status);
     continuous_stop(continuous);
     live_close(&live);
     dashboard_close(&dashboard);
-    return exit_with(rc, &err);
+    return status;
 }

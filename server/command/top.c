@@ -13,6 +13,8 @@
 #include "server/command/options.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
+#include "server/command/starting.h"
+#include "server/leave.h"
 #include "server/sessions.h"
 #include "server/top/keys.h"
 #include "server/top/look.h"
@@ -87,7 +89,7 @@ static enum err_code start(struct top *top, struct err *err)
     if (rc == ERR_OK)
         rc = sessions_create(&top->sessions, err);
     if (rc == ERR_OK)
-        rc = sampler_start(&sampling, &sampler, err);
+        rc = starting_sampler(&sampling, &top->signals, &sampler, err);
     if (rc != ERR_OK)
         return rc;
     rc = sessions_add(top->sessions, sampler, &top->session, err);
@@ -240,24 +242,23 @@ static enum err_code show(struct top *top, struct err *err)
 
 static enum err_code finish(struct top *top, struct err *err)
 {
-    if (!recording_stop(&top->recording, &top->signals))
+    if (recording_stop(&top->recording, &top->signals) != RECORDING_ENDED)
         return ERR_OK;
     const enum err_code rc = recording_finish(&top->recording, err);
     const enum err_code captured = capturing_finish(&top->capturing, rc == ERR_OK ? err : NULL);
     return rc == ERR_OK ? captured : rc;
 }
 
-static void close_all(struct top *top)
+static void close_all(struct top *top, int status)
 {
-    terminal_deinit(&top->terminal);
-    signals_deinit(&top->signals);
+    recording_close(&top->recording);
+    leave_within(LEAVE_MS, status);
     sheet_deinit(&top->sheet);
     buffer_deinit(&top->picture);
     if (top->has_snapshot)
         profile_snapshot_release(&top->snapshot);
     if (top->events >= 0)
         close(top->events);
-    recording_close(&top->recording);
     capturing_close(&top->capturing);
     sessions_destroy(top->sessions);
 }
@@ -276,6 +277,9 @@ int command_top(const struct options *options)
         rc = show(&top, &err);
     if (rc == ERR_OK)
         rc = finish(&top, &err);
-    close_all(&top);
-    return exit_with(rc, &err);
+    terminal_deinit(&top.terminal);
+    signals_deinit(&top.signals);
+    const int status = exit_with(rc, &err);
+    close_all(&top, status);
+    return status;
 }

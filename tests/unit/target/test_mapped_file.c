@@ -70,8 +70,7 @@ static void end(struct place *place)
 static enum mapped_file open_below(struct place *place)
 {
     int fd = -1;
-    const enum mapped_file state =
-        mapped_file_open_below(place->root_fd, &place->mapping, &fd);
+    const enum mapped_file state = mapped_file_open_below(place->root_fd, &place->mapping, &fd);
     char text[6] = "";
     assert_true((state == MAPPED_FILE_OPENED) == (fd >= 0));
     if (fd >= 0) {
@@ -267,12 +266,13 @@ static void the_program_of_a_process_is_opened(void **state)
     close(fd);
 }
 
-TEST_MAIN(cmocka_unit_test(a_file_is_found_beneath_the_root_by_its_path),
-          cmocka_unit_test(another_file_is_refused_and_another_device_too),
-          cmocka_unit_test(the_device_counts_where_the_file_system_tells_it),
-          cmocka_unit_test(a_fifo_at_the_path_is_not_opened),
-          cmocka_unit_test(no_symbolic_link_is_followed),
-          cmocka_unit_test(files_of_the_kernel_and_devices_are_not_opened),
-          cmocka_unit_test(a_leased_file_is_busy_at_once),
-          cmocka_unit_test(deleted_files_and_memory_files_are_opened_where_map_files_may_be_read),
-          cmocka_unit_test(the_program_of_a_process_is_opened))
+TEST_MAIN(
+    cmocka_unit_test(a_file_is_found_beneath_the_root_by_its_path),
+    cmocka_unit_test(another_file_is_refused_and_another_device_too),
+    cmocka_unit_test(the_device_counts_where_the_file_system_tells_it),
+    cmocka_unit_test(a_fifo_at_the_path_is_not_opened),
+    cmocka_unit_test(no_symbolic_link_is_followed),
+    cmocka_unit_test(files_of_the_kernel_and_devices_are_not_opened),
+    cmocka_unit_test(a_leased_file_is_busy_at_once),
+    cmocka_unit_test(deleted_files_and_memory_files_are_opened_where_map_files_may_be_read),
+    cmocka_unit_test(the_program_of_a_process_is_opened))
