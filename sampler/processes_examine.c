@@ -9,12 +9,14 @@
 /* What hangs is tried again after so long. */
 static const uint64_t HANGS_AGAIN_NS = 600 * NS_PER_S;
 
-/* When its turn may be: 0: now; UINT64_MAX: not while one of its processes holds an examiner up. */
+/* When its turn may be: 0: now; UINT64_MAX: not while its processes hang so many examiners. */
 static uint64_t rests_until_ns(const struct processes *processes, unsigned uid, uint64_t now_ns)
 {
+    int hanging = 0;
     for (size_t i = 0; i < PROCESSES_EXAMINERS; i++)
-        if (processes->examiners[i].is_left && processes->examiners[i].uid == uid)
-            return UINT64_MAX;
+        hanging += processes->examiners[i].is_left && processes->examiners[i].uid == uid;
+    if (hanging >= PROCESSES_HANG_MAX)
+        return UINT64_MAX;
     return debts_rest_until_ns(&processes->debts, uid, now_ns);
 }
 

@@ -7,8 +7,8 @@
  * there and still that program.  One examiner works; one that has not come back for
  * PROCESSES_STUCK_NS hangs in the kernel and is left behind, and another one takes its place.
  *
- * Owners take turns in the queue, and rest when their processes took long; one of whose processes an
- * examiner hangs gets no turn until it comes back.
+ * Owners take turns in the queue, and rest when their processes took long; one whose processes hang
+ * PROCESSES_HANG_MAX examiners gets no turn until one of these comes back.
  *
  * Private to processes.
  *
@@ -28,7 +28,8 @@
 #include "sampler/target/vitals.h"
 #include "sampler/turns.h"
 
-enum { PROCESSES_EXAMINERS = 5 };
+/* The one that works, and those that hang: of one owner no more than so many. */
+enum { PROCESSES_EXAMINERS = 17, PROCESSES_HANG_MAX = 4 };
 
 struct entry {
     int pid;

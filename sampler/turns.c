@@ -56,8 +56,7 @@ uint64_t debts_rest_until_ns(const struct debts *debts, unsigned uid, uint64_t n
         if (!debt->ns || debt->uid != uid)
             continue;
         const uint64_t left_ns = left_of(debt, now_ns);
-        return left_ns <= TURNS_DEBT_NS ? 0
-                                        : now_ns + (left_ns - TURNS_DEBT_NS) * TURNS_SHARE;
+        return left_ns <= TURNS_DEBT_NS ? 0 : now_ns + (left_ns - TURNS_DEBT_NS) * TURNS_SHARE;
     }
     return 0;
 }

@@ -32,8 +32,7 @@ static void *run(void *context)
 {
     struct startup *const startup = context;
     const uint64_t one = 1;
-    const enum err_code rc =
-        sampler_start(&startup->options, &startup->sampler, &startup->err);
+    const enum err_code rc = sampler_start(&startup->options, &startup->sampler, &startup->err);
     pthread_mutex_lock(&startup->lock);
     startup->rc = rc;
     startup->is_done = true;

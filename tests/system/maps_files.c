@@ -39,8 +39,8 @@ static int make_stuck(void)
 {
     struct uffdio_api api = { .api = UFFD_API };
     const int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
-    void *const at = mmap(NULL, STUCK_BYTES, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *const at =
+        mmap(NULL, STUCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     struct uffdio_register range = { .range = { (unsigned long)at, STUCK_BYTES },
                                      .mode = UFFDIO_REGISTER_MODE_MISSING };
     return fd < 0 || at == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||

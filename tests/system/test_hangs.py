@@ -103,6 +103,7 @@ class Files(Hangs):
             self.leased()
             with Host() as host:
                 self.answer_soon(host)
+                self.examined(host)
                 host.row(target.pid, lambda row: row["python"])
                 self.soon(host.process, 0)
 
@@ -193,18 +194,35 @@ class Memory(Hangs):
             captures = os.listdir(host.data)
             self.assertTrue(any(name.endswith(".pyro") for name in captures), captures)
 
-    def test_sampling_that_hangs_ends_with_what_it_has(self):
-        """A Python whose memory is taken away from under the reader, while it is sampled."""
-        path = file_in("later.folded")
+    def sticking(self):
         script = file_in("sticks.py")
         with open(script, "w", encoding="ascii") as file:
             file.write(STICKS)
-        with victim(script) as python, \
-                program("record", str(python.pid), "-r", "1000", "-o", path) as process:
+        return victim(script)
+
+    def stick(self, python):
+        """Takes its memory away from who reads it."""
+        python.signal(signal.SIGUSR1)
+        if python.wait_line("^(STUCK|SKIPPED)").group(1) == "SKIPPED":
+            self.skipTest("this kernel has no userfaultfd for us")
+
+    def test_a_process_that_hangs_its_examiner_costs_others_some_seconds(self):
+        with self.sticking() as python:
+            self.stick(python)
+            with Host() as host:
+                self.wait_stuck(host.process)
+                with victim("chain.py", LONG) as other:
+                    self.answer_soon(host)
+                    host.row(other.pid, lambda row: row["python"])
+                    self.assertGreater(self.answer_soon(host)["examining"], 0)
+                    self.soon(host.process, 0)
+
+    def test_sampling_that_hangs_ends_with_what_it_has(self):
+        """A Python whose memory is taken away from under the reader, while it is sampled."""
+        path = file_in("later.folded")
+        with self.sticking() as python, program("record", str(python.pid), "-r", "1000", "-o", path) as process:
             time.sleep(1)
-            python.signal(signal.SIGUSR1)
-            if python.wait_line("^(STUCK|SKIPPED)").group(1) == "SKIPPED":
-                self.skipTest("this kernel has no userfaultfd for us")
+            self.stick(python)
             self.wait_stuck(process)
             self.soon(process, 0)
             self.assertGreater(os.path.getsize(path), 0)
