@@ -18,6 +18,10 @@ enum { LEAVE_MS = 300 };
 /* After so long the process ends with that status, unless it has ended by itself. */
 void leave_within(int milliseconds, int status);
 
+/* The last thing of all: as from main; but where a thread was left behind, nothing runs that is run at an
+ * exit, as that thread may come back in the middle of it. */
+_Noreturn void leave(int status);
+
 /* Between these a file is being finished, which is waited for. */
 void leave_hold(void);
 void leave_release(void);

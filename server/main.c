@@ -5,6 +5,7 @@
 #include "server/command/help.h"
 #include "server/command/limits.h"
 #include "server/command/options.h"
+#include "server/leave.h"
 
 int main(int argc, char **argv)
 {
@@ -27,5 +28,5 @@ int main(int argc, char **argv)
         return EXIT_DONE;
     }
     limits_raise();
-    return options.command->execute(&options);
+    leave(options.command->execute(&options));
 }

@@ -156,8 +156,8 @@ class Memory(Hangs):
                 self.soon(process)
 
     def test_a_signal_ends_record_and_leaves_no_file(self):
-        path = file_in("stuck.folded")
-        with program("record", self.target, "-o", path, "--binary=" + path + ".pyro") as process:
+        path, capture = file_in("stuck.folded"), file_in("stuck.folded.pyro")
+        with program("record", self.target, "-o", path, "--binary=" + capture) as process:
             self.wait_stuck(process)
             self.soon(process, 1)
         self.assertEqual([name for name in os.listdir(os.path.dirname(path)) if "stuck.folded" in name], [])
