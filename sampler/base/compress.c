@@ -140,6 +140,121 @@ enum err_code compress_unzstd(const void *data, size_t bytes, void *out, size_t 
     return ERR_OK;
 }
 
+/* Windows of 256 KiB need little memory to search, a megabyte. */
+enum { WINDOW_LOG = 18, SEARCH_LOG = 17, READER_WINDOW_LOG = WINDOW_LOG + 3 };
+
+_Static_assert(ZSTD_STREAM_WINDOW_BYTES == 1 << WINDOW_LOG, "the window is as the header says");
+
+struct zstd_writer {
+    ZSTD_CCtx *context;
+};
+
+struct zstd_reader {
+    ZSTD_DCtx *context;
+};
+
+enum err_code zstd_writer_create(struct zstd_writer **out, struct err *err)
+{
+    struct zstd_writer *const writer = malloc(sizeof *writer);
+    if (writer)
+        writer->context = ZSTD_createCCtx();
+    if (!writer || !writer->context) {
+        free(writer);
+        return err_set(err, ERR_NOMEM, "no memory to compress");
+    }
+    (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_windowLog, WINDOW_LOG);
+    (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_chainLog, SEARCH_LOG);
+    (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_hashLog, SEARCH_LOG);
+    *out = writer;
+    return ERR_OK;
+}
+
+void zstd_writer_destroy(struct zstd_writer *writer)
+{
+    if (writer)
+        ZSTD_freeCCtx(writer->context);
+    free(writer);
+}
+
+enum err_code zstd_writer_add(struct zstd_writer *writer, int level, const void *data,
+                              size_t bytes, unsigned char **out, size_t *bytes_out,
+                              struct err *err)
+{
+    /* A stream has a few bytes more than a piece of its own: its head, and those of its blocks. */
+    const size_t bound = ZSTD_compressBound(bytes) + ZSTD_CStreamOutSize() / 8;
+    ZSTD_inBuffer from = { data, bytes, 0 };
+    ZSTD_outBuffer to = { malloc(bound), bound, 0 };
+    size_t left = 1;
+    if (!to.dst)
+        return err_set(err, ERR_NOMEM, "no memory to compress %zu bytes", bytes);
+    if (level) {
+        (void)ZSTD_CCtx_reset(writer->context, ZSTD_reset_session_only);
+        (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_compressionLevel, level);
+    }
+    while (left > 0 && !ZSTD_isError(left) && to.pos < to.size)
+        left = ZSTD_compressStream2(writer->context, &to, &from, ZSTD_e_flush);
+    if (left > 0) {
+        free(to.dst);
+        return err_set(err, ERR_SYS, "zstd: %s",
+                       ZSTD_isError(left) ? ZSTD_getErrorName(left) : "a piece grew");
+    }
+    *out = to.dst;
+    *bytes_out = to.pos;
+    return ERR_OK;
+}
+
+enum err_code zstd_reader_create(struct zstd_reader **out, struct err *err)
+{
+    struct zstd_reader *const reader = malloc(sizeof *reader);
+    if (reader)
+        reader->context = ZSTD_createDCtx();
+    if (!reader || !reader->context) {
+        free(reader);
+        return err_set(err, ERR_NOMEM, "no memory to read what is compressed");
+    }
+    (void)ZSTD_DCtx_setParameter(reader->context, ZSTD_d_windowLogMax, READER_WINDOW_LOG);
+    *out = reader;
+    return ERR_OK;
+}
+
+void zstd_reader_destroy(struct zstd_reader *reader)
+{
+    if (reader)
+        ZSTD_freeDCtx(reader->context);
+    free(reader);
+}
+
+/* The whole piece was read, but the reader may still hold what had no room. */
+static enum err_code check_no_more(struct zstd_reader *reader, size_t out_bytes,
+                                   struct err *err)
+{
+    unsigned char more;
+    ZSTD_inBuffer none = { &more, 0, 0 };
+    ZSTD_outBuffer to = { &more, sizeof more, 0 };
+    (void)ZSTD_decompressStream(reader->context, &to, &none);
+    return to.pos ? err_set(err, ERR_CORRUPT, "zstd: more than %zu bytes", out_bytes) : ERR_OK;
+}
+
+enum err_code zstd_reader_add(struct zstd_reader *reader, bool is_first, const void *data,
+                              size_t bytes, void *out, size_t out_bytes, struct err *err)
+{
+    ZSTD_inBuffer from = { data, bytes, 0 };
+    ZSTD_outBuffer to = { out, out_bytes, 0 };
+    if (is_first)
+        (void)ZSTD_DCtx_reset(reader->context, ZSTD_reset_session_only);
+    while (from.pos < from.size) {
+        const size_t from_pos = from.pos, to_pos = to.pos;
+        const size_t rc = ZSTD_decompressStream(reader->context, &to, &from);
+        if (ZSTD_isError(rc))
+            return err_set(err, ERR_CORRUPT, "zstd: %s", ZSTD_getErrorName(rc));
+        if (from.pos == from_pos && to.pos == to_pos)
+            return err_set(err, ERR_CORRUPT, "zstd: more than %zu bytes", out_bytes);
+    }
+    if (to.pos != out_bytes)
+        return err_set(err, ERR_CORRUPT, "zstd: %zu bytes instead of %zu", to.pos, out_bytes);
+    return check_no_more(reader, out_bytes, err);
+}
+
 uint32_t compress_crc32(const void *data, size_t bytes)
 {
     return (uint32_t)crc32_z(0, data, bytes);

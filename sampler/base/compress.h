@@ -1,10 +1,12 @@
 /*
- * compress - gzip and zstd, one shot, gzip as a stream, and a checksum.  The only place that sees
- * zlib and zstd.
+ * compress - gzip and zstd, one shot and as streams, and a checksum.  The only place that sees zlib
+ * and zstd.
  *
  * Ownership: the returned buffer is the caller's (free).
  * Threads: any.
- * Limits: gzip takes 3.5 GiB in one shot, then ERR_LIMIT; a stream takes any amount.
+ * Limits: gzip takes 3.5 GiB in one shot, then ERR_LIMIT; a stream takes any amount.  Pieces of a
+ * zstd stream refer to at most ZSTD_STREAM_WINDOW_BYTES before them; reading takes no more memory
+ * than eight times that, whatever the pieces say.
  * Depends on: err.
  */
 #ifndef SAMPLER_BASE_COMPRESS_H
@@ -24,6 +26,29 @@ MUST_CHECK enum err_code compress_zstd(const void *data, size_t bytes, int level
 /* Fills out exactly; ERR_CORRUPT: these are not so many bytes compressed. */
 MUST_CHECK enum err_code compress_unzstd(const void *data, size_t bytes, void *out,
                                          size_t out_bytes, struct err *err);
+/* A zstd stream in pieces: each is complete when it is made, and needs those since the first one to
+ * be read.  What pieces have in common is stored once. */
+enum { ZSTD_STREAM_WINDOW_BYTES = 1 << 18 };
+
+struct zstd_writer;
+struct zstd_reader;
+
+MUST_CHECK enum err_code zstd_writer_create(struct zstd_writer **out, struct err *err);
+/* NULL is fine. */
+void zstd_writer_destroy(struct zstd_writer *writer);
+/* level: begins another stream, at this level; 0: continues the one before. */
+MUST_CHECK enum err_code zstd_writer_add(struct zstd_writer *writer, int level,
+                                         const void *data, size_t bytes, unsigned char **out,
+                                         size_t *bytes_out, struct err *err);
+
+MUST_CHECK enum err_code zstd_reader_create(struct zstd_reader **out, struct err *err);
+/* NULL is fine. */
+void zstd_reader_destroy(struct zstd_reader *reader);
+/* Fills out exactly; ERR_CORRUPT: this is no such piece, or not the next one. */
+MUST_CHECK enum err_code zstd_reader_add(struct zstd_reader *reader, bool is_first,
+                                         const void *data, size_t bytes, void *out,
+                                         size_t out_bytes, struct err *err);
+
 /* CRC-32 as in gzip. */
 uint32_t compress_crc32(const void *data, size_t bytes);
 

@@ -5,9 +5,15 @@
 #include "sampler/base/compress.h"
 #include "sampler/capture/bytes.h"
 
-enum { CODING_NONE, CODING_ZSTD };
-/* Compression is not on the sampling path, and blocks come every few seconds. */
-enum { ZSTD_LEVEL = 9, CHECKED_HEAD_BYTES = 16 };
+enum { CODING_NONE, CODING_ZSTD, CODING_FIRST, CODING_NEXT };
+/* Compression is not on the sampling path, and blocks come every second.  Small ones need the better
+ * search to be worth it, which costs them a millisecond; large ones compress as well without. */
+enum {
+    ZSTD_LEVEL = 9,
+    SMALL_ZSTD_LEVEL = 16,
+    SMALL_BYTES = 1 << 15,
+    CHECKED_HEAD_BYTES = 16,
+};
 
 static void put_head(struct bytes *out, enum capture_kind kind, unsigned coding, size_t raw,
                      const void *stored, size_t stored_bytes)
@@ -24,14 +30,19 @@ static void put_head(struct bytes *out, enum capture_kind kind, unsigned coding,
         bytes_u32(out, compress_crc32(out->data + start, CHECKED_HEAD_BYTES));
 }
 
+static enum err_code check_length(const struct bytes *raw, struct err *err)
+{
+    if (raw->count > CAPTURE_MAX_BLOCK_BYTES)
+        return err_set(err, ERR_LIMIT, "a block of %zu bytes is too long", raw->count);
+    return bytes_check(raw, err);
+}
+
 enum err_code block_encode(enum capture_kind kind, const struct bytes *raw, struct bytes *out,
                            struct err *err)
 {
     unsigned char *packed = NULL;
     size_t packed_bytes = 0;
-    if (raw->count > CAPTURE_MAX_BLOCK_BYTES)
-        return err_set(err, ERR_LIMIT, "a block of %zu bytes is too long", raw->count);
-    enum err_code rc = bytes_check(raw, err);
+    enum err_code rc = check_length(raw, err);
     if (!rc)
         rc = compress_zstd(raw->data, raw->count, ZSTD_LEVEL, &packed, &packed_bytes, err);
     if (rc)
@@ -43,6 +54,41 @@ enum err_code block_encode(enum capture_kind kind, const struct bytes *raw, stru
              stored_bytes);
     bytes_put(out, stored, stored_bytes);
     free(packed);
+    return bytes_check(out, err);
+}
+
+void block_chain_deinit(struct block_chain *chain)
+{
+    zstd_writer_destroy(chain->writer);
+    zstd_reader_destroy(chain->reader);
+    *chain = (struct block_chain){ 0 };
+}
+
+void block_chain_break(struct block_chain *chain)
+{
+    chain->pieces = 0;
+}
+
+enum err_code block_chain_encode(struct block_chain *chain, enum capture_kind kind,
+                                 const struct bytes *raw, struct bytes *out, struct err *err)
+{
+    unsigned char *packed = NULL;
+    size_t packed_bytes = 0;
+    const bool is_first = chain->pieces == 0;
+    const int level = raw->count < SMALL_BYTES ? SMALL_ZSTD_LEVEL : ZSTD_LEVEL;
+    enum err_code rc = check_length(raw, err);
+    if (!rc && !chain->writer)
+        rc = zstd_writer_create(&chain->writer, err);
+    if (!rc)
+        rc = zstd_writer_add(chain->writer, is_first ? level : 0, raw->data, raw->count,
+                             &packed, &packed_bytes, err);
+    if (rc)
+        return rc;
+    put_head(out, kind, is_first ? CODING_FIRST : CODING_NEXT, raw->count, packed,
+             packed_bytes);
+    bytes_put(out, packed, packed_bytes);
+    free(packed);
+    chain->pieces = (chain->pieces + 1) % BLOCK_CHAIN_PIECES;
     return bytes_check(out, err);
 }
 
@@ -63,8 +109,43 @@ enum err_code block_head_decode(const unsigned char data[CAPTURE_BLOCK_HEAD_BYTE
     return ERR_OK;
 }
 
-enum err_code block_decode(const struct block_head *head, const void *stored, struct bytes *raw,
-                           struct err *err)
+static enum err_code make_room(struct bytes *raw, size_t count, struct err *err)
+{
+    if (raw->room < count) {
+        bytes_deinit(raw);
+        raw->data = malloc(count);
+        if (!raw->data)
+            return err_set(err, ERR_NOMEM, "no memory for a block of %zu bytes", count);
+        raw->room = count;
+    }
+    raw->count = count;
+    return ERR_OK;
+}
+
+bool block_is_piece(const struct block_head *head)
+{
+    return head->coding == CODING_FIRST || head->coding == CODING_NEXT;
+}
+
+/* `pieces` is 1 while a stream is being read. */
+static enum err_code decode_piece(struct block_chain *chain, const struct block_head *head,
+                                  const void *stored, struct bytes *raw, struct err *err)
+{
+    const bool is_first = head->coding == CODING_FIRST;
+    enum err_code rc = ERR_OK;
+    if (!is_first && !chain->pieces)
+        return err_set(err, ERR_CORRUPT, "a block continues one that is missing");
+    if (!chain->reader)
+        rc = zstd_reader_create(&chain->reader, err);
+    if (!rc)
+        rc = zstd_reader_add(chain->reader, is_first, stored, head->stored_bytes, raw->data,
+                             raw->count, err);
+    chain->pieces = !rc;
+    return rc;
+}
+
+enum err_code block_decode(struct block_chain *chain, const struct block_head *head,
+                           const void *stored, struct bytes *raw, struct err *err)
 {
     if (compress_crc32(stored, head->stored_bytes) != head->checksum)
         return err_set(err, ERR_CORRUPT, "a block has a wrong checksum");
@@ -73,16 +154,12 @@ enum err_code block_decode(const struct block_head *head, const void *stored, st
         bytes_put(raw, stored, head->stored_bytes);
         return bytes_check(raw, err);
     }
-    if (head->coding != CODING_ZSTD)
+    if (head->coding < CODING_ZSTD || head->coding > CODING_NEXT)
         return err_set(err, ERR_CORRUPT, "a block has an unknown coding");
-    if (raw->room < head->raw_bytes) {
-        bytes_deinit(raw);
-        raw->data = malloc(head->raw_bytes);
-        if (!raw->data)
-            return err_set(err, ERR_NOMEM, "no memory for a block of %u bytes",
-                           head->raw_bytes);
-        raw->room = head->raw_bytes;
-    }
-    raw->count = head->raw_bytes;
+    const enum err_code rc = make_room(raw, head->raw_bytes, err);
+    if (rc)
+        return rc;
+    if (block_is_piece(head))
+        return decode_piece(chain, head, stored, raw, err);
     return compress_unzstd(stored, head->stored_bytes, raw->data, raw->count, err);
 }

@@ -1,10 +1,15 @@
 /*
  * block - a piece of a capture: a head, and bytes that are compressed where that is shorter.
  *
- *     kind u8, coding u8 (0 as they are, 1 zstd), 0 u16, raw bytes u32, stored bytes u32,
+ *     kind u8, coding u8, 0 u16, raw bytes u32, stored bytes u32,
  *     checksum of the stored bytes u32, checksum of the 16 bytes before u32
  *
- * Ownership: see the functions.
+ * Codings: 0 as they are, 1 zstd, 2 the first piece of a zstd stream, 3 the next piece of it.  Blocks
+ * that come every second are small and much alike: as pieces of a stream they take half the bytes.
+ * A stream ends after BLOCK_CHAIN_PIECES, so that a reader may begin at any of the first pieces.
+ *
+ * Ownership: see the functions; block_chain is the caller's storage, its deinit accepts a zeroed
+ * one.
  * Limits: CAPTURE_MAX_BLOCK_BYTES, then ERR_LIMIT.
  * Depends on: bytes, compress, format.
  */
@@ -25,6 +30,23 @@ struct block_head {
     uint32_t raw_bytes, stored_bytes, checksum;
 };
 
+enum { BLOCK_CHAIN_PIECES = 32 };
+
+/* Blocks that are pieces of streams, as they are written or as they are read. */
+struct block_chain {
+    struct zstd_writer *writer;
+    struct zstd_reader *reader;
+    unsigned pieces; /* of the present stream; 0: none is open */
+};
+
+void block_chain_deinit(struct block_chain *chain);
+/* What comes next is not the piece behind the last one. */
+void block_chain_break(struct block_chain *chain);
+/* Appends a whole block to out, as a piece of a stream: the first one where none is open. */
+MUST_CHECK enum err_code block_chain_encode(struct block_chain *chain, enum capture_kind kind,
+                                            const struct bytes *raw, struct bytes *out,
+                                            struct err *err);
+
 /* Appends a whole block to out. */
 MUST_CHECK enum err_code block_encode(enum capture_kind kind, const struct bytes *raw,
                                       struct bytes *out, struct err *err);
@@ -32,8 +54,10 @@ MUST_CHECK enum err_code block_encode(enum capture_kind kind, const struct bytes
 /* ERR_CORRUPT: these are no head. */
 MUST_CHECK enum err_code block_head_decode(const unsigned char data[CAPTURE_BLOCK_HEAD_BYTES],
                                            struct block_head *out, struct err *err);
+/* Is it a piece of a stream? */
+bool block_is_piece(const struct block_head *head);
 /* Puts the raw bytes in place of what is in `raw`. */
-MUST_CHECK enum err_code block_decode(const struct block_head *head, const void *stored,
-                                      struct bytes *raw, struct err *err);
+MUST_CHECK enum err_code block_decode(struct block_chain *chain, const struct block_head *head,
+                                      const void *stored, struct bytes *raw, struct err *err);
 
 #endif /* SAMPLER_CAPTURE_BLOCK_H */

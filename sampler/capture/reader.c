@@ -34,8 +34,9 @@ struct reader {
     size_t table_bytes;         /* they may take; 0: no bound */
 
     struct windows_block block;
-    size_t window;      /* the next of the block */
-    struct run *sorted; /* of the present window, for reader_next_run */
+    struct windows_places places; /* of the stream that the block is a piece of */
+    size_t window;                /* the next of the block */
+    struct run *sorted;           /* of the present window, for reader_next_run */
     size_t sorted_count, sorted_at;
     uint64_t sorted_period_ns;
     uint64_t samples, read_samples; /* seen at most, seen since the last rewind */
@@ -149,6 +150,7 @@ void reader_close(struct reader *reader)
     source_close_capture(&reader->source);
     facts_deinit(&reader->facts);
     windows_block_deinit(&reader->block);
+    windows_places_deinit(&reader->places);
     profile_destroy(reader->profile);
     bytes_deinit(&reader->raw);
     bytes_deinit(&reader->start_bytes);
@@ -226,13 +228,14 @@ static enum err_code take_rows(struct reader *reader, struct err *err)
     return rc;
 }
 
-static enum err_code take_windows(struct reader *reader, struct err *err)
+static enum err_code take_windows(struct reader *reader, bool is_piece, struct err *err)
 {
     struct cursor cursor = cursor_of(reader->raw.data, reader->raw.count);
     windows_block_deinit(&reader->block);
     reader->window = 0;
-    const enum err_code rc = windows_decode(&cursor, &reader->names, reader->facts.unit_ns,
-                                            &reader->sizes, &reader->block, err);
+    const enum err_code rc =
+        windows_decode(&cursor, &reader->names, reader->facts.unit_ns, &reader->sizes, is_piece,
+                       &reader->places, &reader->block, err);
     for (size_t i = 0; i < reader->block.run_count; i++)
         reader->read_samples += reader->block.runs[i].count;
     if (reader->read_samples > reader->samples)
@@ -251,15 +254,15 @@ static enum err_code pass_end(struct reader *reader, struct err *err)
     return take_end(reader, err);
 }
 
-static enum err_code take_block(struct reader *reader, unsigned kind, uint64_t at,
-                                struct err *err)
+static enum err_code take_block(struct reader *reader, const struct block_head *head,
+                                uint64_t at, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    if (kind == CAPTURE_ROWS)
+    if (head->kind == CAPTURE_ROWS)
         rc = take_rows(reader, err);
-    else if (kind == CAPTURE_WINDOWS)
-        rc = take_windows(reader, err);
-    else if (kind == CAPTURE_END)
+    else if (head->kind == CAPTURE_WINDOWS)
+        rc = take_windows(reader, block_is_piece(head), err);
+    else if (head->kind == CAPTURE_END)
         rc = pass_end(reader, err);
     else
         rc = err_set(err, ERR_CORRUPT, "facts stand where they do not belong");
@@ -278,7 +281,7 @@ static enum err_code next_block(struct reader *reader, struct err *err)
     if (reader->watch &&
         !reader->watch(reader->watch_context, reader->source.at, reader->source.size))
         return err_set(err, ERR_SYS, "reading was stopped");
-    return rc ? rc : take_block(reader, head.kind, at, err);
+    return rc ? rc : take_block(reader, &head, at, err);
 }
 
 enum err_code reader_next_window(struct reader *reader, struct reader_window *out,

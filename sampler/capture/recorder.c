@@ -35,7 +35,8 @@ struct recorder {
     /* Only the sampling thread touches these, and others after the end. */
     struct chunk *filling; /* NULL: none */
     size_t made;           /* chunks */
-    uint64_t lost;
+    uint64_t lost;         /* samples, as there was no chunk for them */
+    uint64_t taken;        /* samples in all, the lost ones too */
 
     pthread_t thread;
     bool has_thread;
@@ -49,7 +50,7 @@ struct recorder {
     struct writer writer;
     struct quality quality; /* as last told */
     uint64_t told_lost;
-    uint64_t dropped; /* samples that had no room in a block, or came after a failure */
+    uint64_t dropped; /* samples that had no room in a block */
     bool is_regular;
     off_t start; /* where in the file we began */
     struct err err;
@@ -99,6 +100,7 @@ static bool has_room(struct recorder *recorder)
 static void count(void *context, const struct run *run)
 {
     struct recorder *const recorder = context;
+    recorder->taken += run->count;
     if (!has_room(recorder)) {
         recorder->lost += run->count;
         return;
@@ -215,16 +217,14 @@ static void drop_rest(struct recorder *recorder)
 static void fail(struct recorder *recorder)
 {
     drop_rest(recorder);
-    recorder->dropped += windows_encoder_samples(&recorder->writer.windows);
     if (recorder->failed)
         recorder->failed(recorder->context, &recorder->err);
 }
 
+/* After a failure chunks come to nothing. */
 static void process(struct recorder *recorder, struct chunk *chunk)
 {
-    if (recorder->err.code)
-        drop(recorder, chunk);
-    else if (take_chunk(recorder, chunk, &recorder->err))
+    if (!recorder->err.code && take_chunk(recorder, chunk, &recorder->err))
         fail(recorder);
     pthread_mutex_lock(&recorder->lock);
     chunk->next = recorder->free;
@@ -333,17 +333,16 @@ static enum err_code write_end(struct recorder *recorder, const struct capture_f
                                struct err *err)
 {
     struct capture_facts own = *end;
-    enum err_code rc = ERR_OK;
-    own.lost = recorder->told_lost = recorder_lost(recorder);
+    recorder->told_lost = recorder->lost + recorder->dropped;
+    if (!recorder->err.code && flush(recorder, &recorder->err))
+        drop_rest(recorder);
     if (recorder->err.code) {
         /* There may be room for the end, as it is short. */
         own.has_failed = true;
         own.reason = recorder->err.message;
-    } else {
-        rc = flush(recorder, err);
     }
-    if (!rc)
-        rc = writer_finish(&recorder->writer, &own, err);
+    own.lost = recorder_lost(recorder);
+    const enum err_code rc = writer_finish(&recorder->writer, &own, err);
     if (rc)
         drop_rest(recorder);
     return rc;
@@ -400,5 +399,5 @@ uint64_t recorder_samples(const struct recorder *recorder)
 
 uint64_t recorder_lost(const struct recorder *recorder)
 {
-    return recorder->lost + recorder->dropped;
+    return recorder->taken - recorder->writer.samples;
 }

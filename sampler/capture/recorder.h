@@ -9,7 +9,8 @@
  * its window is closed; a thread of the recorder encodes, compresses and writes.  When it falls
  * behind by RECORDER_MAX_CHUNKS, samples are not written but counted as lost, and the capture
  * says so.  A write that fails ends the file and not the sampling: `failed` is called once, on
- * the recorder's thread, and recorder_finish gives the same error.
+ * the recorder's thread, and recorder_finish gives the same error.  Whatever happens, the samples
+ * the sink was given are those in the file and those lost.
  *
  * Ownership: the recorder owns its thread and its chunks; the descriptor is the caller's.
  * Threads: the sink is for the sampling thread, the rest for one other.

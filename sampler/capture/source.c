@@ -95,6 +95,7 @@ void source_close_capture(struct capture_source *source)
     if (source->fd >= 0)
         close(source->fd);
     bytes_deinit(&source->stored);
+    block_chain_deinit(&source->chain);
     source->fd = -1;
 }
 
@@ -165,7 +166,7 @@ static bool is_wanted(struct source_wanted *wanted, uint64_t at)
     wanted->met_from |= at == wanted->from;
     wanted->met_to |= at == wanted->to;
     wanted->met_also |= at == wanted->also;
-    return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at == wanted->also;
+    return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at >= wanted->also;
 }
 
 /* What we need not know, or do not want. */
@@ -189,9 +190,12 @@ enum err_code source_next(struct capture_source *source, struct block_head *head
                            "the block at byte %" PRIu64
                            " is of a kind that this program does not know: use a newer one",
                            at);
-        if (!skips) {
+        if (skips) {
+            if (head->kind == CAPTURE_WINDOWS)
+                block_chain_break(&source->chain);
+        } else {
             rc = read_stored(source, head, err);
-            if (!rc && (rc = block_decode(head, source->stored.data, raw, err)))
+            if (!rc && (rc = block_decode(&source->chain, head, source->stored.data, raw, err)))
                 rc = at_byte(rc, at, err);
         }
         if (!rc)

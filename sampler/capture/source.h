@@ -15,7 +15,7 @@
 #include "sampler/capture/block.h"
 #include "sampler/capture/bytes.h"
 
-/* Of which samples: those of blocks from one byte to before another, and of one besides. */
+/* Of which samples: those of blocks from one byte to before another, and those from a third on. */
 struct source_wanted {
     bool is_part;            /* false: of all */
     uint64_t from, to, also; /* from 0: the first; to UINT64_MAX: none is too late */
@@ -28,6 +28,7 @@ struct capture_source {
     uint64_t at;   /* of the next block */
     struct source_wanted wanted;
     struct bytes stored;
+    struct block_chain chain; /* of the last block of samples */
 };
 
 /* Leaves `at` behind the preamble, which says that we can read it. */

@@ -14,10 +14,10 @@ struct decoder {
     const struct names *names;
     const struct profile_sizes *sizes;
     uint64_t unit_ns;
-    struct run *places; /* what runs of each have in common */
-    size_t place_count;
-    size_t *lanes;  /* of each window */
-    uint64_t *next; /* by thread: when its next run is expected, in units */
+    bool is_piece;
+    struct windows_places *places; /* what runs of each have in common */
+    size_t *lanes;                 /* of each window */
+    uint64_t *next;                /* by thread: when its next run is expected, in units */
 };
 
 static enum err_code no_memory(struct err *err)
@@ -34,10 +34,10 @@ static uint32_t take_id(struct cursor *cursor, int64_t id, uint32_t rows)
     return 0;
 }
 
-static void take_spots(struct decoder *decoder)
+static void take_spots(struct decoder *decoder, size_t first)
 {
-    for (size_t i = 0; i < decoder->place_count; i++) {
-        struct run *const place = &decoder->places[i];
+    for (size_t i = first; i < decoder->places->count; i++) {
+        struct run *const place = &decoder->places->items[i];
         const uint64_t spot = cursor_number(decoder->cursor);
         const uint64_t away = (uint64_t)cursor_signed(decoder->cursor);
         if (spot == 0)
@@ -49,24 +49,55 @@ static void take_spots(struct decoder *decoder)
     }
 }
 
+/* Makes room for `more` places behind those that are known. */
+static enum err_code grow_places(struct windows_places *places, size_t more, struct err *err)
+{
+    const size_t wanted = places->count + more;
+    if (wanted > places->room || !places->items) {
+        const size_t room = wanted + wanted / 2 + 1;
+        struct run *const items = realloc(places->items, room * sizeof *items);
+        if (!items)
+            return no_memory(err);
+        places->items = items;
+        places->room = room;
+    }
+    if (more)
+        memset(places->items + places->count, 0, more * sizeof *places->items);
+    places->count = wanted;
+    return ERR_OK;
+}
+
+/* What a stream has told so far is known to its next piece; its first one begins with nothing. */
+static void take_known(struct decoder *decoder)
+{
+    const uint64_t known = decoder->is_piece ? cursor_number(decoder->cursor) : 0;
+    if (known == 0)
+        decoder->places->count = 0;
+    if (known != decoder->places->count)
+        decoder->cursor->is_bad = true;
+}
+
 static enum err_code take_places(struct decoder *decoder, struct err *err)
 {
     struct cursor *const cursor = decoder->cursor;
     uint64_t node = 0;
-    decoder->place_count = cursor_count(cursor, PLACE_BYTES, CAPTURE_MAX_RUNS);
-    decoder->places = calloc(decoder->place_count + 1, sizeof *decoder->places);
-    if (!decoder->places)
-        return no_memory(err);
-    for (size_t i = 0; i < decoder->place_count; i++) {
-        decoder->places[i].state = names_state(decoder->names, cursor_number(cursor));
-        decoder->places[i].spot = PROFILE_NO_SPOT;
+    take_known(decoder);
+    const size_t first = decoder->places->count;
+    const size_t count = cursor_count(cursor, PLACE_BYTES, CAPTURE_MAX_RUNS - first);
+    const enum err_code rc = grow_places(decoder->places, count, err);
+    if (rc)
+        return rc;
+    struct run *const places = decoder->places->items + first;
+    for (size_t i = 0; i < count; i++) {
+        places[i].state = names_state(decoder->names, cursor_number(cursor));
+        places[i].spot = PROFILE_NO_SPOT;
     }
-    for (size_t i = 0; i < decoder->place_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         node += (uint64_t)cursor_signed(cursor);
-        decoder->places[i].node = take_id(cursor, (int64_t)node, decoder->sizes->nodes);
+        places[i].node = take_id(cursor, (int64_t)node, decoder->sizes->nodes);
     }
     if (cursor_u8(cursor))
-        take_spots(decoder);
+        take_spots(decoder, first);
     return ERR_OK;
 }
 
@@ -147,11 +178,11 @@ static void take_place_of_runs(struct decoder *decoder, struct windows_block *ou
     for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++) {
         const uint64_t place = cursor_number(decoder->cursor);
         const thread_id thread = out->runs[i].thread;
-        if (place >= decoder->place_count) {
+        if (place >= decoder->places->count) {
             decoder->cursor->is_bad = true;
             return;
         }
-        out->runs[i] = decoder->places[place];
+        out->runs[i] = decoder->places->items[place];
         out->runs[i].thread = thread;
     }
     for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++)
@@ -219,20 +250,29 @@ static enum err_code decode(struct decoder *decoder, struct windows_block *out, 
 }
 
 enum err_code windows_decode(struct cursor *cursor, const struct names *names, uint64_t unit_ns,
-                             const struct profile_sizes *sizes, struct windows_block *out,
+                             const struct profile_sizes *sizes, bool is_piece,
+                             struct windows_places *places, struct windows_block *out,
                              struct err *err)
 {
-    struct decoder decoder = {
-        .cursor = cursor, .names = names, .sizes = sizes, .unit_ns = unit_ns
-    };
+    struct decoder decoder = { .cursor = cursor,
+                               .names = names,
+                               .sizes = sizes,
+                               .unit_ns = unit_ns,
+                               .is_piece = is_piece,
+                               .places = places };
     memset(out, 0, sizeof *out);
     const enum err_code rc = decode(&decoder, out, err);
-    free(decoder.places);
     free(decoder.lanes);
     free(decoder.next);
     if (rc)
         windows_block_deinit(out);
     return rc;
+}
+
+void windows_places_deinit(struct windows_places *places)
+{
+    free(places->items);
+    *places = (struct windows_places){ 0 };
 }
 
 void windows_block_deinit(struct windows_block *block)

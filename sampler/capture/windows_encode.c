@@ -214,15 +214,18 @@ static int compare_uses(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-static void rank_places(struct windows_encoder *encoder, struct place **ranked)
+/* New places come behind those that earlier blocks told, which keep their rank. */
+static size_t rank_places(struct windows_encoder *encoder, struct place **ranked)
 {
+    const size_t told = encoder->told_places, count = encoder->place_count - told;
     for (size_t i = 0; i < encoder->run_count; i++)
         encoder->places[encoder->runs[i].place].uses++;
-    for (size_t i = 0; i < encoder->place_count; i++)
-        ranked[i] = &encoder->places[i];
-    qsort(ranked, encoder->place_count, sizeof(struct place *), compare_uses);
-    for (size_t i = 0; i < encoder->place_count; i++)
-        ranked[i]->rank = (uint32_t)i;
+    for (size_t i = 0; i < count; i++)
+        ranked[i] = &encoder->places[told + i];
+    qsort(ranked, count, sizeof(struct place *), compare_uses);
+    for (size_t i = 0; i < count; i++)
+        ranked[i]->rank = (uint32_t)(told + i);
+    return count;
 }
 
 static void put_places(struct place *const *places, size_t count, struct bytes *out)
@@ -306,8 +309,14 @@ static void put_runs(struct windows_encoder *encoder, uint64_t start, struct byt
 
 static void start_anew(struct windows_encoder *encoder)
 {
+    encoder->told_places = encoder->place_count;
+    encoder->run_count = encoder->window_count = encoder->open_at = 0;
+}
+
+void windows_encoder_forget(struct windows_encoder *encoder)
+{
     idmap_clear(&encoder->index);
-    encoder->place_count = encoder->run_count = encoder->window_count = encoder->open_at = 0;
+    encoder->told_places = encoder->place_count = 0;
 }
 
 enum err_code windows_encode(struct windows_encoder *encoder, const struct quality *quality,
@@ -321,13 +330,14 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
     if (!rc && !ranked)
         rc = err_set(err, ERR_NOMEM, "no memory for a block of a capture");
     if (!rc) {
-        rank_places(encoder, ranked);
+        const size_t places = rank_places(encoder, ranked);
         for (size_t i = 0; i < encoder->window_count; i++)
             qsort(encoder->runs + encoder->windows[i].runs_at, encoder->windows[i].run_count,
                   sizeof *encoder->runs, compare_runs);
         names_put_quality(quality, out);
         bytes_number(out, lost);
-        put_places(ranked, encoder->place_count, out);
+        bytes_number(out, encoder->told_places);
+        put_places(ranked, places, out);
         put_windows(encoder, out);
         put_lanes(encoder, out);
         bytes_number(out, encoder->run_count);

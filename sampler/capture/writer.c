@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "sampler/capture/block.h"
 #include "sampler/capture/facts.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/names.h"
@@ -12,6 +11,15 @@ uint64_t writer_unit_ns(double rate_hz)
 {
     const double period_ns = rate_hz > 0 ? 1e9 / rate_hz : 1e6;
     return period_ns > 1e6 ? 1000000 : period_ns < 1000 ? 1000 : (uint64_t)period_ns;
+}
+
+/* What new rows take before they are sent without waiting for their samples. */
+enum { SEND_BYTES = 1 << 20 };
+
+/* Where the next block will be. */
+static uint64_t next_at(const struct writer *writer)
+{
+    return writer->at + writer->out.count;
 }
 
 static enum err_code send(struct writer *writer, struct err *err)
@@ -26,12 +34,13 @@ static enum err_code send(struct writer *writer, struct err *err)
 }
 
 /* Makes what is in raw a block of this kind. */
-static enum err_code send_block(struct writer *writer, enum capture_kind kind, struct err *err)
+static enum err_code add_block(struct writer *writer, enum capture_kind kind, struct err *err)
 {
-    enum err_code rc = block_encode(kind, &writer->raw, &writer->out, err);
+    const enum err_code rc =
+        kind == CAPTURE_WINDOWS
+            ? block_chain_encode(&writer->chain, kind, &writer->raw, &writer->out, err)
+            : block_encode(kind, &writer->raw, &writer->out, err);
     bytes_clear(&writer->raw);
-    if (!rc)
-        rc = send(writer, err);
     return rc;
 }
 
@@ -57,12 +66,14 @@ enum err_code writer_init(struct writer *writer, const struct capture_facts *fac
     names_tell(&named);
     put_preamble(&writer->out);
     facts_encode(&named, &writer->raw);
-    return send_block(writer, CAPTURE_FACTS, err);
+    const enum err_code rc = add_block(writer, CAPTURE_FACTS, err);
+    return rc ? rc : send(writer, err);
 }
 
 void writer_deinit(struct writer *writer)
 {
     windows_encoder_deinit(&writer->windows);
+    block_chain_deinit(&writer->chain);
     bytes_deinit(&writer->raw);
     bytes_deinit(&writer->out);
     bytes_deinit(&writer->index);
@@ -90,53 +101,55 @@ bool writer_is_due(const struct writer *writer)
            writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS;
 }
 
-/* Names a block that was written in the index. */
-static void note(struct writer *writer, enum capture_kind kind, uint64_t at, uint64_t start_ns,
-                 uint64_t samples)
+/* Names a block of samples in the index; a reader can begin at the first piece of a stream only. */
+static void note(struct writer *writer, uint64_t at, uint64_t start_ns, uint64_t samples)
 {
     writer->index_count++;
     if (writer->index_count > CAPTURE_MAX_INDEX)
         return;
-    bytes_u8(&writer->index, kind);
+    bytes_u8(&writer->index, CAPTURE_WINDOWS);
     bytes_number(&writer->index, at);
     bytes_number(&writer->index, start_ns);
     bytes_number(&writer->index, samples);
 }
 
-static enum err_code flush_rows(struct writer *writer, const struct profile_snapshot *snapshot,
-                                struct err *err)
+static enum err_code add_rows(struct writer *writer, const struct profile_snapshot *snapshot,
+                              struct err *err)
 {
     enum err_code rc = ERR_OK;
     while (!rc && rows_encode(snapshot, &writer->done, &writer->raw)) {
-        const uint64_t at = writer->at;
-        rc = send_block(writer, CAPTURE_ROWS, err);
-        if (!rc)
-            note(writer, CAPTURE_ROWS, at, 0, 0);
+        rc = add_block(writer, CAPTURE_ROWS, err);
+        if (!rc && writer->out.count > SEND_BYTES)
+            rc = send(writer, err);
     }
     return rc;
-}
-
-static enum err_code flush_windows(struct writer *writer, const struct quality *quality,
-                                   uint64_t lost, struct err *err)
-{
-    const uint64_t samples = windows_encoder_samples(&writer->windows);
-    const uint64_t start_ns = windows_encoder_start_ns(&writer->windows);
-    const uint64_t at = writer->at;
-    enum err_code rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
-    if (!rc)
-        rc = send_block(writer, CAPTURE_WINDOWS, err);
-    if (rc)
-        return rc;
-    note(writer, CAPTURE_WINDOWS, at, start_ns, samples);
-    writer->samples += samples;
-    return ERR_OK;
 }
 
 enum err_code writer_flush(struct writer *writer, const struct profile_snapshot *snapshot,
                            const struct quality *quality, uint64_t lost, struct err *err)
 {
-    const enum err_code rc = flush_rows(writer, snapshot, err);
-    return rc ? rc : flush_windows(writer, quality, lost, err);
+    const uint64_t samples = windows_encoder_samples(&writer->windows);
+    const uint64_t start_ns = windows_encoder_start_ns(&writer->windows);
+    const bool is_first = writer->chain.pieces == 0;
+    enum err_code rc = add_rows(writer, snapshot, err);
+    const uint64_t at = next_at(writer);
+    if (!rc)
+        rc = windows_encode(&writer->windows, quality, lost, &writer->raw, err);
+    if (!rc)
+        rc = add_block(writer, CAPTURE_WINDOWS, err);
+    if (!rc)
+        rc = send(writer, err);
+    bytes_clear(&writer->out);
+    if (rc)
+        return rc;
+    if (writer->windows.place_count > WINDOWS_FULL_PLACES)
+        block_chain_break(&writer->chain);
+    if (!writer->chain.pieces)
+        windows_encoder_forget(&writer->windows);
+    if (is_first)
+        note(writer, at, start_ns, samples);
+    writer->samples += samples;
+    return ERR_OK;
 }
 
 static void put_trailer(struct bytes *out, uint64_t end_at)
@@ -156,9 +169,8 @@ enum err_code writer_finish(struct writer *writer, const struct capture_facts *e
     if (has_index)
         bytes_put(&writer->raw, writer->index.data, writer->index.count);
     writer->raw.is_short |= writer->index.is_short;
-    enum err_code rc = send_block(writer, CAPTURE_END, err);
-    if (rc)
-        return rc;
-    put_trailer(&writer->out, end_at);
-    return send(writer, err);
+    const enum err_code rc = add_block(writer, CAPTURE_END, err);
+    if (!rc)
+        put_trailer(&writer->out, end_at);
+    return rc ? rc : send(writer, err);
 }

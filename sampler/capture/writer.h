@@ -24,14 +24,16 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/capture/block.h"
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/windows.h"
 #include "sampler/profile/profile.h"
 
 struct capture_facts;
 
-/* How old the oldest sample of a block gets before it is written. */
-#define WRITER_PATIENCE_NS 4000000000ull
+/* How old the oldest sample of a block gets before it is written: with windows of a quarter of a
+ * second it is on its way within a second of its time. */
+#define WRITER_PATIENCE_NS 700000000ull
 
 typedef enum err_code (*writer_take)(void *to, const void *data, size_t bytes, struct err *err);
 
@@ -39,8 +41,10 @@ struct writer {
     writer_take take;
     void *to;
     struct windows_encoder windows;
+    struct block_chain chain;  /* of the blocks of samples */
     struct profile_sizes done; /* rows written */
-    struct bytes raw, out;     /* a block before and after it is packed */
+    struct bytes raw;          /* a block before it is packed */
+    struct bytes out;          /* whole blocks that are not written yet */
     struct bytes index;
     size_t index_count;
     uint64_t at;      /* bytes written */
@@ -61,7 +65,8 @@ MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run
                                     struct err *err);
 MUST_CHECK enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
                                      struct err *err);
-/* A block is full, or old enough to be written. */
+/* A block is full, or old enough to be written.  A kill leaves whole blocks: what belongs together
+ * is one call of `take`. */
 bool writer_is_due(const struct writer *writer);
 MUST_CHECK enum err_code writer_flush(struct writer *writer,
                                       const struct profile_snapshot *snapshot,

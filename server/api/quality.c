@@ -22,7 +22,7 @@ static enum err_code answer(const struct look *look, struct response *response, 
     session_describe(look->session, &look->snapshot, &facts);
     document_begin(&document);
     usage_read(&usage);
-    quality_write(&document.json, &facts, &states.all, &usage);
+    quality_write(&document.json, &facts, &states.all, &usage, NULL);
     states_deinit(&states);
     return document_send(&document, response, err);
 }

@@ -50,9 +50,7 @@ static enum err_code serve(struct live *live, struct recording *recording,
             end_fd = -1;
         }
     if (!recording->is_finished && recording_stop(recording, signals) == RECORDING_ENDED)
-        rc = recording_finish(recording, err);
-    if (recording->is_finished && rc == ERR_OK)
-        rc = capturing_finish(capturing, err);
+        rc = recording_finish(recording, capturing, err);
     return rc;
 }
 

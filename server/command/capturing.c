@@ -131,6 +131,37 @@ enum err_code capturing_begin(struct capturing *capturing, struct sampler *sampl
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capturing)) : rc;
 }
 
+/* What is written to a file without a name is lost, and no write says so. */
+static bool is_removed(const struct capturing *capturing)
+{
+    struct stat status;
+    return fstat(capturing->fd, &status) == 0 && S_ISREG(status.st_mode) &&
+           status.st_nlink == 0;
+}
+
+/* What was sampled is what is in the file and what is not. */
+static enum err_code say_totals(struct capturing *capturing, enum err_code rc, struct err *err)
+{
+    const uint64_t samples = recorder_samples(capturing->recorder);
+    const uint64_t lost = recorder_lost(capturing->recorder);
+    if (is_removed(capturing)) {
+        capturing->totals = (struct quality_capture){ .lost = samples + lost };
+        return rc ? rc
+                  : err_set(err, ERR_SYS,
+                            "%.200s was removed while it was written: nothing of it is left",
+                            name_of(capturing));
+    }
+    capturing->totals = (struct quality_capture){
+        .samples = samples, .lost = lost, .bytes = recorder_bytes(capturing->recorder)
+    };
+    if (lost > 0)
+        say("%" PRIu64 " samples are not in the capture: it could not be written %s", lost,
+            rc == ERR_OK ? "as fast as they came" : "any more");
+    say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", name_of(capturing),
+        capturing->totals.bytes, samples);
+    return rc;
+}
+
 enum err_code capturing_finish(struct capturing *capturing, struct err *err)
 {
     const char *processes[SAMPLER_MAX_TOLD];
@@ -150,14 +181,14 @@ enum err_code capturing_finish(struct capturing *capturing, struct err *err)
         recorder_finish(capturing->recorder, &facts, rc == ERR_OK ? err : NULL);
     rc = rc == ERR_OK ? finished : rc;
     told_texts_deinit(&told);
-    const uint64_t lost = recorder_lost(capturing->recorder);
-    const uint64_t samples = recorder_samples(capturing->recorder);
-    if (lost > 0)
-        say("%" PRIu64 " samples are not in the capture: it could not be written %s", lost,
-            rc == ERR_OK ? "as fast as they came" : "any more");
-    say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", name_of(capturing),
-        recorder_bytes(capturing->recorder), samples);
-    return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capturing)) : rc;
+    if (rc == ERR_SYS)
+        rc = err_wrap(err, rc, "%.200s", name_of(capturing));
+    return say_totals(capturing, rc, err);
+}
+
+const struct quality_capture *capturing_totals(const struct capturing *capturing)
+{
+    return capturing->is_finished ? &capturing->totals : NULL;
 }
 
 /* The sampling thread uses the recorder until then. */

@@ -13,7 +13,7 @@
  * Ownership: the caller's storage; capturing_close removes a file that was made and has nothing
  * in it and ends sampling.  To be called before the sampler is destroyed.
  * Threads: the main one.
- * Depends on: options, sampler.h, capture, loaded, exit.
+ * Depends on: options, sampler.h, capture, loaded, wire/quality, exit.
  */
 #ifndef SERVER_COMMAND_CAPTURING_H
 #define SERVER_COMMAND_CAPTURING_H
@@ -22,6 +22,7 @@
 #include <stdbool.h>
 
 #include "sampler/base/err.h"
+#include "server/wire/quality.h"
 
 struct options;
 struct recorder;
@@ -34,7 +35,8 @@ struct capturing {
     struct sampler *sampler;   /* NULL: not begun */
     int fd;
     bool is_new, has_begun, is_finished;
-    char path[PATH_MAX]; /* "": standard output */
+    struct quality_capture totals; /* once it is finished */
+    char path[PATH_MAX];           /* "": standard output */
 };
 
 #define CAPTURING_NONE \
@@ -49,6 +51,8 @@ const struct sink *capturing_sink(const struct capturing *capturing);
 MUST_CHECK enum err_code capturing_begin(struct capturing *capturing, struct sampler *sampler,
                                          struct err *err);
 MUST_CHECK enum err_code capturing_finish(struct capturing *capturing, struct err *err);
+/* NULL: no capture was written. */
+const struct quality_capture *capturing_totals(const struct capturing *capturing);
 void capturing_close(struct capturing *capturing);
 
 #endif /* SERVER_COMMAND_CAPTURING_H */

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "sampler/sampler.h"
-#include "server/command/capturing.h"
 #include "server/command/child.h"
 #include "server/command/exit.h"
 #include "server/command/limits.h"
@@ -237,9 +236,7 @@ enum err_code live_finish(const struct live *live, struct recording *recording,
 {
     struct sampler_status status;
     char url[2 * LIVE_URL_BYTES];
-    enum err_code rc = recording_finish(recording, err);
-    if (rc == ERR_OK)
-        rc = capturing_finish(capturing, err);
+    const enum err_code rc = recording_finish(recording, capturing, err);
     if (rc != ERR_OK)
         say("%s", err->message);
     sampler_status(recording->session->sampler, &status);

@@ -108,14 +108,9 @@ static enum err_code finish(struct record *record, struct err *err)
                                           .files = session_files(record->session) };
     if (*facts.status.reason)
         say("%s", facts.status.reason);
-    rc = recording_finish(&record->recording, err);
-    /* The sampling thread may still write to it. */
-    const enum err_code captured =
-        record->end == RECORDING_HANGS
-            ? ERR_OK
-            : capturing_finish(&record->capturing, rc == ERR_OK ? err : NULL);
-    if (rc == ERR_OK)
-        rc = captured;
+    /* The sampling thread may still write to the capture. */
+    rc = recording_finish(&record->recording,
+                          record->end == RECORDING_HANGS ? NULL : &record->capturing, err);
     if (exports_write(&record->exports, &source, rc == ERR_OK ? err : NULL) != ERR_OK &&
         rc == ERR_OK)
         rc = err->code;

@@ -8,6 +8,7 @@
 #include "sampler/profile/view.h"
 #include "sampler/sampler.h"
 #include "server/buffer.h"
+#include "server/command/capturing.h"
 #include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/command/summary.h"
@@ -128,14 +129,15 @@ enum recording_end recording_stop(struct recording *recording, struct signals *s
 
 static enum err_code write_quality(struct recording *recording,
                                    const struct session_facts *facts,
-                                   const struct state_sums *sums, struct err *err)
+                                   const struct state_sums *sums,
+                                   const struct quality_capture *capture, struct err *err)
 {
     struct buffer text = { 0 };
     struct json json;
     struct usage usage;
     json_init(&json, &text);
     usage_read(&usage);
-    quality_write(&json, facts, sums, &usage);
+    quality_write(&json, facts, sums, &usage, capture);
     enum err_code rc = json_finish(&json, err);
     buffer_char(&text, '\n');
     if (rc == ERR_OK)
@@ -146,7 +148,7 @@ static enum err_code write_quality(struct recording *recording,
     return rc;
 }
 
-static enum err_code finish(struct recording *recording,
+static enum err_code finish(struct recording *recording, struct capturing *capturing,
                             const struct profile_snapshot *snapshot, struct err *err)
 {
     const struct view_query everything = { 0 };
@@ -158,21 +160,29 @@ static enum err_code finish(struct recording *recording,
     session_describe(recording->session, snapshot, &facts);
     audit_stop(recording, facts.status.reason);
     summary_say(&facts, &states.all);
-    if (recording->options->quality_file)
-        rc = write_quality(recording, &facts, &states.all, err);
+    rc = capturing ? capturing_finish(capturing, err) : ERR_OK;
+    if (recording->options->quality_file &&
+        write_quality(recording, &facts, &states.all,
+                      capturing ? capturing_totals(capturing) : NULL,
+                      rc == ERR_OK ? err : NULL) != ERR_OK &&
+        rc == ERR_OK)
+        rc = err->code;
     states_deinit(&states);
     return rc;
 }
 
-enum err_code recording_finish(struct recording *recording, struct err *err)
+enum err_code recording_finish(struct recording *recording, struct capturing *capturing,
+                               struct err *err)
 {
     struct profile_snapshot snapshot;
+    if (recording->is_finished)
+        return ERR_OK;
     recording->is_finished = true;
     stats_end(&recording->stats);
     enum err_code rc = profile_snapshot(session_profile(recording->session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    rc = finish(recording, &snapshot, err);
+    rc = finish(recording, capturing, &snapshot, err);
     profile_snapshot_release(&snapshot);
     return rc;
 }

@@ -10,7 +10,7 @@
  *
  * Ownership: the caller's storage; recording_close removes a file that was not finished.
  * Threads: the main one.
- * Depends on: audit, options, output, signals, stats, summary, sessions, wire/quality.
+ * Depends on: audit, capturing, options, output, signals, stats, summary, sessions, wire/quality.
  */
 #ifndef SERVER_COMMAND_RECORDING_H
 #define SERVER_COMMAND_RECORDING_H
@@ -23,6 +23,7 @@
 #include "server/command/signals.h"
 #include "server/command/stats.h"
 
+struct capturing;
 struct options;
 struct profile_snapshot;
 struct session;
@@ -58,7 +59,9 @@ enum signals_event recording_wait(struct recording *recording, struct signals *s
 enum recording_end { RECORDING_ENDED, RECORDING_IMPATIENT, RECORDING_HANGS };
 enum recording_end recording_stop(struct recording *recording, struct signals *signals);
 
-/* Says what was captured and writes the file of --quality. */
-MUST_CHECK enum err_code recording_finish(struct recording *recording, struct err *err);
+/* Says how sampling went, finishes the capture, and writes the file of --quality.  After the first
+ * call there is nothing left to do.  capturing: NULL: the capture is left as it is. */
+MUST_CHECK enum err_code recording_finish(struct recording *recording,
+                                          struct capturing *capturing, struct err *err);
 
 #endif /* SERVER_COMMAND_RECORDING_H */

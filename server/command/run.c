@@ -130,9 +130,7 @@ static enum err_code serve(struct run *run, struct err *err)
     }
     if (!run->recording.is_finished &&
         recording_stop(&run->recording, &run->signals) == RECORDING_ENDED)
-        rc = recording_finish(&run->recording, err);
-    if (run->recording.is_finished && rc == ERR_OK)
-        rc = capturing_finish(&run->capturing, err);
+        rc = recording_finish(&run->recording, &run->capturing, err);
     return rc;
 }
 

@@ -244,9 +244,7 @@ static enum err_code finish(struct top *top, struct err *err)
 {
     if (recording_stop(&top->recording, &top->signals) != RECORDING_ENDED)
         return ERR_OK;
-    const enum err_code rc = recording_finish(&top->recording, err);
-    const enum err_code captured = capturing_finish(&top->capturing, rc == ERR_OK ? err : NULL);
-    return rc == ERR_OK ? captured : rc;
+    return recording_finish(&top->recording, &top->capturing, err);
 }
 
 static void close_all(struct top *top, int status)

@@ -114,7 +114,7 @@ static enum err_code write_quality(struct json *json, const struct report_source
     if (rc != ERR_OK)
         return rc;
     json_key(json, "quality");
-    quality_write(json, source->session, &states.all, NULL);
+    quality_write(json, source->session, &states.all, NULL, NULL);
     states_deinit(&states);
     return ERR_OK;
 }

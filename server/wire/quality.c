@@ -122,8 +122,19 @@ static void put_meaning(struct json *json, const char *key, const char *meaning)
     json_text(json, meaning);
 }
 
-/* Keys of failures keep their prefix here: one object, one name each. */
-static void write_meanings(struct json *json, const struct counter *counters, bool with_costs)
+static void write_capture(struct json *json, const struct quality_capture *capture)
+{
+    json_key(json, "capture");
+    json_object(json);
+    put_uint(json, "samples", capture->samples);
+    put_uint(json, "lost", capture->lost);
+    put_uint(json, "bytes", capture->bytes);
+    json_end(json);
+}
+
+/* Keys of objects become a prefix here: one object, one name each. */
+static void write_meanings(struct json *json, const struct counter *counters, bool with_costs,
+                           bool with_capture)
 {
     json_key(json, "meaning");
     json_object(json);
@@ -141,6 +152,11 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
         put_meaning(json, "kept_bytes",
                     "bytes of memory that what is kept of the session takes");
         put_meaning(json, "memory_bytes", "bytes it may take (--memory); 0: no bound");
+    }
+    if (with_capture) {
+        put_meaning(json, "capture_samples", "samples in the capture");
+        put_meaning(json, "capture_lost", "samples that could not be written to the capture");
+        put_meaning(json, "capture_bytes", "bytes of the capture");
     }
     json_end(json);
 }
@@ -172,7 +188,8 @@ static void write_shares(struct json *json, const struct state_sums *sums)
 }
 
 void quality_write(struct json *json, const struct session_facts *facts,
-                   const struct state_sums *sums, const struct usage *usage)
+                   const struct state_sums *sums, const struct usage *usage,
+                   const struct quality_capture *capture)
 {
     const struct quality *const quality = &facts->snapshot->quality;
     const struct counter counters[COUNTER_COUNT] = {
@@ -200,6 +217,8 @@ void quality_write(struct json *json, const struct session_facts *facts,
     write_shares(json, sums);
     json_key(json, "kept");
     kept_write(json, facts->snapshot);
-    write_meanings(json, counters, usage != NULL);
+    if (capture)
+        write_capture(json, capture);
+    write_meanings(json, counters, usage != NULL, capture != NULL);
     json_end(json);
 }

@@ -7,14 +7,22 @@
 #ifndef SERVER_WIRE_QUALITY_H
 #define SERVER_WIRE_QUALITY_H
 
+#include <stdint.h>
+
 struct json;
 struct session_facts;
 struct state_sums;
 struct usage;
 
+/* The capture that was written of the session: its samples and those lost are all there were. */
+struct quality_capture {
+    uint64_t samples, lost, bytes;
+};
+
 /* sums: of all samples.  usage: what this program cost; NULL: left out, so that what is written
- * only changes with the session. */
+ * only changes with the session.  capture: NULL: left out. */
 void quality_write(struct json *json, const struct session_facts *facts,
-                   const struct state_sums *sums, const struct usage *usage);
+                   const struct state_sums *sums, const struct usage *usage,
+                   const struct quality_capture *capture);
 
 #endif /* SERVER_WIRE_QUALITY_H */

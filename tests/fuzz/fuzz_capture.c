@@ -1,5 +1,6 @@
 /* Input: a capture as it is, when it begins like one; else blocks, each kind u8, bytes u16 and
- * these, which get the heads and checksums that let them in, behind facts of a capture. */
+ * these, which get the heads and checksums that let them in, behind facts of a capture.  With its
+ * highest bit set a kind is that of a piece of a stream. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mman.h>
@@ -31,6 +32,7 @@ static void put_start(struct bytes *file)
 
 static void put_blocks(struct bytes *file, struct cursor input)
 {
+    struct block_chain chain = { 0 };
     while (cursor_left(&input) >= 3) {
         struct bytes raw = { 0 };
         const unsigned kind = cursor_u8(&input);
@@ -39,9 +41,12 @@ static void put_blocks(struct bytes *file, struct cursor input)
         const size_t left = cursor_left(&input);
         const size_t bytes = wanted < left ? wanted : left;
         bytes_put(&raw, cursor_take(&input, bytes), bytes);
-        fuzz_check(block_encode((enum capture_kind)kind, &raw, file, NULL) == ERR_OK);
+        const enum capture_kind plain = (enum capture_kind)(kind & 0x7f);
+        fuzz_check((kind & 0x80 ? block_chain_encode(&chain, plain, &raw, file, NULL)
+                                : block_encode(plain, &raw, file, NULL)) == ERR_OK);
         bytes_deinit(&raw);
     }
+    block_chain_deinit(&chain);
 }
 
 static void read_runs(struct reader *reader)

@@ -1,5 +1,6 @@
 """Captures: what was recorded is what is replayed, whatever ended the recording."""
 
+import json
 import os
 import resource
 import signal
@@ -8,8 +9,6 @@ import time
 from harness import (SLOWNESS, Live, Test, file_in, main, program, pythons, read_folded, run_program, victim)
 
 LONG = "60"
-# A block is written after four seconds.
-PATIENCE = 4
 
 
 def samples(path):
@@ -120,18 +119,86 @@ class Replay(Test):
 
 
 class HardEnds(Test):
-    def test_a_recording_that_is_killed_keeps_all_but_the_last_seconds(self):
-        capture = file_in("killed.pyro")
-        with victim("alternate.py", LONG) as target, program("record", str(target.pid), "-d", LONG, "-o", capture) as process:
-            end = time.monotonic() + (PATIENCE + 20) * SLOWNESS
-            while time.monotonic() < end and not (os.path.exists(capture) and os.path.getsize(capture) > 1000):
-                time.sleep(0.1)
-            process.signal(signal.SIGKILL)
-            process.wait()
-        process, path = replay(capture)
+    def test_a_recording_that_is_killed_keeps_all_but_the_last_second(self):
+        """Killed some time after its file has begun: the last sample in it is hardly more than a second older. How much time
+        that is does not matter, only that it is much less than the four seconds that blocks once took."""
+        rate = 500
+        for seconds in (2.4, 4):
+            capture = file_in("killed.pyro")
+            with victim("alternate.py", LONG) as target, \
+                    program("record", str(target.pid), "-r", str(rate), "-d", LONG, "-o", capture) as process:
+                began = self.wait_for_blocks(capture, 0)
+                time.sleep(seconds)
+                process.signal(signal.SIGKILL)
+                process.wait()
+            lasted = time.monotonic() - began
+            process, path = replay(capture)
+            self.assertEqual(process.wait(), 0, process.told())
+            process.wait_line("was not finished|was cut", process.err)
+            self.assertGreater(samples(path), 0)
+            self.assertGreater(self.covered(capture), lasted - 1.5 * SLOWNESS)
+
+    def wait_for_blocks(self, capture, size):
+        """When the file was seen to be larger than that."""
+        end = time.monotonic() + 20 * SLOWNESS
+        while time.monotonic() < end and not (os.path.exists(capture) and os.path.getsize(capture) > size):
+            time.sleep(0.01)
+        return time.monotonic()
+
+    def covered(self, capture):
+        """Seconds from the beginning to the last sample."""
+        with Live("serve", capture) as live:
+            return live.session()["elapsed_s"]
+
+    def check_account(self, process, quality):
+        """What was sampled is what is in the capture and what is said not to be."""
+        with open(quality, encoding="utf-8") as file:
+            told = json.load(file)
+        capture = told["capture"]
+        self.assertEqual(told["samples"], capture["samples"] + capture["lost"], process.told())
+        self.assertEqual({name: told["meaning"].get("capture_" + name, "") > "" for name in capture},
+                         {"samples": True, "lost": True, "bytes": True})
+        return capture
+
+    def test_the_account_of_a_failed_disk_is_whole(self):
+        for most in (800, 1500, 2500):
+            capture, quality = file_in("account.pyro"), file_in("account.json")
+
+            def limit(most=most):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.RLIM_INFINITY))
+
+            # The soft limit is for this file only: the quality file comes after it, and is as large.
+            with victim("threads.py", "4", LONG) as target, \
+                    program("record", str(target.pid), "-a", "-d", "3", "-o", capture, "--quality", "/dev/stdout",
+                            preexec_fn=limit) as process:
+                self.assertEqual(process.wait(60 * SLOWNESS), 1, process.told())
+            with open(quality, "w", encoding="utf-8") as file:
+                file.write("\n".join(process.out))
+            account = self.check_account(process, quality)
+            self.assertGreater(account["lost"], 0)
+            process.wait_line("%d samples are not in the capture" % account["lost"], process.err)
+            process.wait_line("wrote .*, %d samples" % account["samples"], process.err)
+            process, path = replay(capture)
+            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(samples(path), account["samples"])
+
+    def test_the_account_of_a_good_disk_is_whole_too(self):
+        capture, quality = file_in("good.pyro"), file_in("good.json")
+        with victim("threads.py", "4", LONG) as target:
+            process = finished("record", str(target.pid), "-a", "-d", "1", "-o", capture, "--quality", quality)
         self.assertEqual(process.wait(), 0, process.told())
-        process.wait_line("was not finished|was cut", process.err)
-        self.assertGreater(samples(path), 0)
+        account = self.check_account(process, quality)
+        self.assertEqual((account["lost"], account["bytes"]), (0, os.path.getsize(capture)))
+
+    def test_a_capture_that_is_removed_is_said_to_be_lost(self):
+        capture, quality = file_in("removed.pyro"), file_in("removed.json")
+        with victim("alternate.py", LONG) as target, \
+                program("record", str(target.pid), "-d", "2", "-o", capture, "--quality", quality) as process:
+            self.wait_for_blocks(capture, 0)
+            os.unlink(capture)
+            self.assertEqual(process.wait(), 1, process.told())
+        process.wait_line("was removed while it was written", process.err)
+        self.assertEqual(self.check_account(process, quality)["samples"], 0)
 
     def test_a_signal_finishes_the_file(self):
         for number in (signal.SIGTERM, signal.SIGINT):

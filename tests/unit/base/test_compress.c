@@ -163,8 +163,80 @@ static void without_memory_there_is_an_error_and_no_output(void **state)
     assert_int_equal(bytes, 7);
 }
 
+enum { PIECES = 40, PIECE_BYTES = 5000 };
+
+/* Piece n: much like the others. */
+static void make_piece(unsigned n, unsigned char piece[PIECE_BYTES])
+{
+    for (unsigned i = 0; i < PIECE_BYTES; i++)
+        piece[i] = (unsigned char)(i * i / 7 + (i % 97 == n % 97 ? n : 0));
+}
+
+static void pieces_of_a_stream_come_back_one_by_one(void **state)
+{
+    unsigned char piece[PIECE_BYTES], back[PIECE_BYTES];
+    struct zstd_writer *writer = NULL;
+    struct zstd_reader *reader = NULL;
+    struct err err = { 0 };
+    size_t first_bytes = 0;
+    (void)state;
+    assert_ok(zstd_writer_create(&writer, &err), &err);
+    assert_ok(zstd_reader_create(&reader, &err), &err);
+    for (unsigned i = 0; i < PIECES; i++) {
+        const bool is_first = i % 20 == 0;
+        unsigned char *packed = NULL;
+        size_t bytes = 0;
+        make_piece(i, piece);
+        assert_ok(zstd_writer_add(writer, is_first ? i ? 16 : 3 : 0, piece, sizeof piece,
+                                  &packed, &bytes, &err),
+                  &err);
+        assert_ok(zstd_reader_add(reader, is_first, packed, bytes, back, sizeof back, &err),
+                  &err);
+        assert_memory_equal(back, piece, sizeof back);
+        if (is_first)
+            first_bytes = bytes;
+        else
+            assert_in_range(bytes, 1, first_bytes);
+        free(packed);
+    }
+    zstd_writer_destroy(writer);
+    zstd_reader_destroy(reader);
+    zstd_writer_destroy(NULL);
+    zstd_reader_destroy(NULL);
+}
+
+static void a_piece_that_is_none_is_corrupt(void **state)
+{
+    unsigned char piece[PIECE_BYTES], back[PIECE_BYTES];
+    struct zstd_writer *writer = NULL;
+    struct zstd_reader *reader = NULL;
+    struct err err = { 0 };
+    unsigned char *packed = NULL;
+    size_t bytes = 0;
+    (void)state;
+    make_piece(1, piece);
+    assert_ok(zstd_writer_create(&writer, &err), &err);
+    assert_ok(zstd_reader_create(&reader, &err), &err);
+    assert_ok(zstd_writer_add(writer, 9, piece, sizeof piece, &packed, &bytes, &err), &err);
+    /* Shorter, longer, cut, and nonsense. */
+    assert_int_equal(zstd_reader_add(reader, true, packed, bytes, back, sizeof back - 1, NULL),
+                     ERR_CORRUPT);
+    assert_int_equal(zstd_reader_add(reader, true, packed, bytes / 2, back, sizeof back, NULL),
+                     ERR_CORRUPT);
+    assert_int_equal(zstd_reader_add(reader, true, "nonsense", 8, back, sizeof back, NULL),
+                     ERR_CORRUPT);
+    assert_int_equal(zstd_reader_add(reader, true, "", 0, back, sizeof back, NULL),
+                     ERR_CORRUPT);
+    assert_ok(zstd_reader_add(reader, true, packed, bytes, back, sizeof back, &err), &err);
+    free(packed);
+    zstd_writer_destroy(writer);
+    zstd_reader_destroy(reader);
+}
+
 TEST_MAIN(cmocka_unit_test(gzip_gives_back_what_it_was_given),
           cmocka_unit_test(zstd_gives_back_what_it_was_given),
+          cmocka_unit_test(pieces_of_a_stream_come_back_one_by_one),
+          cmocka_unit_test(a_piece_that_is_none_is_corrupt),
           cmocka_unit_test(nothing_at_all_can_be_compressed),
           cmocka_unit_test(text_that_repeats_gets_smaller),
           cmocka_unit_test(the_same_input_gives_the_same_bytes),

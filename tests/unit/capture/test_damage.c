@@ -137,7 +137,7 @@ static void a_later_version_is_refused_and_says_so(void **state)
     capture.file.data[8] = CAPTURE_MAJOR + 1;
     made_file(&capture, capture.file.data, capture.file.count);
     assert_int_equal(reader_open(capture.path, &reader, &err), ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.message, "format 3.0"));
+    assert_non_null(strstr(err.message, "format 4.0"));
     capture.file.data[8] = CAPTURE_MAJOR;
     capture.file.data[10] = CAPTURE_MINOR + 5;
     uint64_t samples = 0;
@@ -148,8 +148,9 @@ static void a_later_version_is_refused_and_says_so(void **state)
     made_capture_free(&capture);
 }
 
-/* Puts a block behind the facts of a capture without samples. */
-static enum err_code look_at_block(unsigned kind, const void *data, size_t bytes)
+/* Puts a block behind the facts of a capture without samples; with a chain it is its next piece. */
+static enum err_code look_at_piece(struct block_chain *chain, unsigned kind, const void *data,
+                                   size_t bytes)
 {
     struct made_capture capture;
     struct bytes raw = { 0 };
@@ -158,12 +159,50 @@ static enum err_code look_at_block(unsigned kind, const void *data, size_t bytes
     bool missing = false;
     made_capture_begin(&capture);
     bytes_put(&raw, data, bytes);
-    assert_ok(block_encode((enum capture_kind)kind, &raw, &capture.file, &err), &err);
+    if (chain)
+        assert_ok(block_chain_encode(chain, (enum capture_kind)kind, &raw, &capture.file, &err),
+                  &err);
+    else
+        assert_ok(block_encode((enum capture_kind)kind, &raw, &capture.file, &err), &err);
     const enum err_code rc =
         look(&capture, capture.file.data, capture.file.count, &samples, &missing);
     bytes_deinit(&raw);
     made_capture_free(&capture);
     return rc;
+}
+
+static enum err_code look_at_block(unsigned kind, const void *data, size_t bytes)
+{
+    return look_at_piece(NULL, kind, data, bytes);
+}
+
+/* Counters, lost, known places, new ones, spots, windows, runs: none of them. */
+static const char empty_piece[] = "\x00\x00\x00\x00\x00\x00\x00";
+enum { PIECE_BYTES = sizeof empty_piece - 1 };
+
+static void a_piece_needs_those_before_it(void **state)
+{
+    struct block_chain chain = { 0 };
+    (void)state;
+    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES), ERR_OK);
+    assert_int_equal(chain.pieces, 1);
+    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES),
+                     ERR_CORRUPT);
+    block_chain_break(&chain);
+    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES), ERR_OK);
+    block_chain_deinit(&chain);
+}
+
+static void a_piece_that_knows_other_places_is_an_error(void **state)
+{
+    struct block_chain chain = { 0 };
+    (void)state;
+    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, "\x00\x00\x05\x00\x00\x00\x00", 7),
+                     ERR_CORRUPT);
+    block_chain_break(&chain);
+    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, "\x00\x00\x00\xff\xff\x7f", 6),
+                     ERR_CORRUPT);
+    block_chain_deinit(&chain);
 }
 
 static void kinds_of_later_versions_are_skipped_or_refused(void **state)
@@ -289,6 +328,8 @@ TEST_MAIN(cmocka_unit_test(a_capture_cut_at_any_byte_opens_up_to_its_last_whole_
           cmocka_unit_test(a_wrong_trailer_does_no_harm),
           cmocka_unit_test(zeros_at_the_end_are_what_a_power_cut_left),
           cmocka_unit_test(a_later_version_is_refused_and_says_so),
+          cmocka_unit_test(a_piece_needs_those_before_it),
+          cmocka_unit_test(a_piece_that_knows_other_places_is_an_error),
           cmocka_unit_test(kinds_of_later_versions_are_skipped_or_refused),
           cmocka_unit_test(rows_that_make_no_sense_are_an_error),
           cmocka_unit_test(samples_that_make_no_sense_are_an_error),

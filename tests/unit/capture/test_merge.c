@@ -282,6 +282,12 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
     profile_snapshot_release(&snapshot);
     reader_close(old);
 
+    struct reader *const second = open_path(TEST_SOURCE_DIR "/golden/version2.pyro");
+    assert_ok(reader_load(second, 0, &err), &err);
+    assert_null(reader_missing(second));
+    assert_int_equal(reader_samples(second), 10000);
+    reader_close(second);
+
     make(&capture, "build7", 0, "main;a", 1);
     struct reader *readers[2] = { open_path(path), open_path(capture.path) };
     struct bytes file = { 0 };

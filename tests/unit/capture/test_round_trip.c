@@ -123,16 +123,85 @@ static void the_index_leads_to_a_time(void **state)
     (void)state;
     made_capture_begin(&capture);
     const thread_id thread = made_thread(capture.profile, 1, 1);
-    for (uint64_t second = 0; second < 10; second++) {
+    for (uint64_t second = 0; second < 4 * BLOCK_CHAIN_PIECES; second++) {
         made_run(&capture, thread, 0, "main", 100, second * 1000);
         made_capture_seal(&capture, second + 1);
         made_capture_flush(&capture);
     }
     made_capture_end(&capture);
     struct reader *const reader = load(&capture);
-    reader_seek(reader, 7 * NS_PER_S + 5);
+    reader_seek(reader, (2 * BLOCK_CHAIN_PIECES + 7) * NS_PER_S + 5);
     assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
-    assert_int_equal(run.first_ns, 7 * NS_PER_S);
+    assert_int_equal(run.first_ns, 2 * BLOCK_CHAIN_PIECES * NS_PER_S);
+    reader_close(reader);
+    made_capture_free(&capture);
+}
+
+/* A thread that is at one of two hundred places, anew each millisecond. */
+static void make_moving(struct made_capture *capture, uint64_t windows_of_a_block)
+{
+    enum { WINDOWS = 16 * 24, RUNS = 250, PLACES = 200 };
+    uint64_t random = 1;
+    made_capture_begin(capture);
+    const thread_id thread = made_thread(capture->profile, 1, 1);
+    for (uint64_t window = 0; window < WINDOWS; window++) {
+        for (uint64_t i = 0; i < RUNS; i++) {
+            char stack[16];
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            const double x = (double)(random >> 11) / 9007199254740992.0;
+            snprintf(stack, sizeof stack, "main;f%u", (unsigned)(x * x * x * PLACES));
+            made_run(capture, thread, STATE_ON_CPU, stack, 1, window * RUNS + i);
+        }
+        struct err err = { 0 };
+        const uint64_t end_ns = (window + 1) * RUNS * NS_PER_MS;
+        assert_ok(profile_seal(capture->profile, end_ns, &err), &err);
+        assert_ok(writer_seal(&capture->writer, end_ns, NS_PER_MS, &err), &err);
+        if (window % windows_of_a_block == windows_of_a_block - 1)
+            made_capture_flush(capture);
+    }
+    made_capture_end(capture);
+}
+
+/* Blocks of three quarters of a second, and of four seconds, of a thread that is never twice at a
+ * place but by chance, which is the worst: half as much again without streams. */
+static void small_blocks_cost_few_bytes(void **state)
+{
+    struct made_capture small, large;
+    (void)state;
+    make_moving(&small, 3);
+    make_moving(&large, 16);
+    assert_in_range(small.file.count, large.file.count / 2, large.file.count * 6 / 5);
+    struct reader *const reader = load(&small);
+    assert_same_samples(small.profile, reader_profile(reader));
+    reader_close(reader);
+    made_capture_free(&small);
+    made_capture_free(&large);
+}
+
+/* A stream ends where its places are too many; what comes after is a stream of its own. */
+static void a_stream_of_too_many_places_ends(void **state)
+{
+    enum { SECONDS = 24, PLACES = 4000 };
+    struct made_capture capture;
+    size_t streams = 0;
+    (void)state;
+    made_capture_begin(&capture);
+    const thread_id thread = made_thread(capture.profile, 1, 1);
+    for (uint64_t second = 0; second < SECONDS; second++) {
+        for (unsigned i = 0; i < PLACES; i++) {
+            char stack[24];
+            snprintf(stack, sizeof stack, "main;f%u", (unsigned)second * PLACES + i);
+            made_run(&capture, thread, 0, stack, 1, second * 1000 + i % 1000);
+        }
+        made_capture_seal(&capture, second + 1);
+        streams += capture.writer.chain.pieces == 0;
+        made_capture_flush(&capture);
+        assert_in_range(capture.writer.windows.place_count, 0, WINDOWS_FULL_PLACES);
+    }
+    made_capture_end(&capture);
+    assert_int_equal(streams, 2);
+    struct reader *const reader = load(&capture);
+    assert_same_samples(capture.profile, reader_profile(reader));
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -573,6 +642,8 @@ TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
           cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
           cmocka_unit_test(runs_come_in_the_order_of_time),
           cmocka_unit_test(the_index_leads_to_a_time),
+          cmocka_unit_test(small_blocks_cost_few_bytes),
+          cmocka_unit_test(a_stream_of_too_many_places_ends),
           cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
           cmocka_unit_test(of_a_part_the_index_spares_the_rest),
           cmocka_unit_test(an_index_that_lies_is_noticed),
