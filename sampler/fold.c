@@ -380,6 +380,8 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
                                  .certainty = certainty_counter(quality, stack->certainty),
                                  .spot = PROFILE_NO_SPOT,
                                  .is_still = stack->is_unchanged,
+                                 .is_stopped = thread->is_stopped,
+                                 .runs = thread->runs,
                                  .now_ns = now_ns };
     enum err_code rc = thread_of(fold, thread, &sighting.thread);
     if (!rc && lanes_may_keep(fold->lanes, sighting.state)) {

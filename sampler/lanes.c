@@ -171,6 +171,31 @@ static bool is_runnable(struct lane *lane, bool *out)
     return is_known;
 }
 
+enum fact lanes_ask(struct lanes *lanes, thread_id thread, int pid, int32_t tid)
+{
+    struct lane *const lane = thread < lanes->count ? &lanes->items[thread] : NULL;
+    struct cpu_meter own;
+    bool runs, is_known = false;
+    if (lane && lane->is_open) {
+        is_known = lane->has_meter && cpu_meter_is_runnable(&lane->meter, pid, tid, &runs);
+    } else if (cpu_meter_open(&own, pid, tid)) {
+        is_known = cpu_meter_is_runnable(&own, pid, tid, &runs);
+        cpu_meter_close(&own);
+    }
+    return !is_known ? FACT_UNKNOWN : runs ? FACT_YES : FACT_NO;
+}
+
+/* One sample of a thread that is stopped.  The account of its time is of no use, as it does not run
+ * while it is stopped. */
+static enum err_code count_stopped(struct lanes *lanes, thread_id thread, enum fact runs)
+{
+    const state_bits cpu = runs == FACT_YES  ? STATE_ON_CPU
+                           : runs == FACT_NO ? 0
+                                             : STATE_UNKNOWN_ON_CPU;
+    lanes->items[thread].is_metered = false;
+    return count(lanes, thread, &lanes->items[thread], cpu, (struct part){ 0, 1, 1 });
+}
+
 /* One sample of a thread that moves. */
 static enum err_code count_moving(struct lanes *lanes, thread_id thread)
 {
@@ -207,7 +232,7 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
                       lane->spot == sighting->spot && lane->state == sighting->state &&
                       lane->certainty == sighting->certainty &&
                       lane->is_folded == sighting->is_folded;
-    if (!same || lane->waiting >= LANES_MAX_WAITING)
+    if (!same || sighting->is_stopped || lane->waiting >= LANES_MAX_WAITING)
         rc = settle(lanes, sighting->thread, sighting->now_ns);
     lane->node = sighting->node;
     lane->spot_node = sighting->spot_node;
@@ -220,6 +245,8 @@ enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting)
         lane->since_ns = sighting->now_ns;
     if (rc)
         return rc;
+    if (sighting->is_stopped)
+        return count_stopped(lanes, sighting->thread, sighting->runs);
     if (!same)
         return count_moving(lanes, sighting->thread);
     add_waiting(lane, sighting->now_ns);

@@ -16,7 +16,7 @@
  * Ownership: the caller's storage; lanes_deinit accepts a zeroed one.
  * Threads: the profile's writer.
  * Limits: a lane not used for LANES_IDLE_NS is closed.
- * Depends on: profile (sink too), target/cpu, sampler.h (modes).
+ * Depends on: profile (sink too), cpython/fact, target/cpu, sampler.h (modes).
  */
 #ifndef SAMPLER_LANES_H
 #define SAMPLER_LANES_H
@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/cpython/fact.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 #include "sampler/sampler.h"
@@ -79,6 +80,8 @@ struct sighting {
     uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
     bool is_folded;      /* the node is a caller: memory has no room for the place itself */
     bool is_still;       /* its stack is as it was at the last sighting */
+    bool is_stopped;     /* by us: it does not tell any more whether it runs */
+    enum fact runs;      /* of one that is stopped: lanes_ask, before it was */
     uint64_t now_ns;
 };
 
@@ -87,6 +90,10 @@ void lanes_deinit(struct lanes *lanes);
 
 /* May a sample of this state (all facts but the CPU) be kept?  If not, its node does not matter. */
 bool lanes_may_keep(const struct lanes *lanes, state_bits state);
+
+/* Does the thread run, or is it ready to, at this moment?  thread: its id, or UINT32_MAX where it has
+ * none yet. */
+enum fact lanes_ask(struct lanes *lanes, thread_id thread, int pid, int32_t tid);
 
 /* Counts one sample, now or later. */
 MUST_CHECK enum err_code lanes_add(struct lanes *lanes, const struct sighting *sighting);

@@ -126,15 +126,32 @@ static enum err_code seen(void *context, struct thread *thread, enum err_code fa
     return rc;
 }
 
-/* Stops the threads that are to be looked at. */
+/* Stops the threads that are to be looked at.  Whether one runs is asked before any of them is
+ * stopped: afterwards none does. */
 static enum err_code stop_threads(const struct member *member, struct stopper *stopper)
 {
     int32_t tids[STOPPER_MAX_THREADS];
-    const size_t count =
-        python_tids(member->python, member->options->all_threads, tids, STOPPER_MAX_THREADS);
-    if (count == 0)
+    size_t count, stopped = 0;
+    struct thread *const *const threads = python_threads(member->python, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct thread *const thread = threads[i];
+        thread->is_stopped = (member->options->all_threads || thread->is_main) &&
+                             thread->host_tid > 0 && stopped < STOPPER_MAX_THREADS;
+        if (!thread->is_stopped)
+            continue;
+        tids[stopped++] = thread->host_tid;
+        thread->runs = lanes_ask(member->fold.lanes, thread->tag - 1u, member->process.pid,
+                                 thread->host_tid);
+    }
+    if (stopped == 0)
         return ERR_OK;
-    return stopper_stop(stopper, tids, count, clock_now_ns() + STOP_DEADLINE_NS);
+    const enum err_code rc =
+        stopper_stop(stopper, tids, stopped, clock_now_ns() + STOP_DEADLINE_NS);
+    for (size_t i = 0; i < count && !rc; i++)
+        if (threads[i]->is_stopped && threads[i]->runs == FACT_YES &&
+            stopper_has_interrupted_wait(threads[i]->host_tid))
+            threads[i]->runs = FACT_NO;
+    return rc;
 }
 
 /* That tasks cannot be read is no reason not to look at threads. */

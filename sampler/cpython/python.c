@@ -308,15 +308,10 @@ struct thread_facts python_facts(struct python *python, const struct thread *thr
     return thread_list_facts(&python->threads, thread);
 }
 
-size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room)
+struct thread *const *python_threads(const struct python *python, size_t *count_out)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < python->threads.count && count < room; i++) {
-        const struct thread *const thread = python->threads.items[i];
-        if ((all_threads || thread->is_main) && thread->host_tid > 0)
-            tids[count++] = thread->host_tid;
-    }
-    return count;
+    *count_out = python->threads.count;
+    return python->threads.items;
 }
 
 enum err_code python_look_at_tasks(struct python *python, uint64_t now_ns)

@@ -51,9 +51,8 @@ struct thread_facts python_facts(struct python *python, const struct thread *thr
 double python_weight(const struct python *python);
 /* How many threads a tick would look at, 1 before the first. */
 size_t python_looks(const struct python *python, bool all_threads);
-/* Threads that a tick would look at, by the numbers this host knows them by; none before the
- * first tick.  Returns how many. */
-size_t python_tids(const struct python *python, bool all_threads, int32_t *tids, size_t room);
+/* The threads of all interpreters as they were listed last; none before the first tick. */
+struct thread *const *python_threads(const struct python *python, size_t *count_out);
 /* Looks at the asyncio tasks of the process; what it saw stays until the next look. */
 MUST_CHECK enum err_code python_look_at_tasks(struct python *python, uint64_t now_ns);
 struct tasks *python_tasks(struct python *python);

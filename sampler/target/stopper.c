@@ -1,12 +1,15 @@
 #define _GNU_SOURCE
 #include "sampler/target/stopper.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -138,6 +141,40 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
     }
     return ERR_OK;
 }
+
+#if defined __x86_64__ || defined __aarch64__
+/* A call that waits and is interrupted has one of these results, which the kernel keeps from the
+ * program and starts the call again (include/linux/errno.h), or EINTR. */
+static bool is_interruption(int64_t result)
+{
+    enum { RESTART_SYS = 512, RESTART_NO_INTR, RESTART_NO_HAND, RESTART_BLOCK = 516 };
+    return result == -EINTR || result == -RESTART_SYS || result == -RESTART_NO_INTR ||
+           result == -RESTART_NO_HAND || result == -RESTART_BLOCK;
+}
+
+bool stopper_has_interrupted_wait(int32_t tid)
+{
+    struct user_regs_struct registers;
+    struct iovec to = { &registers, sizeof registers };
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &to) ||
+        to.iov_len != sizeof registers)
+        return false;
+#if defined __x86_64__
+    if ((int64_t)registers.orig_rax < 0)
+        return false;
+    /* The kernel has set it back to the call already, and it has not run since. */
+    return registers.rax == registers.orig_rax || is_interruption((int64_t)registers.rax);
+#else
+    return is_interruption((int64_t)registers.regs[0]);
+#endif
+}
+#else
+bool stopper_has_interrupted_wait(int32_t tid)
+{
+    (void)tid;
+    return false;
+}
+#endif
 
 void stopper_resume(struct stopper *stopper)
 {

@@ -16,6 +16,7 @@
 #ifndef SAMPLER_TARGET_STOPPER_H
 #define SAMPLER_TARGET_STOPPER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +42,11 @@ void stopper_deinit(struct stopper *stopper);
  * even one may be traced.  Threads that are gone or traced by another are passed over. */
 MUST_CHECK enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids,
                                       size_t count, uint64_t deadline_ns);
+
+/* Was the thread, which is stopped, waiting in a system call?  Having been let go it must run to wait
+ * again, so that /proc says of the next look that it runs.  false: no, or it cannot be told (of
+ * processors other than x86-64 and ARM64). */
+bool stopper_has_interrupted_wait(int32_t tid);
 
 /* Lets all go on. */
 void stopper_resume(struct stopper *stopper);

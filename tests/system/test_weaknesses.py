@@ -19,6 +19,7 @@
 | the target's exit status lost | `test_lifecycle.Run.test_a_script_with_arguments_and_status`, `.test_a_child_that_dies_of_a_signal` |
 | a target found by the name of its file | `Reach.test_a_renamed_executable`, `.test_a_deleted_executable` |
 | impossible stacks shown as fact | `test_stacks` |
+| no thread runs while the target is stopped, so none is on a CPU | `Stopped.test_threads_are_as_they_were_before` |
 
 What ends elsewhere without an error, and with nothing or something wrong in the output; here it is right, or refused with the
 reason:
@@ -332,6 +333,36 @@ wait()
         self.assertLess(waits["cpu"], waits["wall"] / 4, waits)
         self.assertLess(waits["gil"], waits["wall"] / 4, waits)
         self.assertFalse([str(stack) for stack in seen["wall"].stacks if {"wait", "work"} <= set(stack.names)])
+
+
+class Stopped(Test):
+    TWO = """
+import threading, time
+def spin():
+    while True:
+        pass
+def rest():
+    while True:
+        time.sleep(3600)
+threading.Thread(target=rest, name="rest", daemon=True).start()
+print("READY", flush=True)
+spin()
+"""
+
+    def test_threads_are_as_they_were_before(self):
+        """Of a thread that computes and one that sleeps, CPU mode keeps the first one's samples only, on every interpreter."""
+        path = script("two_threads.py", self.TWO)
+        for python in pythons():
+            if not python.is_supported or python.is_debug:
+                continue
+            with self.subTest(python=python.version), victim(path, python=python.path) as target:
+                recording = Recording(target.pid, "-a", "--blocking", "--mode", "cpu", rate="200")
+                counts = {name: sum(stack.count for stack in recording.stacks if name in stack.names) for name in ("spin", "rest")}
+                ticks = recording.quality["ticks"]
+                self.assertGreater(counts["spin"], 0.8 * ticks, recording.process.told())
+                self.assertLess(counts["rest"], 0.2 * ticks, recording.process.told())
+                states = recording.quality["states"]["on_cpu"]
+                self.assertGreater(states["yes"], 0.8 * recording.quality["samples"])
 
 
 class End(Test):

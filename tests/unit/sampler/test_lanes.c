@@ -124,6 +124,56 @@ static struct state_sums sums_of(struct world *world)
     return sums;
 }
 
+/* What is stopped does not run: what it did before counts, whatever the kernel says now. */
+static void a_stopped_thread_is_counted_as_it_was_before(void **state)
+{
+    static const enum fact facts[] = { FACT_YES, FACT_NO, FACT_UNKNOWN };
+    static const enum cpu now[] = { CPU_ON, CPU_OFF };
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        for (size_t j = 0; j < sizeof now / sizeof *now; j++) {
+            struct world world;
+            begin(&world, SAMPLER_MODE_WALL);
+            for (unsigned n = 0; n < 100; n++) {
+                world.now_ns += NS_PER_MS;
+                const struct sighting sighting = { .thread = world.thread,
+                                                   .pid = getpid(),
+                                                   .tid = tid_of(now[j]),
+                                                   .node = world.node,
+                                                   .spot = PROFILE_NO_SPOT,
+                                                   .certainty =
+                                                       &profile_quality(world.profile)->exact,
+                                                   .is_still = n > 0,
+                                                   .is_stopped = true,
+                                                   .runs = facts[i],
+                                                   .now_ns = world.now_ns };
+                assert_int_equal(lanes_add(&world.lanes, &sighting), ERR_OK);
+            }
+            const struct state_sums sums = sums_of(&world);
+            assert_int_equal(sums.samples, 100);
+            assert_int_equal(sums.yes[STATE_FACT_ON_CPU], facts[i] == FACT_YES ? 100 : 0);
+            assert_int_equal(sums.unknown[STATE_FACT_ON_CPU],
+                             facts[i] == FACT_UNKNOWN ? 100 : 0);
+            end(&world);
+        }
+}
+
+/* With a lane and without one. */
+static void a_thread_is_asked_before_it_is_stopped(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_WALL);
+    for (unsigned i = 0; i < 2; i++) {
+        const int32_t off = tid_of(CPU_OFF), on = tid_of(CPU_ON);
+        assert_int_equal(lanes_ask(&world.lanes, world.thread, getpid(), off), FACT_NO);
+        assert_int_equal(lanes_ask(&world.lanes, UINT32_MAX, getpid(), on), FACT_YES);
+        assert_int_equal(lanes_ask(&world.lanes, UINT32_MAX, getpid(), 0), FACT_UNKNOWN);
+        sight(&world, off, 0, false);
+    }
+    end(&world);
+}
+
 /* What each mode keeps: what it asks for, and what is not known to be otherwise. */
 static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
 {
@@ -346,6 +396,8 @@ static void a_sink_hears_what_is_counted_and_when(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
           cmocka_unit_test(what_ran_just_now_runs),
+          cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
+          cmocka_unit_test(a_thread_is_asked_before_it_is_stopped),
           cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
           cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
           cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/target/cpu.h"
 #include "sampler/target/stopper.h"
 #include "tests/support/test.h"
 #include "tests/unit/target/child.h"
@@ -89,6 +90,40 @@ static void a_stopped_process_stands_still_and_goes_on(void **state)
     assert_int_equal(stopper.count, 0);
     stopper_deinit(&stopper);
     child_end(&child);
+}
+
+static void await_sleep(int pid)
+{
+    struct cpu_meter meter;
+    bool runs = true;
+    assert_true(cpu_meter_open(&meter, pid, pid));
+    while (runs) {
+        usleep(1000);
+        assert_true(cpu_meter_is_runnable(&meter, pid, pid, &runs));
+    }
+    cpu_meter_close(&meter);
+}
+
+/* Also where it has not run since it was let go. */
+static void who_was_waiting_is_told_from_who_ran(void **state)
+{
+    enum { TIMES = 50 };
+    struct child running = start(count_for_ever, NULL), waiting = start(end_politely, NULL);
+    (void)state;
+    assert_true(counts());
+    await_sleep(waiting.pid);
+    for (unsigned i = 0; i < TIMES; i++) {
+        struct stopper stopper;
+        stopper_init(&stopper);
+        stop_or_skip(&stopper, waiting.pid);
+        stop_or_skip(&stopper, running.pid);
+        assert_true(stopper_has_interrupted_wait(waiting.pid));
+        assert_false(stopper_has_interrupted_wait(running.pid));
+        stopper_deinit(&stopper);
+    }
+    assert_false(stopper_has_interrupted_wait(waiting.pid));
+    child_end(&running);
+    child_end(&waiting);
 }
 
 /* Whoever started it waits for its end; the stopper must not take it away. */
@@ -175,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
+        cmocka_unit_test(who_was_waiting_is_told_from_who_ran),
         cmocka_unit_test(the_end_of_our_child_is_left_to_who_waits_for_it),
         cmocka_unit_test(a_signal_that_comes_meanwhile_is_delivered),
         cmocka_unit_test(a_process_that_is_gone_is_said_to_be),
