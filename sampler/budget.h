@@ -2,7 +2,8 @@
  * budget - keeps the sampling thread's own CPU time within a share of one core.
  *
  * From time to time the cost of a look is measured, and the rate is set to what the budget pays
- * for, never above what was wanted.  It is lowered at once and raised slowly.
+ * for, never above what was wanted.  It starts at what the budget pays for whatever a look costs, as
+ * nothing has been measured yet; it is lowered at once, and raised step by step.
  *
  * Units: nanoseconds; shares of one core.
  * Depends on: libc.
@@ -19,7 +20,12 @@ struct budget {
     double rate_hz;  /* what may be looked at now */
     uint64_t cpu_ns; /* of the thread, at the last measurement */
     uint64_t looks;
+    bool is_measured; /* once at least */
+    bool was_lowered; /* by a measurement */
 };
+
+/* The rate to begin with. */
+double budget_first_hz(double share, double wanted_hz);
 
 void budget_init(struct budget *budget, double share, double wanted_hz, uint64_t cpu_ns);
 

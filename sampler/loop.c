@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/budget.h"
 #include "sampler/loop_parts.h"
 #include "sampler/profile/profile.h"
 
@@ -102,10 +103,12 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
         loop->created_ns = clock_now_ns();
         crew_begin(&loop->crew, loop->created_ns);
         profile_set_memory(loop->crew.profile, options->memory_bytes);
-        profile_set_period(loop->crew.profile, (uint64_t)((double)NS_PER_S / options->rate_hz));
+        const double first_hz =
+            budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
+        profile_set_period(loop->crew.profile, (uint64_t)((double)NS_PER_S / first_hz));
         loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
                                                 .started_at_ns = clock_wall_ns(),
-                                                .rate_hz = options->rate_hz };
+                                                .rate_hz = first_hz };
         if (loop->scout)
             rc = scout_start(loop->scout, err);
         const int sys = rc ? 0 : start_thread(loop);

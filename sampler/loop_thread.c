@@ -279,10 +279,10 @@ void *loop_main(void *context)
     pthread_setname_np(pthread_self(), "sampler");
     waker_hasten();
     random_init_any(&random);
-    schedule_init(&turn.schedule, now_ns, loop->options.rate_hz, random_u64(&random));
     budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,
                 clock_thread_ns());
-    turn.period_ns = (uint64_t)((double)NS_PER_S / loop->options.rate_hz);
+    schedule_init(&turn.schedule, now_ns, turn.budget.rate_hz, random_u64(&random));
+    turn.period_ns = (uint64_t)((double)NS_PER_S / turn.budget.rate_hz);
     run(&turn);
     waker_deinit(&turn.waker);
     (void)!seal(&turn, clock_now_ns());
