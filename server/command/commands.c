@@ -17,7 +17,8 @@ static const struct command commands[] = {
       "Ctrl-C reaches the program too.  If it is still there two seconds later, or if\n"
       "pyrometer is ended in another way, it is sent SIGTERM, and SIGKILL after two\n"
       "more seconds.  The exit status is that of the program if it ended by itself,\n"
-      "else 0.\n",
+      "also where no Python was seen in it (128 and the signal if one ended it); else\n"
+      "0, or that of pyrometer where it failed itself.\n",
       command_run },
     { "record", COMMAND_RECORD, "PID... | --all",
       "sample running processes into a file, without a server",

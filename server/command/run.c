@@ -15,7 +15,12 @@
 #include "server/leave.h"
 #include "server/source/helper.h"
 
-enum { FIND_TIMEOUT_MS = 5000, FIND_FIRST_PAUSE_MS = 1, FIND_MAX_PAUSE_MS = 50 };
+enum {
+    PATIENCE_MS = 5000,
+    FIND_FIRST_PAUSE_MS = 1,
+    FIND_MAX_PAUSE_MS = 50,
+    LATE_PAUSE_MS = 500
+};
 
 struct run {
     const struct options *options;
@@ -26,6 +31,7 @@ struct run {
     struct child child;
     struct sampler *sampler;
     bool ended_by_itself; /* the child, before the user stopped us */
+    bool ended_unseen;    /* and before there was an interpreter in it */
 };
 
 /* The words to execute: the user's command, or an interpreter and the user's target. */
@@ -58,20 +64,32 @@ static bool may_yet_come(enum err_code code)
            code == ERR_CORRUPT;
 }
 
-static enum err_code ended_too_soon(const struct run *run, struct err *err)
+static enum err_code ended_too_soon(struct run *run, struct err *err)
 {
+    run->ended_unseen = true;
     return err_set(err, ERR_NOT_PYTHON,
-                   "'%s' ended (status %d) before a Python interpreter was seen in it",
-                   run->options->target[0], child_exit_status(&run->child));
+                   "'%s' ended (status %d) before a Python interpreter was seen in it%s",
+                   run->options->target[0], child_exit_status(&run->child),
+                   run->options->sampling.subprocesses
+                       ? ""
+                       : "; use --subprocesses to sample what it starts");
+}
+
+/* The program is the user's, and goes on whatever we see of it. */
+static void say_unseen(const struct run *run)
+{
+    say("no Python interpreter was seen in '%s' yet: it goes on, and is sampled once it is one; use "
+        "--subprocesses to sample what it starts",
+        run->options->target[0]);
 }
 
 static enum err_code start_sampler(struct run *run, struct err *err)
 {
     struct sampler_options sampling = run->options->sampling;
     /* What is no Python may start one at any time. */
-    const uint64_t end_ns =
-        sampling.subprocesses ? UINT64_MAX : clock_now_ns() + FIND_TIMEOUT_MS * NS_PER_MS;
-    int pause_ms = FIND_FIRST_PAUSE_MS;
+    uint64_t late_ns =
+        sampling.subprocesses ? UINT64_MAX : clock_now_ns() + PATIENCE_MS * NS_PER_MS;
+    int pause_ms = FIND_FIRST_PAUSE_MS, most_ms = FIND_MAX_PAUSE_MS;
     sampling.pids[0] = run->child.pid;
     sampling.pid_count = 1;
     sampling.adopts = sampling.subprocesses;
@@ -83,11 +101,16 @@ static enum err_code start_sampler(struct run *run, struct err *err)
             return rc;
         if (child_reap(&run->child))
             return ended_too_soon(run, err);
-        if (run->signals.stopped_by || !may_yet_come(rc) || clock_now_ns() >= end_ns)
+        if (run->signals.stopped_by || !may_yet_come(rc))
             return rc;
+        if (clock_now_ns() >= late_ns) {
+            say_unseen(run);
+            late_ns = UINT64_MAX;
+            most_ms = LATE_PAUSE_MS;
+        }
         if (signals_wait(&run->signals, -1, pause_ms) == SIGNALS_STOP)
             return err_set(err, ERR_SYS, "stopped before a Python interpreter was seen");
-        pause_ms = pause_ms * 2 < FIND_MAX_PAUSE_MS ? pause_ms * 2 : FIND_MAX_PAUSE_MS;
+        pause_ms = pause_ms * 2 < most_ms ? pause_ms * 2 : most_ms;
     }
 }
 
@@ -150,8 +173,10 @@ int command_run(const struct options *options)
     child_end(&run.child, &run.signals);
     signals_deinit(&run.signals);
     recording_close(&run.recording);
-    const int status = rc == ERR_OK && run.ended_by_itself ? child_exit_status(&run.child)
-                                                           : exit_with(rc, &err);
+    const int own = exit_with(rc, &err);
+    const int status = run.ended_unseen || (rc == ERR_OK && run.ended_by_itself)
+                           ? child_exit_status(&run.child)
+                           : own;
     leave_within(LEAVE_MS, status);
     capturing_close(&run.capturing);
     live_close(&run.live);

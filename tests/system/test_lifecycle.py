@@ -310,10 +310,26 @@ class Run(Test):
         self.assert_refused(process, code, 1, "cannot run '/no/such/program': No such file or directory")
 
     def test_a_command_that_is_not_python(self):
-        process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "true")
-        self.assert_refused(process, code, 4, r"'true' ended \(status 0\) before a Python interpreter was seen in it")
-        process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sleep", "600", seconds=5 + WAIT_SECONDS)
-        self.assert_refused(process, code, 4, "is not a Python process")
+        """It goes on for as long as it wants, and its status is ours, as with env and strace; a line says that none was seen."""
+        ended = r"ended \(status %d\) before a Python interpreter was seen in it; use --subprocesses"
+        for command, expected in (("exit 0", 0), ("sleep 0.2; exit 9", 9), ("kill -KILL $$", 128 + signal.SIGKILL)):
+            process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", command)
+            self.assertEqual(code, expected, process.told())
+            process.wait_line(ended % expected, process.err)
+        with program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", "sleep 7; exit 9") as process:
+            self.assertEqual(process.wait(7 + WAIT_SECONDS), 9, process.told())
+        process.wait_line("no Python interpreter was seen in 'sh' yet: it goes on", process.err)
+        process.wait_line(ended % 9, process.err)
+
+    def test_the_status_of_what_starts_python(self):
+        """A shell is none, with or without its children; its status is ours."""
+        command = "%s -c 'import time; time.sleep(1)'; exit 9" % newest_python()
+        process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", command)
+        self.assertEqual(code, 9, process.told())
+        with self.run_live("--subprocesses", "--", "sh", "-c", command) as live:
+            live.wait_ended()
+            time.sleep(0.2)
+            self.assertEqual(live.stop(), 9, live.process.told())
 
     def test_a_script_that_is_not_there(self):
         """The interpreter says so. It may have been seen before that; then its page stays."""
@@ -321,7 +337,7 @@ class Run(Test):
             process.wait_line("can't open file", process.err)
             process.wait_line("the page stays|before a Python interpreter was seen", process.err)
             process.signal(signal.SIGINT)
-            self.assertIn(process.wait(), (2, 4), process.told())
+            self.assertEqual(process.wait(), 2, process.told())
 
 
 if __name__ == "__main__":
