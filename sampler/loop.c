@@ -154,7 +154,7 @@ enum err_code loop_join(struct loop *loop, int pid, struct err *err)
     struct member *member = NULL;
     if (loop->options.subprocesses)
         return err_set(err, ERR_INVALID, "the session follows processes itself");
-    enum err_code rc = member_open(pid, RUNTIME_THOROUGH, &loop->is_ending,
+    enum err_code rc = member_open(pid, RUNTIME_THOROUGH, loop->options.mode, &loop->is_ending,
                                    profile_strings(loop->crew.profile), &member, err);
     if (!rc && (rc = joining_put(&loop->joining, member, err)))
         member_close(member);

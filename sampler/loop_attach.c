@@ -27,7 +27,7 @@ static enum err_code attach_one(struct loop *loop, int pid, enum runtime_effort 
                                 struct err *err)
 {
     struct member *member = NULL;
-    enum err_code rc = member_open(pid, effort, loop->options.is_cancelled,
+    enum err_code rc = member_open(pid, effort, loop->options.mode, loop->options.is_cancelled,
                                    profile_strings(loop->crew.profile), &member, err);
     if (!rc && (rc = crew_add(&loop->crew, member, err)))
         member_close(member);
@@ -65,7 +65,7 @@ static enum err_code attach_all(struct loop *loop, struct err *err)
     SCOPED_FREE struct turn_item *items = NULL;
     struct debts debts = { .items = { { 0 } } };
     size_t count = 0;
-    uint64_t over = 0;
+    uint64_t over = 0, unfit = 0;
     enum err_code rc = list_all(&items, &count, err);
     if (rc)
         return rc;
@@ -79,12 +79,14 @@ static enum err_code attach_all(struct loop *loop, struct err *err)
         const uint64_t now_ns = clock_now_ns();
         debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
         over += rc == ERR_LIMIT;
+        unfit += rc == ERR_INVALID;
     }
-    roster_left_out(&loop->crew.roster, over, 0);
+    roster_left_out(&loop->crew.roster, over, unfit);
     if (rc == ERR_NOMEM)
         return err_set(err, rc, "no memory for all processes");
     if (loop->crew.count == 0)
-        return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read");
+        return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read%s",
+                       unfit ? " and that tells what the mode keeps" : "");
     return ERR_OK;
 }
 
@@ -117,8 +119,8 @@ static void give_back(void *context, const struct process *process)
 static enum err_code follow(struct loop *loop, struct err *err)
 {
     const enum err_code rc =
-        scout_create(profile_strings(loop->crew.profile), loop->options.adopts,
-                     loop->options.helper, &loop->scout, err);
+        scout_create(profile_strings(loop->crew.profile), loop->options.mode,
+                     loop->options.adopts, loop->options.helper, &loop->scout, err);
     loop->crew.left = rc ? NULL : give_back;
     loop->crew.context = loop->scout;
     return rc;

@@ -14,8 +14,23 @@ static const uint64_t GIVE_UP_NS = NS_PER_S;
 /* How long a thread may take to stop. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
-enum err_code member_open(int pid, enum runtime_effort effort, const atomic_bool *is_cancelled,
-                          struct strtab *strings, struct member **out, struct err *err)
+static enum err_code check_mode(const struct member *member, enum sampler_mode mode,
+                                struct err *err)
+{
+    const bool is_gil = mode == SAMPLER_MODE_GIL && !python_tells_gil(member->python);
+    if (!is_gil && (mode != SAMPLER_MODE_EXCEPTION || python_tells_exceptions(member->python)))
+        return ERR_OK;
+    return err_set(err, ERR_INVALID,
+                   "process %d runs Python %s, which does not tell which threads %s: mode %s "
+                   "needs a newer one (3.12), use mode wall",
+                   member->process.pid, python_version(member->python),
+                   is_gil ? "hold the GIL" : "handle an exception",
+                   is_gil ? "gil" : "exception");
+}
+
+enum err_code member_open(int pid, enum runtime_effort effort, enum sampler_mode mode,
+                          const atomic_bool *is_cancelled, struct strtab *strings,
+                          struct member **out, struct err *err)
 {
     struct member *const member = calloc(1, sizeof *member);
     if (!member)
@@ -26,6 +41,8 @@ enum err_code member_open(int pid, enum runtime_effort effort, const atomic_bool
     if (!rc)
         rc = python_attach(&member->process, effort, strings, &member->python, err);
     member->process.is_cancelled = NULL;
+    if (!rc)
+        rc = check_mode(member, mode, err);
     if (rc)
         member_close(member);
     else

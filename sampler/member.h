@@ -60,10 +60,12 @@ struct glance {
     uint64_t now_ns; /* of the last look */
 };
 
-/* is_cancelled ends it; NULL: nobody does.  Strings are interned into `strings` from the first look on. */
+/* is_cancelled ends it; NULL: nobody does.  Strings are interned into `strings` from the first look on.
+ * ERR_INVALID: its interpreter does not tell what the mode keeps, so that all would be kept. */
 MUST_CHECK enum err_code member_open(int pid, enum runtime_effort effort,
-                                     const atomic_bool *is_cancelled, struct strtab *strings,
-                                     struct member **out, struct err *err);
+                                     enum sampler_mode mode, const atomic_bool *is_cancelled,
+                                     struct strtab *strings, struct member **out,
+                                     struct err *err);
 void member_close(struct member *member);
 
 /* All of them outlive the member. */

@@ -10,7 +10,8 @@
  * Ownership: the sampler owns its thread and its profile.
  * Threads: all functions may be called from any thread, start and destroy from one at a time.
  * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
- * ERR_UNSUPPORTED a version we cannot read, ERR_INVALID an option out of range.
+ * ERR_UNSUPPORTED a version we cannot read, ERR_INVALID an option out of range, or a mode of which
+ * the interpreter does not tell who is in it.
  * Depends on: profile, base.
  */
 #ifndef SAMPLER_SAMPLER_H
@@ -128,7 +129,7 @@ struct sampler_processes {
     uint64_t joined;  /* processes that have been sampled */
     uint64_t running; /* of these, now */
     uint64_t over;    /* Python processes left out, as SAMPLER_MAX_PROCESSES ran already */
-    uint64_t denied;  /* children that we may not read */
+    uint64_t denied;  /* processes that cannot be read, or do not tell what the mode keeps */
 };
 
 /* A process that functions come from, held so that it cannot come to mean another. */

@@ -45,6 +45,7 @@ struct released {
 
 struct scout {
     struct strtab *strings;
+    enum sampler_mode mode;
     pthread_t thread;
     bool has_thread;
     atomic_bool has_ready, is_ending;
@@ -287,9 +288,9 @@ static void try_one(struct scout *scout, struct kin *kin)
 {
     const uint64_t began_ns = clock_now_ns();
     struct member *member = NULL;
-    const enum err_code rc =
-        member_open(kin->pid, RUNTIME_QUICK, &scout->is_ending, scout->strings, &member, NULL);
-    if (rc == ERR_PERM || rc == ERR_UNSUPPORTED)
+    const enum err_code rc = member_open(kin->pid, RUNTIME_QUICK, scout->mode,
+                                         &scout->is_ending, scout->strings, &member, NULL);
+    if (rc == ERR_PERM || rc == ERR_UNSUPPORTED || rc == ERR_INVALID)
         count(scout, kin, &scout->counts.denied);
     if (!rc && member->process.start_time == kin->identity.start_time) {
         /* Whoever is followed is of the family; who started the first of it is not. */
@@ -396,8 +397,8 @@ static void *main_of_thread(void *context)
     return NULL;
 }
 
-enum err_code scout_create(struct strtab *strings, bool adopts, pid_t helper,
-                           struct scout **out, struct err *err)
+enum err_code scout_create(struct strtab *strings, enum sampler_mode mode, bool adopts,
+                           pid_t helper, struct scout **out, struct err *err)
 {
     pthread_condattr_t monotonic;
     struct scout *const scout = calloc(1, sizeof *scout);
@@ -405,6 +406,7 @@ enum err_code scout_create(struct strtab *strings, bool adopts, pid_t helper,
         return err_set(err, ERR_NOMEM, "no memory to follow processes");
     scout->strings = strings;
     atomic_init(&scout->is_ending, false);
+    scout->mode = mode;
     scout->way = census_way();
     scout->adopts = adopts;
     scout->helper = helper;

@@ -28,6 +28,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "sampler/sampler.h"
 
 struct member;
 struct process;
@@ -38,13 +39,14 @@ enum { SCOUT_MAX_KIN = 4096 };
 
 struct scout_counts {
     uint64_t over;   /* Python processes that had to wait for room, or were not followed */
-    uint64_t denied; /* processes that we may not read */
+    uint64_t denied; /* processes that cannot be read, or do not tell what the mode keeps */
 };
 
 /* Members that it makes intern into `strings`, from their first look on.  `adopts`: whoever becomes a
  * child of ours is followed, but for the helper (0: there is none). */
-MUST_CHECK enum err_code scout_create(struct strtab *strings, bool adopts, pid_t helper,
-                                      struct scout **out, struct err *err);
+MUST_CHECK enum err_code scout_create(struct strtab *strings, enum sampler_mode mode,
+                                      bool adopts, pid_t helper, struct scout **out,
+                                      struct err *err);
 void scout_destroy(struct scout *scout);
 
 /* Before scout_start: follows a process; is_member: that it need not make a member of. */

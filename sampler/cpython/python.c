@@ -303,6 +303,16 @@ size_t python_looks(const struct python *python, bool all_threads)
     return count < 1 ? 1 : count < PYTHON_MAX_LOOKS ? count : PYTHON_MAX_LOOKS;
 }
 
+bool python_tells_gil(const struct python *python)
+{
+    return thread_list_tells_gil(&python->threads);
+}
+
+bool python_tells_exceptions(const struct python *python)
+{
+    return thread_list_tells_exceptions(&python->threads);
+}
+
 struct thread_facts python_facts(struct python *python, const struct thread *thread)
 {
     return thread_list_facts(&python->threads, thread);

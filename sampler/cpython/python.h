@@ -44,6 +44,10 @@ typedef enum err_code (*python_seen)(void *context, struct thread *thread,
 MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
                                      void *context);
 
+/* Does this version tell of its threads who holds the GIL, and who handles an exception? */
+bool python_tells_gil(const struct python *python);
+bool python_tells_exceptions(const struct python *python);
+
 /* What the thread was doing at this tick; for `seen`. */
 struct thread_facts python_facts(struct python *python, const struct thread *thread);
 /* How many threads each one looked at in this tick stands for; 1 unless there are more than

@@ -381,6 +381,12 @@ static bool is_without_gil(const struct thread_list *list, const struct thread *
             (uint32_t)interp_u64(list, interp, layout->interp_gil_enabled) == 0);
 }
 
+bool thread_list_tells_gil(const struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    return layout->runtime_gil_holder || layout->interp_gil_holder;
+}
+
 /* An interpreter may have a GIL of its own or share the main one's; a thread holds the one that
  * names it. */
 static enum fact has_gil(const struct thread_list *list, const struct thread *thread)
@@ -389,7 +395,7 @@ static enum fact has_gil(const struct thread_list *list, const struct thread *th
     if (layout->runtime_gil_holder)
         return fact((uint32_t)runtime_u64(list, layout->runtime_gil_locked) == 1 &&
                     runtime_u64(list, layout->runtime_gil_holder) == thread->head.addr);
-    if (!layout->interp_gil_holder)
+    if (!thread_list_tells_gil(list))
         return FACT_UNKNOWN;
     if (is_without_gil(list, thread))
         return FACT_NO;
@@ -437,12 +443,18 @@ static enum fact is_none(struct thread_list *list, remote_addr object)
     return fact(is);
 }
 
-/* 3.12 leaves None where an exception has been handled below a coroutine; of 3.11 it is not known where
- * that is. */
+/* Of 3.11 it is not known where exceptions are. */
+bool thread_list_tells_exceptions(const struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    return layout->tstate_current_exception && layout->tstate_exc_state;
+}
+
+/* 3.12 leaves None where an exception has been handled below a coroutine. */
 static enum fact has_exception(struct thread_list *list, const unsigned char *tstate)
 {
     const struct layout *const layout = &list->runtime->layout;
-    if (!layout->tstate_current_exception || !layout->tstate_exc_state)
+    if (!thread_list_tells_exceptions(list))
         return FACT_UNKNOWN;
     const remote_addr handled = field_u64(tstate, layout->tstate_exc_state);
     if (field_u64(tstate, layout->tstate_current_exception))

@@ -106,6 +106,9 @@ size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
 bool thread_list_heads_same(const struct thread_list *list);
 void thread_list_pass_generation(const struct thread_list *list, struct thread *thread);
+/* Are there such facts of this version?  If not, every thread's are unknown. */
+bool thread_list_tells_gil(const struct thread_list *list);
+bool thread_list_tells_exceptions(const struct thread_list *list);
 struct thread_facts thread_list_facts(struct thread_list *list, const struct thread *thread);
 struct thread *thread_list_main(const struct thread_list *list);
 

@@ -101,7 +101,11 @@ static void say_processes(const struct session_facts *facts)
             "time are sampled",
             processes.over, SAMPLER_MAX_PROCESSES);
     if (processes.denied > 0)
-        say("%" PRIu64 " child processes could not be read", processes.denied);
+        say("%" PRIu64 " %s left out: no right to read, or an unknown version%s",
+            processes.denied, processes.denied == 1 ? "process was" : "processes were",
+            fact_of(facts->options->mode) == STATE_FACT_COUNT
+                ? ""
+                : ", or one that does not tell what --mode keeps");
 }
 
 static void say_what_was_special(const struct session_facts *facts)

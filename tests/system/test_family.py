@@ -5,7 +5,7 @@ import os
 import signal
 import time
 
-from harness import (SANITIZED, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, read_folded,
+from harness import (SANITIZED, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, pythons, read_folded,
                      run_program, victim)
 
 LONG = "60"
@@ -143,6 +143,30 @@ class Children(Test):
         with Live("run", "--blocking", "--python", newest_python(), os.path.join(VICTIMS, "exits.py"), "1") as live:
             live.wait_ended()
             self.assertEqual(live.stop(), 3)
+
+    def test_a_child_that_does_not_tell_what_the_mode_keeps(self):
+        """It is left out and counted; not all of its samples kept."""
+        old = [python for python in pythons() if python.is_supported and python.minor < 12]
+        if not old:
+            self.skipTest("no Python before 3.12 is on this machine")
+        path = file_in("starts_an_old_one.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("import subprocess, sys, time\n"
+                       "child = subprocess.Popen([sys.argv[1], '-c', 'while True: pass'])\n"
+                       "end = time.time() + 3\n"
+                       "while time.time() < end:\n"
+                       "    try:\n"
+                       "        raise ValueError\n"
+                       "    except ValueError:\n"
+                       "        sum(range(100000))\n"
+                       "child.kill()\n")
+        with Live("run", "--subprocesses", "--mode", "exception", "--python", newest_python(), path, old[-1].path) as live:
+            session = live.wait_ended()
+            self.assertEqual(session["processes"]["joined"], 1, session)
+            self.assertEqual(session["processes"]["denied"], 1, session)
+            self.assertGreater(session["quality"]["samples"], 0)
+            self.assertEqual(live.stop(), 0)
+        live.process.wait_line("1 process was left out: .* does not tell what --mode keeps", live.process.err)
 
     def test_trees_with_shells_between(self):
         session = self.joined("nested", 2)

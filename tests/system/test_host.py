@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.parse
 
-from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Live, Test, main, run_program, victim
+from harness import FOLDER, ROOT, SANITIZED, WAIT_SECONDS, Live, Test, main, pythons, run_program, victim
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LONG = "60"
@@ -205,6 +205,17 @@ class Sessions(Test):
             two = host.start(pids=[pid])
             self.assertNotEqual(one, two)
             host.running(two)
+
+    def test_a_mode_of_which_the_interpreter_does_not_tell(self):
+        old = [python for python in pythons() if python.is_supported and python.minor < 12]
+        if not old:
+            self.skipTest("no Python before 3.12 is on this machine")
+        with victim("chain.py", LONG, python=old[-1].path) as target, Host() as host:
+            found = host.until("/sessions/" + host.start(pids=[target.pid], mode="exception"),
+                               lambda found: found["state"] in ("failed", "running"))
+            self.assertEqual(found["state"], "failed")
+            self.assertIn("does not tell which threads handle an exception", found["reason"])
+            host.running(host.start(pids=[target.pid], mode="gil"))
 
     def test_one_that_cannot_start_says_why(self):
         with Host() as host:

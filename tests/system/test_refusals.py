@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 
-from harness import FOLDER, PROGRAM, Process, Test, file_in, main, newest_python, run_program, victim
+from harness import FOLDER, PROGRAM, Process, Test, file_in, main, newest_python, pythons, run_program, victim
 
 FAILED, USAGE, NOT_PERMITTED, NO_TARGET = 1, 2, 3, 4
 NOBODY = 65534
@@ -31,6 +31,22 @@ class Targets(Test):
                 process, code = run_program(*command, str(target.pid))
                 self.assert_refused(process, code, NO_TARGET, r"process %d .*is not a Python process" % target.pid)
             self.assertTrue(target.is_running())
+
+    def test_a_mode_of_which_the_interpreter_does_not_tell(self):
+        """Who handles an exception is known from 3.12 on. Where it is not, all would be kept: that is refused before sampling."""
+        for python in pythons():
+            if not python.is_supported:
+                continue
+            with self.subTest(python=python.version), victim("exceptions.py", "60", python=python.path) as target:
+                words = ("record", "-d", "0.5", "--collapsed", "-o", file_in("mode.folded"), str(target.pid), "--mode", "exception")
+                process, code = run_program(*words)
+                if python.minor < 12:
+                    self.assert_refused(process, code, USAGE, r"process %d runs Python 3\.%d.*, which does not tell which threads "
+                                        "handle an exception: mode exception needs" % (target.pid, python.minor))
+                    self.assertFalse(os.path.exists(file_in("mode.folded")))
+                else:
+                    self.assertIn(code, (0, FAILED), process.told())
+                    self.assertFalse([line for line in process.err if "does not tell" in line])
 
     def test_an_interpreter_that_is_too_old(self):
         versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")
