@@ -163,10 +163,9 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
     return profile_node(fold->of_threads->profile, 0, fold->nameless, node, NULL);
 }
 
-/* All that wait in a process are one thread that is none. */
 static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)
 {
-    static const char name[] = "waiting tasks";
+    static const char name[] = PROFILE_WAITING_TASKS;
     struct profile_thread row = { .process = fold->of_threads->process };
     const enum err_code rc = strtab_intern(profile_strings(fold->of_threads->profile), name,
                                            sizeof name - 1, &row.name, NULL);

@@ -91,6 +91,10 @@ struct profile_thread {
     bool is_main;
 };
 
+/* The waiting tasks of a process share one pseudo-thread of this name, without numbers: it holds no
+ * lock and no CPU, and is none of the threads that do. */
+#define PROFILE_WAITING_TASKS "waiting tasks"
+
 struct profile_process {
     int32_t pid;
     str_id name;
@@ -209,6 +213,7 @@ struct profile_function profile_function_at(const struct profile_snapshot *snaps
 struct profile_frame profile_frame_at(const struct profile_snapshot *snapshot, frame_id id);
 struct profile_node profile_node_at(const struct profile_snapshot *snapshot, node_id id);
 struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot, thread_id id);
+bool profile_is_waiting_tasks(const struct profile_snapshot *snapshot, thread_id id);
 struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
                                           process_id id);
 struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id);

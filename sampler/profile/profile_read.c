@@ -113,6 +113,13 @@ struct profile_thread profile_thread_at(const struct profile_snapshot *snapshot,
     return *(const struct profile_thread *)table_at(&snapshot->profile->tables.threads, id);
 }
 
+bool profile_is_waiting_tasks(const struct profile_snapshot *snapshot, thread_id id)
+{
+    const struct profile_thread thread = profile_thread_at(snapshot, id);
+    return thread.tid == 0 && thread.ident == 0 && !thread.is_main &&
+           strcmp(profile_string(snapshot, thread.name).text, PROFILE_WAITING_TASKS) == 0;
+}
+
 struct profile_process profile_process_at(const struct profile_snapshot *snapshot,
                                           process_id id)
 {

@@ -108,9 +108,10 @@ static void add_sums(struct state_sums *to, const struct state_sums *from)
 }
 
 /* Only threads that have samples. */
-static enum err_code take_rows(struct states *states, const struct state_sums *by_thread,
-                               uint32_t threads, struct err *err)
+static enum err_code take_rows(struct states *states, const struct profile_snapshot *snapshot,
+                               const struct state_sums *by_thread, struct err *err)
 {
+    const uint32_t threads = snapshot->sizes.threads;
     size_t count = 0;
     for (uint32_t id = 0; id < threads; id++)
         count += by_thread[id].samples > 0;
@@ -121,7 +122,10 @@ static enum err_code take_rows(struct states *states, const struct state_sums *b
         if (by_thread[id].samples == 0)
             continue;
         states->rows[states->count++] = (struct states_row){ id, by_thread[id] };
-        add_sums(&states->all, &by_thread[id]);
+        if (profile_is_waiting_tasks(snapshot, id))
+            states->tasks += by_thread[id].samples;
+        else
+            add_sums(&states->all, &by_thread[id]);
     }
     return ERR_OK;
 }
@@ -137,7 +141,7 @@ enum err_code states_init(struct states *states, const struct profile_snapshot *
         if (is_asked_for(snapshot->windows[i], query))
             add_window(snapshot->windows[i], query, by_thread);
     struct states made = { .generation = snapshot->generation };
-    const enum err_code rc = take_rows(&made, by_thread, threads, err);
+    const enum err_code rc = take_rows(&made, snapshot, by_thread, err);
     free(by_thread);
     if (rc == ERR_OK)
         *states = made;

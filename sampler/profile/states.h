@@ -3,7 +3,8 @@
  *
  * A sample counts once among its thread's samples, and in each fact as yes, as unknown, or not
  * at all: then it is known that it was not so.  Beside that every sample is exactly one of the
- * STATE_DOINGS, so that they add up to the samples.
+ * STATE_DOINGS, so that they add up to the samples.  Waiting tasks are no threads: of the GIL and the
+ * CPU their samples say nothing, so the sums of all threads are without them.
  *
  * Ownership: the rows belong to the struct; states_deinit accepts a zeroed one.
  * Threads: any, on a snapshot of one's own.
@@ -62,7 +63,8 @@ struct state_sums {
 
 struct states {
     uint32_t generation;
-    struct state_sums all;
+    struct state_sums all; /* of threads */
+    uint64_t tasks;        /* samples of waiting tasks, which are none; they have a row */
     size_t count;
     struct states_row {
         thread_id thread;

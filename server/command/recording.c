@@ -159,7 +159,7 @@ static enum err_code finish(struct recording *recording, struct capturing *captu
         return rc;
     session_describe(recording->session, snapshot, &facts);
     audit_stop(recording, facts.status.reason);
-    summary_say(&facts, &states.all);
+    summary_say(&facts, &states);
     rc = capturing ? capturing_finish(capturing, err) : ERR_OK;
     if (recording->options->quality_file &&
         write_quality(recording, &facts, &states.all,

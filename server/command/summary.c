@@ -167,7 +167,14 @@ static void say_states(const struct session_facts *facts, const struct state_sum
         held, wanted, summary_percent(released, sums->samples), collecting, handling);
 }
 
-void summary_say(const struct session_facts *facts, const struct state_sums *sums)
+static void say_tasks(const struct session_facts *facts, const struct states *states)
+{
+    if (states->tasks > 0)
+        say("%" PRIu64 " samples, %.2f %% of all, are of waiting tasks, which are no threads",
+            states->tasks, summary_percent(states->tasks, facts->snapshot->quality.samples));
+}
+
+void summary_say(const struct session_facts *facts, const struct states *states)
 {
     const struct quality *const quality = &facts->snapshot->quality;
     const double seconds = (double)facts->snapshot->end_ns / (double)NS_PER_S;
@@ -175,8 +182,9 @@ void summary_say(const struct session_facts *facts, const struct state_sums *sum
         session_rate_hz(facts->snapshot), facts->options->rate_hz);
     if (quality->ticks > 0)
         say_certainty(quality);
-    say_states(facts, sums);
-    say_mode(facts, sums);
+    say_states(facts, &states->all);
+    say_tasks(facts, states);
+    say_mode(facts, &states->all);
     say_processes(facts);
     say_what_was_special(facts);
 }

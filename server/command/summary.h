@@ -10,10 +10,10 @@
 
 struct quality;
 struct session_facts;
-struct state_sums;
+struct states;
 
-/* A few lines on standard error.  sums: of all samples. */
-void summary_say(const struct session_facts *facts, const struct state_sums *sums);
+/* A few lines on standard error.  states: of all samples. */
+void summary_say(const struct session_facts *facts, const struct states *states);
 
 /* Threads that could not be read, for whatever reason. */
 uint64_t summary_failed(const struct quality *quality);

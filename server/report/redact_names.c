@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/profile.h"
 #include "server/digest.h"
 #include "server/report/known_names.h"
 
@@ -198,7 +199,7 @@ static struct strtab_string thread_name(struct redact_names *names, struct strta
 {
     static const char *const words[] = { "Thread-", "Dummy-", "ThreadPoolExecutor-", "asyncio_",
                                          NULL };
-    if (equals(text, "") || equals(text, "MainThread"))
+    if (equals(text, "") || equals(text, "MainThread") || equals(text, PROFILE_WAITING_TASKS))
         return text;
     /* "Thread-3 (work)" says what it runs. */
     const char *const space = memchr(text.text, ' ', text.length);

@@ -4,6 +4,7 @@ Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to loo
 """
 
 import collections
+import json
 import re
 import sys
 
@@ -98,8 +99,9 @@ def check_dump(python):
 
 def record(python, pid, mode):
     path = harness.file_in("tasks-%s-%s.folded" % (mode, python.version))
+    quality = path + ".json"
     told, code = run_program("record", str(pid), "-d", str(SECONDS), "-r", "500", "--async-mode", mode, "--no-gc",
-                             "--collapsed=" + path, seconds=SECONDS + harness.WAIT_SECONDS)
+                             "--collapsed=" + path, "--quality", quality, seconds=SECONDS + harness.WAIT_SECONDS)
     if code != 0:
         raise AssertionError(told.told())
     in_hand = re.search(r"an exception in hand ([0-9.]+) %", "\n".join(told.err))
@@ -112,7 +114,24 @@ def record(python, pid, mode):
             thread, *labels = labels.split(";")
             names = [label if label.startswith("<") else re.match(r"[^:]*:(.*):-?\d+$", label).group(1) for label in labels]
             stacks[thread, tuple(names)] += int(count)
+    check_states(stacks, quality, told)
     return stacks
+
+
+def check_states(stacks, quality, told):
+    """What threads were doing is told of threads: tasks that wait have not let go of a lock."""
+    waiting = sum(count for (thread, _), count in stacks.items() if "waiting tasks" in thread)
+    threads = sum(stacks.values()) - waiting
+    with open(quality, encoding="utf-8") as file:
+        held = json.load(file)["states"]["has_gil"]
+    if abs(held["yes"] - held["at_least"] * threads) > 1e-6 * threads:
+        raise AssertionError("the GIL was held in %s of %d samples of threads" % (held, threads))
+    said = [line for line in told.err if "are of waiting tasks" in line]
+    if len(said) != (waiting > 0) or (said and " %d samples, " % waiting not in said[0]):
+        raise AssertionError("%d samples are of waiting tasks: %s" % (waiting, told.told()))
+    shares = [float(share) for share in re.search(r"GIL held ([0-9.]+) %.*released ([0-9.]+) %", "\n".join(told.err)).groups()]
+    if abs(shares[0] / 100 * threads - held["yes"]) > 0.0001 * threads:
+        raise AssertionError("the GIL was held %s %% of the samples of threads: %s" % (shares[0], told.told()))
 
 
 def check_running(python, pid):

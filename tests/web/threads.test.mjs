@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupThreads, listThreads, processLabel, resolveThreads, threadIds, threadLabel, threadPlace } from "../../web/model/threads.js";
+import { groupThreads, listThreads, processLabel, resolveThreads, threadIds, threadLabel, threadPlace, threadsWithStates } from "../../web/model/threads.js";
 
 const profile = {
   processes: [{ pid: 100, name: "app" }],
@@ -39,6 +39,23 @@ test("threads stand with their processes, as these joined", () => {
   assert.equal(threadPlace(threads[0], threads), "MainThread of 300");
   assert.equal(threadPlace(threads[0], groups[0].threads), "MainThread");
   assert.deepEqual(groupThreads([]), []);
+});
+
+test("waiting tasks are no thread whose states count, unless they are asked for", () => {
+  const threads = listThreads({
+    processes: [{ pid: 100, name: "app" }],
+    threads: [
+      { id: 0, process: 0, tid: 100, name: "MainThread", main: true },
+      { id: 1, process: 0, tid: 0, name: "waiting tasks", main: false },
+      // Until 3.10 a thread may have no number that is known.
+      { id: 2, process: 0, tid: 0, name: "worker", main: false },
+      { id: 3, process: 0, tid: 101, name: "waiting tasks", main: false },
+    ],
+  });
+  const tasks = threads.filter((thread) => thread.tasks);
+  assert.deepEqual(threadIds(tasks), [1]);
+  assert.deepEqual(threadIds(threadsWithStates([], threads)), [0, 2, 3]);
+  assert.deepEqual(threadsWithStates(tasks, threads), tasks);
 });
 
 test("a link finds the thread by its number and any of its names", () => {

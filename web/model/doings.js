@@ -24,6 +24,8 @@ export function doingText(sums) {
 
 const GIL_FACTS = ["has_gil", "waits_gil"];
 export const NO_GIL = "n/a (free-threaded)";
+// What waiting tasks say to questions about threads.
+export const NO_THREAD = "n/a";
 
 // Interpreters without a lock have a t at the end of their version; one that uses its lock all the same shows in the sums.
 export function isWithoutGil(session, sums) {

@@ -17,7 +17,7 @@ import { createMatcher, extendMatcher } from "./search.js";
 import { STATE_FACTS, sumThreads } from "./states.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "./table.js";
 import { distinctNames } from "./text.js";
-import { listThreads, resolveThreads, threadIds } from "./threads.js";
+import { listThreads, resolveThreads, threadIds, threadsWithStates } from "./threads.js";
 import { bottomUpTree, createInversion, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "./trees.js";
 
 // Shares of all samples at which a frame glows one step hotter.
@@ -270,7 +270,7 @@ export function createPicture() {
   const hottestOf = memoise(makeHottest);
   const threadsOf = memoise((profile, count) => listThreads(profile));
   const chosenOf = memoise(resolveThreads);
-  const sumsOf = memoise((threadStates, chosen) => sumThreads(threadStates, threadIds(chosen.chosen)));
+  const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
 
   return function compute(state) {
     const { recording, recordingVersion: version, address } = state;
@@ -292,7 +292,7 @@ export function createPicture() {
       return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
     };
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
-    const sums = sumsOf(state.threadStates, chosen);
+    const sums = sumsOf(state.threadStates, chosen, threads);
     const diff = diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null);
     return {
       sum: totals.sum,

@@ -3,16 +3,20 @@
 import { STATE_DOINGS, sumThreads } from "./states.js";
 import { visibleText } from "./text.js";
 
-// -> [{ids, tid, process, pid, program, name, names, main}] process by process as they joined, in each the main thread first,
+// Waiting tasks share one pseudo-thread, as the profile calls it: it holds no lock and no CPU, and is none of those that do.
+const WAITING_TASKS = "waiting tasks";
+
+// -> [{ids, tid, process, pid, program, name, names, main, tasks}] process by process as they joined, in each the main thread first,
 // then by name as people count, then by tid
 export function listThreads(profile) {
   const byPlace = new Map();
   for (const row of profile.threads) {
-    const place = row.process + "/" + row.tid;
+    const tasks = row.tid === 0 && row.name === WAITING_TASKS;
+    const place = row.process + "/" + (tasks ? WAITING_TASKS : row.tid);
     const known = byPlace.get(place);
     if (known === undefined) {
       const { pid, name: program = "" } = profile.processes[row.process] ?? {};
-      byPlace.set(place, { ids: [row.id], tid: row.tid, process: row.process, pid, program, name: row.name, names: [row.name], main: row.main });
+      byPlace.set(place, { ids: [row.id], tid: row.tid, process: row.process, pid, program, name: row.name, names: [row.name], main: row.main, tasks });
     } else {
       known.ids.push(row.id);
       known.names.push(row.name);
@@ -74,6 +78,11 @@ export function busiestThreads(threads, threadStates, most) {
   }));
   const kept = new Set(threads.slice().sort((a, b) => busy.get(b) - busy.get(a)).slice(0, most));
   return threads.filter((thread) => kept.has(thread));
+}
+
+// Whose states count: of the threads chosen, or of all of them when there are none, those that are threads.
+export function threadsWithStates(chosen, threads) {
+  return chosen.length > 0 ? chosen : threads.filter((thread) => !thread.tasks);
 }
 
 export function threadIds(threads) {

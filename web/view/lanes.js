@@ -1,6 +1,6 @@
 // Threads one below the other along time: what each was doing, and in numbers.
 
-import { doingText, factText, isWithoutGil } from "../model/doings.js";
+import { doingText, factText, isWithoutGil, NO_THREAD } from "../model/doings.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { busiestThreads, threadLabel } from "../model/threads.js";
 import { sumThreads } from "../model/states.js";
@@ -41,10 +41,11 @@ export function createLanes(root, dispatch) {
     const sums = sumThreads(state.threadStates, lane.thread.ids);
     const said = doingText(sums);
     setText(lane.numbers.share, formatShare(ratio(sums.samples, samples)));
-    setText(lane.numbers.cpu, factText(sums, "on_cpu"));
     const withoutGil = isWithoutGil(state.session, sums);
-    setText(lane.numbers.gil, factText(sums, "has_gil", withoutGil));
-    setText(lane.numbers.waits, factText(sums, "waits_gil", withoutGil));
+    const fact = (name) => (lane.thread.tasks ? NO_THREAD : factText(sums, name, withoutGil));
+    setText(lane.numbers.cpu, fact("on_cpu"));
+    setText(lane.numbers.gil, fact("has_gil"));
+    setText(lane.numbers.waits, fact("waits_gil"));
     setAttribute(lane.picture, "aria-label", said);
     setAttribute(lane.picture, "data-hint", said);
     const timeline = state.lanes.get(lane.thread.ids.join());

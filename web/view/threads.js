@@ -1,9 +1,9 @@
 // The thread filter: which threads count, and what each of them was doing. None chosen means all.
 
-import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../model/doings.js";
+import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil, NO_THREAD } from "../model/doings.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { sumThreads } from "../model/states.js";
-import { groupThreads, processLabel, threadLabel, threadPlace } from "../model/threads.js";
+import { groupThreads, processLabel, threadIds, threadLabel, threadPlace, threadsWithStates } from "../model/threads.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { createPopover } from "./popover.js";
@@ -97,7 +97,7 @@ export function createThreadFilter(dispatch) {
     applyFilter();
   }
 
-  function updateRow(row, sums, samples, session) {
+  function updateRow(row, sums, ofThreads, samples, session) {
     const count = row.threads.filter((thread) => chosen.includes(thread)).length;
     row.box.checked = count === row.threads.length;
     row.box.indeterminate = count > 0 && count < row.threads.length;
@@ -105,8 +105,8 @@ export function createThreadFilter(dispatch) {
     const said = doingText(sums);
     setAttribute(row.bar.element, "data-hint", said);
     setAttribute(row.bar.element, "aria-label", said);
-    setText(row.onCpu, factText(sums, "on_cpu"));
-    setText(row.hasGil, isWithoutGil(session, sums) ? "n/a" : factText(sums, "has_gil"));
+    setText(row.onCpu, ofThreads === null ? NO_THREAD : factText(ofThreads, "on_cpu"));
+    setText(row.hasGil, ofThreads === null || isWithoutGil(session, ofThreads) ? NO_THREAD : factText(ofThreads, "has_gil"));
     setText(row.share, formatShare(ratio(sums.samples, samples)));
     setAttribute(row.share, "data-hint", formatCount(sums.samples) + " samples");
   }
@@ -114,7 +114,10 @@ export function createThreadFilter(dispatch) {
   function updateRows(state) {
     const sums = rows.map((row) => sumThreads(state.threadStates, row.ids));
     const { samples } = sumThreads(state.threadStates, shownThreads.flatMap((thread) => thread.ids));
-    rows.forEach((row, i) => updateRow(row, sums[i], samples, state.session));
+    rows.forEach((row, i) => {
+      const real = threadIds(threadsWithStates([], row.threads));
+      updateRow(row, sums[i], real.length === 0 ? null : sumThreads(state.threadStates, real), samples, state.session);
+    });
   }
 
   filter.addEventListener("input", applyFilter);

@@ -64,6 +64,36 @@ static void threads_sum_to_the_whole(void **state)
     profile_destroy(profile);
 }
 
+/* They hold no GIL, and have not let it go either. */
+static void waiting_tasks_are_no_threads(void **state)
+{
+    const struct view_query everything = { 0 };
+    struct profile *const profile = made();
+    struct err err = { 0 };
+    struct profile_thread tasks = { 0 };
+    thread_id id;
+    (void)state;
+    assert_ok(strtab_intern(profile_strings(profile), PROFILE_WAITING_TASKS,
+                            strlen(PROFILE_WAITING_TASKS), &tasks.name, &err),
+              &err);
+    assert_ok(profile_thread(profile, &tasks, &id, &err), &err);
+    made_add(profile, id, 0, "task", 1000);
+    made_seal(profile, 3);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    struct states states = states_of(&snapshot, &everything);
+    assert_int_equal(states.count, 3);
+    assert_int_equal(states.rows[2].sums.samples, 1000);
+    assert_int_equal(states.rows[2].sums.doing[STATE_DOING_WAITS], 1000);
+    assert_int_equal(states.tasks, 1000);
+    assert_int_equal(states.all.samples, SAMPLES_0 + SAMPLES_1);
+    assert_int_equal(states.all.doing[STATE_DOING_WAITS], 0);
+    for (thread_id thread = 0; thread < snapshot.sizes.threads; thread++)
+        assert_int_equal(profile_is_waiting_tasks(&snapshot, thread), thread == id);
+    states_deinit(&states);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
 static void unknown_is_neither_yes_nor_no(void **state)
 {
     const struct view_query everything = { 0 };
@@ -154,6 +184,7 @@ static void nothing_sampled_is_no_rows(void **state)
 
 TEST_MAIN(cmocka_unit_test(facts_have_the_bits_and_words_of_their_names),
           cmocka_unit_test(threads_sum_to_the_whole),
+          cmocka_unit_test(waiting_tasks_are_no_threads),
           cmocka_unit_test(unknown_is_neither_yes_nor_no),
           cmocka_unit_test(every_sample_is_one_doing),
           cmocka_unit_test(queries_choose_times_and_states_as_views_do),

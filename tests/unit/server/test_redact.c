@@ -330,6 +330,7 @@ static void what_everybody_has_keeps_its_name(void **state)
         { RESHAPE_NAME, "<GC>", "~", "<GC>" },
         { RESHAPE_NAME, "mine", "~", NULL },
         { RESHAPE_THREAD, "MainThread", "", "MainThread" },
+        { RESHAPE_THREAD, PROFILE_WAITING_TASKS, "", PROFILE_WAITING_TASKS },
         { RESHAPE_THREAD, "ThreadPoolExecutor-0_12", "", "ThreadPoolExecutor-0_12" },
         { RESHAPE_THREAD, "Thread-1 (mine)", "", "Thread-1" },
         { RESHAPE_THREAD, "Thread-", "", NULL },
