@@ -21,6 +21,9 @@ static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 /* So often to see whether there is somebody to look at, where there is nobody. */
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 
+/* Who is away for longer has left a hole in the recording: what went on meanwhile nobody knows. */
+static const uint64_t HOLE_NS = NS_PER_S;
+
 /* What only the thread itself touches. */
 struct turn {
     struct loop *loop;
@@ -28,7 +31,9 @@ struct turn {
     struct waker waker;
     struct budget budget;
     uint64_t sealed_ns;
-    uint64_t period_ns; /* what a sample of the open window stands for */
+    uint64_t period_ns; /* what a sample of the open window stands for, if none is missed */
+    uint64_t owed;      /* missed ticks whose time no sample stands for yet */
+    uint64_t looks;     /* at the last seal */
     struct ending ending;
     bool is_deserted; /* it ended as there were no members left */
 };
@@ -105,9 +110,19 @@ static bool is_paused(struct loop *loop)
     return paused;
 }
 
-static enum err_code seal(struct turn *turn, uint64_t now_ns)
+/* What a sample of the open window stands for. */
+static uint64_t weigh(struct turn *turn, bool is_last)
+{
+    const uint64_t looks = profile_quality(turn->loop->crew.profile)->ticks;
+    const uint64_t made = looks - turn->looks;
+    turn->looks = looks;
+    return schedule_weight_ns(turn->period_ns, made, &turn->owed, is_last);
+}
+
+static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
 {
     struct loop *const loop = turn->loop;
+    const uint64_t weight_ns = weigh(turn, is_last);
     /* Windows keep to whole multiples, so that slots of time have the same number of them. */
     turn->sealed_ns = now_ns - (now_ns - loop->created_ns) % WINDOW_NS;
     const struct sink *const sink = loop->options.sink;
@@ -115,10 +130,11 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns)
     enum err_code rc = crew_flush(&loop->crew, now_ns);
     if (!rc && loop->options.async != SAMPLER_ASYNC_OFF)
         rc = crew_tell_tasks(&loop->crew);
+    profile_set_period(loop->crew.profile, weight_ns);
     if (!rc)
         rc = profile_seal(loop->crew.profile, end_ns, NULL);
     if (!rc && sink)
-        sink->seal(sink->context, end_ns, turn->period_ns, profile_quality(loop->crew.profile));
+        sink->seal(sink->context, end_ns, weight_ns, profile_quality(loop->crew.profile));
     turn->period_ns = (uint64_t)((double)NS_PER_S / turn->budget.rate_hz);
     profile_set_period(loop->crew.profile, turn->period_ns);
     return rc;
@@ -198,7 +214,7 @@ static bool publish(struct turn *turn, uint64_t now_ns)
     if (now_ns - turn->sealed_ns < WINDOW_NS)
         return true;
     keep_budget(turn, now_ns);
-    if (seal(turn, now_ns))
+    if (seal(turn, now_ns, false))
         return end(turn, SAMPLER_FAILED, "out of memory");
     tell_left_out(turn->loop);
     const bool is_well = crew_check(&turn->loop->crew, &ending);
@@ -244,6 +260,13 @@ static void prepare_following(struct turn *turn)
         waker_prepare(&turn->waker, schedule_following(&turn->schedule));
 }
 
+static void note_missed(struct turn *turn, uint64_t missed)
+{
+    profile_quality(turn->loop->crew.profile)->missed += missed;
+    if ((double)missed * turn->schedule.period_ns < (double)HOLE_NS)
+        turn->owed += missed;
+}
+
 static void run(struct turn *turn)
 {
     struct loop *const loop = turn->loop;
@@ -260,7 +283,7 @@ static void run(struct turn *turn)
         if (loop->crew.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
         if (!paused && !was_paused)
-            profile_quality(loop->crew.profile)->missed += missed;
+            note_missed(turn, missed);
         was_paused = paused;
         if (paused)
             quality_note_pause(profile_quality(loop->crew.profile));
@@ -285,7 +308,7 @@ void *loop_main(void *context)
     turn.period_ns = (uint64_t)((double)NS_PER_S / turn.budget.rate_hz);
     run(&turn);
     waker_deinit(&turn.waker);
-    (void)!seal(&turn, clock_now_ns());
+    (void)!seal(&turn, clock_now_ns(), true);
     crew_dismiss(&loop->crew);
     announce_end(&turn);
     return NULL;

@@ -1,5 +1,17 @@
 #include "sampler/schedule.h"
 
+/* Of the instants of a window, one in so many may be missed without a change of what it stands for. */
+enum { NOTABLE_ONE_IN = 50 };
+
+uint64_t schedule_weight_ns(uint64_t period_ns, uint64_t made, uint64_t *owed, bool is_last)
+{
+    const uint64_t missed = *owed;
+    if (!made || !missed || (missed < made / NOTABLE_ONE_IN && !is_last))
+        return period_ns;
+    *owed = 0;
+    return (uint64_t)((double)period_ns * (double)(made + missed) / (double)made);
+}
+
 void schedule_init(struct schedule *schedule, uint64_t now_ns, double rate_hz, uint64_t seed)
 {
     *schedule = (struct schedule){ .start_ns = now_ns, .period_ns = 1e9 / rate_hz };

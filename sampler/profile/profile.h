@@ -165,8 +165,9 @@ void profile_extend(struct profile *profile, uint64_t end_ns);
 size_t profile_table_bytes(const struct profile *profile);
 /* What the tables and windows may take together; 0, as at first: no bound. */
 void profile_set_memory(struct profile *profile, size_t bytes);
-/* What a sample of the open window and those after it stands for; to be changed right after a
- * seal.  0, as at first: unknown. */
+/* What a sample of the open window and those after it stands for; what holds at the seal counts.  Where
+ * samples are added with times of their own it is to be changed right after a seal only.  0, as at
+ * first: unknown. */
 void profile_set_period(struct profile *profile, uint64_t period_ns);
 /* Closes the open window at now_ns and publishes it with all tables and the quality counters.
  * Makes no generation when neither samples nor rows were added; the counters and the time go on

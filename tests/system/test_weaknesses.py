@@ -45,7 +45,7 @@ import signal
 import subprocess
 import time
 
-from harness import (PROGRAM, WAIT_SECONDS, Process, Test, file_in, main, newest_python, program, pythons, read_folded,
+from harness import (PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, program, pythons, read_folded,
                      run_program, victim)
 
 LONG = "120"
@@ -430,6 +430,26 @@ phase_b()
         self.assertGreater(counts["phase_b"], 0)
         self.assertLess(counts["phase_b"], rate * in_b * 1.1 + 5, counts)
         self.assertGreater(told["missed"], 0.9 * gap * rate, told)
+
+
+    def test_samples_stand_for_the_time_of_those_missed(self):
+        """The profiler is kept from looking now and then: what it saw stands for all of the time, in every place that adds it up."""
+        capture = file_in("late.pyro")
+        with victim("chain.py", LONG) as target, program("record", str(target.pid), "-r", "1khz", "-o", capture) as process:
+            time.sleep(0.5)
+            for _ in range(12):
+                process.signal(signal.SIGSTOP)
+                time.sleep(0.1)
+                process.signal(signal.SIGCONT)
+                time.sleep(0.1)
+            process.signal(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.told())
+        with Live("serve", capture) as live:
+            elapsed = live.session()["elapsed_s"]
+            quality = live.session()["quality"]
+            self.assertGreater(quality["missed"], 800, quality)
+            seconds = live.get("/sessions/1/view")["seconds"]
+        self.assertTrue(0.9 * elapsed < seconds < 1.05 * elapsed, (seconds, elapsed, quality))
 
 
 class Depth(Test):

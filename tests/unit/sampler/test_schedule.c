@@ -33,6 +33,51 @@ static void one_instant_lies_in_each_period(void **state)
     }
 }
 
+/* A loop that is late now and then: whatever is missed, samples add up to the time that went by. */
+static void samples_stand_for_the_time_of_those_missed(void **state)
+{
+    static const unsigned late_one_in[] = { 3, 10, 97, 1000, 5000 };
+    enum { PERIOD_NS = 1000000, WINDOW_LOOKS = 250, WINDOWS = 400 };
+    (void)state;
+    for (size_t l = 0; l < sizeof late_one_in / sizeof *late_one_in; l++) {
+        struct schedule schedule;
+        uint64_t now = START_NS, owed = 0, told_ns = 0, all_missed = 0, made = 0, plain = 0;
+        schedule_init(&schedule, START_NS, 1000, 7);
+        for (unsigned i = 1; i <= WINDOW_LOOKS * WINDOWS; i++) {
+            uint64_t missed;
+            const uint64_t at = schedule_next(&schedule, now, &missed);
+            owed += missed;
+            all_missed += missed;
+            made++;
+            now = at + (i % late_one_in[l] ? 0 : 4 * PERIOD_NS);
+            if (i % WINDOW_LOOKS)
+                continue;
+            const uint64_t weight_ns =
+                schedule_weight_ns(PERIOD_NS, made, &owed, i == WINDOW_LOOKS * WINDOWS);
+            assert_true(weight_ns >= PERIOD_NS && weight_ns <= 5 * PERIOD_NS);
+            plain += weight_ns == PERIOD_NS;
+            told_ns += made * weight_ns;
+            made = 0;
+        }
+        assert_int_equal(owed, 0);
+        assert_true(all_missed > 0);
+        assert_true(plain > WINDOWS / 2 || late_one_in[l] < 1000);
+        const uint64_t elapsed_ns = now - START_NS;
+        assert_in_range(told_ns, elapsed_ns - elapsed_ns / 10000, elapsed_ns + elapsed_ns / 10000);
+    }
+}
+
+static void a_window_without_looks_leaves_what_it_owes(void **state)
+{
+    uint64_t owed = 7;
+    (void)state;
+    assert_int_equal(schedule_weight_ns(1000, 0, &owed, false), 1000);
+    assert_int_equal(schedule_weight_ns(1000, 0, &owed, true), 1000);
+    assert_int_equal(owed, 7);
+    assert_int_equal(schedule_weight_ns(1000, 7, &owed, false), 2000);
+    assert_int_equal(owed, 0);
+}
+
 static void the_rate_is_exact_in_the_long_run(void **state)
 {
     struct schedule schedule;
@@ -187,6 +232,8 @@ static void a_year_at_a_megahertz_keeps_its_place(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(one_instant_lies_in_each_period),
+          cmocka_unit_test(samples_stand_for_the_time_of_those_missed),
+          cmocka_unit_test(a_window_without_looks_leaves_what_it_owes),
           cmocka_unit_test(the_rate_is_exact_in_the_long_run),
           cmocka_unit_test(instants_are_spread_evenly_over_the_period),
           cmocka_unit_test(one_instant_says_nothing_about_the_next),
