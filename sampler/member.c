@@ -76,8 +76,11 @@ enum err_code member_join(struct member *member, struct profile *profile, struct
     if (options->async == SAMPLER_ASYNC_OFF)
         return rc;
     member->fold.tasks = &member->tasks;
-    return task_fold_init(&member->tasks, &member->fold, python_tasks(member->python),
-                          options->async == SAMPLER_ASYNC_ALL, err);
+    const enum err_code made =
+        task_fold_init(&member->tasks, &member->fold, python_tasks(member->python),
+                       options->async == SAMPLER_ASYNC_ALL, err);
+    member->tasks.is_each = options->tasks_each;
+    return made;
 }
 
 static void count_reads(struct member *member)
@@ -130,6 +133,7 @@ static enum err_code seen(void *context, struct thread *thread, enum err_code fa
     const struct sight *const sight = context;
     struct fold *const fold = &sight->member->fold;
     struct glance *const glance = sight->glance;
+    thread->looked_ns = glance->now_ns;
     const struct thread_facts facts = python_facts(sight->member->python, thread);
     const double weight = python_weight(sight->member->python) * glance->weight;
     const uint32_t times = whole(glance, weight);
@@ -193,6 +197,8 @@ enum err_code member_look(struct member *member, struct glance *glance)
         glance->now_ns = clock_now_ns();
         if (!rc)
             rc = python_tick(member->python, member->options->all_threads, seen, &sight);
+        if (member->fold.tasks)
+            task_fold_settle(&member->tasks, glance->now_ns);
     }
     if (glance->stopper) {
         stopper_resume(glance->stopper);

@@ -77,6 +77,7 @@ struct sampler_options {
     bool hides_arguments; /* keep only the first word of each command line */
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
+    bool tasks_each;         /* look at tasks whenever at threads, whatever that costs */
     bool blocking;           /* stop the target's threads for each look */
     size_t memory_bytes;     /* for what is kept; 0: no bound */
     double max_cpu_percent;  /* of one core, for ourselves; 0: no budget */

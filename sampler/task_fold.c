@@ -112,7 +112,8 @@ static enum err_code base_of(struct task_fold *fold, struct task *task, node_id 
                 rc = profile_node(fold->of_threads->profile, node, mark, &node, NULL);
             if (rc)
                 break;
-            *base = (struct task_base){ node, fold->looks };
+            base->node = node;
+            base->look = fold->looks;
         }
         node = base->node;
         if (i > 0)
@@ -145,17 +146,22 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
                               node_id *node)
 {
     const struct tasks *const all = fold->tasks;
+    struct task *innermost = NULL;
     *first = 0;
     *node = 0;
     /* A task may run an event loop of its own. */
-    for (size_t i = stack->count; i-- > 0;) {
+    for (size_t i = stack->count; i-- > 0 && (!innermost || fold->is_fresh);) {
         struct task *const task =
             stack->frames[i].is_loose ? tasks_of_frame(all, stack->frames[i].addr) : NULL;
         if (!task)
             continue;
-        *first = i;
-        return base_of(fold, task, node);
+        fold->bases[task - all->items].seen = fold->is_fresh ? fold->looks : 0;
+        if (!innermost)
+            *first = i;
+        innermost = innermost ? innermost : task;
     }
+    if (innermost)
+        return base_of(fold, innermost, node);
     const size_t outermost = outermost_coroutine(fold, stack);
     if (outermost == SIZE_MAX)
         return ERR_OK;
@@ -208,10 +214,32 @@ enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
     return rc;
 }
 
+void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
+{
+    struct tasks *const all = fold->tasks;
+    if (!fold->is_fresh)
+        return;
+    fold->is_fresh = false;
+    for (size_t i = 0; i < all->count; i++) {
+        struct task *const task = &all->items[i];
+        const bool is_seen = fold->bases[i].seen == fold->looks;
+        if (!task->frame || is_seen == task->is_running)
+            continue;
+        const struct thread *const thread = is_seen ? NULL : tasks_thread(all, task);
+        /* Nobody has looked whether it runs. */
+        if (!is_seen && (!thread || thread->looked_ns != now_ns))
+            continue;
+        profile_quality(fold->of_threads->profile)->tasks_moving += !task->is_moving;
+        task->is_running = false;
+        task->is_moving = true;
+        task->frame_count = 0;
+    }
+}
+
 bool task_fold_is_due(struct task_fold *fold, uint64_t now_ns)
 {
     fold->owed++;
-    return !fold->looks || now_ns - fold->looked_ns >= fold->every_ns;
+    return !fold->looks || fold->is_each || now_ns - fold->looked_ns >= fold->every_ns;
 }
 
 static uint64_t next_after(uint64_t cost_ns)
@@ -229,6 +257,7 @@ enum err_code task_fold_count(struct task_fold *fold)
     if (!fold->looks)
         fold->counted_ns = all->looked_ns;
     fold->looks++;
+    fold->is_fresh = true;
     fold->looked_ns = all->looked_ns;
     fold->every_ns = next_after(all->cost_ns);
     quality->tasks += all->count;

@@ -35,6 +35,7 @@
 struct task_base {
     node_id node;
     uint64_t look; /* in which it was made */
+    uint64_t seen; /* in which a stack was seen to run it */
 };
 
 struct task_fold {
@@ -46,6 +47,8 @@ struct task_fold {
     struct random random;
     uint64_t looks, looked_ns, every_ns, counted_ns;
     uint32_t owed; /* looks at the threads since the tasks were counted last */
+    bool is_each;  /* they are looked at whenever the threads are */
+    bool is_fresh; /* they have been since the threads were */
 };
 
 MUST_CHECK enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
@@ -57,6 +60,9 @@ void task_fold_deinit(struct task_fold *fold);
 bool task_fold_is_due(struct task_fold *fold, uint64_t now_ns);
 /* They have been looked at: counts those that wait. */
 MUST_CHECK enum err_code task_fold_count(struct task_fold *fold);
+/* The threads have been looked at since, at now_ns.  Of a task that the stacks and the look at the tasks
+ * tell differently, as it has begun or ended to run between the two, is known that it moves. */
+void task_fold_settle(struct task_fold *fold, uint64_t now_ns);
 /* Counts those that have waited since, as they were seen last. */
 MUST_CHECK enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns);
 

@@ -14,7 +14,7 @@
 static const uint64_t LOOK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
-enum { RATE_HZ = 200, GLANCE_MS = 10 };
+enum { RATE_HZ = 200, GLANCE_MS = 10, LOOKS_AT_TASKS = 4 };
 
 /* On the sampling thread, which is the only one to touch the rows until it has ended. */
 static void take_run(void *context, const struct run *run)
@@ -97,6 +97,15 @@ static void drop_look(struct dump *dump)
     dump->count = 0;
 }
 
+/* Tasks that began or ended to run while they were looked at. */
+static bool has_moving(const struct dump *dump)
+{
+    for (size_t i = 0; i < dump->tasks.count; i++)
+        if (dump->tasks.items[i].is_moving)
+            return true;
+    return false;
+}
+
 enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                         const atomic_bool *is_ending, struct err *err)
 {
@@ -108,17 +117,23 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                              .all_threads = true,
                                              .native = true,
                                              .async = async,
+                                             .tasks_each = true,
                                              .sink = &sink };
     enum err_code rc = ERR_OK;
     bool has_looked = false;
+    uint64_t look_ns = LOOK_NS;
+    unsigned looks = 0;
     memset(dump, 0, sizeof *dump);
     dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
     if (!dump->rows)
         return err_set(err, ERR_NOMEM, "no memory for the threads of a process");
-    for (uint64_t ns = LOOK_NS; !rc && !has_looked && ns < MOST_NS; ns *= 2) {
+    do {
         drop_look(dump);
-        rc = look(dump, &options, ns, is_ending, &has_looked, err);
-    }
+        rc = look(dump, &options, look_ns, is_ending, &has_looked, err);
+        look_ns *= has_looked ? 1 : 2;
+        looks += has_looked;
+    } while (!rc &&
+             (has_looked ? looks < LOOKS_AT_TASKS && has_moving(dump) : look_ns < MOST_NS));
     if (rc)
         dump_deinit(dump);
     return rc;

@@ -50,6 +50,7 @@ struct thread {
     uint64_t interp_id;  /* 0: the main interpreter */
     bool is_main;        /* of the main interpreter */
     bool is_new;         /* not named yet */
+    uint64_t looked_ns;  /* by who looks; 0: never */
     bool is_stopped;     /* for this look, by who looks */
     enum fact runs;      /* did it run, or was it ready to, before it was stopped? */
     uint32_t names_read; /* times its name has been read */

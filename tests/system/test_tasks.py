@@ -175,8 +175,56 @@ def check_all(python, pid):
     return problems
 
 
+# Tasks that run for some microseconds each: between any two reads another one does.
+SWITCHING = """
+import asyncio
+async def worker():
+    while True:
+        for _ in range(30):
+            pass
+        await asyncio.sleep(0)
+async def main():
+    for i in range(6):
+        task = asyncio.ensure_future(worker())
+        if hasattr(task, "set_name"):
+            task.set_name("fast%d" % i)
+    print("READY", flush=True)
+    await asyncio.sleep(1000)
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+"""
+DUMPS = 12
+
+
+def check_one_picture(python):
+    """The task that the stack is of is the one that runs; of what changed while it was read that is said."""
+    path = harness.file_in("switching.py")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(SWITCHING)
+    problems = []
+    with victim(path, python=python.path) as target:
+        for _ in range(DUMPS):
+            told, code = run_program("dump", str(target.pid), "--async-aware")
+            if code != 0:
+                raise AssertionError(told.told())
+            on_stack, does, in_stack = [], {}, False
+            for line in told.out:
+                task = re.match(r"  task (.*) \(thread \d+\) (runs|waits|moves)", line)
+                mark = re.search(r"<task ([^>]+)>", line)
+                if task:
+                    does[task.group(1)] = task.group(2)
+                    in_stack = False
+                elif line.startswith("  thread "):
+                    in_stack = True
+                elif mark and in_stack:
+                    on_stack.append(mark.group(1))
+            running = [name for name, doing in does.items() if doing == "runs"]
+            if running and running != on_stack[:1] or any(does.get(name) == "waits" for name in on_stack[:1]):
+                problems.append("the stack is of %s, and %s runs" % (on_stack, running))
+    return problems
+
+
 def check(python):
-    problems = check_dump(python)
+    problems = check_dump(python) + check_one_picture(python)
     with victim("tasks.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
         return problems + check_running(python, target.pid) + check_all(python, target.pid)
 

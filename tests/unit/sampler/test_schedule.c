@@ -63,7 +63,8 @@ static void samples_stand_for_the_time_of_those_missed(void **state)
         assert_true(all_missed > 0);
         assert_true(plain > WINDOWS / 2 || late_one_in[l] < 1000);
         const uint64_t elapsed_ns = now - START_NS;
-        assert_in_range(told_ns, elapsed_ns - elapsed_ns / 10000, elapsed_ns + elapsed_ns / 10000);
+        assert_in_range(told_ns, elapsed_ns - elapsed_ns / 10000,
+                        elapsed_ns + elapsed_ns / 10000);
     }
 }
 

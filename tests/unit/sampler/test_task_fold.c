@@ -126,6 +126,75 @@ static void looked(struct world *world, uint64_t now_ns)
     assert_int_equal(task_fold_count(&world->fold), ERR_OK);
 }
 
+/* As if a thread had this task's frame alone; NULL: none. */
+static void see_stack(struct world *world, const struct task *task)
+{
+    struct walk_frame frame = { .addr = task ? task->frame : 0, .is_loose = true };
+    struct stack stack = { .frames = &frame, .count = task ? 1 : 0 };
+    size_t first;
+    node_id node;
+    frame.code = task ? world->frames[task->first_frame].code : 0;
+    assert_int_equal(task_fold_begin(&world->fold, &stack, &first, &node), ERR_OK);
+}
+
+/* Between the look at the tasks and the one at the threads another task has begun to run. */
+static void what_stacks_tell_otherwise_moves(void **state)
+{
+    enum { IDENT = 77, NOW_NS = 5 };
+    struct thread thread = { .head = { .ident = IDENT }, .looked_ns = NOW_NS };
+    struct thread *threads[] = { &thread };
+    (void)state;
+    for (unsigned ran = 0; ran < 3; ran++)
+        for (unsigned seen = 0; seen < 3; seen++) {
+            struct world world;
+            begin(&world, false);
+            world.threads.items = threads;
+            world.threads.count = 1;
+            struct task *const tasks[] = { add(&world, "a", "f"), add(&world, "b", "g"), NULL };
+            tasks[0]->ident = tasks[1]->ident = IDENT;
+            if (tasks[ran])
+                tasks[ran]->is_running = true;
+            looked(&world, NOW_NS);
+            see_stack(&world, tasks[seen]);
+            task_fold_settle(&world.fold, NOW_NS);
+            for (unsigned i = 0; i < 2; i++) {
+                const bool differs = ran != seen && (i == ran || i == seen);
+                assert_int_equal(tasks[i]->is_moving, differs);
+                assert_int_equal(tasks[i]->is_running, i == ran && !differs);
+                assert_int_equal(tasks[i]->frame_count, differs ? 0 : 1);
+            }
+            world.threads.items = NULL;
+            world.threads.count = 0;
+            end(&world);
+        }
+}
+
+/* A thread that nobody looked at may run it all the same. */
+static void what_no_stack_tells_stays(void **state)
+{
+    enum { IDENT = 77, NOW_NS = 5 };
+    struct thread thread = { .head = { .ident = IDENT }, .looked_ns = NOW_NS - 1 };
+    struct thread *threads[] = { &thread };
+    struct world world;
+    (void)state;
+    begin(&world, false);
+    world.threads.items = threads;
+    world.threads.count = 1;
+    struct task *const task = add(&world, "a", "f");
+    task->ident = IDENT;
+    task->is_running = true;
+    looked(&world, NOW_NS);
+    task_fold_settle(&world.fold, NOW_NS);
+    assert_true(task->is_running && !task->is_moving);
+    /* Later looks at the threads are of another time than that at the tasks. */
+    thread.looked_ns = NOW_NS + 1;
+    task_fold_settle(&world.fold, NOW_NS + 1);
+    assert_true(task->is_running && !task->is_moving);
+    world.threads.items = NULL;
+    world.threads.count = 0;
+    end(&world);
+}
+
 static void who_awaits_a_task_stands_below_it(void **state)
 {
     struct world world;
@@ -217,7 +286,9 @@ static void those_that_wait_count_for_every_look_since(void **state)
     end(&world);
 }
 
-TEST_MAIN(cmocka_unit_test(who_awaits_a_task_stands_below_it),
+TEST_MAIN(cmocka_unit_test(what_stacks_tell_otherwise_moves),
+          cmocka_unit_test(what_no_stack_tells_stays),
+          cmocka_unit_test(who_awaits_a_task_stands_below_it),
           cmocka_unit_test(circles_of_awaiters_end),
           cmocka_unit_test(a_long_way_of_awaiters_ends),
           cmocka_unit_test(a_stack_begins_at_the_task_it_runs),
