@@ -16,6 +16,17 @@ enum { MAX_TOTALS = 1 << 20 };
 /* Lowers the thread's priority. */
 enum { NICE = 10 };
 
+/* What a round leaves to be fetched: nothing, files that were busy, files that it did not come to. */
+enum left { LEFT_NONE, LEFT_BUSY, LEFT_MORE };
+
+/* A file that stays busy is tried so often, and then again with the next new file. */
+enum { MAX_TRIES = 15 };
+
+struct progress {
+    uint32_t functions; /* so many are done with */
+    int tries;          /* in a row that left busy files */
+};
+
 /* A file, as the functions that name it. */
 struct file {
     str_id file;
@@ -130,7 +141,8 @@ static bool is_stopping(const struct source *source)
     return poll(&stop, 1, 0) != 0;
 }
 
-static void fetch(struct round *round, const struct source_origins *origins, uint32_t rank,
+/* False: it is too slow or in use, and may not be so later. */
+static bool fetch(struct round *round, const struct source_origins *origins, uint32_t rank,
                   struct buffer *text)
 {
     struct source *const source = round->source;
@@ -139,17 +151,16 @@ static void fetch(struct round *round, const struct source_origins *origins, uin
         source_fetch(source, origins, source->stop_fd, text, &changed_ns, NULL);
     if (rc == ERR_OK)
         cache_put(&source->cache, &origins->key, rank, text, changed_ns);
-    /* What is too slow, or in use, is tried again with the next new file. */
     else if (rc != ERR_LIMIT && rc != ERR_GONE)
         cache_put(&source->cache, &origins->key, rank, NULL, 0);
+    return rc != ERR_LIMIT;
 }
 
-/* True: there is more to fetch. */
-static bool fetch_files(struct round *round)
+static enum left fetch_files(struct round *round)
 {
     struct buffer text = { 0 };
     size_t fetches = 0;
-    bool is_more = false;
+    enum left left = LEFT_NONE;
     cache_begin_ranking(&round->source->cache);
     for (uint32_t i = 0; i < round->file_count && i < CACHE_MAX_FILES; i++) {
         const struct file *const file = &round->files[i];
@@ -159,30 +170,32 @@ static bool fetch_files(struct round *round)
             cache_rank(&round->source->cache, &origins.key, i))
             continue;
         if (fetches++ == FETCHES_AT_ONCE || is_stopping(round->source)) {
-            is_more = true;
+            left = LEFT_MORE;
             break;
         }
-        fetch(round, &origins, i, &text);
+        if (!fetch(round, &origins, i, &text))
+            left = LEFT_BUSY;
     }
     buffer_deinit(&text);
-    return is_more;
+    return left;
 }
 
-/* Fetches what is new since there were so many functions.  True: there is more. */
-static bool keep(struct source *source, uint32_t *known)
+/* Fetches what is new. */
+static enum left keep(struct source *source, struct progress *progress)
 {
     struct round round = { .source = source };
-    bool is_more = false;
+    enum left left = LEFT_NONE;
     if (profile_snapshot(sampler_profile(source->sampler), &round.snapshot, NULL) != ERR_OK)
-        return false;
+        return left;
     const uint32_t functions = round.snapshot.sizes.functions;
-    if (functions != *known && allocate(&round) && add_heat(&round)) {
+    if (functions != progress->functions && allocate(&round) && add_heat(&round)) {
         find_files(&round);
-        is_more = fetch_files(&round);
-        *known = is_more ? 0 : functions;
+        left = fetch_files(&round);
+        progress->tries = left == LEFT_BUSY ? progress->tries + 1 : 0;
+        progress->functions = left == LEFT_NONE || progress->tries > MAX_TRIES ? functions : 0;
     }
     round_deinit(&round);
-    return is_more;
+    return left;
 }
 
 void *keeper_main(void *context)
@@ -190,19 +203,19 @@ void *keeper_main(void *context)
     struct source *const source = context;
     struct pollfd events[] = { { source->stop_fd, POLLIN, 0 },
                                { sampler_end_fd(source->sampler), POLLIN, 0 } };
-    uint32_t known = 0;
+    struct progress progress = { .functions = 0 };
     int pause_ms = FIRST_MS;
     bool is_last = false;
     pthread_setname_np(pthread_self(), "source");
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
     while (poll(events, 2, pause_ms) >= 0 && !events[0].revents) {
         if (events[1].revents && !is_last)
-            known = 0;
+            progress = (struct progress){ .functions = 0 };
         is_last = events[1].revents != 0;
-        const bool is_more = keep(source, &known);
-        if (is_last && !is_more)
+        const enum left left = keep(source, &progress);
+        if (is_last && left != LEFT_MORE)
             break;
-        pause_ms = is_more ? SOON_MS : NEXT_MS;
+        pause_ms = left == LEFT_MORE ? SOON_MS : NEXT_MS;
     }
     return NULL;
 }
