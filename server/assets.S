@@ -1,4 +1,7 @@
 /* The files of the page's build, found through the include path. */
+#ifdef __CET__
+#include <cet.h> /* without its note no shadow stack for the whole program */
+#endif
     .section .rodata
 
 .macro asset name, file

@@ -1,0 +1,31 @@
+# What PYROMETER_HARDENED stands for, for all objects, also those assembled.
+include(CheckCCompilerFlag)
+include(CheckLinkerFlag)
+
+if(NOT PYROMETER_HARDENED)
+  return()
+endif()
+# Shadow stack and indirect branches: x86-64, then AArch64.
+foreach(flag -fcf-protection=full -mbranch-protection=standard -fstack-clash-protection -fstack-protector-strong)
+  string(MAKE_C_IDENTIFIER "HAVE${flag}" have)
+  check_c_compiler_flag(${flag} ${have})
+  if(${have})
+    add_compile_options(${flag})
+    add_link_options(${flag})
+  endif()
+endforeach()
+add_compile_options($<$<COMPILE_LANGUAGE:C>:-D_FORTIFY_SOURCE=3>)
+add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> -Wl,-z,relro,-z,now,-z,noexecstack)
+if(HAVE_fcf_protection_full)
+  # The mark of the program is what all of its objects have. The C library's own start code may have none of them: a shadow
+  # stack suits it all the same, checked branches do not.
+  set(CMAKE_REQUIRED_FLAGS -fcf-protection=full)
+  check_linker_flag(C -Wl,-z,cet-report=error HAVE_marked_start)
+  unset(CMAKE_REQUIRED_FLAGS)
+  if(HAVE_marked_start)
+    add_link_options(-Wl,-z,cet-report=error)
+  else()
+    check_linker_flag(C -Wl,-z,shstk HAVE_shadow_stack)
+    add_link_options($<$<BOOL:${HAVE_shadow_stack}>:-Wl,-z,shstk>)
+  endif()
+endif()
