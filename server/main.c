@@ -17,15 +17,15 @@ int main(int argc, char **argv)
         return exit_with(rc, &err);
     if (options.wants_help) {
         help_print(stdout, options.command);
-        return EXIT_DONE;
+        return exit_with(ERR_OK, NULL);
     }
     if (options.wants_version) {
         puts("pyrometer " PYROMETER_VERSION);
-        return EXIT_DONE;
+        return exit_with(ERR_OK, NULL);
     }
     if (options.completion) {
         completion_print(stdout, options.completion);
-        return EXIT_DONE;
+        return exit_with(ERR_OK, NULL);
     }
     limits_raise();
     leave(options.command->execute(&options));

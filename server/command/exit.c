@@ -1,6 +1,10 @@
 #include "server/command/exit.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 enum exit_status exit_status_of(enum err_code code)
 {
@@ -52,9 +56,34 @@ void say_for_now(const char *format, ...)
     fflush(stderr);
 }
 
+/* Whoever read it has seen enough: no news for anybody. */
+static bool has_no_reader(int sys)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    return sys == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+}
+
+enum err_code exit_flush(struct err *err)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return ERR_OK;
+    const int sys = errno;
+    if (has_no_reader(sys))
+        return ERR_OK;
+    if (sys == 0)
+        return err_set(err, ERR_SYS, "cannot write standard output");
+    err_sys(err, sys, "cannot write standard output");
+    return ERR_SYS;
+}
+
 int exit_with(enum err_code code, const struct err *err)
 {
+    struct err output = { 0 };
+    const enum err_code flushed = exit_flush(&output);
     if (code != ERR_OK)
         say("%s", err->message);
-    return (int)exit_status_of(code);
+    else if (flushed != ERR_OK)
+        say("%s", output.message);
+    return (int)exit_status_of(code != ERR_OK ? code : flushed);
 }
