@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,7 +102,7 @@ static void put_none(struct json *json, const char *key)
 static void put_deed(struct json *json, const struct audit_deed *deed)
 {
     char address[32], path[64] = "";
-    snprintf(address, sizeof address, "local:uid=%u", (unsigned)getuid());
+    snprintf(address, sizeof address, "local:uid=%u", (unsigned)getauxval(AT_UID));
     if (deed->session)
         snprintf(path, sizeof path, "/api/v1/sessions/%.20s", deed->session);
     json_object(json);

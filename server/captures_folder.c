@@ -72,6 +72,14 @@ static enum err_code make_folder(char path[PATH_MAX], struct err *err)
     return ERR_OK;
 }
 
+enum err_code captures_folder_path(const char *wanted, char path_out[PATH_MAX], struct err *err)
+{
+    if (!wanted)
+        return usual_folder(path_out, err);
+    snprintf(path_out, PATH_MAX, "%s", wanted);
+    return ERR_OK;
+}
+
 /* Where it really is, whatever links lead to it. */
 static enum err_code find_above(struct captures_folder *folder, struct err *err)
 {
@@ -92,12 +100,8 @@ static enum err_code find_above(struct captures_folder *folder, struct err *err)
 enum err_code captures_folder_open(struct captures_folder *folder, const char *wanted,
                                    struct err *err)
 {
-    enum err_code rc = ERR_OK;
     *folder = (struct captures_folder){ .fd = -1, .above_fd = -1 };
-    if (wanted)
-        snprintf(folder->path, sizeof folder->path, "%s", wanted);
-    else
-        rc = usual_folder(folder->path, err);
+    enum err_code rc = captures_folder_path(wanted, folder->path, err);
     if (rc == ERR_OK)
         rc = make_folder(folder->path, err);
     if (rc != ERR_OK)

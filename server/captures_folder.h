@@ -28,7 +28,10 @@ struct captures_folder {
     char name[NAME_MAX + 1];
 };
 
-/* wanted NULL: the usual one.  It is made, with all above it, and can be written into. */
+/* wanted NULL: the usual one. */
+MUST_CHECK enum err_code captures_folder_path(const char *wanted, char path_out[PATH_MAX],
+                                              struct err *err);
+/* It is made, with all above it, and can be written into. */
 MUST_CHECK enum err_code captures_folder_open(struct captures_folder *folder,
                                               const char *wanted, struct err *err);
 void captures_folder_close(struct captures_folder *folder);

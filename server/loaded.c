@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "sampler/base/first_word.h"
@@ -157,16 +158,18 @@ struct profile *loaded_profile(const struct loaded *loaded)
 
 static char here_host[256], here_user[64];
 
+/* Who started us, whoever we are by now. */
 static void learn_here(void)
 {
+    const uid_t user = (uid_t)getauxval(AT_EUID);
     char room[1024];
     struct passwd entry, *found = NULL;
     if (gethostname(here_host, sizeof here_host - 1) != 0)
         here_host[0] = '\0';
-    if (getpwuid_r(geteuid(), &entry, room, sizeof room, &found) == 0 && found)
+    if (getpwuid_r(user, &entry, room, sizeof room, &found) == 0 && found)
         snprintf(here_user, sizeof here_user, "%s", entry.pw_name);
     else
-        snprintf(here_user, sizeof here_user, "%u", (unsigned)geteuid());
+        snprintf(here_user, sizeof here_user, "%u", (unsigned)user);
 }
 
 void loaded_tell_here(struct capture_facts *out)

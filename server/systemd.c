@@ -1,10 +1,11 @@
 #include "server/systemd.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
@@ -35,26 +36,39 @@ enum err_code systemd_take_socket(int *fd_out, struct err *err)
     return ERR_OK;
 }
 
+/* The length of the address; 0: it is none. */
+static socklen_t address_of(const char *path, struct sockaddr_un *out)
+{
+    *out = (struct sockaddr_un){ .sun_family = AF_UNIX };
+    if (!path || (*path != '/' && *path != '@') || strlen(path) >= sizeof out->sun_path)
+        return 0;
+    memcpy(out->sun_path, path, strlen(path));
+    if (*path == '@') /* a name without a file begins with a zero */
+        out->sun_path[0] = '\0';
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+}
+
 void systemd_init(struct systemd *systemd)
 {
-    const char *const path = getenv("NOTIFY_SOCKET");
-    memset(systemd, 0, sizeof *systemd);
-    if (path && (*path == '/' || *path == '@') && strlen(path) < sizeof systemd->to.sun_path) {
-        systemd->to.sun_family = AF_UNIX;
-        memcpy(systemd->to.sun_path, path, strlen(path));
-        systemd->length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
-        if (*path == '@') /* a name without a file begins with a zero */
-            systemd->to.sun_path[0] = '\0';
-    }
+    struct sockaddr_un to;
+    const socklen_t length = address_of(getenv("NOTIFY_SOCKET"), &to);
+    *systemd = (struct systemd){ .is_there = false };
     unsetenv("NOTIFY_SOCKET");
+    SCOPED_FD int fd = length ? socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&to, length) != 0)
+        return;
+    *systemd = (struct systemd){ .is_there = true, .fd = scoped_take_fd(&fd) };
+}
+
+void systemd_deinit(struct systemd *systemd)
+{
+    if (systemd->is_there)
+        close(systemd->fd);
+    systemd->is_there = false;
 }
 
 void systemd_notify(const struct systemd *systemd, const char *state)
 {
-    if (systemd->length == 0)
-        return;
-    SCOPED_FD int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd >= 0)
-        (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL,
-                      (const struct sockaddr *)&systemd->to, systemd->length);
+    if (systemd->is_there)
+        (void)!send(systemd->fd, state, strlen(state), MSG_NOSIGNAL);
 }

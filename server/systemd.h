@@ -10,21 +10,21 @@
 #ifndef SERVER_SYSTEMD_H
 #define SERVER_SYSTEMD_H
 
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <stdbool.h>
 
 #include "sampler/base/err.h"
 
 /* The one socket that was passed, -1: none.  ERR_INVALID: more than one. */
 MUST_CHECK enum err_code systemd_take_socket(int *fd_out, struct err *err);
 
-/* Where to send news: a zeroed one sends none. */
+/* Where to send news: a zeroed one sends none.  Connected at once, as later we may not be allowed to. */
 struct systemd {
-    struct sockaddr_un to;
-    socklen_t length;
+    bool is_there;
+    int fd;
 };
 
 void systemd_init(struct systemd *systemd);
+void systemd_deinit(struct systemd *systemd);
 /* "READY=1", "STOPPING=1", "STATUS=...". */
 void systemd_notify(const struct systemd *systemd, const char *state);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -47,6 +48,12 @@ static const char *find_line(const char *status, const char *name)
 {
     const char *const at = strstr(status, name);
     return at ? at + strlen(name) : "";
+}
+
+/* What the user may do about it depends on who that is, not on what we have become since. */
+static bool was_started_by_root(void)
+{
+    return getauxval(AT_EUID) == 0;
 }
 
 static void read_ids(const char *status, const char *name, unsigned out[3])
@@ -148,7 +155,7 @@ static void tell_capability(struct gate *gate, const struct view *view)
         gate_remedy(gate, "our CAP_SYS_PTRACE counts in our user namespace only: run pyrometer "
                           "as root of the host, or of the namespace that the process is in");
     else
-        gate_remedy(gate, "%s", geteuid() == 0 ? in_container : with_capability);
+        gate_remedy(gate, "%s", was_started_by_root() ? in_container : with_capability);
 }
 
 static void add_capability(const struct view *view, struct gates *out)
@@ -186,7 +193,7 @@ static void add_owner(const struct view *view, struct gates *out)
                          "you (user %u, group %u)",
                          view->pid, uid, gid);
     tell_capability(gate, view);
-    if (gate->state == GATE_SHUT && view->it.uids[1] != uid && geteuid() != 0 &&
+    if (gate->state == GATE_SHUT && view->it.uids[1] != uid && !was_started_by_root() &&
         view->it.uids[1])
         gate_remedy(gate,
                     "run pyrometer as that user (sudo -u '#%u' pyrometer ...), or as root",
@@ -247,7 +254,7 @@ static void tell_yama(struct gate *gate, int scope)
         gate_remedy(gate, "it cannot be lowered while the host runs: start the host with "
                           "kernel.yama.ptrace_scope at 2 or less");
     else if (scope == 2)
-        gate_remedy(gate, "%s", geteuid() == 0 ? in_container : with_capability);
+        gate_remedy(gate, "%s", was_started_by_root() ? in_container : with_capability);
     else
         gate_remedy(gate,
                     "sudo sysctl kernel.yama.ptrace_scope=0, or sudo, or start the program "
@@ -339,7 +346,7 @@ void permission_of_host(struct gates *out)
                      : "we do not have CAP_SYS_PTRACE: only our own user's processes can "
                        "be read");
     if (!view.reaches)
-        gate_remedy(gate, "%s", geteuid() == 0 ? in_container : with_capability);
+        gate_remedy(gate, "%s", was_started_by_root() ? in_container : with_capability);
     add_host_namespace(out);
     view.pid = 0;
     add_yama(&view, out);

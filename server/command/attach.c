@@ -4,6 +4,7 @@
 #include "server/command/exit.h"
 #include "server/command/live.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
 #include "server/command/starting.h"
@@ -22,17 +23,18 @@ static enum err_code start(struct live *live, const struct options *options,
         rc = capturing_open(capturing, options, err);
     sampling.sink = capturing_sink(capturing);
     if (rc == ERR_OK)
-        rc = live_open(live, options, err);
+        rc = live_open(live, options, signals, err);
+    if (rc == ERR_OK)
+        rc = privilege_drop(options, err);
     if (rc == ERR_OK)
         rc = starting_sampler(&sampling, signals, &sampler, err);
     if (rc != ERR_OK)
         return rc;
-    rc = live_start(live, options, sampler, signals, err);
-    if (rc == ERR_OK)
-        recording_begin(recording, live_session(live));
-    else
-        sampler_destroy(sampler);
-    return rc == ERR_OK ? capturing_begin(capturing, sampler, err) : rc;
+    rc = live_start(live, options, sampler, err);
+    if (rc != ERR_OK)
+        return rc;
+    recording_begin(recording, live_session(live));
+    return capturing_begin(capturing, sampler, err);
 }
 
 /* Until the user has seen enough; the end of sampling is only news. */

@@ -17,6 +17,7 @@
 #include "sampler/sampler.h"
 #include "server/command/exit.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 #include "server/loaded.h"
 #include "server/told.h"
 
@@ -60,7 +61,8 @@ static void choose_path(struct capturing *capturing, const struct options *optio
 
 static enum err_code open_file(struct capturing *capturing, struct err *err)
 {
-    enum { MODE = S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH };
+    const mode_t own = S_IRUSR | S_IWUSR;
+    const mode_t mode = privilege_is_held() ? own : own | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
     const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
     if (strcmp(capturing->path, "-") == 0) {
         capturing->path[0] = '\0';
@@ -69,7 +71,7 @@ static enum err_code open_file(struct capturing *capturing, struct err *err)
         capturing->fd = dup(STDOUT_FILENO);
         return capturing->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
     }
-    capturing->fd = open(capturing->path, flags | O_CREAT | O_EXCL, MODE);
+    capturing->fd = open(capturing->path, flags | O_CREAT | O_EXCL, mode);
     capturing->is_new = capturing->fd >= 0;
     if (!capturing->is_new && errno == EEXIST)
         capturing->fd = open(capturing->path, flags);

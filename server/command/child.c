@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -139,9 +141,29 @@ int child_exit_status(const struct child *child)
     return WEXITSTATUS(child->wait_status);
 }
 
-/* Quiet, in a session of its own, so that our Ctrl-C does not reach it. */
-static void become_detached(char *const *argv, const struct signals *signals)
+/* All that comes, up to the end; false: nothing, or too much. */
+static bool read_word(int fd, char word[CHILD_MAX_WORD])
 {
+    size_t length = 0;
+    while (length < CHILD_MAX_WORD) {
+        const ssize_t bytes = read(fd, word + length, CHILD_MAX_WORD - length);
+        if (bytes == 0)
+            break;
+        if (bytes < 0 && errno != EINTR)
+            return false;
+        length += bytes > 0 ? (size_t)bytes : 0;
+    }
+    if (length == 0 || length == CHILD_MAX_WORD)
+        return false;
+    word[length] = '\0';
+    return true;
+}
+
+/* Quiet, in a session of its own, so that our Ctrl-C does not reach it. */
+static void become_later(const char *program, const struct signals *signals, const int ends[2])
+{
+    char word[CHILD_MAX_WORD], name[64];
+    char *const argv[] = { name, word, NULL };
     const int null = open("/dev/null", O_RDWR);
     signals_reset_in_child(signals);
     setsid();
@@ -150,25 +172,49 @@ static void become_detached(char *const *argv, const struct signals *signals)
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
     }
+    close(ends[1]);
+    /* What we have open, such as the address, is not to outlive us in it. */
+    if (ends[0] > STDERR_FILENO + 1)
+        (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
+    (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
+    if (!read_word(ends[0], word))
+        _exit(EXEC_FAILED);
     limits_restore();
-    execvp(argv[0], argv);
+    snprintf(name, sizeof name, "%s", program);
+    execvp(name, argv);
     _exit(EXEC_FAILED);
 }
 
 /* Nothing of what it starts is to be ours. */
-void child_start_detached(char *const *argv, const struct signals *signals)
+void child_prepare(struct child_later *later, const char *program,
+                   const struct signals *signals)
 {
-    int adopts = 0;
+    int ends[2], adopts = 0;
+    later->is_there = false;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return;
     (void)prctl(PR_GET_CHILD_SUBREAPER, &adopts);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
     const pid_t middle = fork();
     if (middle == 0) {
         /* The grandchild belongs to init, which collects it. */
         if (fork() == 0)
-            become_detached(argv, signals);
+            become_later(program, signals, ends);
         _exit(0);
     }
+    close(ends[0]);
     if (middle > 0)
         waitpid(middle, NULL, 0);
+    *later = (struct child_later){ .is_there = true, .fd = ends[1] };
     (void)prctl(PR_SET_CHILD_SUBREAPER, (unsigned long)adopts);
+}
+
+void child_start_later(struct child_later *later, const char *word)
+{
+    if (!later->is_there)
+        return;
+    if (word)
+        (void)!write(later->fd, word, strlen(word));
+    close(later->fd);
+    later->is_there = false;
 }

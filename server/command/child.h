@@ -13,7 +13,7 @@
 
 struct signals;
 
-enum { CHILD_GRACE_MS = 2000 };
+enum { CHILD_GRACE_MS = 2000, CHILD_MAX_WORD = 4096 };
 
 struct child {
     pid_t pid; /* 0: none */
@@ -39,7 +39,16 @@ void child_end(struct child *child, struct signals *signals);
 /* Its own exit status, or 128 + the signal that ended it. */
 int child_exit_status(const struct child *child);
 
-/* Starts a program that is on its own from here on; failing is no error. */
-void child_start_detached(char *const *argv, const struct signals *signals);
+/* A process that waits for one word and becomes `program WORD`, on its own from there on: with the rights
+ * we have now, whatever we have when the word is known.  Failing is no error. */
+struct child_later {
+    bool is_there; /* false: there is none, as in zeroed storage */
+    int fd;
+};
+
+void child_prepare(struct child_later *later, const char *program,
+                   const struct signals *signals);
+/* word NULL: nothing is started after all. */
+void child_start_later(struct child_later *later, const char *word);
 
 #endif /* SERVER_COMMAND_CHILD_H */

@@ -8,6 +8,7 @@
 #include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/command/output.h"
+#include "server/command/privilege.h"
 #include "server/report/comparison.h"
 #include "server/report/redact.h"
 
@@ -80,6 +81,8 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     const bool hides = options->sampling.hides_arguments;
     enum err_code rc =
         output_init(&comparing->output, options->output ? options->output : "-", err);
+    if (rc == ERR_OK)
+        rc = privilege_drop(options, err);
     if (rc == ERR_OK)
         rc = captured_open(&comparing->base, options->files[0], memory_bytes, hides, err);
     if (rc == ERR_OK)

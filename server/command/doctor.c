@@ -6,6 +6,7 @@
 #include "server/command/commands.h"
 #include "server/command/exit.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 
 enum { STATE_COLUMNS = 8, NAME_COLUMNS = 12 };
 
@@ -34,9 +35,9 @@ static void print_gates(const struct gates *gates)
 int command_doctor(const struct options *options)
 {
     struct err err = { 0 }, first = { 0 };
-    enum err_code rc = ERR_OK;
-    const size_t count = options->sampling.pid_count;
-    if (count == 0) {
+    enum err_code rc = privilege_drop(options, &first);
+    const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
+    if (rc == ERR_OK && count == 0) {
         struct gates gates = { .count = 0 };
         rc = gates_of_host(&gates, &first);
         print_gates(&gates);
@@ -52,6 +53,5 @@ int command_doctor(const struct options *options)
             first = err;
         }
     }
-    fflush(stdout);
     return exit_with(rc, &first);
 }

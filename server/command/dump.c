@@ -6,6 +6,7 @@
 #include "server/command/commands.h"
 #include "server/command/exit.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 
 /* Names may hold anything, and a terminal obeys much of it. */
 static void print_string(const struct profile_snapshot *snapshot, str_id id)
@@ -84,7 +85,7 @@ static void print_tasks(const struct dump *dump)
 int command_dump(const struct options *options)
 {
     struct err err = { 0 };
-    enum err_code rc = ERR_OK;
+    enum err_code rc = privilege_drop(options, &err);
     for (size_t i = 0; i < options->sampling.pid_count && rc == ERR_OK; i++) {
         struct dump dump;
         const pid_t pid = options->sampling.pids[i];
@@ -101,6 +102,5 @@ int command_dump(const struct options *options)
             print_tasks(&dump);
         dump_deinit(&dump);
     }
-    fflush(stdout);
     return exit_with(rc, &err);
 }

@@ -90,7 +90,8 @@ static enum err_code open_site(struct live *live, const struct options *options,
     return rc == ERR_OK ? allow_hosts(live, options, err) : rc;
 }
 
-enum err_code live_open(struct live *live, const struct options *options, struct err *err)
+enum err_code live_open(struct live *live, const struct options *options,
+                        const struct signals *signals, struct err *err)
 {
     memset(live, 0, sizeof *live);
     live->listener.fd = -1;
@@ -106,12 +107,18 @@ enum err_code live_open(struct live *live, const struct options *options, struct
         rc = err_set(
             err, ERR_INVALID,
             "--no-token would let the whole network in: use it with a loopback address");
-    return rc == ERR_OK ? open_site(live, options, err) : rc;
+    if (rc == ERR_OK)
+        rc = open_site(live, options, err);
+    if (rc == ERR_OK && options->opens_browser)
+        child_prepare(&live->browser, "xdg-open", signals);
+    return rc;
 }
 
 void live_close(struct live *live)
 {
     systemd_notify(&live->systemd, "STOPPING=1");
+    systemd_deinit(&live->systemd);
+    child_start_later(&live->browser, NULL);
     source_helper_stop();
     http_stop(live->http);
     listen_forget(&live->listener);
@@ -135,13 +142,11 @@ static void format_url(const struct live *live, const char *token, char *out, si
              live->shows ? live->shows : "");
 }
 
-static void open_browser(const struct live *live, const struct signals *signals)
+static void open_browser(struct live *live)
 {
     char url[2 * LIVE_URL_BYTES];
-    char program[] = "xdg-open";
-    char *const argv[] = { program, url, NULL };
     format_url(live, live->site.auth.once, url, sizeof url);
-    child_start_detached(argv, signals);
+    child_start_later(&live->browser, url);
 }
 
 static void say_started(struct sampler *sampler)
@@ -167,8 +172,7 @@ static void say_started(struct sampler *sampler)
         say("Python %s is newer than this program knows; results may be wrong", target->python);
 }
 
-static void say_url(struct live *live, const struct options *options,
-                    const struct signals *signals)
+static enum err_code say_url(struct live *live, const struct options *options, struct err *err)
 {
     char url[2 * LIVE_URL_BYTES];
     if (options->listen.port != 0 && options->listen.port != live->listener.port &&
@@ -176,10 +180,12 @@ static void say_url(struct live *live, const struct options *options,
         say("port %u is taken, using %u", options->listen.port, live->listener.port);
     format_url(live, live->site.auth.token, url, sizeof url);
     puts(url);
-    fflush(stdout);
-    if (options->opens_browser)
-        open_browser(live, signals);
+    const enum err_code rc = exit_flush(err);
+    if (rc != ERR_OK)
+        return rc;
+    open_browser(live);
     systemd_notify(&live->systemd, "READY=1");
+    return ERR_OK;
 }
 
 static enum err_code start_http(struct live *live, struct err *err)
@@ -200,18 +206,14 @@ static enum err_code start_http(struct live *live, struct err *err)
     return rc;
 }
 
-enum err_code live_show(struct live *live, const struct options *options,
-                        const struct signals *signals, struct err *err)
+enum err_code live_show(struct live *live, const struct options *options, struct err *err)
 {
     const enum err_code rc = start_http(live, err);
-    if (rc == ERR_OK)
-        say_url(live, options, signals);
-    return rc;
+    return rc == ERR_OK ? say_url(live, options, err) : rc;
 }
 
 enum err_code live_start(struct live *live, const struct options *options,
-                         struct sampler *sampler, const struct signals *signals,
-                         struct err *err)
+                         struct sampler *sampler, struct err *err)
 {
     struct session *session = NULL;
     if (options->report.no_source)
@@ -219,11 +221,12 @@ enum err_code live_start(struct live *live, const struct options *options,
     enum err_code rc = start_http(live, err);
     if (rc == ERR_OK)
         rc = sessions_add(live->sessions, sampler, &session, err);
-    if (rc != ERR_OK)
+    if (rc != ERR_OK) {
+        sampler_destroy(sampler);
         return rc;
+    }
     say_started(sampler);
-    say_url(live, options, signals);
-    return ERR_OK;
+    return say_url(live, options, err);
 }
 
 struct session *live_session(const struct live *live)

@@ -11,6 +11,7 @@
 #ifndef SERVER_COMMAND_LIVE_H
 #define SERVER_COMMAND_LIVE_H
 
+#include "server/command/child.h"
 #include "server/listen.h"
 #include "server/site.h"
 #include "server/systemd.h"
@@ -33,21 +34,21 @@ struct live {
     bool is_passed;                 /* the socket, by systemd */
     const char *shows;              /* id of the session that the URL opens; NULL: none */
     const char *tls_cert, *tls_key; /* files, borrowed; NULL: no TLS */
+    struct child_later browser;     /* waits for the URL */
 };
 
 /* A zeroed live may be closed. */
 MUST_CHECK enum err_code live_open(struct live *live, const struct options *options,
-                                   struct err *err);
+                                   const struct signals *signals, struct err *err);
 void live_close(struct live *live);
 
-/* Takes the sampler on success, serves it, and prints the URL. */
+/* Takes the sampler, also where it fails, serves it, and prints the URL. */
 MUST_CHECK enum err_code live_start(struct live *live, const struct options *options,
-                                    struct sampler *sampler, const struct signals *signals,
-                                    struct err *err);
+                                    struct sampler *sampler, struct err *err);
 
 /* Serves the sessions that are there, and prints the URL. */
 MUST_CHECK enum err_code live_show(struct live *live, const struct options *options,
-                                   const struct signals *signals, struct err *err);
+                                   struct err *err);
 
 /* The session that live_start made. */
 struct session *live_session(const struct live *live);

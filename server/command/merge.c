@@ -11,6 +11,7 @@
 #include "server/command/exit.h"
 #include "server/command/options.h"
 #include "server/command/output.h"
+#include "server/command/privilege.h"
 #include "server/command/progress.h"
 #include "server/command/units.h"
 
@@ -96,6 +97,8 @@ static enum err_code merge(const struct options *options, struct merging *mergin
     uint64_t samples = 0;
     enum err_code rc = output_init(output, options->output, err);
     progress_begin(&merging->progress, "merging", options->output);
+    if (rc == ERR_OK)
+        rc = privilege_drop(options, err);
     if (rc == ERR_OK)
         rc = open_all(options, merging, err);
     if (rc == ERR_OK)

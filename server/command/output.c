@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/command/privilege.h"
+
 static enum err_code cannot_write(int sys, const char *path, struct err *err)
 {
     err_sys(err, sys, "cannot write '%s'", path);
@@ -101,9 +103,12 @@ bool output_write(struct output *output, const void *data, size_t bytes)
     return output->sys == 0;
 }
 
-/* mkostemp makes a file for its owner alone; the user's mask decides about others. */
+/* mkostemp makes a file for its owner alone; the user's mask decides about others, unless it tells
+ * what the others may not see. */
 static void apply_mask(int fd)
 {
+    if (privilege_is_held())
+        return;
     const mode_t mask = umask(0);
     umask(mask);
     fchmod(fd, (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~mask);

@@ -11,6 +11,7 @@
 #include "server/command/exit.h"
 #include "server/command/exports.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
 #include "server/command/starting.h"
@@ -54,6 +55,8 @@ static enum err_code start(struct record *record, struct err *err)
     sampling.sink = capturing_sink(&record->capturing);
     if (rc == ERR_OK)
         rc = sessions_create(&record->sessions, err);
+    if (rc == ERR_OK)
+        rc = privilege_drop(record->options, err);
     if (rc == ERR_OK)
         rc = starting_sampler(&sampling, &record->signals, &sampler, err);
     if (rc != ERR_OK)

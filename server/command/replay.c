@@ -5,6 +5,7 @@
 #include "server/command/exit.h"
 #include "server/command/exports.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 #include "server/command/selection.h"
 #include "server/command/serve.h"
 #include "server/report/header.h"
@@ -101,7 +102,9 @@ int command_replay(const struct options *options)
     struct err err = { 0 };
     if (options->opens_browser)
         return command_serve(options);
-    const enum err_code rc = write_formats(&replay, &err);
+    enum err_code rc = privilege_drop(options, &err);
+    if (rc == ERR_OK)
+        rc = write_formats(&replay, &err);
     exports_close(&replay.exports);
     sessions_destroy(replay.sessions);
     return exit_with(rc, &err);

@@ -9,6 +9,7 @@
 #include "server/command/exit.h"
 #include "server/command/live.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
 #include "server/command/starting.h"
@@ -122,21 +123,22 @@ static enum err_code start(struct run *run, struct err *err)
     if (rc == ERR_OK)
         rc = capturing_open(&run->capturing, run->options, err);
     if (rc == ERR_OK)
-        rc = live_open(&run->live, run->options, err);
+        rc = live_open(&run->live, run->options, &run->signals, err);
     if (run->options->sampling.subprocesses)
         child_adopt_orphans();
     if (rc == ERR_OK)
         rc = start_child(run, err);
     if (rc == ERR_OK)
+        rc = privilege_drop(run->options, err);
+    if (rc == ERR_OK)
         rc = start_sampler(run, err);
     if (rc != ERR_OK)
         return rc;
-    rc = live_start(&run->live, run->options, run->sampler, &run->signals, err);
-    if (rc == ERR_OK)
-        recording_begin(&run->recording, live_session(&run->live));
-    else
-        sampler_destroy(run->sampler);
-    return rc == ERR_OK ? capturing_begin(&run->capturing, run->sampler, err) : rc;
+    rc = live_start(&run->live, run->options, run->sampler, err);
+    if (rc != ERR_OK)
+        return rc;
+    recording_begin(&run->recording, live_session(&run->live));
+    return capturing_begin(&run->capturing, run->sampler, err);
 }
 
 static enum err_code serve(struct run *run, struct err *err)

@@ -140,16 +140,15 @@ int command_serve(const struct options *options)
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);
     if (rc == ERR_OK)
-        rc = live_open(&live, options, &err);
+        rc = live_open(&live, options, &signals, &err);
     if (rc == ERR_OK)
         rc = open_dashboard(&dashboard, &live, options, &err);
     if (rc == ERR_OK)
         rc = load_all(&live, options, &err);
-    /* A browser is a program of its own, that needs what its user has. */
-    if (rc == ERR_OK && !options->opens_browser)
-        rc = privilege_drop(!options->report.no_source, &err);
     if (rc == ERR_OK)
-        rc = live_show(&live, options, &signals, &err);
+        rc = privilege_drop(options, &err);
+    if (rc == ERR_OK)
+        rc = live_show(&live, options, &err);
     if (rc == ERR_OK)
         dashboard_begin(&dashboard);
     if (rc == ERR_OK)

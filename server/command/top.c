@@ -11,6 +11,7 @@
 #include "server/command/commands.h"
 #include "server/command/exit.h"
 #include "server/command/options.h"
+#include "server/command/privilege.h"
 #include "server/command/recording.h"
 #include "server/command/signals.h"
 #include "server/command/starting.h"
@@ -88,6 +89,8 @@ static enum err_code start(struct top *top, struct err *err)
     sampling.sink = capturing_sink(&top->capturing);
     if (rc == ERR_OK)
         rc = sessions_create(&top->sessions, err);
+    if (rc == ERR_OK)
+        rc = privilege_drop(top->options, err);
     if (rc == ERR_OK)
         rc = starting_sampler(&sampling, &top->signals, &sampler, err);
     if (rc != ERR_OK)

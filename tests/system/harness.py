@@ -39,6 +39,9 @@ SUPPORTED_MINORS = range(8, 16)
 VICTIM_SECONDS = 120
 WAIT_SECONDS = 20 * SLOWNESS
 
+# A system call that is not in the program's list ends it here, so that ordinary use is seen to make none.
+os.environ.setdefault("PYROMETER_DENIED_CALL", "kill")
+
 sys.path.insert(0, VICTIMS)
 import check  # noqa: E402  the grammar of the victims' answers
 

@@ -1,0 +1,462 @@
+"""What a running command may still do: capabilities, identity, groups and system calls of each of its threads, and that it
+works with no more; files that only their owner reads; a standard output that cannot be written."""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import time
+import unittest
+
+from harness import PROGRAM, ROOT, SANITIZED, WAIT_SECONDS, Live, Process, Test, main, newest_python, run_program, victim
+from screen import Terminal
+
+NOBODY, SOMEBODY, ANOTHER = 65534, 45454, 45455
+LONG = "120"
+MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
+NUMBERS = {"dac_override": 1, "dac_read_search": 2, "kill": 5, "setgid": 6, "setuid": 7, "setpcap": 8, "sys_ptrace": 19,
+           "checkpoint_restore": 40}
+READING = {"dac_read_search", "sys_ptrace", "checkpoint_restore"}
+UNIT = ["sys_ptrace", "dac_read_search", "checkpoint_restore", "setuid", "setgid"]
+WITHOUT_CAPABILITY = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", "--"]
+
+
+def capabilities(text):
+    return {bit for bit in range(64) if int(text, 16) >> bit & 1}
+
+
+def numbers(names):
+    return {NUMBERS[name] for name in names}
+
+
+def read_status(path):
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+
+
+def own():
+    return capabilities(read_status("/proc/self/status")["CapPrm"])
+
+
+def has(*names):
+    return os.geteuid() == 0 and numbers(names) <= own()
+
+
+def statuses(pid):
+    """Of the process and of each thread; one that has ended meanwhile has none."""
+    found = [read_status("/proc/%d/status" % pid)]
+    for task in os.listdir("/proc/%d/task" % pid):
+        try:
+            found.append(read_status("/proc/%d/task/%s/status" % (pid, task)))
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+    return found
+
+
+def full_pipe():
+    """Two ends of a pipe that holds all it can: who writes to it waits."""
+    reads, writes = os.pipe()
+    fcntl.fcntl(writes, fcntl.F_SETFL, os.O_NONBLOCK)
+    try:
+        while True:
+            os.write(writes, b"x" * 4096)
+    except BlockingIOError:
+        pass
+    fcntl.fcntl(writes, fcntl.F_SETFL, 0)
+    return reads, writes
+
+
+def wait_for(is_so, what):
+    end = time.monotonic() + WAIT_SECONDS
+    while not is_so():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+def is_limited(pid):
+    try:
+        status = read_status("/proc/%d/status" % pid)
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status["NoNewPrivs"] == "1" and (SANITIZED or status["Seccomp"] == "2")
+
+
+class Rights(Test):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="pyrometer-privilege-")
+        self.addCleanup(shutil.rmtree, self.folder)
+        os.chmod(self.folder, 0o755)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def folder_of(self, owner, name="results"):
+        path = self.path(name)
+        os.mkdir(path, 0o755)
+        os.chown(path, owner, owner)
+        return path
+
+    def target(self):
+        process = victim("threads.py", "2", LONG)
+        self.addCleanup(process.kill)
+        return process
+
+    def assert_rights(self, pid, kept, uid, bounds=frozenset(), gid=None):
+        """Somebody else's folder takes his user and no group of his."""
+        gid = gid if gid is not None else 0 if uid == 0 else NOBODY
+        wait_for(lambda: is_limited(pid), "process %d has given nothing up" % pid)
+        for status in statuses(pid):
+            what = "%s of %d" % (status["Name"], pid)
+            for name in ("CapPrm", "CapEff"):
+                self.assertEqual(capabilities(status[name]), numbers(kept), "%s of %s" % (name, what))
+            for name in ("CapInh", "CapAmb"):
+                self.assertEqual(capabilities(status[name]), set(), "%s of %s" % (name, what))
+            self.assertEqual(capabilities(status["CapBnd"]), numbers(bounds), what)
+            self.assertEqual(status["Groups"].split(), [], what)
+            self.assertEqual(status["Uid"].split(), [str(uid)] * 4, what)
+            self.assertEqual(status["Gid"].split(), [str(gid)] * 4, what)
+            self.assertEqual(status["NoNewPrivs"], "1", what)
+            if not SANITIZED:
+                self.assertEqual(status["Seccomp"], "2", what)
+
+
+def copy_of_program(folder):
+    """The folder of the build may be closed to other users."""
+    path = os.path.join(folder, "pyrometer")
+    return path if os.path.exists(path) else shutil.copy(PROGRAM, folder)
+
+
+class Commands(Rights):
+    """Each command while it runs: `before` starts it, and what it should have then."""
+
+    before, reading, running, reading_files, uid = [], READING, READING | {"kill"}, {"dac_read_search"}, NOBODY
+    bounds, gid = frozenset(), None
+
+    @classmethod
+    def setUpClass(cls):
+        if not has("sys_ptrace", "setuid", "setgid", "setpcap"):
+            raise unittest.SkipTest("needs root with CAP_SYS_PTRACE, CAP_SETUID and CAP_SETGID")
+
+    def setUp(self):
+        super().setUp()
+        self.program = copy_of_program(self.folder)
+
+    def start(self, *words, **options):
+        process = Process([*self.before, self.program, *words], cwd=self.folder, **options)
+        self.addCleanup(process.kill)
+        return process
+
+    def live(self, *words):
+        live = Live(*words, before=self.before, path=self.program, cwd=self.folder)
+        self.addCleanup(live.process.kill)
+        return live
+
+    def assert_waits_with(self, kept, *words):
+        """A command that ends by itself is looked at while nobody reads what it prints."""
+        reads, writes = full_pipe()
+        process = subprocess.Popen([*self.before, self.program, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                   stdout=writes, stderr=subprocess.PIPE)
+        os.close(writes)
+        try:
+            self.assert_rights(process.pid, kept, self.uid, self.bounds, self.gid)
+        finally:
+            os.close(reads)
+            process.kill()
+            process.communicate()
+
+    def test_attach(self):
+        with self.live("attach", str(self.target().pid), "-a") as live:
+            live.wait_samples(10)
+            self.assert_rights(live.process.pid, self.reading, self.uid, self.bounds, self.gid)
+            self.assertEqual(live.stop(), 0, live.process.told())
+
+    def test_run(self):
+        script = self.path("program.py")
+        with open(script, "w", encoding="ascii") as file:
+            file.write("import os, time\nprint('READY', os.getpid(), os.getuid(), flush=True)\n"
+                       "while time.monotonic() < %s: sum(range(1000))\n" % (time.monotonic() + 100))
+        with self.live("run", script) as live:
+            child, uid = map(int, live.process.wait_line(r"READY (\d+) (\d+)").groups())
+            live.wait_samples(10)
+            self.assert_rights(live.process.pid, self.running, self.uid, self.bounds, self.gid)
+            # The program has what it would have had without us.
+            self.assertEqual((uid, read_status("/proc/%d/status" % child)["NoNewPrivs"]),
+                             (0 if not self.before else self.uid, "0"))
+            live.process.signal(signal.SIGTERM)
+            self.assertEqual(live.process.wait(), 0, live.process.told())
+            self.assertFalse(os.path.exists("/proc/%d" % child), "it ends with us")
+
+    def test_record(self):
+        process = self.start("record", str(self.target().pid), "--collapsed=-", "--realtime-stats")
+        process.wait_line("samples", process.err)
+        self.assert_rights(process.pid, self.reading, self.uid, self.bounds, self.gid)
+        process.signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 0, process.told())
+        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.told())
+
+    def test_record_stopping_the_program(self):
+        process = self.start("record", str(self.target().pid), "--collapsed=-", "--blocking", "-d", "1")
+        self.assertEqual(process.wait(), 0, process.told())
+        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.told())
+
+    def test_top(self):
+        with Terminal([*self.before, self.program, "top", str(self.target().pid)]) as terminal:
+            terminal.until(r"threads\.py")
+            self.assert_rights(terminal.process.pid, self.reading, self.uid, self.bounds, self.gid)
+            terminal.signal(signal.SIGTSTP)
+            terminal.wait(terminal.is_stopped, what="stopping ourselves")
+            terminal.go_on()
+            terminal.type("q")
+            self.assertEqual(terminal.finish(), 0)
+
+    def test_dump(self):
+        self.assert_waits_with(self.reading, "dump", str(self.target().pid))
+
+    def test_serve(self):
+        data = self.folder_of(self.uid)
+        with self.live("serve", "--data", data, "--shares", os.path.join(data, "shares")) as live:
+            for blocking in (False, True):
+                answer = live.ask("/api/v1/sessions", "POST", json.dumps({
+                    "pids": [self.target().pid], "blocking": blocking}), MARK)
+                self.assertEqual(answer.status, 202)
+            live.wait_samples(10)
+            self.assert_rights(live.process.pid, self.reading, self.uid, self.bounds, self.gid)
+            for session in live.get("/sessions")["sessions"]:
+                live.ask("/api/v1/sessions/" + session["id"], "PATCH", '{"state": "ended"}', MARK)
+            live.wait_until(lambda: all(one["state"] == "ended" for one in live.get("/sessions")["sessions"]))
+            self.assertEqual(live.ask("/api/v1/shares", "POST", "{}", MARK).status, 201)
+            captures = live.get("/captures")["captures"]
+            self.assertEqual(len(captures), 2)
+            self.assertEqual(live.ask("/api/v1/captures/" + captures[0]["name"], "DELETE", None, MARK).status, 204)
+            self.assertEqual(live.stop(), 0, live.process.told())
+        for name in os.listdir(data):
+            status = os.stat(os.path.join(data, name))
+            self.assertEqual((status.st_uid, stat.S_IMODE(status.st_mode)), (self.uid, 0o600), name)
+
+    def test_captures(self):
+        capture = self.path("a.pyro")
+        self.assertEqual(run_program("record", str(self.target().pid), "-d", "300ms", "--binary=" + capture)[1], 0)
+        os.chown(capture, self.uid, self.uid)
+        for words in (("replay", "--collapsed=-", capture), ("diff", capture, capture)):
+            self.assert_waits_with(self.reading_files, *words)
+        pipe = self.path("pipe")
+        os.mkfifo(pipe)
+        os.chown(pipe, self.uid, self.uid)
+        reads = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        writes = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+        try:
+            while os.write(writes, b"x" * 4096):
+                pass
+        except BlockingIOError:
+            pass
+        try:
+            process = self.start("merge", capture, capture, "-o", pipe)
+            self.assert_rights(process.pid, self.reading_files, self.uid, self.bounds, self.gid)
+        finally:
+            os.close(reads)
+            os.close(writes)
+
+
+class AsTheUnit(Commands):
+    """As server/systemd starts it: a user of its own with ambient capabilities."""
+
+    before = ["setpriv", "--reuid=%d" % SOMEBODY, "--regid=%d" % SOMEBODY, "--clear-groups",
+              "--inh-caps=-all," + ",".join("+" + name for name in UNIT),
+              "--ambient-caps=-all," + ",".join("+" + name for name in UNIT),
+              "--bounding-set=-all," + ",".join("+" + name for name in UNIT), "--"]
+    running, reading_files, uid = READING, {"dac_read_search"}, SOMEBODY
+    # Nobody without CAP_SETPCAP can change them; no_new_privs makes them worth nothing.
+    bounds, gid = frozenset(UNIT), SOMEBODY
+
+
+class OfDoctor(Commands):
+    """Doctor tells what its user may do, so it stays who it is."""
+
+    uid = 0
+
+    def test_doctor(self):
+        self.assert_waits_with(self.reading, "doctor", str(self.target().pid))
+
+
+for name in [name for name in dir(Commands) if name.startswith("test_")]:
+    setattr(OfDoctor, name, None)
+
+
+class Identity(Rights):
+    @classmethod
+    def setUpClass(cls):
+        if not has("sys_ptrace", "setuid", "setgid"):
+            raise unittest.SkipTest("needs root with CAP_SYS_PTRACE, CAP_SETUID and CAP_SETGID")
+
+    def record(self, *words, **options):
+        process = Process([PROGRAM, "record", str(self.target().pid), "--realtime-stats", *words], **options)
+        self.addCleanup(process.kill)
+        process.wait_line("samples", process.err)
+        return process
+
+    def end(self, process):
+        process.signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 0, process.told())
+
+    def test_the_owner_of_the_folder_that_is_written_to(self):
+        for owner in (0, SOMEBODY):
+            place = self.folder_of(owner, "of-%d" % owner)
+            process = self.record("-o", os.path.join(place, "a.html"), "--quality", os.path.join(place, "q.json"))
+            self.assert_rights(process.pid, READING, owner)
+            self.end(process)
+            self.assertEqual(sorted(os.listdir(place)), ["a.html", "q.json"])
+            for name in os.listdir(place):
+                self.assertEqual(stat.S_IMODE(os.stat(os.path.join(place, name)).st_mode), 0o600, name)
+
+    def test_folders_of_several_owners(self):
+        places = [self.folder_of(owner, "of-%d" % owner) for owner in (SOMEBODY, ANOTHER)]
+        for place in places:
+            os.chmod(place, 0o1755)
+        process = self.record("-o", os.path.join(places[0], "a.html"), "--quality", os.path.join(places[1], "q.json"))
+        self.assert_rights(process.pid, READING | {"dac_override"}, 0)
+        self.end(process)
+        self.assertEqual([os.listdir(place) for place in places], [["a.html"], ["q.json"]])
+
+    def test_files_for_each_process_and_of_captures(self):
+        place, capture = self.folder_of(SOMEBODY), self.path("a.pyro")
+        process = self.record("--split", "-o", os.path.join(place, "a.html"))
+        self.end(process)
+        self.assertRegex(" ".join(os.listdir(place)), r"^a_\d+\.html$")
+        self.assertEqual(run_program("record", str(self.target().pid), "-d", "300ms", "--binary=" + capture)[1], 0)
+        self.assertEqual(stat.S_IMODE(os.stat(capture).st_mode), 0o600)
+        for words in (("replay", capture, "-o", os.path.join(place, "b.html")), ("merge", capture, capture, "-o", os.path.join(place, "c.pyro")),
+                      ("diff", capture, capture, "-o", os.path.join(place, "d.json"))):
+            process, code = run_program(*words)
+            self.assertEqual(code, 0, process.told())
+            self.assertEqual(stat.S_IMODE(os.stat(words[-1]).st_mode), 0o600)
+
+    def test_a_socket_is_taken_away_again(self):
+        path = os.path.join(self.folder_of(SOMEBODY), "socket")
+        process = Process([PROGRAM, "attach", str(self.target().pid), "--listen", "unix:" + path])
+        self.addCleanup(process.kill)
+        process.wait_line("http.unix")
+        self.assert_rights(process.pid, READING, SOMEBODY)
+        process.signal(signal.SIGINT)
+        self.assertEqual(process.wait(), 0, process.told())
+        self.assertFalse(os.path.exists(path))
+
+    def test_who_started_it_is_what_is_written_down(self):
+        log = self.path("audit")
+        process = self.record("--collapsed=-", "--audit", log)
+        self.assert_rights(process.pid, READING, NOBODY)
+        self.end(process)
+        with open(log, encoding="utf-8") as file:
+            self.assertEqual({json.loads(line)["address"] for line in file}, {"local:uid=0"})
+
+    def test_without_the_capability_to_read_others_all_stays(self):
+        """The kernel refuses whoever has fewer capabilities than the process to be read."""
+        if subprocess.run(WITHOUT_CAPABILITY + ["true"], check=False, stderr=subprocess.DEVNULL).returncode:
+            self.skipTest("the capability cannot be given up here")
+        target = Process(WITHOUT_CAPABILITY + ["python3", os.path.join(ROOT, "tests", "victims", "threads.py"), "2", LONG])
+        self.addCleanup(target.kill)
+        target.wait_ready()
+        process, code = run_program_by(WITHOUT_CAPABILITY, "record", str(target.pid), "-d", "300ms", "--collapsed=-")
+        self.assertEqual(code, 0, process.told())
+        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.told())
+
+    def test_without_privileges_the_mask_decides(self):
+        place = self.folder_of(SOMEBODY)
+        program = copy_of_program(self.folder)
+        drop = ["setpriv", "--reuid=%d" % SOMEBODY, "--regid=%d" % SOMEBODY, "--clear-groups", "--inh-caps=-all", "--"]
+        target = Process(drop + ["/usr/bin/python3", "-c", "print('READY', flush=True)\nwhile True: sum(range(999))"], cwd=place)
+        self.addCleanup(target.kill)
+        target.wait_ready()
+        for mask in (0o022, 0o077):
+            for name in ("a.html", "a.pyro"):
+                with Process(drop + [program, "record", str(target.pid), "-d", "200ms", "-o", name], cwd=place,
+                             preexec_fn=lambda: os.umask(mask)) as process:
+                    self.assertEqual(process.wait(), 0, process.told())
+                path = os.path.join(place, name)
+                self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o666 & ~mask, name)
+                os.unlink(path)
+
+
+def run_program_by(before, *words):
+    with Process([*before, PROGRAM, *words]) as process:
+        return process, process.wait()
+
+
+@unittest.skipUnless(os.path.exists("/dev/full"), "there is no /dev/full")
+class Output(Rights):
+    """Whatever goes to standard output has arrived, or the command has failed and says so in one line."""
+
+    def run_with(self, out, *words):
+        done = subprocess.run([PROGRAM, *words], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
+                              timeout=WAIT_SECONDS, check=False)
+        return done.returncode, done.stderr.decode()
+
+    def commands(self):
+        pid, capture = str(self.target().pid), self.path("a.pyro")
+        self.assertEqual(run_program("record", pid, "-d", "300ms", "--binary=" + capture)[1], 0)
+        yield from (["--help"], ["--version"], ["record", "--help"], ["dump", pid], ["doctor"], ["doctor", pid],
+                    ["replay", "--pstats", capture], ["replay", "--collapsed=-", capture], ["diff", capture, capture],
+                    ["record", pid, "-d", "200ms", "--collapsed=-"], ["record", pid, "-d", "200ms", "--binary=-"],
+                    ["attach", pid, "--listen", "127.0.0.1:0"], ["serve", "--no-data", "--listen", "127.0.0.1:0"],
+                    ["run", "--listen", "127.0.0.1:0", "--", newest_python(), "-c", "import time; time.sleep(%s)" % LONG])
+        yield from (["--completion", shell] for shell in ("bash", "zsh", "fish"))
+
+    def test_a_full_disk(self):
+        for words in self.commands():
+            with self.subTest(" ".join(words)), open("/dev/full", "wb") as full:
+                code, said = self.run_with(full, *words)
+                self.assertEqual(code, 1, said)
+                ours = [line for line in said.splitlines() if "No space left on device" in line]
+                self.assertEqual(len(ours), 1, said)
+                self.assertRegex(ours[0], "^pyrometer: ")
+
+    def test_a_reader_that_has_gone(self):
+        for words in (["--help"], ["dump", str(self.target().pid)], ["doctor"]):
+            reads, writes = os.pipe()
+            os.close(reads)
+            code, said = self.run_with(writes, *words)
+            os.close(writes)
+            self.assertEqual(said, "", words)
+            self.assertIn(code, (0, -signal.SIGPIPE), words)
+
+
+class Hardening(Test):
+    def test_the_unit_is_locked_up_as_systemd_judges_it(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("no systemd-analyze")
+        with open(os.path.join(ROOT, "server", "systemd", "pyrometer.service.in"), encoding="utf-8") as file:
+            text = file.read().replace("@PYROMETER@", PROGRAM)
+        with tempfile.TemporaryDirectory() as place:
+            path = os.path.join(place, "pyrometer.service")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--no-pager", path], stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=WAIT_SECONDS, check=False, text=True)
+        level = re.search(r"exposure level for pyrometer.service: ([0-9.]+)", done.stdout)
+        if not level:
+            self.skipTest("this systemd-analyze judges no files: " + done.stdout[:200])
+        self.assertLess(float(level.group(1)), 2.5, done.stdout)
+
+    @unittest.skipUnless(os.environ.get("PYROMETER_HARDENED") == "1", "only a release build is hardened")
+    def test_the_program_is_hardened(self):
+        if not shutil.which("readelf"):
+            self.skipTest("no readelf")
+        told = {option: subprocess.run(["readelf", option, "-W", PROGRAM], stdout=subprocess.PIPE, check=True, text=True).stdout
+                for option in ("-n", "-l", "-d", "-h")}
+        if "X86-64" in told["-h"]:
+            self.assertRegex(told["-n"], r"x86 feature:.*SHSTK")
+            # IBT is a mark of the whole program, that start code of the C library may lack; ours has what it stands for.
+            code = subprocess.run(["objdump", "-d", "--disassemble=main", PROGRAM], stdout=subprocess.PIPE, check=True, text=True)
+            self.assertRegex(code.stdout, r"<main>:\n.*\bendbr64\b")
+        self.assertIn("GNU_RELRO", told["-l"])
+        self.assertRegex(told["-l"], r"GNU_STACK.* RW ")
+        self.assertRegex(told["-d"], r"FLAGS.*\bNOW\b")
+        self.assertIn("DYN (", told["-h"])
+
+
+if __name__ == "__main__":
+    main()
