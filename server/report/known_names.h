@@ -1,8 +1,8 @@
 /*
  * known_names - names that everybody's Python has, so that they tell nothing about who runs it.
  *
- * The modules of the standard library (sys.stdlib_module_names of 3.10 to 3.15, those of C code
- * included), the functions of builtins, and the types that are written in C.
+ * The modules of the standard library, the functions and types of builtins, and common types that are
+ * written in C: known_names.inc, which scripts/known-names makes.
  *
  * Threads: any.
  */
