@@ -2,15 +2,6 @@
 
 #include <string.h>
 
-uint64_t etag_hash(const void *data, size_t bytes, uint64_t seed)
-{
-    const unsigned char *const text = data;
-    uint64_t hash = seed;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ text[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* One entity tag at `at`: its text without W/ and quotes.  Returns what follows, NULL: none. */
 static const char *next_tag(const char *at, const char **tag_out, size_t *length_out)
 {

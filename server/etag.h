@@ -10,12 +10,6 @@
 #define SERVER_ETAG_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* FNV-1a; names content, resists nobody. */
-uint64_t etag_hash(const void *data, size_t bytes, uint64_t seed);
-#define ETAG_SEED UINT64_C(0xcbf29ce484222325)
 
 /* Is `tag` (without quotes) in this If-None-Match value?  Weak comparison; `*` is any. */
 bool etag_matches(const char *if_none_match, const char *tag);

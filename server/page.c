@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "server/assets.h"
-#include "server/etag.h"
 #include "server/request.h"
 #include "server/response.h"
 
@@ -30,7 +30,7 @@ enum err_code page_init(struct page *page, struct err *err)
         return err_set(err, ERR_LIMIT, "the page's policy has %zu bytes", csp.bytes);
     memcpy(page->csp, csp.data, csp.bytes);
     snprintf(page->tag, sizeof page->tag, "page-%016" PRIx64,
-             etag_hash(html.data, html.bytes, ETAG_SEED));
+             hash_bytes(html.data, html.bytes, HASH_SEED));
     page->forms[ENCODING_IDENTITY] = (struct page_form){ html.data, html.bytes };
     enum err_code rc = compress(page, ENCODING_GZIP, err);
     if (rc == ERR_OK)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/hash.h"
 #include "sampler/profile/timeline.h"
-#include "server/etag.h"
 #include "server/state_words.h"
 
 /* A century; beyond it nanoseconds would not fit. */
@@ -270,18 +270,18 @@ enum err_code query_read(const struct request *request, unsigned accepted, struc
 uint64_t query_hash(const struct query *query)
 {
     const struct view_query *const view = &query->view;
-    uint64_t hash = ETAG_SEED;
-    hash = etag_hash(&view->since, sizeof view->since, hash);
-    hash = etag_hash(&view->from_ns, sizeof view->from_ns, hash);
-    hash = etag_hash(&view->to_ns, sizeof view->to_ns, hash);
-    hash = etag_hash(&view->thread_count, sizeof view->thread_count, hash);
-    hash = etag_hash(query->threads, view->thread_count * sizeof *query->threads, hash);
-    hash = etag_hash(query->processes, view->process_count * sizeof *query->processes, hash);
-    hash = etag_hash(&query->buckets, sizeof query->buckets, hash);
-    hash = etag_hash(&query->function, sizeof query->function, hash);
-    hash = etag_hash(&view->require, sizeof view->require, hash);
-    hash = etag_hash(&view->exclude, sizeof view->exclude, hash);
-    hash = etag_hash(&query->redacts, sizeof query->redacts, hash);
+    uint64_t hash = HASH_SEED;
+    hash = hash_bytes(&view->since, sizeof view->since, hash);
+    hash = hash_bytes(&view->from_ns, sizeof view->from_ns, hash);
+    hash = hash_bytes(&view->to_ns, sizeof view->to_ns, hash);
+    hash = hash_bytes(&view->thread_count, sizeof view->thread_count, hash);
+    hash = hash_bytes(query->threads, view->thread_count * sizeof *query->threads, hash);
+    hash = hash_bytes(query->processes, view->process_count * sizeof *query->processes, hash);
+    hash = hash_bytes(&query->buckets, sizeof query->buckets, hash);
+    hash = hash_bytes(&query->function, sizeof query->function, hash);
+    hash = hash_bytes(&view->require, sizeof view->require, hash);
+    hash = hash_bytes(&view->exclude, sizeof view->exclude, hash);
+    hash = hash_bytes(&query->redacts, sizeof query->redacts, hash);
     hash = rules_hash(&query->rules, hash);
-    return query->format ? etag_hash(query->format, strlen(query->format), hash) : hash;
+    return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
 }

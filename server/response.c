@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "sampler/base/hash.h"
 #include "server/buffer.h"
 #include "server/encoding.h"
 #include "server/etag.h"
@@ -169,7 +170,7 @@ static void validate(struct response *response, const struct request *request)
     char tag[RESPONSE_MAX_TAG + 16];
     if (!response->tag[0])
         snprintf(response->tag, sizeof response->tag, "%016" PRIx64,
-                 etag_hash(response->body, response->body_bytes, ETAG_SEED));
+                 hash_bytes(response->body, response->body_bytes, HASH_SEED));
     response_full_tag(response, request, tag);
     response_set_header(response, "ETag", "\"%s\"", tag);
     if (!response_is_fresh(response, request))

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/profile/window.h"
-#include "server/etag.h"
 
 const char *rules_text(enum rule rule)
 {
@@ -40,13 +40,13 @@ bool rules_are_any(const struct rules *rules)
 
 static uint64_t hash_text(const char *text, uint64_t hash)
 {
-    return etag_hash(text ? text : "", text ? strlen(text) + 1 : 1, hash);
+    return hash_bytes(text ? text : "", text ? strlen(text) + 1 : 1, hash);
 }
 
 uint64_t rules_hash(const struct rules *rules, uint64_t hash)
 {
     for (size_t i = 0; i < RULE_COUNT; i++) {
-        hash = etag_hash(&rules->counts[i], sizeof rules->counts[i], hash);
+        hash = hash_bytes(&rules->counts[i], sizeof rules->counts[i], hash);
         for (size_t j = 0; j < rules->counts[i]; j++)
             hash = hash_text(rules->patterns[i][j].name,
                              hash_text(rules->patterns[i][j].file, hash));

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/etag.h"
+#include "sampler/base/hash.h"
 #include "server/response.h"
 
 /* Not all file systems have files without a name. */
@@ -73,7 +73,7 @@ static bool drain(void *to, const char *data, size_t bytes)
 {
     struct spool *const spool = to;
     spool->bytes += bytes;
-    spool->hash = etag_hash(data, bytes, spool->hash);
+    spool->hash = hash_bytes(data, bytes, spool->hash);
     if (spool->bytes > SPOOL_MAX_BYTES)
         return false;
     if (spool->fd < 0 && spool->bytes <= SPOOL_MEMORY_BYTES) {
@@ -85,7 +85,7 @@ static bool drain(void *to, const char *data, size_t bytes)
 
 void spool_begin(struct spool *spool, struct buffer *out)
 {
-    *spool = (struct spool){ .fd = -1, .hash = ETAG_SEED };
+    *spool = (struct spool){ .fd = -1, .hash = HASH_SEED };
     buffer_init_draining(out, drain, spool);
 }
 

@@ -8,8 +8,8 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "server/command/summary.h"
 #include "server/usage.h"
+#include "server/wire/quality.h"
 #include "server/wire/session.h"
 
 /* The sampling thread publishes four times a second; before that there is nothing to say. */
@@ -59,7 +59,7 @@ void stats_format(struct stats *stats, const struct session_facts *facts, double
     const double seconds = (double)(now_ns - stats->said_ns) / (double)NS_PER_S;
     const double hz = seconds > 0 ? (double)(quality->ticks - stats->said_ticks) / seconds : 0;
     const double cpu = seconds > 0 ? 100 * (cpu_s - stats->said_cpu_s) / seconds : 0;
-    const uint64_t failed = summary_failed(quality);
+    const uint64_t failed = quality_failed(quality);
     char intervals[INTERVAL_BYTES];
     format_intervals(quality, intervals);
     if (stats->most_hz <= 0 || hz < stats->least_hz)
@@ -72,9 +72,9 @@ void stats_format(struct stats *stats, const struct session_facts *facts, double
              ", own CPU %.1f %%",
              hz, facts->options->rate_hz, session_rate_hz(facts->snapshot), stats->least_hz,
              stats->most_hz, intervals, quality->samples,
-             summary_percent(quality->exact, quality->samples),
-             summary_percent(quality->repaired, quality->samples),
-             summary_percent(failed, quality->samples + failed), quality->missed, cpu);
+             quality_percent(quality->exact, quality->samples),
+             quality_percent(quality->repaired, quality->samples),
+             quality_percent(failed, quality->samples + failed), quality->missed, cpu);
     stats->said_ns = now_ns;
     stats->said_ticks = quality->ticks;
     stats->said_cpu_s = cpu_s;

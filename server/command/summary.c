@@ -9,20 +9,10 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/states.h"
 #include "server/command/exit.h"
+#include "server/wire/quality.h"
 #include "server/wire/session.h"
 
 enum { TEXT_BYTES = 256 };
-
-uint64_t summary_failed(const struct quality *quality)
-{
-    return quality->failed_gone + quality->failed_fault + quality->failed_perm +
-           quality->failed_corrupt;
-}
-
-double summary_percent(uint64_t part, uint64_t whole)
-{
-    return whole > 0 ? 100 * (double)part / (double)whole : 0;
-}
 
 /* "failed 0.02 % (3 gone, 1 corrupt)" */
 static void format_failed(const struct quality *quality, char out[TEXT_BYTES])
@@ -34,10 +24,10 @@ static void format_failed(const struct quality *quality, char out[TEXT_BYTES])
                  { "fault", quality->failed_fault },
                  { "not permitted", quality->failed_perm },
                  { "corrupt", quality->failed_corrupt } };
-    const uint64_t failed = summary_failed(quality);
+    const uint64_t failed = quality_failed(quality);
     const char *before = " (";
     size_t length = (size_t)snprintf(out, TEXT_BYTES, "failed %.2f %%",
-                                     summary_percent(failed, quality->samples + failed));
+                                     quality_percent(failed, quality->samples + failed));
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (rows[i].count == 0)
             continue;
@@ -55,10 +45,10 @@ static void say_certainty(const struct quality *quality)
     format_failed(quality, failed);
     say("exact %.2f %%, repaired %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
         "missed %" PRIu64 " of %" PRIu64 " looks",
-        summary_percent(quality->exact, quality->samples),
-        summary_percent(quality->repaired, quality->samples),
-        summary_percent(quality->retried, quality->samples),
-        summary_percent(quality->truncated, quality->samples), failed, quality->missed,
+        quality_percent(quality->exact, quality->samples),
+        quality_percent(quality->repaired, quality->samples),
+        quality_percent(quality->retried, quality->samples),
+        quality_percent(quality->truncated, quality->samples), failed, quality->missed,
         quality->ticks + quality->missed);
 }
 
@@ -81,7 +71,7 @@ static void say_mode(const struct session_facts *facts, const struct state_sums 
     if (fact == STATE_FACT_COUNT)
         return;
     say("filtered %" PRIu64 " samples, %.2f %% of all seen, by --mode", quality->filtered,
-        summary_percent(quality->filtered, quality->filtered + quality->samples));
+        quality_percent(quality->filtered, quality->filtered + quality->samples));
     if (sums->unknown[fact] > 0)
         say("kept %" PRIu64 " samples of which %s is unknown", sums->unknown[fact],
             state_fact_text(fact));
@@ -114,7 +104,7 @@ static void say_what_was_special(const struct session_facts *facts)
     const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
     if (quality->stopped_ns > 0)
         say("the program was stopped for %.3f s, %.2f %% of the time", stopped_s,
-            summary_percent(quality->stopped_ns, facts->snapshot->end_ns));
+            quality_percent(quality->stopped_ns, facts->snapshot->end_ns));
     if (facts->status.rate_hz > 0 && facts->status.rate_hz < facts->options->rate_hz)
         say("the CPU budget of %.10g %% allowed %.1f Hz at the end",
             facts->options->max_cpu_percent, facts->status.rate_hz);
@@ -124,8 +114,8 @@ static void say_what_was_special(const struct session_facts *facts)
 static void format_share(const struct state_sums *sums, enum state_fact fact,
                          char out[TEXT_BYTES])
 {
-    const double yes = summary_percent(sums->yes[fact], sums->samples);
-    const double unknown = summary_percent(sums->unknown[fact], sums->samples);
+    const double yes = quality_percent(sums->yes[fact], sums->samples);
+    const double unknown = quality_percent(sums->unknown[fact], sums->samples);
     if (sums->unknown[fact] > 0)
         snprintf(out, TEXT_BYTES, "%.2f %% (and %.2f %% unknown)", yes, unknown);
     else
@@ -164,14 +154,14 @@ static void say_states(const struct session_facts *facts, const struct state_sum
     }
     say("of the samples: GIL held %s, wanted %s, released %.2f %%; collecting garbage %s; "
         "an exception in hand %s",
-        held, wanted, summary_percent(released, sums->samples), collecting, handling);
+        held, wanted, quality_percent(released, sums->samples), collecting, handling);
 }
 
 static void say_tasks(const struct session_facts *facts, const struct states *states)
 {
     if (states->tasks > 0)
         say("%" PRIu64 " samples, %.2f %% of all, are of waiting tasks, which are no threads",
-            states->tasks, summary_percent(states->tasks, facts->snapshot->quality.samples));
+            states->tasks, quality_percent(states->tasks, facts->snapshot->quality.samples));
 }
 
 void summary_say(const struct session_facts *facts, const struct states *states)

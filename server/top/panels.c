@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "server/command/summary.h"
 #include "server/report/names.h"
 #include "server/top/look.h"
 #include "server/top/pen.h"
 #include "server/top/sheet.h"
+#include "server/wire/quality.h"
 
 /* Shares from which on a row is warm, and hot. */
 #define WARM_PERCENT 5.0
@@ -59,7 +59,7 @@ static void put_right(struct pen *pen, unsigned columns, const char *text)
 static void put_share(struct pen *pen, uint64_t part, uint64_t whole, bool is_heat)
 {
     char text[32];
-    const double percent = summary_percent(part, whole);
+    const double percent = quality_percent(part, whole);
     snprintf(text, sizeof text, "%.2f %%", percent);
     if (is_heat && percent >= WARM_PERCENT)
         pen_colour(pen, percent >= HOT_PERCENT ? PEN_HOT : PEN_WARM);

@@ -6,12 +6,12 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "server/command/summary.h"
 #include "server/report/names.h"
 #include "server/top/look.h"
 #include "server/top/panels.h"
 #include "server/top/pen.h"
 #include "server/top/sheet.h"
+#include "server/wire/quality.h"
 #include "server/wire/session.h"
 
 #define HOME       "\x1b[H"
@@ -85,23 +85,23 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
 {
     struct pen pen = line_of(out, screen);
     const struct quality *const quality = &screen->session->snapshot->quality;
-    const uint64_t failed = summary_failed(quality);
-    const double failed_percent = summary_percent(failed, quality->samples + failed);
+    const uint64_t failed = quality_failed(quality);
+    const double failed_percent = quality_percent(failed, quality->samples + failed);
     if (screen->now_hz >= 0)
         pen_print(&pen, "%.0f", screen->now_hz);
     else
         pen_print(&pen, "-");
     pen_print(&pen, " of %.10g Hz  %" PRIu64 " samples  exact %.1f %%  ",
               session_wanted_hz(screen->session), quality->samples,
-              summary_percent(quality->exact, quality->samples));
+              quality_percent(quality->exact, quality->samples));
     if (failed_percent >= BAD_PERCENT)
         pen_colour(&pen, PEN_HOT);
     pen_print(&pen, "failed %.1f %%", failed_percent);
     pen_colour(&pen, PEN_PLAIN);
     pen_print(&pen, "  missed %" PRIu64 "  own CPU %.1f %%  repaired %.1f %%  cut %.1f %%",
               quality->missed, screen->own_cpu_percent,
-              summary_percent(quality->repaired, quality->samples),
-              summary_percent(quality->truncated, quality->samples));
+              quality_percent(quality->repaired, quality->samples),
+              quality_percent(quality->truncated, quality->samples));
     end_line(out);
 }
 
@@ -112,7 +112,7 @@ static void put_fact(struct pen *pen, const char *word, const struct state_sums 
     if (sums->samples > 0 && sums->unknown[fact] == sums->samples)
         pen_print(pen, "  %s ?", word);
     else
-        pen_print(pen, "  %s %.1f %%%s", word, summary_percent(sums->yes[fact], sums->samples),
+        pen_print(pen, "  %s %.1f %%%s", word, quality_percent(sums->yes[fact], sums->samples),
                   sums->unknown[fact] > 0 ? "+?" : "");
 }
 
@@ -131,7 +131,7 @@ static void draw_states(struct buffer *out, const struct screen *screen)
             continue;
         pen_colour(&pen, colours[i]);
         pen_print(&pen, " %s %.1f %%", words[i],
-                  summary_percent(sums->doing[i], sums->samples));
+                  quality_percent(sums->doing[i], sums->samples));
         pen_colour(&pen, PEN_PLAIN);
     }
     put_fact(&pen, "GC", sums, STATE_FACT_IN_GC);
