@@ -4,7 +4,7 @@
 
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/profile_parts.h"
-#include "sampler/profile/states.h"
+#include "sampler/profile/state.h"
 
 /* The root's function, frame and node are rows 0 of their tables.  The node is not in the index:
  * asking for the root's frame beneath the root must not give the root back. */

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/states.h"
+#include "sampler/profile/state.h"
 
 #define SERIES_BIN_NS 20000000ull
 

@@ -29,4 +29,35 @@ typedef uint16_t state_bits;
 
 #define STATE_ALL_UNKNOWN ((state_bits)0x3f00)
 
+enum state_fact {
+#define X(name, bit, text) STATE_FACT_##name,
+    STATE_FACTS(X)
+#undef X
+        STATE_FACT_COUNT
+};
+
+/* What a thread was doing, the first that is known of it. */
+#define STATE_DOINGS(X)                                                    \
+    X(HOLDS_GIL, "holds_gil", "held the GIL")                              \
+    X(WAITS_GIL, "waits_gil", "waited for the GIL")                        \
+    X(ON_CPU, "on_cpu", "was on a CPU without being seen to hold the GIL") \
+    X(WAITS, "waits", "was off the CPU, for another reason than the GIL")  \
+    X(UNKNOWN, "unknown", "not known")
+
+enum state_doing {
+#define X(name, text, meaning) STATE_DOING_##name,
+    STATE_DOINGS(X)
+#undef X
+        STATE_DOING_COUNT
+};
+
+const char *state_doing_text(enum state_doing doing);
+enum state_doing state_doing_of(state_bits state);
+
+/* As on the wire: "on_cpu". */
+const char *state_fact_text(enum state_fact fact);
+/* The bit that says yes, and the one that says unknown. */
+state_bits state_fact_yes(enum state_fact fact);
+state_bits state_fact_unknown(enum state_fact fact);
+
 #endif /* SAMPLER_PROFILE_STATE_H */
