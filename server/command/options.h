@@ -13,7 +13,7 @@
 #include "sampler/base/err.h"
 #include "sampler/sampler.h"
 #include "server/command/access.h"
-#include "server/command/serve.h"
+#include "server/command/serve_options.h"
 #include "server/hosts.h"
 #include "server/listen.h"
 #include "server/report/comparison.h"

@@ -1,8 +1,9 @@
+#include "server/command/serve_options.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/command/options.h"
-#include "server/command/serve.h"
 #include "server/command/units.h"
 #include "server/sessions.h"
 
