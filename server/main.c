@@ -1,11 +1,11 @@
 #include <stdio.h>
 
-#include "server/command/completion.h"
-#include "server/command/exit.h"
-#include "server/command/help.h"
-#include "server/command/limits.h"
-#include "server/command/options.h"
-#include "server/leave.h"
+#include "server/command/options/completion.h"
+#include "server/command/options/help.h"
+#include "server/command/options/options.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/limits.h"
+#include "server/sessions/leave.h"
 
 int main(int argc, char **argv)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
 #include "sampler/profile/profile.h"
 

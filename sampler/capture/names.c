@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sampler/capture/bytes.h"
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 
 /* Facts of a state are the bits from 0 on, and those that say unknown from here. */
 enum { UNKNOWN_SHIFT = 8 };

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/capture/block_reader.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
-#include "sampler/capture/source.h"
 #include "sampler/capture/windows.h"
 
 /* A block with samples, as the index names it. */

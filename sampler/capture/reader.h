@@ -36,7 +36,7 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "sampler/capture/facts.h"
 #include "sampler/capture/format.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/rows.h"
 

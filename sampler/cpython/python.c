@@ -4,11 +4,11 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
-#include "sampler/cpython/nested.h"
-#include "sampler/cpython/pthread_tid.h"
-#include "sampler/cpython/runtime.h"
-#include "sampler/cpython/thread_names.h"
-#include "sampler/target/namespace.h"
+#include "sampler/cpython/runtime/runtime.h"
+#include "sampler/cpython/threads/pthread_tid.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
+#include "sampler/cpython/threads/thread_names.h"
+#include "sampler/process/namespace.h"
 
 /* Names of new threads are read a few times at this distance, those of all as often as reading
  * them costs next to nothing: a program may rename its threads. */

@@ -18,11 +18,11 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/strtab.h"
-#include "sampler/cpython/code.h"
-#include "sampler/cpython/runtime.h"
-#include "sampler/cpython/tasks.h"
-#include "sampler/cpython/threads.h"
-#include "sampler/target/process.h"
+#include "sampler/cpython/asyncio/tasks.h"
+#include "sampler/cpython/objects/code.h"
+#include "sampler/cpython/runtime/runtime.h"
+#include "sampler/cpython/threads/threads.h"
+#include "sampler/process/process.h"
 
 /* Threads looked at in one tick; of more a random part is, each as likely as any other. */
 enum { PYTHON_MAX_LOOKS = 256 };

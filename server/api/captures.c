@@ -1,5 +1,3 @@
-#include "server/captures.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,17 +5,18 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
+#include "server/access/auth.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/auth.h"
-#include "server/body.h"
-#include "server/call.h"
-#include "server/dashboard.h"
-#include "server/query.h"
-#include "server/request.h"
-#include "server/response.h"
-#include "server/sessions.h"
-#include "server/wire/moment.h"
+#include "server/api/handler_context.h"
+#include "server/api/query.h"
+#include "server/http/json_body.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/sessions/capture_store.h"
+#include "server/sessions/dashboard.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/rfc3339.h"
 
 enum { DEFAULT_LIMIT = 100 };
 

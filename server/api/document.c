@@ -1,6 +1,6 @@
 #include "server/api/document.h"
 
-#include "server/response.h"
+#include "server/http/response.h"
 
 void document_begin(struct document *document)
 {

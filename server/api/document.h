@@ -12,9 +12,9 @@
 #ifndef SERVER_API_DOCUMENT_H
 #define SERVER_API_DOCUMENT_H
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/err.h"
-#include "server/buffer.h"
-#include "server/json.h"
+#include "server/wire/json.h"
 
 struct response;
 

@@ -1,19 +1,19 @@
-#include "server/dump.h"
+#include "server/sessions/dump.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/sampler.h"
-#include "server/admission.h"
+#include "server/access/admission.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/call.h"
-#include "server/dashboard.h"
-#include "server/query.h"
-#include "server/request.h"
-#include "server/response.h"
-#include "server/wire/moment.h"
+#include "server/api/handler_context.h"
+#include "server/api/query.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/sessions/dashboard.h"
+#include "server/wire/rfc3339.h"
 #include "server/wire/task.h"
 
 static void put_string(struct json *json, const char *key,

@@ -1,11 +1,11 @@
-#include "sampler/profile/gil.h"
+#include "sampler/profile/views/gil.h"
 
 #include "sampler/profile/profile.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/call.h"
-#include "server/sessions.h"
+#include "server/api/handler_context.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 
 enum { SAMPLE_DECIMALS = 3 };
 

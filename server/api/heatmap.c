@@ -4,9 +4,9 @@
 #include "sampler/sampler.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/call.h"
-#include "server/sessions.h"
+#include "server/api/handler_context.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 #include "server/wire/heat.h"
 
 /* Columns of an answer, and how many there are if the client does not say from when. */

@@ -1,13 +1,13 @@
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
+#include "server/api/session_request.h"
 #include "server/report/hotlines.h"
 #include "server/report/hotspots.h"
 #include "server/report/instructions.h"
 #include "server/report/report.h"
-#include "server/sessions.h"
+#include "server/sessions/sessions.h"
 
 /* Of one file; what is more is the coldest. */
 enum { MAX_INSTRUCTIONS = 20000 };

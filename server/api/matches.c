@@ -1,4 +1,4 @@
-#include "sampler/profile/matches.h"
+#include "sampler/profile/views/matches.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 #include "sampler/profile/profile.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/body.h"
-#include "server/call.h"
-#include "server/request.h"
-#include "server/sessions.h"
+#include "server/api/handler_context.h"
+#include "server/api/session_request.h"
+#include "server/http/json_body.h"
+#include "server/http/request.h"
+#include "server/sessions/sessions.h"
 
 /* Runs of ids, first and last of each; as many as a body has room for. */
 enum { MAX_NUMBERS = 16384, NS_DECIMALS = 9 };

@@ -10,17 +10,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
 #include "server/api/api.h"
-#include "server/buffer.h"
-#include "server/call.h"
-#include "server/query.h"
-#include "server/request.h"
-#include "server/response.h"
-#include "server/routes.h"
-#include "server/sessions.h"
-#include "server/traffic.h"
-#include "server/usage.h"
+#include "server/api/handler_context.h"
+#include "server/api/query.h"
+#include "server/api/routes.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/http/traffic.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/usage.h"
 
 #define MIME_METRICS "text/plain; version=0.0.4; charset=utf-8"
 

@@ -5,19 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/admission.h"
+#include "server/access/admission.h"
 #include "server/api/api.h"
-#include "server/buffer.h"
-#include "server/call.h"
-#include "server/dashboard.h"
+#include "server/api/handler_context.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
 #include "server/report/report.h"
-#include "server/request.h"
-#include "server/response.h"
-#include "server/sessions.h"
+#include "server/sessions/dashboard.h"
+#include "server/sessions/sessions.h"
 #include "server/wire/session.h"
 
 enum {

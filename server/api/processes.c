@@ -7,11 +7,11 @@
 #include "sampler/sampler.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/call.h"
-#include "server/dashboard.h"
-#include "server/query.h"
-#include "server/sessions.h"
-#include "server/wire/moment.h"
+#include "server/api/handler_context.h"
+#include "server/api/query.h"
+#include "server/sessions/dashboard.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/rfc3339.h"
 
 enum { DEFAULT_LIMIT = 1000, MAX_USES = 4096, HOST_BYTES = 256 };
 

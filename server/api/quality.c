@@ -1,13 +1,13 @@
 #include "server/wire/quality.h"
 
-#include "sampler/profile/states.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/states.h"
+#include "sampler/profile/views/view.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/sessions.h"
-#include "server/usage.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 #include "server/wire/session.h"
+#include "server/wire/usage.h"
 
 static enum err_code answer(const struct look *look, struct response *response, struct err *err)
 {

@@ -1,20 +1,20 @@
-#include "server/sessions.h"
+#include "server/sessions/sessions.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
+#include "server/access/auth.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/auth.h"
-#include "server/body.h"
-#include "server/call.h"
-#include "server/captures.h"
-#include "server/dashboard.h"
-#include "server/query.h"
-#include "server/request.h"
-#include "server/response.h"
+#include "server/api/handler_context.h"
+#include "server/api/query.h"
+#include "server/http/json_body.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/sessions/capture_store.h"
+#include "server/sessions/dashboard.h"
 #include "server/wire/session.h"
 
 static enum err_code write_session(struct json *json, struct session *session, struct err *err)

@@ -1,4 +1,4 @@
-#include "server/shares.h"
+#include "server/access/shares.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,16 +6,16 @@
 #include <strings.h>
 
 #include "sampler/base/clock.h"
+#include "server/access/auth.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/auth.h"
-#include "server/body.h"
-#include "server/call.h"
-#include "server/query.h"
-#include "server/request.h"
-#include "server/response.h"
-#include "server/sessions.h"
-#include "server/wire/moment.h"
+#include "server/api/handler_context.h"
+#include "server/api/query.h"
+#include "server/http/json_body.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/rfc3339.h"
 
 enum { DEFAULT_LIFE_S = 7 * 86400, MAX_LIFE_S = 366 * 86400 };
 

@@ -1,11 +1,11 @@
 #include "server/source/source.h"
 
+#include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/buffer.h"
-#include "server/sessions.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 
 static void write_source(struct json *json, struct strtab_string path,
                          const struct buffer *text, bool has_changed)

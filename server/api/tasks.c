@@ -1,8 +1,8 @@
 #include "sampler/sampler.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/sessions.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 #include "server/wire/task.h"
 
 static const double SECONDS = 1e-9;

@@ -1,8 +1,8 @@
-#include "sampler/profile/states.h"
+#include "sampler/profile/views/states.h"
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/sessions.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 #include "server/wire/states.h"
 
 static void write_threads(struct json *json, const char *epoch, uint32_t since,

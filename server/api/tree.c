@@ -2,8 +2,8 @@
 
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/sessions.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 
 static enum err_code answer(const struct look *look, struct response *response, struct err *err)
 {

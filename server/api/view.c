@@ -1,9 +1,9 @@
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 
 #include "server/api/api.h"
 #include "server/api/document.h"
-#include "server/api/look.h"
-#include "server/sessions.h"
+#include "server/api/session_request.h"
+#include "server/sessions/sessions.h"
 #include "server/wire/tree.h"
 
 enum { NS_DECIMALS = 9 };

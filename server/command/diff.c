@@ -1,15 +1,15 @@
-#include "server/report/diff.h"
+#include "server/report/diff/diff.h"
 
 #include <string.h>
 
-#include "server/buffer.h"
-#include "server/command/captured.h"
-#include "server/command/commands.h"
-#include "server/command/exit.h"
-#include "server/command/options.h"
-#include "server/command/output.h"
-#include "server/command/privilege.h"
-#include "server/report/comparison.h"
+#include "sampler/base/buffer.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/command/output/capture_input.h"
+#include "server/command/output/output.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
+#include "server/report/diff/comparison.h"
 #include "server/report/redact.h"
 
 struct comparing {

@@ -1,12 +1,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sampler/gates.h"
+#include "sampler/access_checks.h"
 #include "sampler/sampler.h"
-#include "server/command/commands.h"
-#include "server/command/exit.h"
-#include "server/command/options.h"
-#include "server/command/privilege.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
 
 enum { STATE_COLUMNS = 8, NAME_COLUMNS = 12 };
 

@@ -1,12 +1,12 @@
-#include "server/dump.h"
+#include "server/sessions/dump.h"
 
 #include <stdio.h>
 
 #include "sampler/sampler.h"
-#include "server/command/commands.h"
-#include "server/command/exit.h"
-#include "server/command/options.h"
-#include "server/command/privilege.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
 
 /* Names may hold anything, and a terminal obeys much of it. */
 static void print_string(const struct profile_snapshot *snapshot, str_id id)

@@ -8,15 +8,15 @@
 #include <unistd.h>
 
 #include "sampler/sampler.h"
-#include "server/command/child.h"
-#include "server/command/exit.h"
-#include "server/command/limits.h"
-#include "server/command/options.h"
-#include "server/command/recording.h"
-#include "server/command/tls.h"
-#include "server/command/token.h"
-#include "server/http.h"
-#include "server/sessions.h"
+#include "server/command/options/options.h"
+#include "server/command/output/run_summary.h"
+#include "server/command/process/child.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/limits.h"
+#include "server/command/process/tls.h"
+#include "server/command/process/token.h"
+#include "server/http/http.h"
+#include "server/sessions/sessions.h"
 #include "server/source/helper.h"
 
 enum { LIVE_URL_BYTES = 1024 };

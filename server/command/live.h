@@ -11,10 +11,10 @@
 #ifndef SERVER_COMMAND_LIVE_H
 #define SERVER_COMMAND_LIVE_H
 
-#include "server/command/child.h"
-#include "server/listen.h"
-#include "server/site.h"
-#include "server/systemd.h"
+#include "server/access/systemd.h"
+#include "server/api/pipeline.h"
+#include "server/command/process/child.h"
+#include "server/http/listen.h"
 
 struct capturing;
 struct http;

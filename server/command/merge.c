@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "sampler/capture/reader.h"
-#include "server/command/commands.h"
-#include "server/command/exit.h"
-#include "server/command/options.h"
-#include "server/command/output.h"
-#include "server/command/privilege.h"
-#include "server/command/progress.h"
-#include "server/command/units.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/command/options/units.h"
+#include "server/command/output/output.h"
+#include "server/command/output/progress.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
 
 struct merging {
     struct reader *readers[OPTIONS_MAX_FILES];

@@ -1,16 +1,16 @@
 #include <inttypes.h>
 
 #include "sampler/profile/profile.h"
-#include "server/command/commands.h"
-#include "server/command/exit.h"
-#include "server/command/exports.h"
-#include "server/command/options.h"
-#include "server/command/privilege.h"
-#include "server/command/selection.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/command/options/selection.h"
+#include "server/command/output/exports.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
 #include "server/command/serve.h"
 #include "server/report/header.h"
 #include "server/report/report.h"
-#include "server/sessions.h"
+#include "server/sessions/sessions.h"
 #include "server/wire/session.h"
 
 struct replay {

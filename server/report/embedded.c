@@ -4,17 +4,17 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/series.h"
-#include "sampler/profile/view.h"
-#include "server/buffer.h"
-#include "server/json.h"
+#include "sampler/profile/views/view.h"
 #include "server/report/hotlines.h"
 #include "server/report/instructions.h"
 #include "server/report/report.h"
 #include "server/source/source.h"
 #include "server/wire/heat.h"
+#include "server/wire/json.h"
 #include "server/wire/session.h"
 
 static void write_heat(struct json *json, const struct series *series, uint64_t first,

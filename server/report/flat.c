@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "server/report/preorder.h"
 
 /* A walk from the root down that knows which rows and edges are above the node it is at. */

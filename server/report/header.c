@@ -4,17 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
-#include "server/buffer.h"
-#include "server/json.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
-#include "server/rules.h"
-#include "server/state_words.h"
-#include "server/wire/moment.h"
+#include "server/wire/json.h"
+#include "server/wire/rfc3339.h"
+#include "server/wire/rules.h"
 #include "server/wire/session.h"
+#include "server/wire/state_words.h"
 
 /* The sentence names so many processes or threads, and counts the others. */
 enum { TEXT_MAX_NAMED = 4, NS_DECIMALS = 9 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "server/report/hotspots.h"
 #include "server/report/names.h"
 #include "server/report/report.h"

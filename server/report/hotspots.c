@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "server/report/hotlines.h"
 #include "server/report/report.h"
 

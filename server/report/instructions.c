@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "server/json.h"
 #include "server/report/hotlines.h"
+#include "server/wire/json.h"
 
 enum { NO_NAME = -1 };
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/utf8.h"
-#include "sampler/profile/states.h"
-#include "server/buffer.h"
+#include "sampler/profile/views/states.h"
 
 struct named_frame names_function(const struct profile_snapshot *snapshot, function_id id)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/reshape.h"
+#include "sampler/profile/views/reshape.h"
 #include "server/report/redact_names.h"
 
 static const char *const command[] = { "python", "[redacted]" };

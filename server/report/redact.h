@@ -26,11 +26,11 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "server/report/header.h"
 #include "server/report/report.h"
-#include "server/told.h"
 #include "server/wire/session.h"
+#include "server/wire/target_list.h"
 
 struct redacted {
     struct profile *profile;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "server/digest.h"
+#include "server/access/digest.h"
 #include "server/report/known_names.h"
 
 enum { HASH_LETTERS = 8 };

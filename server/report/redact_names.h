@@ -9,7 +9,7 @@
 #define SERVER_REPORT_REDACT_NAMES_H
 
 #include "sampler/base/err.h"
-#include "sampler/profile/reshape.h"
+#include "sampler/profile/views/reshape.h"
 
 enum { REDACT_NAME_BYTES = 64 };
 

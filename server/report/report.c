@@ -4,10 +4,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
-#include "server/buffer.h"
+#include "sampler/profile/views/view.h"
 #include "server/report/header.h"
 #include "server/report/redact.h"
 #include "server/wire/session.h"

@@ -19,7 +19,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 
 struct report_source;
 

@@ -15,8 +15,8 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
-#include "sampler/profile/timeline.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/timeline.h"
+#include "sampler/profile/views/view.h"
 
 struct report_source;
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/compress.h"
-#include "server/buffer.h"
 
 enum { LEVEL = 3 };
 

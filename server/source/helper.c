@@ -11,10 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
 #include "sampler/sampler.h"
-#include "server/buffer.h"
 #include "server/source/broker.h"
 #include "server/source/request.h"
 #include "server/source/source.h"

@@ -4,9 +4,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "sampler/profile/view.h"
+#include "sampler/base/buffer.h"
+#include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/buffer.h"
 #include "server/source/source_parts.h"
 
 /* A window of samples is seen after a quarter of a second. */

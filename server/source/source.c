@@ -6,9 +6,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/sampler.h"
-#include "server/buffer.h"
 #include "server/source/helper.h"
 #include "server/source/request.h"
 #include "server/source/source_parts.h"

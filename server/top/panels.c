@@ -6,9 +6,9 @@
 
 #include "sampler/profile/profile.h"
 #include "server/report/names.h"
-#include "server/top/look.h"
-#include "server/top/pen.h"
-#include "server/top/sheet.h"
+#include "server/top/display.h"
+#include "server/top/model.h"
+#include "server/top/writer.h"
 #include "server/wire/quality.h"
 
 /* Shares from which on a row is warm, and hot. */

@@ -7,10 +7,10 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "server/report/names.h"
-#include "server/top/look.h"
+#include "server/top/display.h"
+#include "server/top/model.h"
 #include "server/top/panels.h"
-#include "server/top/pen.h"
-#include "server/top/sheet.h"
+#include "server/top/writer.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 

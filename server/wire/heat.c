@@ -3,7 +3,7 @@
 #include <stdbool.h>
 
 #include "sampler/profile/series.h"
-#include "server/json.h"
+#include "server/wire/json.h"
 
 static bool is_news(const struct series_second *second, uint32_t since)
 {

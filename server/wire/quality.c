@@ -5,11 +5,11 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/states.h"
-#include "server/json.h"
-#include "server/usage.h"
-#include "server/wire/kept.h"
+#include "sampler/profile/views/states.h"
+#include "server/wire/json.h"
+#include "server/wire/retention.h"
 #include "server/wire/session.h"
+#include "server/wire/usage.h"
 
 uint64_t quality_failed(const struct quality *quality)
 {

@@ -4,10 +4,10 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "server/json.h"
-#include "server/told.h"
-#include "server/wire/kept.h"
-#include "server/wire/moment.h"
+#include "server/wire/json.h"
+#include "server/wire/retention.h"
+#include "server/wire/rfc3339.h"
+#include "server/wire/target_list.h"
 
 enum { HOST_NAME_BYTES = 256 };
 

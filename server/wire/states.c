@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
-#include "sampler/profile/states.h"
-#include "server/json.h"
+#include "sampler/profile/views/states.h"
+#include "server/wire/json.h"
 
 /* Where a number is: in one row of sums, or in all rows as a column. */
 struct place {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "server/json.h"
+#include "server/wire/json.h"
 
 const char *task_state_text(const struct sampler_task *task)
 {

@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "sampler/profile/profile.h"
-#include "server/json.h"
+#include "server/wire/json.h"
 
 typedef const struct profile_snapshot *snapshot_ref;
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/writer.h"
 #include "sampler/profile/profile.h"

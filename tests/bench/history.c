@@ -13,8 +13,8 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/timeline.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/timeline.h"
+#include "sampler/profile/views/view.h"
 
 enum { THREADS = 4, STACKS_PER_WINDOW = 40, DEPTH = 30, ROUNDS = 20 };
 

@@ -27,10 +27,10 @@
 #include "sampler/base/idmap.h"
 #include "sampler/base/pool.h"
 #include "sampler/base/strtab.h"
-#include "sampler/cpython/code.h"
-#include "sampler/cpython/object.h"
-#include "sampler/cpython/runtime.h"
-#include "sampler/target/process.h"
+#include "sampler/cpython/objects/code.h"
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/runtime/runtime.h"
+#include "sampler/process/process.h"
 
 enum {
     MAX_FRAMES = 1 << 16,

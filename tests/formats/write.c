@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/capture/writer.h"
 #include "sampler/profile/sink.h"
 #include "sampler/profile/window.h"
-#include "server/buffer.h"
-#include "server/report/comparison.h"
-#include "server/report/diff.h"
+#include "server/report/diff/comparison.h"
+#include "server/report/diff/diff.h"
 #include "server/report/report.h"
 #include "tests/support/sample_session.h"
 

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/capture/writer.h"
 #include "sampler/profile/sink.h"
 #include "tests/support/made_profile.h"
@@ -42,7 +42,7 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
                : err_set(err, ERR_SYS, "cannot write a capture");
 }
 
-/* As server/told.c writes it: pid, parent, from, to, validated, Python, executable, reason, words. */
+/* As server/wire/target_list.c writes it: pid, parent, from, to, validated, Python, executable, reason, words. */
 static void add_process(struct writing *writing, char **words, size_t count)
 {
     char text[1024];

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/target/memory.h"
+#include "sampler/process/memory.h"
 
 struct any_memory {
     struct memory memory;

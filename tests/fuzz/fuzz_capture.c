@@ -8,10 +8,10 @@
 
 #include "sampler/capture/block.h"
 #include "sampler/capture/bytes.h"
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/writer.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MEMORY_BYTES = 16 << 20 };

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/target/elf.h"
+#include "sampler/process/elf.h"
 #include "tests/fuzz/fuzz.h"
 
 /* A file that costs more than this to read is a finding. */

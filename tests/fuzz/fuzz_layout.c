@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
-#include "sampler/cpython/dict.h"
-#include "sampler/cpython/runtime.h"
-#include "sampler/cpython/threads.h"
+#include "sampler/cpython/objects/dict.h"
+#include "sampler/cpython/runtime/runtime.h"
+#include "sampler/cpython/threads/threads.h"
 #include "tests/fuzz/any_memory.h"
 #include "tests/fuzz/fuzz.h"
 

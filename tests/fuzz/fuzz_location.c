@@ -1,7 +1,7 @@
 /* Input: first line, code unit, location table. */
 #include <string.h>
 
-#include "sampler/cpython/location.h"
+#include "sampler/cpython/objects/location.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,7 +1,7 @@
 /* Input: the text of /proc/PID/maps. */
 #include <string.h>
 
-#include "sampler/target/maps.h"
+#include "sampler/process/maps.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

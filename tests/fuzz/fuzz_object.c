@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "sampler/base/utf8.h"
-#include "sampler/cpython/dict.h"
-#include "sampler/cpython/object.h"
+#include "sampler/cpython/objects/dict.h"
+#include "sampler/cpython/objects/object.h"
 #include "tests/fuzz/any_memory.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/cpython/offsets.h"

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "sampler/cpython/stack.h"
+#include "sampler/cpython/stack/stack.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/cpython/fake_python.h"
 

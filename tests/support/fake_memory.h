@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/target/memory.h"
+#include "sampler/process/memory.h"
 
 struct fake_region {
     remote_addr addr;

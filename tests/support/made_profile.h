@@ -11,7 +11,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 
 struct profile *made_profile(void);
 

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/report/header.h"
 #include "server/report/report.h"

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
-#include "server/buffer.h"
 
 static enum err_code read_file(void *context, const struct profile_snapshot *snapshot,
                                const function_id *functions, size_t count, struct buffer *out,

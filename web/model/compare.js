@@ -1,5 +1,5 @@
 // Two ranges of time laid over each other, as shares of all samples of each; and whether a change is more than chance: the
-// two-proportion test, with the share of false discoveries held at 5 % (as server/report/compare.c).
+// two-proportion test, with the share of false discoveries held at 5 % (as server/report/diff/compare.c).
 
 export const COMPARED_Q_MAX = 0.05;
 const HITS_LEAST = 10;

@@ -15,7 +15,7 @@
 #ifndef TESTS_UNIT_CAPTURE_MADE_CAPTURE_H
 #define TESTS_UNIT_CAPTURE_MADE_CAPTURE_H
 
-#include "sampler/capture/facts.h"
+#include "sampler/capture/metadata.h"
 #include "sampler/capture/reader.h"
 #include "sampler/capture/writer.h"
 #include "tests/support/made_profile.h"

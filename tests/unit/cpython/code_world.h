@@ -10,7 +10,7 @@
 #include <stdbool.h>
 
 #include "sampler/base/strtab.h"
-#include "sampler/cpython/code.h"
+#include "sampler/cpython/objects/code.h"
 #include "tests/unit/cpython/fake_python.h"
 
 struct code_world {

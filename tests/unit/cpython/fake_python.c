@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/opcodes.h"
+#include "sampler/cpython/objects/opcodes.h"
 #include "tests/unit/cpython/offsets.h"
 
 enum {

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/cpython/layout.h"
-#include "sampler/cpython/runtime.h"
+#include "sampler/cpython/layout/layout.h"
+#include "sampler/cpython/runtime/runtime.h"
 #include "tests/support/fake_memory.h"
 
 enum {

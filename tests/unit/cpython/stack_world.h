@@ -8,7 +8,7 @@
 #define TESTS_UNIT_CPYTHON_STACK_WORLD_H
 
 #include "sampler/base/strtab.h"
-#include "sampler/cpython/stack.h"
+#include "sampler/cpython/stack/stack.h"
 #include "tests/unit/cpython/fake_python.h"
 
 struct stack_world {

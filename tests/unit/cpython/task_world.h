@@ -7,7 +7,7 @@
 #ifndef TESTS_UNIT_CPYTHON_TASK_WORLD_H
 #define TESTS_UNIT_CPYTHON_TASK_WORLD_H
 
-#include "sampler/cpython/tasks.h"
+#include "sampler/cpython/asyncio/tasks.h"
 #include "tests/unit/cpython/fake_python.h"
 
 /* Where the made-up tasks and threads keep what they know, as _asyncio would say. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/bytecode.h"
+#include "sampler/cpython/objects/bytecode.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/pythons.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/callee.h"
+#include "sampler/cpython/objects/callee.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/callables.h"
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "sampler/cpython/copy.h"
-#include "sampler/cpython/object.h"
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/stack/copy.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/fake_python.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
-#include "sampler/cpython/evidence.h"
-#include "sampler/cpython/runtime.h"
+#include "sampler/cpython/runtime/evidence.h"
+#include "sampler/cpython/runtime/runtime.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/fake_python.h"
 

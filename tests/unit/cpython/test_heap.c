@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/heap_stack.h"
-#include "sampler/cpython/lnotab.h"
-#include "sampler/cpython/version_text.h"
+#include "sampler/cpython/objects/lnotab.h"
+#include "sampler/cpython/runtime/version_text.h"
+#include "sampler/cpython/stack/heap_stack.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/fake_python.h"
 

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/cpython/layout.h"
+#include "sampler/cpython/layout/layout.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/offsets.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/leaf.h"
+#include "sampler/cpython/stack/leaf.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/callables.h"
 #include "tests/unit/cpython/stack_world.h"

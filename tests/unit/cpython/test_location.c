@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/cpython/location.h"
+#include "sampler/cpython/objects/location.h"
 #include "tests/support/test.h"
 
 #define ARRAY_LENGTH(a) (sizeof(a) / sizeof *(a))

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/stack.h"
+#include "sampler/cpython/stack/stack.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/stack_world.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/object.h"
+#include "sampler/cpython/objects/object.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/fake_python.h"
 

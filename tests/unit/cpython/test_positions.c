@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/lnotab.h"
-#include "sampler/cpython/location.h"
+#include "sampler/cpython/objects/lnotab.h"
+#include "sampler/cpython/objects/location.h"
 #include "tests/support/test.h"
 
 enum { MAX_PYTHONS = 64, PATH_BYTES = 512, SKIPPED = 77, OLDEST_MINOR = 8 };

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "sampler/cpython/runtime.h"
+#include "sampler/cpython/runtime/runtime.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/offsets.h"
 

@@ -1,8 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/nested.h"
-#include "sampler/cpython/threads.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
+#include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
 #include "tests/unit/cpython/fake_python.h"
 

@@ -1,5 +1,5 @@
 /* Who held the GIL while whom waited. */
-#include "sampler/profile/gil.h"
+#include "sampler/profile/views/gil.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"

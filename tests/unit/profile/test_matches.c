@@ -1,7 +1,7 @@
 /* When functions were on stacks. */
 #include <string.h>
 
-#include "sampler/profile/matches.h"
+#include "sampler/profile/views/matches.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"

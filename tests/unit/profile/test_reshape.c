@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/pattern.h"
-#include "sampler/profile/reshape.h"
-#include "sampler/profile/select.h"
+#include "sampler/profile/views/pattern.h"
+#include "sampler/profile/views/reshape.h"
+#include "sampler/profile/views/select.h"
 #include "sampler/profile/window.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"

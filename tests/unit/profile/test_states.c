@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sampler/profile/states.h"
+#include "sampler/profile/views/states.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 

@@ -1,5 +1,5 @@
-#include "sampler/profile/resolution.h"
-#include "sampler/profile/timeline.h"
+#include "sampler/profile/views/resolution.h"
+#include "sampler/profile/views/timeline.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"

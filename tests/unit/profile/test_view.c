@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"

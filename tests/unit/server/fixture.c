@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "sampler/sampler.h"
-#include "server/http.h"
-#include "server/sessions.h"
+#include "server/http/http.h"
+#include "server/sessions/sessions.h"
 #include "tests/support/fake_sampler.h"
 #include "tests/unit/server/client.h"
 

@@ -6,8 +6,8 @@
 #ifndef TESTS_UNIT_SERVER_FIXTURE_H
 #define TESTS_UNIT_SERVER_FIXTURE_H
 
-#include "server/listen.h"
-#include "server/site.h"
+#include "server/api/pipeline.h"
+#include "server/http/listen.h"
 
 struct http;
 struct reply;

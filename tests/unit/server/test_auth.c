@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include "sampler/base/clock.h"
-#include "server/auth.h"
-#include "server/hosts.h"
-#include "server/logins.h"
-#include "server/request.h"
-#include "server/response.h"
+#include "server/access/auth.h"
+#include "server/access/hosts.h"
+#include "server/access/logins.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
 
 static const char token[] = "0123456789abcdef-the-token";
 

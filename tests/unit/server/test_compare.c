@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/report/compare.h"
-#include "server/report/comparison.h"
+#include "server/report/diff/compare.h"
+#include "server/report/diff/comparison.h"
 #include "server/report/header.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/sample_session.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "sampler/base/clock.h"
-#include "server/connections.h"
+#include "server/http/connections.h"
 
 /* "127.0.0.1" or "2001:db8::1"; NULL: a Unix socket's user 1000. */
 static struct network network_at(const char *text)

@@ -4,10 +4,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/delivery.h"
-#include "server/http.h"
-#include "server/listen.h"
-#include "server/response.h"
+#include "server/http/delivery.h"
+#include "server/http/http.h"
+#include "server/http/listen.h"
+#include "server/http/response.h"
 #include "tests/support/test.h"
 #include "tests/unit/server/client.h"
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/buffer.h"
-#include "server/report/comparison.h"
-#include "server/report/diff.h"
+#include "sampler/base/buffer.h"
+#include "server/report/diff/comparison.h"
+#include "server/report/diff/diff.h"
 #include "server/report/report.h"
 #include "tests/support/sample_session.h"
 #include "tests/support/test.h"

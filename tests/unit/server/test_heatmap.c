@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/buffer.h"
-#include "server/json.h"
+#include "sampler/base/buffer.h"
 #include "server/report/embedded.h"
 #include "server/report/report.h"
+#include "server/wire/json.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/sample_session.h"
 #include "tests/support/source_folder.h"

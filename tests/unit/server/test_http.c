@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "server/connections.h"
-#include "server/http.h"
-#include "server/request.h"
+#include "server/http/connections.h"
+#include "server/http/http.h"
+#include "server/http/request.h"
 #include "tests/support/fake_sampler.h"
 #include "tests/unit/server/client.h"
 #include "tests/unit/server/fixture.h"

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "server/buffer.h"
-#include "server/json.h"
+#include "sampler/base/buffer.h"
+#include "server/wire/json.h"
 
 struct writer {
     struct buffer out;

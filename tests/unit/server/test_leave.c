@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "server/leave.h"
+#include "server/sessions/leave.h"
 #include "tests/support/test.h"
 
 enum { STATUS = 7, SOON_MS = 50, LATER_MS = 300 };

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "sampler/base/clock.h"
-#include "server/logins.h"
+#include "server/access/logins.h"
 
 #define HOUR_NS  (3600 * NS_PER_S)
 #define START_NS (5 * HOUR_NS)

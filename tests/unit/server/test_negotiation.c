@@ -6,12 +6,12 @@
 
 #include <cmocka.h>
 
-#include "server/body.h"
-#include "server/encoding.h"
-#include "server/etag.h"
-#include "server/request.h"
-#include "server/response.h"
-#include "server/routes.h"
+#include "server/api/routes.h"
+#include "server/http/encoding.h"
+#include "server/http/etag.h"
+#include "server/http/json_body.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
 
 struct accept_row {
     const char *accept;

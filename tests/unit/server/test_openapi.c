@@ -10,8 +10,8 @@
 #include <cjson/cJSON.h>
 #include <cmocka.h>
 
-#include "server/assets.h"
-#include "server/routes.h"
+#include "server/api/routes.h"
+#include "server/wire/assets.h"
 
 static cJSON *document;
 

@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include "server/command/commands.h"
-#include "server/command/exit.h"
-#include "server/command/help.h"
-#include "server/command/options.h"
-#include "server/command/suggest.h"
-#include "server/command/units.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/help.h"
+#include "server/command/options/options.h"
+#include "server/command/options/suggest.h"
+#include "server/command/options/units.h"
+#include "server/command/process/exit.h"
 #include "server/report/report.h"
 
 enum { MAX_WORDS = 16 };

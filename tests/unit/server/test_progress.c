@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/command/progress.h"
+#include "server/command/output/progress.h"
 #include "tests/support/test.h"
 
 /* Standard error for the length of a test: a terminal, or something else. */

@@ -7,7 +7,7 @@
 
 #include <zlib.h>
 
-#include "server/buffer.h"
+#include "sampler/base/buffer.h"
 #include "server/report/known_names.h"
 #include "server/report/redact.h"
 #include "server/report/redact_names.h"

@@ -10,14 +10,14 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
-#include "sampler/profile/view.h"
+#include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/assets.h"
-#include "server/buffer.h"
-#include "server/report/base64.h"
+#include "server/report/encoding/base64.h"
 #include "server/report/report.h"
 #include "server/report/timed.h"
+#include "server/wire/assets.h"
 #include "server/wire/session.h"
 #include "tests/support/fake_sampler.h"
 

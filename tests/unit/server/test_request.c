@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "server/query.h"
-#include "server/request.h"
+#include "server/api/query.h"
+#include "server/http/request.h"
 
 struct target {
     const char *text;

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "sampler/base/clock.h"
-#include "server/shares.h"
+#include "server/access/shares.h"
 
 static char folder[] = "/tmp/pyrometer-shares-XXXXXX";
 static char file[sizeof folder + 16];

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/sampler.h"
-#include "server/buffer.h"
 #include "server/source/helper.h"
 #include "server/source/request.h"
 #include "server/source/source.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/base/random.h"
-#include "server/buffer.h"
 #include "server/source/cache.h"
 #include "tests/support/test.h"
 

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "sampler/profile/view.h"
-#include "server/command/split.h"
+#include "sampler/profile/views/view.h"
+#include "server/command/output/split.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 

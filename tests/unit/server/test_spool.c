@@ -4,8 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "server/response.h"
-#include "server/spool.h"
+#include "server/http/response.h"
+#include "server/http/spool.h"
 #include "tests/support/test.h"
 
 enum { CHUNK = 1 << 12 };

@@ -1,8 +1,8 @@
 /* States as words of a URL and in English. */
 #include <string.h>
 
-#include "server/buffer.h"
-#include "server/state_words.h"
+#include "sampler/base/buffer.h"
+#include "server/wire/state_words.h"
 #include "tests/support/test.h"
 
 static void words_are_written_as_they_are_read(void **state)

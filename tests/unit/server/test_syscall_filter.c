@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "server/command/syscall_filter.h"
+#include "server/command/process/syscall_filter.h"
 #include "tests/support/test.h"
 
 enum { SKIPPED = 77, ALL = SYSCALLS_ANY | SYSCALLS_SERVE | SYSCALLS_READ | SYSCALLS_CHILD };

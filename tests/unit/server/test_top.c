@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/buffer.h"
+#include "sampler/base/buffer.h"
+#include "server/top/display.h"
 #include "server/top/keys.h"
-#include "server/top/look.h"
-#include "server/top/pen.h"
+#include "server/top/model.h"
 #include "server/top/screen.h"
-#include "server/top/sheet.h"
+#include "server/top/writer.h"
 #include "tests/support/sample_session.h"
 #include "tests/support/test.h"
 

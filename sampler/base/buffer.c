@@ -1,0 +1,139 @@
+#include "sampler/base/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CAPACITY = 256, UINT_DIGITS = 20 };
+
+void buffer_deinit(struct buffer *buffer)
+{
+    free(buffer->data);
+    memset(buffer, 0, sizeof *buffer);
+}
+
+void buffer_clear(struct buffer *buffer)
+{
+    buffer->length = 0;
+    buffer->failed = false;
+}
+
+void buffer_init_draining(struct buffer *buffer, buffer_drain *drain, void *to)
+{
+    memset(buffer, 0, sizeof *buffer);
+    buffer->drain = drain;
+    buffer->drain_to = to;
+}
+
+void buffer_flush(struct buffer *buffer)
+{
+    if (!buffer->drain || buffer->failed || buffer->length == 0)
+        return;
+    buffer->failed = !buffer->drain(buffer->drain_to, buffer->data, buffer->length);
+    buffer->length = 0;
+}
+
+static bool enlarge(struct buffer *buffer, size_t wanted)
+{
+    size_t capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
+    while (capacity < wanted)
+        capacity *= 2;
+    if (capacity > BUFFER_MAX_BYTES)
+        capacity = BUFFER_MAX_BYTES;
+    char *const data = realloc(buffer->data, capacity);
+    if (!data)
+        return false;
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
+
+char *buffer_reserve(struct buffer *buffer, size_t bytes)
+{
+    if (buffer->drain && buffer->length >= BUFFER_DRAIN_BYTES)
+        buffer_flush(buffer);
+    if (buffer->failed || bytes > BUFFER_MAX_BYTES - buffer->length) {
+        buffer->failed = true;
+        return NULL;
+    }
+    const size_t wanted = buffer->length + bytes;
+    if (wanted > buffer->capacity && !enlarge(buffer, wanted)) {
+        buffer->failed = true;
+        return NULL;
+    }
+    return buffer->data + buffer->length;
+}
+
+void buffer_grow(struct buffer *buffer, size_t bytes)
+{
+    buffer->length += bytes;
+}
+
+void buffer_append(struct buffer *buffer, const void *data, size_t bytes)
+{
+    char *const room = buffer_reserve(buffer, bytes);
+    if (!room || bytes == 0)
+        return;
+    memcpy(room, data, bytes);
+    buffer->length += bytes;
+}
+
+void buffer_text(struct buffer *buffer, const char *text)
+{
+    buffer_append(buffer, text, strlen(text));
+}
+
+void buffer_char(struct buffer *buffer, char c)
+{
+    buffer_append(buffer, &c, 1);
+}
+
+void buffer_uint(struct buffer *buffer, uint64_t value)
+{
+    char digits[UINT_DIGITS];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = (char)('0' + value % 10);
+    while (value /= 10);
+    buffer_append(buffer, digits + at, sizeof digits - at);
+}
+
+void buffer_printf(struct buffer *buffer, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const int length = vsnprintf(NULL, 0, format, args);
+    char *const room = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length + 1);
+    if (room) {
+        vsnprintf(room, (size_t)length + 1, format, again);
+        buffer->length += (size_t)length;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+const char *buffer_string(struct buffer *buffer)
+{
+    char *const end = buffer_reserve(buffer, 1);
+    if (!end)
+        return NULL;
+    *end = '\0';
+    return buffer->data;
+}
+
+enum err_code buffer_check(const struct buffer *buffer, struct err *err)
+{
+    return buffer->failed
+               ? err_set(err, ERR_NOMEM, "no memory for %zu bytes of output", buffer->length)
+               : ERR_OK;
+}
+
+char *buffer_take(struct buffer *buffer, size_t *bytes_out)
+{
+    char *const data = buffer->data;
+    *bytes_out = buffer->length;
+    memset(buffer, 0, sizeof *buffer);
+    return data;
+}

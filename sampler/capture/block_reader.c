@@ -1,0 +1,222 @@
+#define _GNU_SOURCE
+#include "sampler/capture/block_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/capture/format.h"
+
+enum { MAGIC_BYTES = sizeof CAPTURE_MAGIC - 1 };
+
+/* false: the file is shorter, or cannot be read; sys_out is 0 or the errno. */
+static bool read_at(const struct capture_source *source, uint64_t at, void *to, size_t bytes,
+                    int *sys_out)
+{
+    unsigned char *next = to;
+    *sys_out = 0;
+    while (bytes > 0) {
+        const ssize_t n = pread(source->fd, next, bytes, (off_t)at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            *sys_out = errno;
+        if (n <= 0)
+            return false;
+        next += n;
+        at += (uint64_t)n;
+        bytes -= (size_t)n;
+    }
+    return true;
+}
+
+static enum err_code cannot_read(int sys, struct err *err)
+{
+    err_sys(err, sys ? sys : EIO, "it cannot be read");
+    return ERR_SYS;
+}
+
+static enum err_code check_version(const unsigned char *preamble, struct err *err)
+{
+    const unsigned char *const at = preamble + MAGIC_BYTES;
+    const unsigned major = at[0] | (unsigned)at[1] << 8;
+    const unsigned minor = at[2] | (unsigned)at[3] << 8;
+    if (major > CAPTURE_MAJOR)
+        return err_set(err, ERR_UNSUPPORTED,
+                       "it has format %u.%u, and this program reads up to %d: use a newer one",
+                       major, minor, CAPTURE_MAJOR);
+    if (major == 0)
+        return err_set(err, ERR_CORRUPT, "its version makes no sense");
+    return ERR_OK;
+}
+
+static enum err_code read_preamble(struct capture_source *source, struct err *err)
+{
+    unsigned char preamble[CAPTURE_PREAMBLE_BYTES];
+    const size_t bytes = source->size < sizeof preamble ? source->size : sizeof preamble;
+    const size_t magic = bytes < MAGIC_BYTES ? bytes : MAGIC_BYTES;
+    int sys;
+    if (!read_at(source, 0, preamble, bytes, &sys))
+        return cannot_read(sys, err);
+    if (bytes == 0)
+        return err_set(err, ERR_CORRUPT, "it is empty");
+    if (memcmp(preamble, CAPTURE_MAGIC, magic) != 0)
+        return err_set(err, ERR_UNSUPPORTED, "it is no capture of pyrometer");
+    if (bytes < sizeof preamble)
+        return err_set(err, ERR_CORRUPT,
+                       "it was cut after %zu bytes, before anything was in it", bytes);
+    source->at = sizeof preamble;
+    return check_version(preamble, err);
+}
+
+enum err_code source_open_capture(struct capture_source *source, const char *path,
+                                  struct err *err)
+{
+    struct stat status;
+    memset(source, 0, sizeof *source);
+    /* Not to wait for the other end of a pipe. */
+    source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (source->fd < 0 || fstat(source->fd, &status) != 0) {
+        err_sys(err, errno, "it cannot be opened");
+        return ERR_SYS;
+    }
+    if (!S_ISREG(status.st_mode))
+        return err_set(err, ERR_UNSUPPORTED, "it is no regular file");
+    source->size = (uint64_t)status.st_size;
+    return read_preamble(source, err);
+}
+
+void source_close_capture(struct capture_source *source)
+{
+    if (source->fd >= 0)
+        close(source->fd);
+    bytes_deinit(&source->stored);
+    block_chain_deinit(&source->chain);
+    source->fd = -1;
+}
+
+static bool is_zero(const unsigned char *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (data[i])
+            return false;
+    return true;
+}
+
+static enum err_code at_byte(enum err_code rc, uint64_t at, struct err *err)
+{
+    return err_wrap(err, rc, "damaged at byte %" PRIu64, at);
+}
+
+static enum err_code no_more(struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "the capture has no more blocks");
+}
+
+static enum err_code read_stored(struct capture_source *source, const struct block_head *head,
+                                 struct err *err)
+{
+    int sys;
+    if (source->stored.room < head->stored_bytes) {
+        bytes_deinit(&source->stored);
+        source->stored.data = malloc(head->stored_bytes);
+        if (!source->stored.data)
+            return err_set(err, ERR_NOMEM, "no memory for a block of %u bytes",
+                           head->stored_bytes);
+        source->stored.room = head->stored_bytes;
+    }
+    if (head->stored_bytes && !read_at(source, source->at + CAPTURE_BLOCK_HEAD_BYTES,
+                                       source->stored.data, head->stored_bytes, &sys))
+        return sys ? cannot_read(sys, err) : no_more(err);
+    return ERR_OK;
+}
+
+/* What a power cut left unwritten reads as zeros: the file ends before it. */
+static enum err_code read_head(const struct capture_source *source, struct block_head *head,
+                               struct err *err)
+{
+    unsigned char data[CAPTURE_BLOCK_HEAD_BYTES];
+    int sys;
+    if (source->size - source->at < sizeof data)
+        return no_more(err);
+    if (!read_at(source, source->at, data, sizeof data, &sys))
+        return sys ? cannot_read(sys, err) : no_more(err);
+    if (is_zero(data, sizeof data))
+        return no_more(err);
+    const enum err_code rc = block_head_decode(data, head, err);
+    if (rc)
+        return at_byte(rc, source->at, err);
+    const uint64_t left = source->size - source->at - sizeof data;
+    return head->stored_bytes > left ? no_more(err) : ERR_OK;
+}
+
+static bool is_known(unsigned kind)
+{
+    return kind == CAPTURE_FACTS || kind == CAPTURE_ROWS || kind == CAPTURE_WINDOWS ||
+           kind == CAPTURE_END;
+}
+
+/* Of a block of samples. */
+static bool is_wanted(struct source_wanted *wanted, uint64_t at)
+{
+    wanted->met_from |= at == wanted->from;
+    wanted->met_to |= at == wanted->to;
+    wanted->met_also |= at == wanted->also;
+    return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at >= wanted->also;
+}
+
+/* What we need not know, or do not want. */
+static bool may_skip(struct capture_source *source, const struct block_head *head)
+{
+    return (head->kind >= 'a' && head->kind <= 'z') ||
+           (head->kind == CAPTURE_WINDOWS && !is_wanted(&source->wanted, source->at));
+}
+
+enum err_code source_next(struct capture_source *source, struct block_head *head,
+                          struct bytes *raw, struct err *err)
+{
+    for (;;) {
+        const uint64_t at = source->at;
+        enum err_code rc = read_head(source, head, err);
+        if (rc)
+            return rc;
+        const bool skips = may_skip(source, head);
+        if (!is_known(head->kind) && !skips)
+            return err_set(err, ERR_UNSUPPORTED,
+                           "the block at byte %" PRIu64
+                           " is of a kind that this program does not know: use a newer one",
+                           at);
+        if (skips) {
+            if (head->kind == CAPTURE_WINDOWS)
+                block_chain_break(&source->chain);
+        } else {
+            rc = read_stored(source, head, err);
+            if (!rc && (rc = block_decode(&source->chain, head, source->stored.data, raw, err)))
+                rc = at_byte(rc, at, err);
+        }
+        if (!rc)
+            source->at = at + CAPTURE_BLOCK_HEAD_BYTES + head->stored_bytes;
+        if (rc || !skips)
+            return rc;
+    }
+}
+
+uint64_t source_end_at(const struct capture_source *source)
+{
+    unsigned char trailer[CAPTURE_TRAILER_BYTES] = { 0 };
+    struct cursor cursor = cursor_of(trailer, sizeof trailer);
+    int sys;
+    if (source->size < CAPTURE_PREAMBLE_BYTES + sizeof trailer ||
+        !read_at(source, source->size - sizeof trailer, trailer, sizeof trailer, &sys))
+        return 0;
+    const uint64_t at = cursor_u64(&cursor);
+    const bool is_trailer = memcmp(cursor.at, CAPTURE_MAGIC, MAGIC_BYTES) == 0;
+    return is_trailer && at >= CAPTURE_PREAMBLE_BYTES &&
+                   at <= source->size - CAPTURE_TRAILER_BYTES - CAPTURE_BLOCK_HEAD_BYTES
+               ? at
+               : 0;
+}

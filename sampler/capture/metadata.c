@@ -1,0 +1,164 @@
+#include "sampler/capture/metadata.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/capture/bytes.h"
+#include "sampler/capture/format.h"
+
+/* What stands behind a key; anything else is unknown and cannot be skipped. */
+enum form { FORM_NUMBER = 'n', FORM_TEXT = 't', FORM_LIST = 'l' };
+
+enum { MAX_FACTS = 1 << 10, FACT_BYTES = 4 };
+
+struct key {
+    const char *name;
+    enum form form;
+    size_t offset;
+};
+
+static const struct key keys[] = {
+#define X(name) { #name, FORM_NUMBER, offsetof(struct capture_facts, name) },
+    CAPTURE_NUMBERS(X)
+#undef X
+#define X(name) { #name, FORM_TEXT, offsetof(struct capture_facts, name) },
+        CAPTURE_TEXTS(X)
+#undef X
+#define X(name) { #name, FORM_LIST, offsetof(struct capture_facts, name) },
+            CAPTURE_LISTS(X)
+#undef X
+};
+
+enum { KEYS = sizeof keys / sizeof *keys };
+
+static uint64_t number_of(const struct capture_facts *facts, const struct key *key)
+{
+    return *(const uint64_t *)(const void *)((const char *)facts + key->offset);
+}
+
+static const char *text_of(const struct capture_facts *facts, const struct key *key)
+{
+    return *(const char *const *)(const void *)((const char *)facts + key->offset);
+}
+
+static const struct capture_texts *list_of(const struct capture_facts *facts,
+                                           const struct key *key)
+{
+    return (const void *)((const char *)facts + key->offset);
+}
+
+static bool is_set(const struct capture_facts *facts, const struct key *key)
+{
+    switch (key->form) {
+    case FORM_NUMBER: return number_of(facts, key) != 0;
+    case FORM_TEXT: return text_of(facts, key) && *text_of(facts, key);
+    case FORM_LIST: break;
+    }
+    return list_of(facts, key)->count > 0;
+}
+
+static void put_list(const struct capture_texts *list, struct bytes *out)
+{
+    bytes_number(out, list->count);
+    for (size_t i = 0; i < list->count; i++)
+        bytes_text(out, list->items[i]);
+}
+
+static void put(const struct capture_facts *facts, const struct key *key, struct bytes *out)
+{
+    bytes_text(out, key->name);
+    bytes_u8(out, key->form);
+    switch (key->form) {
+    case FORM_NUMBER: bytes_number(out, number_of(facts, key)); break;
+    case FORM_TEXT: bytes_text(out, text_of(facts, key)); break;
+    case FORM_LIST: put_list(list_of(facts, key), out); break;
+    }
+}
+
+void facts_encode(const struct capture_facts *facts, struct bytes *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < KEYS; i++)
+        count += is_set(facts, &keys[i]);
+    bytes_number(out, count);
+    for (size_t i = 0; i < KEYS; i++)
+        if (is_set(facts, &keys[i]))
+            put(facts, &keys[i], out);
+}
+
+/* NULL: nobody here knows it. */
+static const struct key *find(const char *name, unsigned form)
+{
+    for (size_t i = 0; i < KEYS; i++)
+        if (keys[i].form == form && strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    return NULL;
+}
+
+static enum err_code take_list(struct capture_texts *list, struct cursor *cursor,
+                               struct err *err)
+{
+    const size_t count = cursor_count(cursor, 2, CAPTURE_MAX_TEXTS);
+    const char **const items = calloc(count + 1, sizeof *items);
+    if (!items)
+        return err_set(err, ERR_NOMEM, "no memory for a list of %zu texts", count);
+    for (size_t i = 0; i < count; i++)
+        items[i] = cursor_text(cursor);
+    free(list->items);
+    *list = (struct capture_texts){ count, items };
+    return ERR_OK;
+}
+
+/* key: NULL for what is to be skipped. */
+static enum err_code take(struct capture_facts *facts, const struct key *key, unsigned form,
+                          struct cursor *cursor, struct err *err)
+{
+    struct capture_texts unknown = { 0 };
+    char *const to = key ? (char *)facts + key->offset : NULL;
+    enum err_code rc = ERR_OK;
+    if (form == FORM_NUMBER) {
+        const uint64_t number = cursor_number(cursor);
+        if (to)
+            memcpy(to, &number, sizeof number);
+    } else if (form == FORM_TEXT) {
+        const char *const text = cursor_text(cursor);
+        if (to)
+            memcpy(to, &text, sizeof text);
+    } else if (form == FORM_LIST) {
+        rc = take_list(to ? (void *)to : &unknown, cursor, err);
+        free(unknown.items);
+    } else {
+        cursor->is_bad = true;
+    }
+    return rc;
+}
+
+static void fill_texts(struct capture_facts *facts)
+{
+#define X(name) facts->name = facts->name ? facts->name : "";
+    CAPTURE_TEXTS(X)
+#undef X
+}
+
+enum err_code facts_decode(struct capture_facts *facts, struct cursor *cursor, struct err *err)
+{
+    const size_t count = cursor_count(cursor, FACT_BYTES, MAX_FACTS);
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < count && !rc && !cursor->is_bad; i++) {
+        const char *const name = cursor_text(cursor);
+        const unsigned form = cursor_u8(cursor);
+        rc = take(facts, find(name, form), form, cursor, err);
+    }
+    fill_texts(facts);
+    if (!rc && cursor->is_bad)
+        rc = err_set(err, ERR_CORRUPT, "the facts of a capture make no sense");
+    return rc;
+}
+
+void facts_deinit(struct capture_facts *facts)
+{
+#define X(name) free(facts->name.items);
+    CAPTURE_LISTS(X)
+#undef X
+    memset(facts, 0, sizeof *facts);
+}

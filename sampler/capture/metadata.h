@@ -1,0 +1,85 @@
+/*
+ * facts - what a capture says of itself: whom it is of, how it was recorded, how it ended.
+ *
+ * They are stored as pairs of a key and a number, a text, or a list of texts.  A reader skips
+ * keys it does not know and has 0 or "" for those that are missing, so that facts may be added
+ * without a new version.
+ *
+ * Ownership: who encodes owns the texts; decoded ones point into the bytes they came from, and
+ * the lists are freed by facts_deinit, which accepts a zeroed one.
+ * Limits: CAPTURE_MAX_TEXTS texts in a list.
+ * Depends on: bytes, format.
+ */
+#ifndef SAMPLER_CAPTURE_METADATA_H
+#define SAMPLER_CAPTURE_METADATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct bytes;
+struct cursor;
+
+struct capture_texts {
+    size_t count;
+    const char **items; /* NULL behind the last */
+};
+
+/* X(name): member and key are the same. */
+#define CAPTURE_NUMBERS(X)                                                            \
+    X(pid)                                                                            \
+    X(validated)     /* the version of Python was known */                            \
+    X(started_at_ns) /* since 1970 */                                                 \
+    X(rate_uhz)      /* millionths of a sample a second */                            \
+    X(duration_ns)   /* asked for; 0: none */                                         \
+    X(memory_bytes)                                                                   \
+    X(max_cpu_ppm) /* millionths of a core; 0: no budget */                           \
+    X(all_threads)                                                                    \
+    X(native)                                                                         \
+    X(no_gc)                                                                          \
+    X(opcodes)                                                                        \
+    X(blocking)                                                                       \
+    X(hides_arguments) /* of command lines only the first word was kept */            \
+    X(unit_ns)         /* of the time of samples */                                   \
+    X(merged)          /* how many captures this is made of; 0: recorded */           \
+    X(ended_at_ns)     /* since 1970; this and what follows only in the last block */ \
+    X(elapsed_ns)                                                                     \
+    X(has_failed)                                                                     \
+    X(lost) /* samples that could not be written in time */
+
+#define CAPTURE_TEXTS(X)                            \
+    X(executable)                                   \
+    X(python)                                       \
+    X(host)                                         \
+    X(user)                                         \
+    X(mode)                                         \
+    X(async)                                        \
+    X(pyrometer) /* the version that recorded it */ \
+    X(reason)    /* why it ended */
+
+/* counters and states are names by which numbers in other blocks are told; processes, in the last
+ * block only, is what is known of each process of the session (server/wire/target_list.h). */
+#define CAPTURE_LISTS(X) X(argv) X(counters) X(states) X(processes)
+
+struct capture_facts {
+#define X(name) uint64_t name;
+    CAPTURE_NUMBERS(X)
+#undef X
+#define X(name) const char *name;
+    CAPTURE_TEXTS(X)
+#undef X
+#define X(name) struct capture_texts name;
+    CAPTURE_LISTS(X)
+#undef X
+};
+
+/* Leaves out what is 0 or empty. */
+void facts_encode(const struct capture_facts *facts, struct bytes *out);
+/* Adds to what is there already. */
+MUST_CHECK enum err_code facts_decode(struct capture_facts *facts, struct cursor *cursor,
+                                      struct err *err);
+void facts_deinit(struct capture_facts *facts);
+
+#endif /* SAMPLER_CAPTURE_METADATA_H */

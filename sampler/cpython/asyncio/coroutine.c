@@ -1,0 +1,316 @@
+#include "sampler/cpython/asyncio/coroutine.h"
+
+#include <string.h>
+
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/stack/heap_frames.h"
+
+enum {
+    WORD = sizeof(uint64_t),
+    HEAD_BYTES = 32,  /* of an object: its type, and one word behind its head */
+    STATE_BEFORE = 5, /* gi_frame_state stands so far before the frame */
+    MAX_VALUES = 1 << 20,
+    /* Of frame states: until 3.12 one that is suspended does not say whether in an await; 3.13 and 3.14
+     * count from below zero, later ones from zero. */
+    FIRST_TELLING_AWAITS = 13,
+    FIRST_FROM_ZERO = 15,
+    FIRST_WITH_POINTER = 14, /* to the top of the value stack; a depth before */
+    FIRST_WITH_INDEX = 15,   /* above what is awaited stands another value */
+    LAST_IN_HEAP = 10,
+    EXECUTING_BELOW_ZERO = 0,
+    EXECUTING_FROM_ZERO = 4,
+};
+
+static const uint64_t TAG_MASK = 7;
+
+enum doing { DOES_NOT_RUN_YET, IS_SUSPENDED, AWAITS, EXECUTES, IS_OVER };
+
+void coroutines_init(struct coroutines *coroutines, struct memory *memory,
+                     const struct layout *layout, struct code_table *codes,
+                     struct revisit *revisit)
+{
+    *coroutines = (struct coroutines){
+        .memory = memory, .layout = layout, .codes = codes, .revisit = revisit
+    };
+}
+
+static enum coroutine_kind kind_of_name(const char *name)
+{
+    static const struct {
+        const char *name;
+        enum coroutine_kind kind;
+    } kinds[] = {
+        { "coroutine", COROUTINE_FRAMED },
+        { "generator", COROUTINE_FRAMED },
+        { "async_generator", COROUTINE_FRAMED },
+        { "coroutine_wrapper", COROUTINE_WRAPPER },
+        { "async_generator_asend", COROUTINE_WRAPPER },
+        { "async_generator_athrow", COROUTINE_WRAPPER },
+        { "anext_awaitable", COROUTINE_WRAPPER },
+        { "_asyncio.FutureIter", COROUTINE_FUTURE },
+        { "_GatheringFuture", COROUTINE_GATHERING },
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(name, kinds[i].name) == 0)
+            return kinds[i].kind;
+    return COROUTINE_OTHER;
+}
+
+static enum coroutine_kind read_kind(struct coroutines *coroutines, remote_addr type)
+{
+    char name[64];
+    uint64_t text;
+    if (memory_read_u64(coroutines->memory, type + coroutines->layout->type_name, &text) ||
+        object_read_text(coroutines->memory, text, name, sizeof name))
+        return COROUTINE_OTHER;
+    return kind_of_name(name);
+}
+
+enum coroutine_kind coroutine_kind_of(struct coroutines *coroutines, remote_addr type)
+{
+    for (size_t i = 0; i < coroutines->type_count; i++)
+        if (coroutines->types[i].addr == type)
+            return coroutines->types[i].kind;
+    const struct coroutine_type seen = { type, read_kind(coroutines, type) };
+    if (coroutines->type_count < COROUTINE_MAX_TYPES)
+        coroutines->types[coroutines->type_count++] = seen;
+    else
+        coroutines->types[coroutines->oldest_type++ % COROUTINE_MAX_TYPES] = seen;
+    return seen.kind;
+}
+
+bool coroutine_is_there(struct coroutines *coroutines, remote_addr object)
+{
+    uint64_t type;
+    return !memory_read_u64(coroutines->memory, object + coroutines->layout->object_type,
+                            &type) &&
+           coroutine_kind_of(coroutines, type) == COROUTINE_FRAMED;
+}
+
+static bool is_in_heap(const struct coroutines *coroutines)
+{
+    return LAYOUT_MINOR(coroutines->layout->version) <= LAST_IN_HEAP;
+}
+
+enum err_code coroutine_frame(struct coroutines *coroutines, remote_addr object,
+                              remote_addr *out)
+{
+    const unsigned char *copy;
+    *out = object + coroutines->layout->gen_frame;
+    if (!is_in_heap(coroutines))
+        return ERR_OK;
+    const enum err_code rc = revisit_get(coroutines->revisit, object, HEAD_BYTES, &copy);
+    if (!rc)
+        *out = field_u64(copy, coroutines->layout->gen_frame);
+    return rc;
+}
+
+/* A frame, and where it lies in what was copied. */
+struct sight {
+    remote_addr addr;
+    const unsigned char *frame;
+    enum doing doing;
+};
+
+static enum doing doing_of(const struct layout *layout, int state)
+{
+    const uint32_t minor = LAYOUT_MINOR(layout->version);
+    if (minor >= FIRST_FROM_ZERO)
+        return state == 0                     ? DOES_NOT_RUN_YET
+               : state == 1                   ? IS_SUSPENDED
+               : state < EXECUTING_FROM_ZERO  ? AWAITS
+               : state == EXECUTING_FROM_ZERO ? EXECUTES
+                                              : IS_OVER;
+    if (state >= EXECUTING_BELOW_ZERO)
+        return state == EXECUTING_BELOW_ZERO ? EXECUTES : IS_OVER;
+    if (state == -1)
+        return AWAITS;
+    return minor >= FIRST_TELLING_AWAITS && state == -2 ? IS_SUSPENDED : DOES_NOT_RUN_YET;
+}
+
+/* The frame lies in the object. */
+static enum err_code see_inside(struct coroutines *coroutines, remote_addr object,
+                                struct sight *out)
+{
+    const struct layout *const layout = coroutines->layout;
+    const unsigned char *copy;
+    if (layout->gen_frame < STATE_BEFORE ||
+        layout->gen_frame + layout->frame_bytes > REVISIT_MAX_BYTES)
+        return ERR_UNSUPPORTED;
+    const enum err_code rc = revisit_get(coroutines->revisit, object, REVISIT_MAX_BYTES, &copy);
+    if (rc)
+        return rc;
+    *out = (struct sight){
+        .addr = object + layout->gen_frame,
+        .frame = copy + layout->gen_frame,
+        .doing = doing_of(layout, (signed char)copy[layout->gen_frame - STATE_BEFORE]),
+    };
+    return ERR_OK;
+}
+
+static enum err_code see_in_heap(struct coroutines *coroutines, remote_addr object,
+                                 struct sight *out)
+{
+    const struct layout *const layout = coroutines->layout;
+    enum err_code rc = coroutine_frame(coroutines, object, &out->addr);
+    if (!rc && !out->addr)
+        out->doing = IS_OVER;
+    if (rc || !out->addr)
+        return rc;
+    rc = revisit_get(coroutines->revisit, out->addr, layout->frame_bytes, &out->frame);
+    if (!rc)
+        out->doing = heap_frame_executes(layout, out->frame) ? EXECUTES : AWAITS;
+    return rc;
+}
+
+static enum err_code see(struct coroutines *coroutines, remote_addr object, struct sight *out)
+{
+    return is_in_heap(coroutines) ? see_in_heap(coroutines, object, out)
+                                  : see_inside(coroutines, object, out);
+}
+
+static enum err_code frame_of(struct coroutines *coroutines, const struct sight *sight,
+                              struct walk_frame *out)
+{
+    const struct layout *const layout = coroutines->layout;
+    const remote_addr addr = field_u64(sight->frame, layout->frame_executable) & ~TAG_MASK;
+    const uint32_t copy =
+        layout->frame_tlbc_index ? field_u32(sight->frame, layout->frame_tlbc_index) : 0;
+    enum err_code rc = ERR_OK;
+    *out = (struct walk_frame){ .addr = sight->addr, .is_loose = true, .is_waiting = true };
+    out->code = code_find(coroutines->codes, addr, copy);
+    if (out->code == CODE_NONE)
+        rc = addr ? code_load(coroutines->codes, addr, copy, &out->code) : ERR_CORRUPT;
+    if (rc)
+        return rc;
+    const struct code *const code = code_at(coroutines->codes, out->code);
+    out->instr = is_in_heap(coroutines) ? heap_frame_instr(layout, code, sight->frame)
+                                        : field_u64(sight->frame, layout->frame_instr);
+    return code_holds(code, out->instr) ? ERR_OK : ERR_CORRUPT;
+}
+
+/* Where on the value stack the awaited object is. */
+static enum err_code find_slot(const struct coroutines *coroutines, const struct sight *sight,
+                               remote_addr *out)
+{
+    const struct layout *const layout = coroutines->layout;
+    const uint32_t minor = LAYOUT_MINOR(layout->version);
+    remote_addr base = sight->addr + layout->frame_bytes - WORD, top;
+    if (is_in_heap(coroutines)) {
+        base = field_u64(sight->frame, layout->frame_values);
+        top = minor < LAST_IN_HEAP
+                  ? field_u64(sight->frame, layout->frame_stack)
+                  : base + (uint64_t)field_u32(sight->frame, layout->frame_stack) * WORD;
+    } else if (minor >= FIRST_WITH_POINTER) {
+        top = field_u64(sight->frame, layout->frame_stack);
+    } else {
+        top = base + (uint64_t)field_u32(sight->frame, layout->frame_stack) * WORD;
+    }
+    *out = top - (minor >= FIRST_WITH_INDEX ? 2 * WORD : WORD);
+    return top > base && (top - base) / WORD <= MAX_VALUES && *out >= base ? ERR_OK
+                                                                           : ERR_CORRUPT;
+}
+
+static enum err_code awaited_by(struct coroutines *coroutines, const struct sight *sight,
+                                remote_addr *out)
+{
+    const unsigned char *copy = NULL;
+    remote_addr slot = 0;
+    enum err_code rc = find_slot(coroutines, sight, &slot);
+    const uint64_t behind = slot - sight->addr;
+    if (!rc && !is_in_heap(coroutines) &&
+        behind + WORD <= REVISIT_MAX_BYTES - coroutines->layout->gen_frame)
+        copy = sight->frame + behind;
+    else if (!rc)
+        rc = revisit_get(coroutines->revisit, slot, WORD, &copy);
+    if (!rc)
+        *out = field_u64(copy, 0) & ~TAG_MASK;
+    return rc;
+}
+
+static enum err_code kind_at(struct coroutines *coroutines, remote_addr object,
+                             enum coroutine_kind *out, remote_addr *stands_for)
+{
+    const struct layout *const layout = coroutines->layout;
+    const unsigned char *copy;
+    const uint32_t behind_head = layout->object_type + WORD;
+    const enum err_code rc =
+        revisit_get(coroutines->revisit, object, behind_head + WORD, &copy);
+    if (rc)
+        return rc;
+    *out = coroutine_kind_of(coroutines, field_u64(copy, layout->object_type));
+    *stands_for = field_u64(copy, behind_head);
+    return ERR_OK;
+}
+
+/* One frame; *next: what it awaits, 0: nothing that is known. */
+static enum err_code add_frame(struct coroutines *coroutines, remote_addr object,
+                               struct coroutine_chain *chain, remote_addr *next)
+{
+    struct sight sight = { 0 };
+    *next = 0;
+    enum err_code rc = see(coroutines, object, &sight);
+    if (rc || sight.doing == IS_OVER)
+        return rc ? rc : ERR_CORRUPT;
+    if (chain->count == COROUTINE_MAX_FRAMES)
+        return ERR_OK;
+    rc = frame_of(coroutines, &sight, &chain->frames[chain->count]);
+    if (rc)
+        return rc;
+    chain->count++;
+    chain->is_suspended = sight.doing != EXECUTES;
+    return sight.doing == AWAITS ? awaited_by(coroutines, &sight, next) : ERR_OK;
+}
+
+/* One frame that has not begun yet has nothing on its value stack, which until 3.10 it does not say. */
+static enum err_code pass(enum err_code rc, const struct coroutine_chain *chain)
+{
+    return rc == ERR_CORRUPT && chain->count ? ERR_OK : rc;
+}
+
+enum err_code coroutine_follow(struct coroutines *coroutines, remote_addr object,
+                               struct coroutine_chain *out)
+{
+    enum { MAX_STEPS = 4 * COROUTINE_MAX_FRAMES };
+    enum err_code rc = ERR_OK;
+    out->count = 0;
+    out->awaits = 0;
+    out->is_suspended = true;
+    for (int step = 0; object && step < MAX_STEPS && !rc; step++) {
+        enum coroutine_kind kind;
+        remote_addr stands_for, next;
+        rc = kind_at(coroutines, object, &kind, &stands_for);
+        if (rc)
+            return pass(rc == ERR_FAULT ? ERR_CORRUPT : rc, out);
+        switch (kind) {
+        case COROUTINE_FRAMED:
+            rc = pass(add_frame(coroutines, object, out, &next), out);
+            object = next;
+            break;
+        case COROUTINE_WRAPPER: object = stands_for; break;
+        case COROUTINE_FUTURE: out->awaits = stands_for; return ERR_OK;
+        case COROUTINE_GATHERING:
+        case COROUTINE_OTHER: out->awaits = object; return ERR_OK;
+        }
+    }
+    return rc;
+}
+
+bool coroutine_stayed(const struct coroutines *coroutines, const struct walk_frame *frames,
+                      size_t count)
+{
+    const struct layout *const layout = coroutines->layout;
+    for (size_t i = 0; i < count; i++) {
+        const remote_addr addr = frames[i].addr;
+        const bool stayed =
+            is_in_heap(coroutines)
+                ? revisit_is_same(coroutines->revisit, addr, layout->frame_previous,
+                                  layout->frame_bytes)
+                : revisit_is_same(coroutines->revisit, addr - layout->gen_frame,
+                                  layout->gen_frame - STATE_BEFORE,
+                                  layout->gen_frame + layout->frame_bytes - WORD);
+        if (!stayed)
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,151 @@
+/*
+ * layout - where the fields of one interpreter's structures are.
+ *
+ * From CPython 3.13 on the target says so itself (_Py_DebugOffsets, the first member of
+ * _PyRuntime); its tables are untrusted, so every offset that is ever used is on the list below
+ * and is checked once, against the size the target reports and against our buffers.  For 3.8
+ * to 3.12 the tables are generated from CPython's headers (scripts/layouts).  After that the
+ * hot path uses the offsets as they are.
+ *
+ * Until 3.10 frames are objects in the heap: frame_lasti is there, and nothing of data stacks.
+ *
+ * Units: bytes from the start of the structure; 0 where a version has no such field, for those
+ * that never lie at 0.
+ * Depends on: err.
+ */
+#ifndef SAMPLER_CPYTHON_LAYOUT_LAYOUT_H
+#define SAMPLER_CPYTHON_LAYOUT_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+enum { LAYOUT_OLDEST_MINOR = 8 };
+
+/* What we are ready to hold of one structure. */
+enum {
+    LAYOUT_MAX_RUNTIME_BYTES = 1 << 20,
+    LAYOUT_MAX_INTERP_BYTES = 1 << 20,
+    LAYOUT_MAX_TSTATE_BYTES = 2048,
+    LAYOUT_MAX_CFRAME_BYTES = 64,
+    LAYOUT_MAX_FRAME_BYTES = 160,
+    LAYOUT_MAX_CODE_BYTES = 512,
+    LAYOUT_MAX_OBJECT_BYTES = 4096,
+    LAYOUT_MAX_STR_HEAD_BYTES = 128,
+    LAYOUT_DEBUG_OFFSETS_BYTES = 1024,
+};
+
+/* X(field, width in bytes, structure it lies in) */
+#define LAYOUT_FIELDS(X)                     \
+    X(runtime_interpreters_head, 8, runtime) \
+    X(runtime_gil_locked, 4, runtime)        \
+    X(runtime_gil_holder, 8, runtime)        \
+    X(runtime_gc_collecting, 4, runtime)     \
+    X(interp_next, 8, interp)                \
+    X(interp_id, 8, interp)                  \
+    X(interp_threads_head, 8, interp)        \
+    X(interp_threads_main, 8, interp)        \
+    X(interp_imports_modules, 8, interp)     \
+    X(interp_code_generation, 8, interp)     \
+    X(interp_gil_enabled, 4, interp)         \
+    X(interp_gil_locked, 4, interp)          \
+    X(interp_gil_holder, 8, interp)          \
+    X(interp_gc, 8, interp)                  \
+    X(tstate_next, 8, tstate)                \
+    X(tstate_interp, 8, tstate)              \
+    X(tstate_current_frame, 8, tstate)       \
+    X(tstate_cframe, 8, tstate)              \
+    X(tstate_base_frame, 8, tstate)          \
+    X(tstate_thread_id, 8, tstate)           \
+    X(tstate_native_thread_id, 8, tstate)    \
+    X(tstate_datastack_chunk, 8, tstate)     \
+    X(tstate_datastack_top, 8, tstate)       \
+    X(tstate_holds_gil, 4, tstate)           \
+    X(tstate_gil_requested, 4, tstate)       \
+    X(tstate_current_exception, 8, tstate)   \
+    X(tstate_exc_state, 8, tstate)           \
+    X(cframe_current_frame, 8, cframe)       \
+    X(frame_previous, 8, frame)              \
+    X(frame_executable, 8, frame)            \
+    X(frame_instr, 8, frame)                 \
+    X(frame_is_entry, 1, frame)              \
+    X(frame_stack, 4, frame)                 \
+    X(frame_owner, 1, frame)                 \
+    X(frame_tlbc_index, 4, frame)            \
+    X(frame_lasti, 4, frame)                 \
+    X(frame_executing, 1, frame)             \
+    X(frame_values, 8, frame)                \
+    X(code_filename, 8, code)                \
+    X(code_qualname, 8, code)                \
+    X(code_linetable, 8, code)               \
+    X(code_firstlineno, 4, code)             \
+    X(code_firsttraceable, 4, code)          \
+    X(code_nlocalsplus, 4, code)             \
+    X(code_stacksize, 4, code)               \
+    X(code_framesize, 4, code)               \
+    X(code_instructions, 0, code)            \
+    X(code_code, 8, code)                    \
+    X(code_tlbc, 8, code)                    \
+    X(object_type, 8, object)                \
+    X(type_name, 8, object)                  \
+    X(type_basicsize, 8, object)             \
+    X(type_dictoffset, 8, object)            \
+    X(heap_type_cached_keys, 8, object)      \
+    X(values_bytes, 0, object)               \
+    X(unicode_state, 4, object)              \
+    X(unicode_length, 8, object)             \
+    X(unicode_ascii_bytes, 0, object)        \
+    X(unicode_compact_bytes, 0, object)      \
+    X(bytes_length, 8, object)               \
+    X(bytes_data, 0, object)                 \
+    X(dict_keys, 8, object)                  \
+    X(dict_values, 8, object)                \
+    X(gen_frame, 8, object)                  \
+    X(gc_collecting, 4, object)              \
+    X(gc_frame, 8, object)
+
+struct layout {
+    uint32_t version; /* PY_VERSION_HEX */
+    bool validated;   /* false: a minor newer than any we were tested with */
+    bool is_free_threaded;
+    /* Sizes of the structures the fields lie in. */
+    uint32_t runtime_bytes, interp_bytes, tstate_bytes, cframe_bytes, frame_bytes, code_bytes,
+        object_bytes;
+#define X(field, width, structure) uint32_t field;
+    LAYOUT_FIELDS(X)
+#undef X
+};
+
+/* Free-threaded builds keep more in front of an object's type; what comes behind it lies further
+ * back by so much. */
+static inline uint32_t layout_object_shift(const struct layout *layout)
+{
+    enum { TYPE_OF_A_REFERENCE_COUNT = 8 };
+    return layout->object_type - TYPE_OF_A_REFERENCE_COUNT;
+}
+
+#define LAYOUT_MINOR(version) ((version) >> 16 & 0xff)
+#define LAYOUT_MAJOR(version) ((version) >> 24)
+
+/* The table made from headers for a version that describes nothing itself (3.8 to 3.12).
+ * ERR_UNSUPPORTED: none. */
+MUST_CHECK enum err_code layout_of_version(uint32_t version, struct layout *out,
+                                           struct err *err);
+
+/* From the bytes at _PyRuntime.  ERR_NOT_FOUND: no cookie there.  ERR_CORRUPT: a table that
+ * cannot be true. */
+MUST_CHECK enum err_code layout_of_debug_offsets(const void *bytes, size_t length,
+                                                 struct layout *out, struct err *err);
+
+/* Checks every field against its structure and our buffers. */
+MUST_CHECK enum err_code layout_check(const struct layout *layout, struct err *err);
+
+/* "3.11.2", "3.14.0rc1"; out has LAYOUT_VERSION_TEXT bytes. */
+enum { LAYOUT_VERSION_TEXT = 24 };
+void layout_version_text(uint32_t version, char out[LAYOUT_VERSION_TEXT]);
+/* The same of the interpreter itself: "3.14.0t" is free-threaded. */
+void layout_name(const struct layout *layout, char out[LAYOUT_VERSION_TEXT]);
+
+#endif /* SAMPLER_CPYTHON_LAYOUT_LAYOUT_H */

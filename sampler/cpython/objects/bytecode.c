@@ -1,0 +1,158 @@
+#include "sampler/cpython/objects/bytecode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNKNOWN = -1, MAX_PASSES = 16, MAX_DEPTH = 1 << 24 };
+
+struct walker {
+    const struct bytecode *code;
+    int32_t *depths; /* before each unit; UNKNOWN at first */
+    int extended_arg;
+    int32_t deepest;
+    bool again; /* a depth was found for what had been passed already */
+};
+
+struct step {
+    const struct opcode *base;
+    uint8_t opcode; /* of the base */
+    uint32_t oparg;
+    uint32_t next; /* unit */
+};
+
+static void reach(struct walker *w, int64_t from, int64_t unit, int64_t depth)
+{
+    if (unit < 0 || unit >= w->code->unit_count || depth < 0 || depth > MAX_DEPTH ||
+        w->depths[unit] != UNKNOWN)
+        return;
+    w->depths[unit] = (int32_t)depth;
+    w->again = w->again || unit <= from;
+    if (depth > w->deepest)
+        w->deepest = (int32_t)depth;
+}
+
+/* One number of the exception table: six bits a byte, the highest first; bit 6 says that more
+ * follow, bit 7 marks the first number of an entry.  false: the table ends. */
+static bool read_number(const struct bytecode *code, size_t *at, int64_t *out)
+{
+    enum { VALUE = 0x3f, MORE = 0x40, MAX_BYTES = 6 };
+    int64_t value = 0;
+    for (int i = 0; i < MAX_BYTES && *at < code->handler_bytes; i++) {
+        const unsigned char byte = code->handlers[(*at)++];
+        value = value << 6 | (byte & VALUE);
+        if (!(byte & MORE)) {
+            *out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A handler begins with the stack cut to the depth of its entry, and on it the exception and, if
+ * the entry says so, where it was raised. */
+static void reach_handlers(struct walker *w)
+{
+    int64_t start, length, target, depth_lasti;
+    size_t at = 0;
+    while (read_number(w->code, &at, &start) && read_number(w->code, &at, &length) &&
+           read_number(w->code, &at, &target) && read_number(w->code, &at, &depth_lasti))
+        reach(w, -1, target, (depth_lasti >> 1) + (depth_lasti & 1) + 1);
+}
+
+static struct step step_at(const struct walker *w, uint32_t unit, uint32_t extended)
+{
+    const unsigned char *const bytes = w->code->units + (size_t)unit * BYTECODE_UNIT_BYTES;
+    const struct opcode *const form = &w->code->opcodes[bytes[0]];
+    return (struct step){ .base = &w->code->opcodes[form->base],
+                          .opcode = form->base,
+                          .oparg = extended << 8 | bytes[1],
+                          .next = unit + 1 + form->caches };
+}
+
+static void follow(struct walker *w, uint32_t unit, const struct step *step)
+{
+    const int64_t depth = w->depths[unit];
+    if (depth == UNKNOWN || !step->base->name || step->base->effect.unknown)
+        return;
+    const int64_t after = depth + opcode_effect(step->base, step->oparg);
+    const int64_t jumped = after + step->base->jump_effect;
+    if (step->base->flags & OPCODE_JUMPS)
+        reach(w, unit, (int64_t)step->next + step->oparg, jumped);
+    if (step->base->flags & OPCODE_JUMPS_BACK)
+        reach(w, unit, (int64_t)step->next - step->oparg, jumped);
+    if (!(step->base->flags & OPCODE_ENDS))
+        reach(w, unit, step->next, after);
+}
+
+/* Walks all instructions in order; `wanted` (UINT32_MAX: none) is reported when met. */
+static bool pass(struct walker *w, uint32_t wanted, struct step *out)
+{
+    uint32_t extended = 0;
+    bool met = false;
+    for (uint32_t unit = 0; unit < w->code->unit_count;) {
+        const struct step step = step_at(w, unit, extended);
+        if (unit == wanted) {
+            *out = step;
+            met = true;
+        }
+        follow(w, unit, &step);
+        extended = step.opcode == w->extended_arg ? step.oparg : 0;
+        unit = step.next;
+    }
+    return met;
+}
+
+static enum err_code walk(struct walker *w, uint32_t wanted, struct step *out)
+{
+    const struct bytecode *const code = w->code;
+    if (code->unit_count > BYTECODE_MAX_UNITS)
+        return ERR_LIMIT;
+    w->depths = malloc(((size_t)code->unit_count + 1) * sizeof *w->depths);
+    if (!w->depths)
+        return ERR_NOMEM;
+    for (uint32_t i = 0; i < code->unit_count; i++)
+        w->depths[i] = UNKNOWN;
+    w->extended_arg = opcodes_find(code->opcodes, "EXTENDED_ARG");
+    reach(w, -1, 0, 0);
+    reach_handlers(w);
+    bool met = false;
+    w->again = true;
+    for (int i = 0; i < MAX_PASSES && w->again; i++) {
+        w->again = false;
+        met = pass(w, wanted, out);
+    }
+    return met && w->depths[wanted] != UNKNOWN ? ERR_OK : ERR_NOT_FOUND;
+}
+
+enum err_code bytecode_look(const struct bytecode *code, uint32_t unit, struct instruction *out)
+{
+    struct walker w = { .code = code };
+    struct step step;
+    const enum err_code rc = walk(&w, unit, &step);
+    if (!rc)
+        *out = (struct instruction){ .opcode = step.opcode,
+                                     .oparg = step.oparg,
+                                     .depth = w.depths[unit] };
+    free(w.depths);
+    return rc;
+}
+
+uint32_t bytecode_start(const struct bytecode *code, uint32_t unit)
+{
+    const struct walker w = { .code = code };
+    uint32_t start = 0;
+    for (uint32_t next = 0; next <= unit && next < code->unit_count;) {
+        start = next;
+        next = step_at(&w, start, 0).next;
+    }
+    return start;
+}
+
+int32_t bytecode_max_depth(const struct bytecode *code)
+{
+    struct walker w = { .code = code };
+    struct step step;
+    const enum err_code rc = walk(&w, UINT32_MAX, &step);
+    free(w.depths);
+    return rc == ERR_NOT_FOUND ? w.deepest : UNKNOWN;
+}

@@ -1,0 +1,310 @@
+#include "sampler/cpython/objects/callee.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Offsets in objects, the same from 3.11 to 3.15 (Include/cpython/methodobject.h, descrobject.h,
+ * object.h), counted from where objects of builds with a GIL begin, and flags of types
+ * (Include/object.h). */
+enum {
+    REFERENCES_BYTES = 8,
+    FUNCTION_DEFINITION = 16,
+    FUNCTION_SELF = 24,
+    FUNCTION_MODULE = 32,
+    DESCRIPTOR_TYPE = 16,
+    DESCRIPTOR_NAME = 24,
+    TYPE_CALL = 128,
+    TYPE_FLAGS = 168,
+    TYPE_BYTES = 176,
+};
+
+static const uint64_t FLAG_HEAP_TYPE = 1ull << 9, FLAG_TYPE_SUBCLASS = 1ull << 31;
+
+struct type {
+    char name[CALLEE_MAX_NAME_BYTES];
+    bool is_static, has_call, makes_types;
+};
+
+void callee_table_init(struct callee_table *table, struct memory *memory,
+                       const struct layout *layout, struct strtab *strings)
+{
+    memset(table, 0, sizeof *table);
+    table->memory = memory;
+    table->layout = layout;
+    table->strings = strings;
+    pool_init(&table->callees, sizeof(struct callee), CALLEE_MAX);
+    idmap_init(&table->by_addr);
+}
+
+void callee_table_deinit(struct callee_table *table)
+{
+    pool_deinit(&table->callees);
+    idmap_deinit(&table->by_addr);
+    object_bytes_deinit(&table->scratch);
+}
+
+static enum err_code read_str(struct callee_table *table, remote_addr addr,
+                              char out[CALLEE_MAX_NAME_BYTES])
+{
+    struct object_bytes *const text = &table->scratch;
+    const enum err_code rc = object_read_str(table->memory, table->layout, addr, text);
+    if (rc)
+        return rc;
+    if (text->count >= CALLEE_MAX_NAME_BYTES)
+        return ERR_LIMIT;
+    memcpy(out, text->bytes, text->count);
+    out[text->count] = 0;
+    return object_text_is_plain(out, text->count) ? ERR_OK : ERR_CORRUPT;
+}
+
+/* Where an object would begin if it had nothing but a count of references before its type. */
+static remote_addr begin_of(const struct callee_table *table, remote_addr addr)
+{
+    return addr + layout_object_shift(table->layout);
+}
+
+static enum err_code read_type(struct callee_table *table, remote_addr addr, struct type *out)
+{
+    unsigned char bytes[TYPE_BYTES];
+    uint64_t name;
+    enum err_code rc = memory_read(table->memory, begin_of(table, addr), bytes, sizeof bytes);
+    if (!rc)
+        rc = memory_read_u64(table->memory, addr + table->layout->type_name, &name);
+    if (rc)
+        return rc;
+    const uint64_t flags = field_u64(bytes, TYPE_FLAGS);
+    out->is_static = !(flags & FLAG_HEAP_TYPE);
+    out->makes_types = (flags & FLAG_TYPE_SUBCLASS) != 0;
+    out->has_call = field_u64(bytes, TYPE_CALL) != 0;
+    return object_read_text(table->memory, name, out->name, sizeof out->name);
+}
+
+static enum err_code read_type_of(struct callee_table *table, remote_addr object,
+                                  struct type *out)
+{
+    uint64_t type;
+    const enum err_code rc =
+        memory_read_u64(table->memory, object + table->layout->object_type, &type);
+    return rc ? rc : read_type(table, type, out);
+}
+
+/* Types made by class statements have no module in their C name; those of C code do. */
+static bool is_made_by_c(const struct type *type)
+{
+    return type->is_static || strchr(type->name, '.');
+}
+
+/* "<native> OWNER.NAME", without an owner when it is the builtins. */
+static enum err_code set_name(struct callee_table *table, struct callee *callee,
+                              const char *owner, const char *name)
+{
+    char text[sizeof CALLEE_PREFIX + 2 * CALLEE_MAX_NAME_BYTES];
+    const bool is_builtin = !*owner || strcmp(owner, "builtins") == 0;
+    const int length = snprintf(text, sizeof text, "%s%s%s%s", CALLEE_PREFIX,
+                                is_builtin ? "" : owner, is_builtin || !*name ? "" : ".", name);
+    callee->is_c = FACT_YES;
+    return strtab_intern(table->strings, text, (size_t)length, &callee->name, NULL);
+}
+
+/* A function of a module, or a method bound to an object or (class method) to a type. */
+static enum err_code name_function(struct callee_table *table, struct callee *callee,
+                                   const unsigned char *copy)
+{
+    const remote_addr self = field_u64(copy, FUNCTION_SELF);
+    const remote_addr module = field_u64(copy, FUNCTION_MODULE);
+    char name[CALLEE_MAX_NAME_BYTES], owner[CALLEE_MAX_NAME_BYTES] = "";
+    struct type type, of_module;
+    uint64_t text;
+    callee->is_c = FACT_YES;
+    enum err_code rc =
+        memory_read_u64(table->memory, field_u64(copy, FUNCTION_DEFINITION), &text);
+    if (!rc)
+        rc = object_read_text(table->memory, text, name, sizeof name);
+    if (rc)
+        return rc;
+    memset(&type, 0, sizeof type);
+    if (self && read_type_of(table, self, &type))
+        return ERR_CORRUPT;
+    if (module && !read_type_of(table, module, &of_module) &&
+        strcmp(of_module.name, "str") == 0 && !read_str(table, module, owner))
+        callee->is_kept = strcmp(type.name, "module") == 0;
+    else if (type.makes_types)
+        rc = read_type(table, self, &type);
+    if (!rc && !*owner)
+        memcpy(owner, type.name, sizeof owner);
+    return rc ? rc : set_name(table, callee, owner, name);
+}
+
+static enum err_code name_method(struct callee_table *table, struct callee *callee,
+                                 const unsigned char *copy)
+{
+    char name[CALLEE_MAX_NAME_BYTES];
+    struct type type;
+    callee->is_c = FACT_YES;
+    enum err_code rc = read_type(table, field_u64(copy, DESCRIPTOR_TYPE), &type);
+    if (!rc)
+        rc = read_str(table, field_u64(copy, DESCRIPTOR_NAME), name);
+    callee->is_kept = !rc && is_made_by_c(&type);
+    return rc ? rc : set_name(table, callee, type.name, name);
+}
+
+/* A class that Python code made may have an __init__ in Python, and is not called C. */
+static enum err_code name_class(struct callee_table *table, struct callee *callee)
+{
+    struct type type;
+    const enum err_code rc = read_type(table, callee->addr, &type);
+    if (rc)
+        return rc;
+    if (!is_made_by_c(&type))
+        return ERR_OK;
+    callee->is_kept = type.is_static;
+    return set_name(table, callee, type.name, "");
+}
+
+enum form { FORM_OTHER, FORM_FUNCTION, FORM_METHOD, FORM_PYTHON, FORM_CLASS };
+
+static enum form form_of(const struct type *type)
+{
+    static const struct {
+        const char *type;
+        enum form form;
+    } forms[] = {
+        { "builtin_function_or_method", FORM_FUNCTION },
+        { "builtin_method", FORM_FUNCTION },
+        { "method_descriptor", FORM_METHOD },
+        { "classmethod_descriptor", FORM_METHOD },
+        { "wrapper_descriptor", FORM_METHOD },
+        { "function", FORM_PYTHON },
+        { "method", FORM_PYTHON },
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && type->is_static; i++)
+        if (strcmp(type->name, forms[i].type) == 0)
+            return forms[i].form;
+    return type->makes_types ? FORM_CLASS : FORM_OTHER;
+}
+
+/* More than the type tells two of them apart. */
+static enum err_code name_by_content(struct callee_table *table, struct callee *callee,
+                                     enum form form)
+{
+    unsigned char copy[REFERENCES_BYTES + CALLEE_MAX_PRINT_BYTES];
+    const enum err_code rc =
+        memory_read(table->memory, begin_of(table, callee->addr), copy, sizeof copy);
+    if (rc)
+        return rc;
+    callee->print_bytes = CALLEE_MAX_PRINT_BYTES;
+    memcpy(callee->print, copy + REFERENCES_BYTES, CALLEE_MAX_PRINT_BYTES);
+    if (form == FORM_CLASS)
+        return name_class(table, callee);
+    return form == FORM_FUNCTION ? name_function(table, callee, copy)
+                                 : name_method(table, callee, copy);
+}
+
+static enum err_code name_callee(struct callee_table *table, struct callee *callee,
+                                 const struct type *type)
+{
+    const enum form form = form_of(type);
+    if (form == FORM_PYTHON)
+        callee->is_c = FACT_NO;
+    else if (form != FORM_OTHER)
+        return name_by_content(table, callee, form);
+    else if (type->has_call && is_made_by_c(type))
+        return set_name(table, callee, type->name, "__call__");
+    return ERR_OK;
+}
+
+static enum err_code load(struct callee_table *table, struct callee *callee)
+{
+    const remote_addr addr = callee->addr;
+    struct type type;
+    uint64_t type_addr;
+    memset(callee, 0, sizeof *callee);
+    callee->addr = addr;
+    callee->print_bytes = sizeof type_addr;
+    enum err_code rc =
+        memory_read_u64(table->memory, addr + table->layout->object_type, &type_addr);
+    if (rc)
+        return rc;
+    memcpy(callee->print, &type_addr, sizeof type_addr);
+    rc = read_type(table, type_addr, &type);
+    if (!rc)
+        rc = name_callee(table, callee, &type);
+    /* What has no readable name may still be known to be C. */
+    return rc == ERR_NOMEM || !callee->is_c ? rc : ERR_OK;
+}
+
+static uint32_t hash_of(remote_addr addr)
+{
+    return idmap_mix(addr, 0);
+}
+
+static struct callee *find(const struct callee_table *table, remote_addr addr)
+{
+    const uint32_t hash = hash_of(addr);
+    uint32_t id;
+    for (uint32_t slot = idmap_first(&table->by_addr, hash);
+         (id = idmap_id(&table->by_addr, slot)) != IDMAP_NONE;
+         slot = idmap_next(&table->by_addr, slot)) {
+        struct callee *const callee = pool_at(&table->callees, id);
+        if (callee->addr == addr)
+            return callee;
+    }
+    return NULL;
+}
+
+static void forget_all(struct callee_table *table)
+{
+    pool_deinit(&table->callees);
+    pool_init(&table->callees, sizeof(struct callee), CALLEE_MAX);
+    idmap_clear(&table->by_addr);
+}
+
+static enum err_code add(struct callee_table *table, remote_addr addr, struct callee **out)
+{
+    const struct callee callee = { .addr = addr };
+    uint32_t id;
+    if (table->callees.count == CALLEE_MAX)
+        forget_all(table);
+    enum err_code rc = pool_push(&table->callees, &callee, &id, NULL);
+    if (!rc)
+        rc = idmap_add(&table->by_addr, hash_of(addr), id, NULL);
+    if (!rc)
+        *out = pool_at(&table->callees, id);
+    return rc;
+}
+
+struct memory_span callee_print_span(const struct callee_table *table,
+                                     const struct callee *callee, unsigned char *now)
+{
+    return (struct memory_span){ begin_of(table, callee->addr) + REFERENCES_BYTES, now,
+                                 callee->print_bytes };
+}
+
+static bool still_is(struct callee_table *table, const struct callee *callee)
+{
+    unsigned char now[CALLEE_MAX_PRINT_BYTES];
+    const struct memory_span span = callee_print_span(table, callee, now);
+    return span.bytes && !memory_read(table->memory, span.addr, span.buffer, span.bytes) &&
+           memcmp(now, callee->print, span.bytes) == 0;
+}
+
+enum err_code callee_look(struct callee_table *table, remote_addr addr,
+                          const struct callee **out)
+{
+    struct callee *callee = find(table, addr);
+    enum err_code rc = ERR_OK;
+    if (!callee) {
+        rc = add(table, addr, &callee);
+        if (rc)
+            return rc;
+    }
+    /* Where there is no name none can be wrong. */
+    const bool is_trusted =
+        (callee->is_kept || !callee->name) && callee->uses % CALLEE_TRUSTED_USES != 0;
+    if (!is_trusted && !still_is(table, callee))
+        rc = load(table, callee);
+    /* What could not be read is not trusted to stay so. */
+    callee->uses = rc ? 0 : callee->uses + 1;
+    *out = callee;
+    return rc;
+}

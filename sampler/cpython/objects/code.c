@@ -1,0 +1,580 @@
+#include "sampler/cpython/objects/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/objects/bytecode.h"
+#include "sampler/cpython/objects/lnotab.h"
+
+enum { UNIT_BYTES = 2, NAME_PRINT_BYTES = 16 };
+
+void code_table_init(struct code_table *table, struct memory *memory,
+                     const struct layout *layout, struct strtab *strings)
+{
+    memset(table, 0, sizeof *table);
+    table->memory = memory;
+    table->layout = layout;
+    table->strings = strings;
+    table->opcodes = opcodes_of(layout->version);
+    table->epoch = 2; /* 0 marks the forgotten, 1 what is older than any epoch */
+    pool_init(&table->codes, sizeof(struct code), CODE_MAX);
+    idmap_init(&table->by_addr);
+}
+
+static void free_codes(struct code_table *table)
+{
+    for (uint32_t id = 0; id < table->codes.count; id++) {
+        free(code_at(table, id)->table);
+        free(code_at(table, id)->places);
+    }
+    pool_deinit(&table->codes);
+    idmap_deinit(&table->by_addr);
+    free(table->sorted);
+    table->sorted = NULL;
+    table->sorted_count = 0;
+    table->bytes = 0;
+    table->forgotten = 0;
+    table->lacks_room = false;
+}
+
+void code_table_deinit(struct code_table *table)
+{
+    free_codes(table);
+    object_bytes_deinit(&table->scratch);
+}
+
+bool code_table_is_full(const struct code_table *table)
+{
+    return table->lacks_room || table->codes.count == CODE_MAX ||
+           table->forgotten >= CODE_MAX_FORGOTTEN || table->bytes >= CODE_MAX_BYTES;
+}
+
+void code_table_clear(struct code_table *table)
+{
+    free_codes(table);
+    pool_init(&table->codes, sizeof(struct code), CODE_MAX);
+    idmap_init(&table->by_addr);
+    table->counters.clears++;
+}
+
+static uint32_t hash_of(remote_addr addr, uint32_t instructions_copy)
+{
+    return idmap_mix(addr, instructions_copy);
+}
+
+static bool is_named(const struct code *code, remote_addr addr, uint32_t instructions_copy)
+{
+    return code->addr == addr && code->instructions_copy == instructions_copy;
+}
+
+/* The slot of the code object at addr; its id is CODE_NONE if there is none. */
+static struct idmap_slot *find_slot(const struct code_table *table, remote_addr addr,
+                                    uint32_t instructions_copy)
+{
+    const uint32_t hash = hash_of(addr, instructions_copy);
+    uint32_t id;
+    for (uint32_t slot = idmap_first(&table->by_addr, hash);
+         (id = idmap_id(&table->by_addr, slot)) != IDMAP_NONE;
+         slot = idmap_next(&table->by_addr, slot))
+        if (idmap_hash(&table->by_addr, slot) == hash &&
+            is_named(code_at(table, id), addr, instructions_copy))
+            return &table->by_addr.slots[slot];
+    return NULL;
+}
+
+code_id code_find(const struct code_table *table, remote_addr addr, uint32_t instructions_copy)
+{
+    const struct idmap_slot *const slot = find_slot(table, addr, instructions_copy);
+    if (!slot)
+        return CODE_NONE;
+    const struct code *const code = code_at(table, slot->id);
+    return code->checked_epoch ? slot->id : CODE_NONE;
+}
+
+struct sort_key {
+    remote_addr addr;
+    code_id id;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct sort_key *const x = a, *const y = b;
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* Sorts again when so many have been added that looking through them would take long. */
+static void sort_some(struct code_table *table)
+{
+    enum { FEW = 64 };
+    const size_t count = table->codes.count;
+    if (count - table->sorted_count <= FEW + count / 8)
+        return;
+    struct sort_key *const keys = malloc(count * sizeof *keys);
+    code_id *const sorted = malloc(count * sizeof *sorted);
+    for (uint32_t id = 0; keys && sorted && id < count; id++)
+        keys[id] = (struct sort_key){ code_at(table, id)->instructions, id };
+    if (keys && sorted) {
+        qsort(keys, count, sizeof *keys, compare_keys);
+        for (size_t i = 0; i < count; i++)
+            sorted[i] = keys[i].id;
+        free(table->sorted);
+        table->sorted = sorted;
+        table->sorted_count = count;
+    } else {
+        free(sorted);
+    }
+    free(keys);
+}
+
+/* How many of the sorted ones can have an instruction at or below `instr`. */
+static size_t sorted_below(const struct code_table *table, remote_addr instr)
+{
+    size_t low = 0, high = table->sorted_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (code_at(table, table->sorted[middle])->instructions <= instr + UNIT_BYTES)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool holds_now(const struct code_table *table, code_id id, remote_addr instr)
+{
+    const struct code *const code = code_at(table, id);
+    return code->checked_epoch && code_holds(code, instr);
+}
+
+code_id code_holding(struct code_table *table, remote_addr instr)
+{
+    sort_some(table);
+    for (uint32_t id = table->codes.count; id-- > table->sorted_count;)
+        if (holds_now(table, id, instr))
+            return id;
+    const size_t below = sorted_below(table, instr);
+    return below && holds_now(table, table->sorted[below - 1], instr) ? table->sorted[below - 1]
+                                                                      : CODE_NONE;
+}
+
+static bool has_name_print(const struct layout *layout)
+{
+    return LAYOUT_MINOR(layout->version) <= 11;
+}
+
+static size_t print_bytes(const struct layout *layout)
+{
+    return layout->code_linetable + sizeof(uint64_t) - layout->code_firstlineno;
+}
+
+static bool is_code(struct code_table *table, remote_addr type)
+{
+    if (table->code_type)
+        return type == table->code_type;
+    if (!object_type_is(table->memory, table->layout, type, "code"))
+        return false;
+    table->code_type = type;
+    return true;
+}
+
+static enum err_code intern_str(struct code_table *table, remote_addr addr, str_id *out)
+{
+    const enum err_code rc =
+        object_read_str(table->memory, table->layout, addr, &table->scratch);
+    if (rc)
+        return rc;
+    return strtab_intern(table->strings, (const char *)table->scratch.bytes,
+                         table->scratch.count, out, NULL);
+}
+
+/* A location table over a limit leaves the lines unknown; anything else fails. */
+static enum err_code read_table(struct code_table *table, remote_addr addr, struct code *code)
+{
+    const enum err_code rc =
+        object_read_bytes(table->memory, table->layout, addr, &table->scratch);
+    if (rc == ERR_LIMIT)
+        return ERR_OK;
+    if (rc)
+        return rc;
+    if (table->scratch.count > CODE_MAX_BYTES - table->bytes) {
+        table->lacks_room = true;
+        return ERR_OK;
+    }
+    code->table = malloc(table->scratch.count + 1);
+    if (!code->table)
+        return ERR_NOMEM;
+    memcpy(code->table, table->scratch.bytes, table->scratch.count);
+    code->table_bytes = (uint32_t)table->scratch.count;
+    return ERR_OK;
+}
+
+static enum err_code read_prints(struct code_table *table, const unsigned char *copy,
+                                 struct code *code)
+{
+    const struct layout *const layout = table->layout;
+    const size_t bytes = print_bytes(layout);
+    if (bytes + NAME_PRINT_BYTES > sizeof code->print)
+        return ERR_UNSUPPORTED;
+    memcpy(code->print, copy + layout->code_firstlineno, bytes);
+    if (!has_name_print(layout))
+        return ERR_OK;
+    return memory_read(table->memory, code->qualname + layout->unicode_length,
+                       code->print + bytes, NAME_PRINT_BYTES);
+}
+
+/* 3.11 does not keep the size; it is the fixed part, the locals and the value stack. */
+static uint32_t frame_words(const struct layout *layout, const unsigned char *copy)
+{
+    if (layout->frame_lasti)
+        return 0;
+    if (layout->code_framesize)
+        return field_u32(copy, layout->code_framesize);
+    const uint32_t fixed = (layout->frame_bytes - 1) / (uint32_t)sizeof(uint64_t);
+    return fixed + field_u32(copy, layout->code_nlocalsplus) +
+           field_u32(copy, layout->code_stacksize);
+}
+
+/* The code of a shim has nothing to trace, and says so with a place beyond its end; its frames
+ * are never being set up. */
+static void set_first_traceable(const struct layout *layout, const unsigned char *copy,
+                                struct code *code)
+{
+    if (layout->code_firsttraceable)
+        code->first_traceable = field_u32(copy, layout->code_firsttraceable);
+    code->is_shim = code->first_traceable > code->units;
+    if (code->is_shim)
+        code->first_traceable = 0;
+}
+
+/* Until 3.10 they are a bytes object of their own. */
+static enum err_code find_instructions(struct code_table *table, remote_addr addr,
+                                       const unsigned char *copy, struct code *code)
+{
+    const struct layout *const layout = table->layout;
+    uint64_t units = field_u64(copy, layout->bytes_length);
+    enum err_code rc = ERR_OK;
+    code->instructions = addr + layout->code_instructions;
+    if (layout->code_code) {
+        const remote_addr bytes = field_u64(copy, layout->code_code);
+        rc = memory_read_u64(table->memory, bytes + layout->bytes_length, &units);
+        units /= UNIT_BYTES;
+        code->instructions = bytes + layout->bytes_data;
+    }
+    if (!rc && units > CODE_MAX_UNITS)
+        rc = ERR_CORRUPT;
+    code->units = (uint32_t)units;
+    return rc;
+}
+
+static enum err_code read_code(struct code_table *table, remote_addr addr, struct code *code)
+{
+    const struct layout *const layout = table->layout;
+    unsigned char copy[LAYOUT_MAX_CODE_BYTES];
+    enum err_code rc = memory_read(table->memory, addr, copy, layout->code_bytes);
+    if (rc)
+        return rc;
+    if (!is_code(table, field_u64(copy, layout->object_type)))
+        return ERR_CORRUPT;
+    memset(code, 0, sizeof *code);
+    rc = find_instructions(table, addr, copy, code);
+    if (rc)
+        return rc;
+    code->addr = addr;
+    code->qualname = field_u64(copy, layout->code_qualname);
+    code->first_line = (int32_t)field_u32(copy, layout->code_firstlineno);
+    code->frame_words = frame_words(layout, copy);
+    set_first_traceable(layout, copy, code);
+    rc = read_prints(table, copy, code);
+    if (!rc)
+        rc = intern_str(table, code->qualname, &code->name);
+    if (!rc)
+        rc = intern_str(table, field_u64(copy, layout->code_filename), &code->file);
+    if (!rc)
+        rc = read_table(table, field_u64(copy, layout->code_linetable), code);
+    return rc;
+}
+
+/* The list of a code object's copies is a length and as many addresses; the first is its own. */
+static enum err_code find_copy(const struct code_table *table, remote_addr addr,
+                               uint32_t instructions_copy, remote_addr *out)
+{
+    uint64_t list, count;
+    enum err_code rc =
+        table->layout->code_tlbc
+            ? memory_read_u64(table->memory, addr + table->layout->code_tlbc, &list)
+            : ERR_CORRUPT;
+    if (!rc)
+        rc = memory_read_u64(table->memory, list, &count);
+    if (!rc && instructions_copy >= count)
+        rc = ERR_CORRUPT;
+    if (!rc)
+        rc = memory_read_u64(table->memory,
+                             list + (1 + (uint64_t)instructions_copy) * sizeof list, out);
+    return !rc && !*out ? ERR_CORRUPT : rc;
+}
+
+bool code_copy_stands(const struct code_table *table, code_id id)
+{
+    const struct code *const code = code_at(table, id);
+    remote_addr now;
+    return !code->instructions_copy ||
+           (!find_copy(table, code->addr, code->instructions_copy, &now) &&
+            now == code->instructions);
+}
+
+enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t instructions_copy,
+                        code_id *id_out)
+{
+    struct code code;
+    uint32_t id;
+    memset(&code, 0, sizeof code);
+    enum err_code rc = read_code(table, addr, &code);
+    code.instructions_copy = instructions_copy;
+    if (!rc && instructions_copy)
+        rc = find_copy(table, addr, instructions_copy, &code.instructions);
+    if (!rc)
+        rc = pool_push(&table->codes, &code, &id, NULL);
+    if (rc) {
+        free(code.table);
+        return rc;
+    }
+    table->bytes += code.table_bytes;
+    table->counters.misses++;
+    /* Read in several calls, so it is not known to be one object until it has been checked. */
+    code_at(table, id)->checked_epoch = table->epoch - 1;
+    struct idmap_slot *const slot = find_slot(table, addr, instructions_copy);
+    if (slot)
+        slot->id = id;
+    else
+        rc = idmap_add(&table->by_addr, hash_of(addr, instructions_copy), id, NULL);
+    if (!rc)
+        *id_out = id;
+    return rc;
+}
+
+void code_begin_epoch(struct code_table *table)
+{
+    table->epoch++;
+}
+
+static void forget(struct code_table *table, struct code *code)
+{
+    table->counters.stale++;
+    table->forgotten++;
+    code->checked_epoch = 0;
+}
+
+struct check {
+    code_id id;
+    unsigned char now[CODE_PRINT_BYTES];
+};
+
+/* Compares the prints of up to CHECK_BATCH code objects read in one call. */
+enum { CHECK_BATCH = 128 };
+
+static bool check_batch(struct code_table *table, struct check *checks, size_t count)
+{
+    const struct layout *const layout = table->layout;
+    const size_t bytes = print_bytes(layout);
+    const size_t name_bytes = has_name_print(layout) ? NAME_PRINT_BYTES : 0;
+    struct memory_span spans[CHECK_BATCH * 2] = { { 0 } };
+    size_t span_count = 0, arrived;
+    bool fresh = true;
+    for (size_t i = 0; i < count; i++) {
+        const struct code *const code = code_at(table, checks[i].id);
+        spans[span_count++] =
+            (struct memory_span){ code->addr + layout->code_firstlineno, checks[i].now, bytes };
+        if (name_bytes)
+            spans[span_count++] = (struct memory_span){ code->qualname + layout->unicode_length,
+                                                        checks[i].now + bytes, name_bytes };
+    }
+    if (memory_readv(table->memory, spans, span_count, &arrived))
+        fresh = false;
+    for (size_t i = 0; i < count; i++) {
+        struct code *const code = code_at(table, checks[i].id);
+        const bool complete = arrived >= (i + 1) * (bytes + name_bytes);
+        if (complete && memcmp(code->print, checks[i].now, bytes + name_bytes) == 0) {
+            code->checked_epoch = table->epoch;
+            continue;
+        }
+        forget(table, code);
+        fresh = false;
+    }
+    return fresh;
+}
+
+bool code_check(struct code_table *table, const code_id *ids, size_t count)
+{
+    struct check checks[CHECK_BATCH];
+    size_t waiting = 0;
+    bool fresh = true;
+    for (size_t i = 0; i < count; i++) {
+        struct code *const code = code_at(table, ids[i]);
+        if (code->checked_epoch == table->epoch) {
+            table->counters.hits++;
+            continue;
+        }
+        if (!code->checked_epoch) {
+            fresh = false;
+            continue;
+        }
+        /* Taken as checked for now, so that it waits once however often it is in the stack. */
+        code->checked_epoch = table->epoch;
+        checks[waiting++].id = ids[i];
+        if (waiting == CHECK_BATCH) {
+            fresh &= check_batch(table, checks, waiting);
+            waiting = 0;
+        }
+    }
+    if (waiting)
+        fresh &= check_batch(table, checks, waiting);
+    return fresh;
+}
+
+bool code_holds(const struct code *code, remote_addr instr)
+{
+    return instr + UNIT_BYTES >= code->instructions &&
+           instr < code->instructions + (uint64_t)code->units * UNIT_BYTES;
+}
+
+static uint32_t search_place(const struct code *code, uint32_t unit)
+{
+    uint32_t low = 0, high = code->place_count;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        if (code->places[middle].unit < unit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Three kinds of tables, one after the other. */
+static void find_location(const struct layout *layout, const struct code *code, uint32_t unit,
+                          struct location *out)
+{
+    enum { WITH_COLUMNS = 11, WITH_RANGES = 10 };
+    const uint32_t minor = LAYOUT_MINOR(layout->version);
+    if (minor >= WITH_COLUMNS)
+        (void)location_find(code->table, code->table_bytes, code->first_line, unit, out);
+    else
+        out->line = out->end_line =
+            minor == WITH_RANGES
+                ? lnotab_find_range(code->table, code->table_bytes, code->first_line, unit)
+                : lnotab_find(code->table, code->table_bytes, code->first_line, unit);
+}
+
+/* Instructions without a line stand before the first one that can be traced, and the first of a
+ * module is on line 0: neither is a line that anybody wrote. */
+static struct location locate(const struct layout *layout, const struct code *code,
+                              uint32_t unit)
+{
+    struct location location = { 0, 0, -1, -1 };
+    if (unit != UINT32_MAX && code->table)
+        find_location(layout, code, unit, &location);
+    const bool has_begun = unit != UINT32_MAX && unit > code->first_traceable;
+    if (location.line <= 0 && !has_begun)
+        location = (struct location){ code->first_line, code->first_line, -1, -1 };
+    return location;
+}
+
+/* More room for places; those of a code object that has too many are made anew as they are seen
+ * again. */
+static enum err_code make_room(struct code_table *table, struct code *code)
+{
+    if (code->place_count < code->place_room)
+        return ERR_OK;
+    if (code->place_count == CODE_MAX_PLACES) {
+        code->place_count = 0;
+        return ERR_OK;
+    }
+    const uint32_t room = code->place_room ? code->place_room * 2 : 4;
+    struct code_place *const more = realloc(code->places, room * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    table->bytes += (room - code->place_room) * sizeof *more;
+    code->places = more;
+    code->place_room = room;
+    return ERR_OK;
+}
+
+static void insert_place(const struct layout *layout, struct code *code, uint32_t at,
+                         uint32_t unit)
+{
+    memmove(code->places + at + 1, code->places + at,
+            (code->place_count - at) * sizeof *code->places);
+    code->places[at] =
+        (struct code_place){ .unit = unit, .location = locate(layout, code, unit) };
+    code->place_count++;
+}
+
+struct code_place *code_place(struct code_table *table, code_id id, remote_addr instr)
+{
+    struct code *const code = code_at(table, id);
+    uint32_t unit = UINT32_MAX;
+    if (instr >= code->instructions && code_holds(code, instr))
+        unit = (uint32_t)((instr - code->instructions) / UNIT_BYTES);
+    uint32_t at = code->last_place;
+    if (at < code->place_count && code->places[at].unit == unit)
+        return &code->places[at];
+    at = search_place(code, unit);
+    if (at == code->place_count || code->places[at].unit != unit) {
+        if (make_room(table, code))
+            return NULL;
+        at = at < code->place_count ? at : code->place_count;
+        insert_place(table->layout, code, at, unit);
+    }
+    code->last_place = at;
+    return &code->places[at];
+}
+
+/* Until 3.12 a frame that has called Python code stands at the last unit of the instruction it did
+ * that with, which is data: where that begins is told from the start of the code. */
+static remote_addr instruction_at(struct code_table *table, const struct code *code,
+                                  uint32_t unit)
+{
+    enum { FIRST_AT_INSTRUCTIONS = 13 };
+    const remote_addr instr = code->instructions + (remote_addr)unit * UNIT_BYTES;
+    const size_t bytes = ((size_t)unit + 1) * UNIT_BYTES;
+    if (LAYOUT_MINOR(table->layout->version) >= FIRST_AT_INSTRUCTIONS ||
+        unit >= BYTECODE_MAX_UNITS || object_bytes_reserve(&table->scratch, bytes) ||
+        memory_read(table->memory, code->instructions, table->scratch.bytes, bytes))
+        return instr;
+    const struct bytecode bytecode = { .opcodes = table->opcodes,
+                                       .units = table->scratch.bytes,
+                                       .unit_count = unit + 1 };
+    return code->instructions + (remote_addr)bytecode_start(&bytecode, unit) * UNIT_BYTES;
+}
+
+static enum code_act read_act(struct code_table *table, const struct code *code, uint32_t at)
+{
+    static const struct {
+        const char *start;
+        enum code_act act;
+    } acts[] = {
+        { "RETURN_", CODE_RETURNS },
+        { "YIELD_", CODE_YIELDS },
+        { "FOR_ITER", CODE_RESUMES },
+        { "SEND", CODE_RESUMES },
+    };
+    unsigned char unit[UNIT_BYTES];
+    if (!table->opcodes || at >= code->units ||
+        memory_read(table->memory, instruction_at(table, code, at), unit, sizeof unit))
+        return CODE_ACTS;
+    const char *const name = table->opcodes[table->opcodes[unit[0]].base].name;
+    for (size_t i = 0; name && i < sizeof acts / sizeof *acts; i++)
+        if (strncmp(name, acts[i].start, strlen(acts[i].start)) == 0)
+            return acts[i].act;
+    return CODE_ACTS;
+}
+
+enum code_act code_act_at(struct code_table *table, code_id id, remote_addr instr)
+{
+    struct code_place *const place = code_place(table, id, instr);
+    if (place && place->act == CODE_ACT_UNKNOWN)
+        place->act = read_act(table, code_at(table, id), place->unit);
+    return place ? place->act : CODE_ACTS;
+}

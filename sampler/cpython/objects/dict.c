@@ -1,0 +1,311 @@
+#include "sampler/cpython/objects/dict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/objects/object.h"
+
+/* Until 3.10: dk_size, dk_nentries, dk_indices; indices are as wide as dk_size needs. */
+enum {
+    OLD_KEYS_SIZE = 8,
+    OLD_KEYS_ENTRY_COUNT = 32,
+    OLD_KEYS_INDICES = 40,
+    OLD_NEWEST_MINOR = 10
+};
+
+/* struct _dictkeysobject. */
+enum {
+    KEYS_LOG2_INDEX_BYTES = 9,
+    KEYS_KIND = 10,
+    KEYS_ENTRY_COUNT = 24,
+    KEYS_INDICES = 32,
+    KIND_GENERAL = 0, /* entries are hash, key, value; otherwise key, value */
+    KIND_SPLIT = 2,   /* values are elsewhere */
+    MAX_LOG2_INDEX_BYTES = 28,
+    WORD = sizeof(uint64_t),
+    BATCH = 256,
+    MAX_KEY_BYTES = 64,
+};
+
+struct keys {
+    remote_addr entries;
+    size_t count;
+    unsigned kind;
+};
+
+void dict_entries_deinit(struct dict_entries *entries)
+{
+    free(entries->items);
+    *entries = (struct dict_entries){ 0 };
+}
+
+static bool has_old_keys(const struct layout *layout)
+{
+    return LAYOUT_MINOR(layout->version) <= OLD_NEWEST_MINOR;
+}
+
+static enum err_code read_old_keys(struct memory *memory, remote_addr addr, struct keys *out)
+{
+    unsigned char head[OLD_KEYS_INDICES];
+    const enum err_code rc = memory_read(memory, addr, head, sizeof head);
+    if (rc)
+        return rc;
+    const uint64_t size = field_u64(head, OLD_KEYS_SIZE);
+    const uint64_t count = field_u64(head, OLD_KEYS_ENTRY_COUNT);
+    const uint64_t width = size <= UINT8_MAX ? 1 : size <= UINT16_MAX ? 2 : 4;
+    if (count > DICT_MAX_ENTRIES || size >> MAX_LOG2_INDEX_BYTES)
+        return ERR_CORRUPT;
+    *out = (struct keys){ .entries = addr + OLD_KEYS_INDICES + size * width,
+                          .count = (size_t)count,
+                          .kind = KIND_GENERAL };
+    return ERR_OK;
+}
+
+static enum err_code read_keys(struct memory *memory, remote_addr addr, struct keys *out)
+{
+    unsigned char head[KEYS_INDICES];
+    const enum err_code rc = memory_read(memory, addr, head, sizeof head);
+    if (rc)
+        return rc;
+    const uint64_t count = field_u64(head, KEYS_ENTRY_COUNT);
+    const unsigned log2_bytes = head[KEYS_LOG2_INDEX_BYTES];
+    if (count > DICT_MAX_ENTRIES || log2_bytes > MAX_LOG2_INDEX_BYTES ||
+        head[KEYS_KIND] > KIND_SPLIT)
+        return ERR_CORRUPT;
+    *out = (struct keys){ .entries = addr + KEYS_INDICES + (1ull << log2_bytes),
+                          .count = (size_t)count,
+                          .kind = head[KEYS_KIND] };
+    return ERR_OK;
+}
+
+static size_t entry_words(const struct keys *keys)
+{
+    return keys->kind == KIND_GENERAL ? 3 : 2;
+}
+
+/* Entries as they lie there, the deleted ones too. */
+static enum err_code read_entries(struct memory *memory, const struct keys *keys,
+                                  struct dict_entries *out)
+{
+    const size_t words = entry_words(keys);
+    uint64_t *const raw = malloc((keys->count * words + 1) * WORD);
+    out->items = calloc(keys->count + 1, sizeof *out->items);
+    enum err_code rc = raw && out->items ? ERR_OK : ERR_NOMEM;
+    if (!rc && keys->count)
+        rc = memory_read(memory, keys->entries, raw, keys->count * words * WORD);
+    for (size_t i = 0; i < keys->count && !rc; i++) {
+        const uint64_t *const entry = raw + i * words;
+        out->items[i] = (struct dict_entry){ .hash = words == 3 ? entry[0] : 0,
+                                             .key = entry[words - 2],
+                                             .value = entry[words - 1] };
+    }
+    out->count = keys->count;
+    free(raw);
+    if (rc)
+        dict_entries_deinit(out);
+    return rc;
+}
+
+static enum err_code fill_values(struct memory *memory, remote_addr values,
+                                 struct dict_entries *entries)
+{
+    uint64_t *const raw = malloc((entries->count + 1) * WORD);
+    if (!raw)
+        return ERR_NOMEM;
+    enum err_code rc = ERR_OK;
+    if (entries->count)
+        rc = memory_read(memory, values, raw, entries->count * WORD);
+    for (size_t i = 0; i < entries->count && !rc; i++)
+        entries->items[i].value = raw[i];
+    free(raw);
+    return rc;
+}
+
+static void drop_deleted(struct dict_entries *entries)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < entries->count; i++)
+        if (entries->items[i].key && entries->items[i].value)
+            entries->items[kept++] = entries->items[i];
+    entries->count = kept;
+}
+
+/* values 0: the entries hold their own. */
+static enum err_code read_pairs(struct memory *memory, const struct layout *layout,
+                                remote_addr keys_addr, remote_addr values,
+                                struct dict_entries *out)
+{
+    struct keys keys;
+    *out = (struct dict_entries){ 0 };
+    enum err_code rc = has_old_keys(layout) ? read_old_keys(memory, keys_addr, &keys)
+                                            : read_keys(memory, keys_addr, &keys);
+    if (!rc)
+        rc = read_entries(memory, &keys, out);
+    if (!rc && (keys.kind == KIND_SPLIT || (has_old_keys(layout) && values)))
+        rc = values ? fill_values(memory, values, out) : ERR_CORRUPT;
+    if (rc)
+        dict_entries_deinit(out);
+    else
+        drop_deleted(out);
+    return rc;
+}
+
+enum err_code dict_read(struct memory *memory, const struct layout *layout, remote_addr dict,
+                        struct dict_entries *out)
+{
+    uint64_t keys, values;
+    enum err_code rc = memory_read_u64(memory, dict + layout->dict_keys, &keys);
+    if (!rc)
+        rc = memory_read_u64(memory, dict + layout->dict_values, &values);
+    if (rc)
+        return rc;
+    return read_pairs(memory, layout, keys, values ? values + layout->values_bytes : 0, out);
+}
+
+/* Compares a batch of keys with `key`: the length and the characters of a compact ASCII str. */
+static enum err_code find_in_batch(struct memory *memory, const struct layout *layout,
+                                   const struct dict_entry *entries, size_t count,
+                                   const char *key, const struct dict_entry **out)
+{
+    static const size_t length_bytes = WORD;
+    const size_t key_bytes = strlen(key);
+    unsigned char copies[BATCH][WORD + MAX_KEY_BYTES];
+    struct memory_span spans[BATCH * 2] = { { 0 } };
+    size_t arrived;
+    for (size_t i = 0; i < count; i++) {
+        spans[i * 2] = (struct memory_span){ entries[i].key + layout->unicode_length, copies[i],
+                                             length_bytes };
+        spans[i * 2 + 1] = (struct memory_span){ entries[i].key + layout->unicode_ascii_bytes,
+                                                 copies[i] + length_bytes, key_bytes };
+    }
+    const enum err_code rc = memory_readv(memory, spans, count * 2, &arrived);
+    for (size_t i = 0; i < count && (i + 1) * (length_bytes + key_bytes) <= arrived; i++) {
+        if (field_u64(copies[i], 0) != key_bytes ||
+            memcmp(copies[i] + length_bytes, key, key_bytes) != 0)
+            continue;
+        *out = &entries[i];
+        return ERR_OK;
+    }
+    return rc ? rc : ERR_NOT_FOUND;
+}
+
+static enum err_code find_entry(struct memory *memory, const struct layout *layout,
+                                const struct dict_entries *entries, const char *key,
+                                remote_addr *out)
+{
+    enum err_code rc = ERR_NOT_FOUND;
+    if (strlen(key) > MAX_KEY_BYTES)
+        return ERR_LIMIT;
+    for (size_t at = 0; at < entries->count && rc == ERR_NOT_FOUND; at += BATCH) {
+        const size_t left = entries->count - at;
+        const struct dict_entry *found;
+        rc = find_in_batch(memory, layout, entries->items + at, left < BATCH ? left : BATCH,
+                           key, &found);
+        if (!rc)
+            *out = found->value;
+    }
+    return rc;
+}
+
+enum err_code dict_find(struct memory *memory, const struct layout *layout, remote_addr dict,
+                        const char *key, remote_addr *out)
+{
+    struct dict_entries entries;
+    enum err_code rc = dict_read(memory, layout, dict, &entries);
+    if (rc)
+        return rc;
+    rc = find_entry(memory, layout, &entries, key, out);
+    dict_entries_deinit(&entries);
+    return rc;
+}
+
+/* Where an instance keeps what it has no slot for; one of the two is 0. */
+struct storage {
+    remote_addr dict, values;
+};
+
+/* Until 3.10, and where a type of C has made the place itself, the type says where in the object the
+ * dictionary is; instances whose size varies count from their end, and are not looked into. */
+static enum err_code find_old_storage(struct memory *memory, const struct layout *layout,
+                                      remote_addr object, remote_addr type, struct storage *out)
+{
+    enum { DICTOFFSET = 288 }; /* where the layout does not say, in builds with a GIL */
+    const uint32_t place = layout->type_dictoffset ? layout->type_dictoffset
+                                                   : DICTOFFSET + layout_object_shift(layout);
+    uint64_t offset, dict = 0;
+    enum err_code rc = memory_read_u64(memory, type + place, &offset);
+    if (!rc && offset && offset <= INT32_MAX)
+        rc = memory_read_u64(memory, object + offset, &dict);
+    if (!rc)
+        *out = (struct storage){ dict, 0 };
+    return rc;
+}
+
+/* Pointers before the object header: 3.11 has one for values and one for the dictionary, 3.12 a
+ * tagged one for either, 3.13 and later one for the dictionary and values inside the object.  No
+ * links of the garbage collector stand between them and the header in free-threaded builds. */
+static enum err_code find_storage(struct memory *memory, const struct layout *layout,
+                                  remote_addr object, remote_addr type, struct storage *out)
+{
+    enum {
+        DICT_WORDS_BEFORE = 3,
+        VALUES_WORDS_BEFORE = 4,
+        VALUES_TAG = 1,
+        FREE_WORDS_BEFORE = 1
+    };
+    const remote_addr before = layout->is_free_threaded ? FREE_WORDS_BEFORE : DICT_WORDS_BEFORE;
+    const uint32_t minor = LAYOUT_MINOR(layout->version);
+    uint64_t dict, values = 0, basic_size;
+    enum err_code rc = memory_read_u64(memory, object - before * WORD, &dict);
+    if (!rc && minor == 11)
+        rc = memory_read_u64(memory, object - VALUES_WORDS_BEFORE * WORD, &values);
+    if (!rc && minor == 12 && (dict & VALUES_TAG)) {
+        values = dict + VALUES_TAG;
+        dict = 0;
+    }
+    if (!rc && minor >= 13 && !dict) {
+        rc = memory_read_u64(memory, type + layout->type_basicsize, &basic_size);
+        values = object + basic_size;
+    }
+    if (!rc)
+        *out = (struct storage){ dict, dict ? 0 : values };
+    return rc;
+}
+
+/* Does the interpreter keep the place itself?  From 3.11 on. */
+static bool is_managed(struct memory *memory, const struct layout *layout, remote_addr type)
+{
+    enum { FLAGS = 168 };
+    static const uint64_t MANAGED_DICT = 1 << 4;
+    uint64_t flags;
+    return !has_old_keys(layout) &&
+           !memory_read_u64(memory, type + FLAGS + layout_object_shift(layout), &flags) &&
+           (flags & MANAGED_DICT);
+}
+
+enum err_code object_attribute(struct memory *memory, const struct layout *layout,
+                               remote_addr object, const char *name, remote_addr *out)
+{
+    uint64_t type, keys;
+    struct storage storage;
+    enum err_code rc = memory_read_u64(memory, object + layout->object_type, &type);
+    if (!rc)
+        rc = is_managed(memory, layout, type)
+                 ? find_storage(memory, layout, object, type, &storage)
+                 : find_old_storage(memory, layout, object, type, &storage);
+    if (rc)
+        return rc;
+    if (storage.dict)
+        return dict_find(memory, layout, storage.dict, name, out);
+    if (!storage.values)
+        return ERR_NOT_FOUND;
+    struct dict_entries entries;
+    rc = memory_read_u64(memory, type + layout->heap_type_cached_keys, &keys);
+    if (!rc)
+        rc = read_pairs(memory, layout, keys, storage.values + layout->values_bytes, &entries);
+    if (rc)
+        return rc;
+    rc = find_entry(memory, layout, &entries, name, out);
+    dict_entries_deinit(&entries);
+    return rc;
+}

@@ -1,0 +1,129 @@
+#include "sampler/cpython/objects/location.h"
+
+/* How an entry is stored, from bits 3-6 of its first byte. */
+enum {
+    FORM_SHORT_LAST = 9,
+    FORM_ONE_LINE_0 = 10,
+    FORM_ONE_LINE_2 = 12,
+    FORM_NO_COLUMNS = 13,
+    FORM_LONG = 14,
+    FORM_NONE = 15,
+};
+
+struct cursor {
+    const unsigned char *at, *end;
+    bool failed;
+};
+
+static uint32_t take_byte(struct cursor *c)
+{
+    if (c->at == c->end) {
+        c->failed = true;
+        return 0;
+    }
+    return *c->at++;
+}
+
+/* Six bits a byte, least significant first; bit 6 says that more follow. */
+static uint32_t take_varint(struct cursor *c)
+{
+    enum { MORE = 0x40, BITS = 6, MAX_SHIFT = 30 };
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift <= MAX_SHIFT; shift += BITS) {
+        const uint32_t byte = take_byte(c);
+        value |= (uint64_t)(byte & (MORE - 1)) << shift;
+        if (!(byte & MORE) && value <= UINT32_MAX)
+            return (uint32_t)value;
+    }
+    c->failed = true;
+    return 0;
+}
+
+/* A varint that must fit into an int32_t. */
+static int32_t take_count(struct cursor *c)
+{
+    const uint32_t value = take_varint(c);
+    if (value <= INT32_MAX)
+        return (int32_t)value;
+    c->failed = true;
+    return 0;
+}
+
+static int32_t take_signed_varint(struct cursor *c)
+{
+    const uint32_t value = take_varint(c);
+    return value & 1 ? -(int32_t)(value >> 1) : (int32_t)(value >> 1);
+}
+
+static int32_t add(struct cursor *c, int32_t a, int32_t b)
+{
+    int32_t sum;
+    if (!__builtin_add_overflow(a, b, &sum))
+        return sum;
+    c->failed = true;
+    return 0;
+}
+
+static void take_long(struct cursor *c, int32_t *line, struct location *out)
+{
+    *line = add(c, *line, take_signed_varint(c));
+    out->line = *line;
+    out->end_line = add(c, *line, take_count(c));
+    out->column = take_count(c) - 1;
+    out->end_column = take_count(c) - 1;
+}
+
+static void take_short(struct cursor *c, uint32_t form, int32_t line, struct location *out)
+{
+    const uint32_t byte = take_byte(c);
+    const int32_t column = (int32_t)(form << 3 | byte >> 4);
+    *out = (struct location){ line, line, column, column + (int32_t)(byte & 15) };
+}
+
+static void take_one_line(struct cursor *c, uint32_t form, int32_t *line, struct location *out)
+{
+    *line = add(c, *line, (int32_t)form - FORM_ONE_LINE_0);
+    out->line = out->end_line = *line;
+    out->column = (int32_t)take_byte(c);
+    out->end_column = (int32_t)take_byte(c);
+}
+
+/* One entry; `line` is carried from entry to entry.  Returns its length in code units. */
+static uint32_t take_entry(struct cursor *c, int32_t *line, struct location *out)
+{
+    const uint32_t head = take_byte(c);
+    const uint32_t form = head >> 3 & 15;
+    *out = (struct location){ 0, 0, -1, -1 };
+    if (!(head & 0x80))
+        c->failed = true;
+    else if (form <= FORM_SHORT_LAST)
+        take_short(c, form, *line, out);
+    else if (form <= FORM_ONE_LINE_2)
+        take_one_line(c, form, line, out);
+    else if (form == FORM_NO_COLUMNS) {
+        *line = add(c, *line, take_signed_varint(c));
+        out->line = out->end_line = *line;
+    } else if (form == FORM_LONG)
+        take_long(c, line, out);
+    return (head & 7) + 1;
+}
+
+bool location_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
+                   struct location *out)
+{
+    struct cursor c = { table, table + bytes, false };
+    int32_t line = first_line;
+    uint64_t start = 0;
+    while (c.at < c.end) {
+        struct location location;
+        const uint32_t units = take_entry(&c, &line, &location);
+        if (c.failed)
+            return false;
+        if (unit < start + units) {
+            *out = location;
+            return true;
+        }
+        start += units;
+    }
+    return false;
+}

@@ -1,0 +1,143 @@
+#include "sampler/cpython/objects/object.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/utf8.h"
+
+void object_bytes_deinit(struct object_bytes *bytes)
+{
+    free(bytes->bytes);
+    memset(bytes, 0, sizeof *bytes);
+}
+
+enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t room)
+{
+    if (bytes->room >= room)
+        return ERR_OK;
+    unsigned char *const more = realloc(bytes->bytes, room);
+    if (!more)
+        return ERR_NOMEM;
+    bytes->bytes = more;
+    bytes->room = room;
+    return ERR_OK;
+}
+
+/* PEP 393: how the characters of a str are stored.  The bit-field is the same since 3.11, but that
+ * free-threaded builds from 3.14 on keep a byte in front of it where others have two bits. */
+struct str_form {
+    size_t width; /* bytes a character */
+    bool compact, ascii;
+};
+
+static struct str_form str_form(const struct layout *layout, uint32_t state)
+{
+    enum { FIRST_WITH_A_BYTE = 14 };
+    const bool has_byte =
+        layout->is_free_threaded && LAYOUT_MINOR(layout->version) >= FIRST_WITH_A_BYTE;
+    const uint32_t form = state >> (has_byte ? 8 : 2);
+    return (
+        struct str_form){ .width = form & 7, .compact = form >> 3 & 1, .ascii = form >> 4 & 1 };
+}
+
+/* Encodes `count` characters that lie at the end of the buffer to its start. */
+static size_t encode(unsigned char *buffer, const unsigned char *characters, size_t width,
+                     size_t count)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t code = 0;
+        char text[4];
+        memcpy(&code, characters + i * width, width);
+        const size_t n = utf8_encode(code, text);
+        memcpy(buffer + used, text, n);
+        used += n;
+    }
+    return used;
+}
+
+enum err_code object_read_str(struct memory *memory, const struct layout *layout,
+                              remote_addr addr, struct object_bytes *out)
+{
+    enum { MAX_UTF8_BYTES = 4 };
+    unsigned char head[LAYOUT_MAX_STR_HEAD_BYTES];
+    if (addr == 0)
+        return ERR_CORRUPT;
+    /* No more than the shortest form has: what follows it may not be mapped. */
+    enum err_code rc = memory_read(memory, addr, head, layout->unicode_ascii_bytes);
+    if (rc)
+        return rc;
+    const struct str_form form = str_form(layout, field_u32(head, layout->unicode_state));
+    uint64_t count = field_u64(head, layout->unicode_length);
+    if (!form.compact || (form.width != 1 && form.width != 2 && form.width != 4))
+        return ERR_CORRUPT;
+    if (count > OBJECT_MAX_CHARACTERS)
+        count = OBJECT_MAX_CHARACTERS;
+    const remote_addr data =
+        addr + (form.ascii ? layout->unicode_ascii_bytes : layout->unicode_compact_bytes);
+    /* The encoded text never overtakes the characters: those start behind its largest size. */
+    const size_t text_room = (size_t)count * MAX_UTF8_BYTES;
+    const size_t raw_bytes = (size_t)count * form.width;
+    rc = object_bytes_reserve(out, text_room + raw_bytes + 1);
+    if (!rc && raw_bytes)
+        rc = memory_read(memory, data, out->bytes + text_room, raw_bytes);
+    if (!rc)
+        out->count = encode(out->bytes, out->bytes + text_room, form.width, (size_t)count);
+    return rc;
+}
+
+enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
+                                remote_addr addr, struct object_bytes *out)
+{
+    uint64_t count;
+    if (addr == 0)
+        return ERR_CORRUPT;
+    enum err_code rc = memory_read_u64(memory, addr + layout->bytes_length, &count);
+    if (!rc && count > OBJECT_MAX_BYTES)
+        rc = ERR_LIMIT;
+    if (!rc)
+        rc = object_bytes_reserve(out, (size_t)count + 1);
+    if (!rc && count)
+        rc = memory_read(memory, addr + layout->bytes_data, out->bytes, (size_t)count);
+    if (!rc)
+        out->count = (size_t)count;
+    return rc;
+}
+
+bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,
+                    const char *name)
+{
+    char text[32];
+    uint64_t at;
+    const size_t bytes = strlen(name) + 1;
+    return bytes <= sizeof text && !memory_read_u64(memory, type + layout->type_name, &at) &&
+           !memory_read(memory, at, text, bytes) && memcmp(text, name, bytes) == 0;
+}
+
+bool object_text_is_plain(const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (text[i] <= ' ' || text[i] > '~')
+            return false;
+    return length > 0;
+}
+
+/* As much as is mapped: the next page may not be. */
+enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out, size_t room)
+{
+    enum { PAGE_BYTES = 4096 };
+    const size_t left = PAGE_BYTES - (size_t)(addr % PAGE_BYTES);
+    const size_t first = left < room ? left : room;
+    const struct memory_span spans[] = {
+        { addr, out, first },
+        { addr + first, out + first, room - first },
+    };
+    size_t arrived;
+    if (!addr)
+        return ERR_CORRUPT;
+    const enum err_code rc = memory_readv(memory, spans, first < room ? 2 : 1, &arrived);
+    if (rc && rc != ERR_FAULT)
+        return rc;
+    const char *const end = memchr(out, 0, arrived);
+    return end && object_text_is_plain(out, (size_t)(end - out)) ? ERR_OK : ERR_CORRUPT;
+}

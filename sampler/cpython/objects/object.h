@@ -1,0 +1,61 @@
+/*
+ * object - text and bytes objects of the target, copied out with every length bounded.
+ *
+ * Ownership: struct object_bytes is the caller's storage and grows as needed; object_bytes_deinit
+ * accepts a zeroed one.
+ * Limits: OBJECT_MAX_CHARACTERS of a str (more are cut off), OBJECT_MAX_BYTES of a bytes object.
+ * Depends on: err, memory, layout.
+ */
+#ifndef SAMPLER_CPYTHON_OBJECTS_OBJECT_H
+#define SAMPLER_CPYTHON_OBJECTS_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/layout/layout.h"
+#include "sampler/process/memory.h"
+
+enum { OBJECT_MAX_CHARACTERS = 1 << 17, OBJECT_MAX_BYTES = 16 << 20 };
+
+struct object_bytes {
+    unsigned char *bytes;
+    size_t count, room;
+};
+
+void object_bytes_deinit(struct object_bytes *bytes);
+MUST_CHECK enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t room);
+
+/* A str as UTF-8 (lone surrogates become U+FFFD).  ERR_CORRUPT: it is not a str. */
+MUST_CHECK enum err_code object_read_str(struct memory *memory, const struct layout *layout,
+                                         remote_addr addr, struct object_bytes *out);
+/* A bytes object.  ERR_LIMIT: longer than OBJECT_MAX_BYTES. */
+MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
+                                           remote_addr addr, struct object_bytes *out);
+
+/* Does the object's type carry this name?  Reads the type, then its tp_name. */
+bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,
+                    const char *name);
+
+/* A name that ends with a 0 byte within `room` bytes.  ERR_CORRUPT: it does not, or is empty or not of
+ * visible ASCII characters without spaces. */
+MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out,
+                                          size_t room);
+bool object_text_is_plain(const char *text, size_t length);
+
+/* Fields of a local copy of a structure. */
+static inline uint64_t field_u64(const void *copy, uint32_t offset)
+{
+    uint64_t value;
+    __builtin_memcpy(&value, (const unsigned char *)copy + offset, sizeof value);
+    return value;
+}
+
+static inline uint32_t field_u32(const void *copy, uint32_t offset)
+{
+    uint32_t value;
+    __builtin_memcpy(&value, (const unsigned char *)copy + offset, sizeof value);
+    return value;
+}
+
+#endif /* SAMPLER_CPYTHON_OBJECTS_OBJECT_H */

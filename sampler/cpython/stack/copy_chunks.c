@@ -1,0 +1,337 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/stack/copy.h"
+#include "sampler/cpython/stack/copy_parts.h"
+
+enum {
+    PAGE_BYTES = 4096,
+    CHUNK_BYTES = 16384, /* of one that no large frame needed */
+    HOPE_READINGS = 16,  /* a chunk not used for so many is not hoped for */
+    MAX_DOUBTS = 4,      /* a first chunk that is another so often in a row is believed */
+};
+
+static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
+{
+    if (chunk->room >= bytes)
+        return ERR_OK;
+    const size_t room = (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    for (int i = 0; i < COPY_READINGS; i++) {
+        unsigned char *const more = realloc(chunk->reading[i], room);
+        if (!more)
+            return ERR_NOMEM;
+        chunk->reading[i] = more;
+    }
+    chunk->room = room;
+    return ERR_OK;
+}
+
+static enum err_code reserve_chunks(struct copy *copy, size_t count)
+{
+    if (count <= copy->chunk_room)
+        return ERR_OK;
+    const size_t room = count < 4 ? 4 : count * 2;
+    struct copy_chunk *const more = realloc(copy->chunks, room * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    memset(more + copy->chunk_room, 0, (room - copy->chunk_room) * sizeof *more);
+    copy->chunks = more;
+    copy->chunk_room = room;
+    return ERR_OK;
+}
+
+static size_t held_bytes(const struct copy *copy, size_t count)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < count; i++)
+        held += copy->chunks[i].next_bytes;
+    return held;
+}
+
+/* The chunk at `index`, of which nothing has been copied; `held`: bytes of those below it. */
+static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, remote_addr addr,
+                               const uint64_t header[3])
+{
+    if (header[1] < COPY_CHUNK_HEADER_BYTES || header[1] > COPY_MAX_CHUNK_BYTES ||
+        header[2] > header[1] / sizeof(uint64_t))
+        return ERR_CORRUPT;
+    const enum err_code rc = reserve_chunks(copy, index + 1);
+    if (rc)
+        return rc;
+    struct copy_chunk *const chunk = &copy->chunks[index];
+    const uint64_t used = COPY_CHUNK_HEADER_BYTES + header[2] * sizeof(uint64_t);
+    chunk->addr = addr;
+    chunk->size = header[1];
+    chunk->next_bytes = (size_t)(used < chunk->size ? used : chunk->size);
+    chunk->bytes = chunk->again_from = chunk->last_bytes = chunk->most = 0;
+    return held + chunk->next_bytes > COPY_MAX_BYTES ? ERR_LIMIT
+                                                     : reserve_chunk(chunk, chunk->next_bytes);
+}
+
+/* The stack has grown into chunks that were there before; of those that have not been hoped for,
+ * what is there now is copied. */
+static enum err_code grow_to(struct copy *copy, size_t count)
+{
+    struct memory_span spans[COPY_MAX_HOPES];
+    size_t wanted = 0, arrived;
+    for (size_t i = count; i-- > copy->chunk_count && wanted < COPY_MAX_HOPES;) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        if (!chunk->bytes)
+            spans[wanted++] =
+                (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->next_bytes };
+    }
+    copy->chunk_count = count;
+    copy->is_pieced = true;
+    const enum err_code rc =
+        wanted ? memory_readv(copy->memory, spans, wanted, &arrived) : ERR_OK;
+    for (size_t i = 0; i < wanted && arrived >= spans[i].bytes; arrived -= spans[i++].bytes)
+        for (size_t k = count; k-- > 0 && k + COPY_MAX_HOPES >= count;)
+            if (copy->chunks[k].addr == spans[i].addr)
+                copy->chunks[k].bytes = copy->chunks[k].again_from = spans[i].bytes;
+    return rc == ERR_FAULT ? ERR_OK : rc;
+}
+
+/* A chunk as its header tells; `header`: the one below it, bytes, words used. */
+struct link {
+    remote_addr addr;
+    uint64_t header[3];
+};
+
+static enum err_code push_link(struct link **links, size_t *room, size_t count)
+{
+    if (count < *room)
+        return ERR_OK;
+    const size_t more_room = *room ? *room * 2 : 16;
+    struct link *const more = realloc(*links, more_room * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    *links = more;
+    *room = more_room;
+    return ERR_OK;
+}
+
+/* Follows the list of chunks, newest first. */
+static enum err_code follow_links(struct copy *copy, remote_addr newest, struct link **links,
+                                  size_t *count_out)
+{
+    remote_addr addr = newest, mark = 0;
+    size_t room = 0, count = 0;
+    enum err_code rc = ERR_OK;
+    while (addr && !rc) {
+        if (count == COPY_MAX_CHUNKS)
+            return ERR_LIMIT;
+        /* A list that comes back to a chunk seen at a power of two is a circle. */
+        if (addr == mark)
+            return ERR_CORRUPT;
+        if ((count & (count - 1)) == 0)
+            mark = addr;
+        rc = push_link(links, &room, count);
+        if (rc)
+            break;
+        struct link *const link = &(*links)[count++];
+        link->addr = addr;
+        rc = memory_read(copy->memory, addr, link->header, sizeof link->header);
+        addr = link->header[0];
+    }
+    *count_out = count;
+    return rc;
+}
+
+/* A thread keeps its first chunk.  One that was popped meanwhile has nothing below it either, if the
+ * interpreter keeps it for later. */
+static bool begins_elsewhere(struct copy *copy, remote_addr first)
+{
+    const bool is_other = copy->chunk_known && copy->chunks[0].addr != first;
+    copy->doubts = is_other ? copy->doubts + 1 : 0;
+    return is_other && copy->doubts < MAX_DOUBTS;
+}
+
+/* The header of the newest chunk does not say how much of it is used. */
+static void use_up_to_top(const struct copy *copy, remote_addr newest, uint64_t header[3])
+{
+    const remote_addr top = copy_stack_top(copy);
+    if (top >= newest && top - newest <= header[1] && header[2] <= header[1] / sizeof(uint64_t))
+        header[2] = (top - newest) / sizeof(uint64_t);
+}
+
+/* The chunks anew, whatever was known.  Where they cannot be followed, what was known stays. */
+static enum err_code find_chunks(struct copy *copy, remote_addr newest)
+{
+    struct link *links = NULL;
+    size_t count = 0, held = 0;
+    enum err_code rc = follow_links(copy, newest, &links, &count);
+    if (!rc && count && begins_elsewhere(copy, links[count - 1].addr))
+        rc = ERR_FAULT;
+    if (!rc && count)
+        use_up_to_top(copy, newest, links[0].header);
+    if (!rc) {
+        copy->chunk_count = copy->chunk_known = 0;
+        copy->is_kept = false;
+    }
+    for (size_t i = 0; i < count && !rc; i++) {
+        const struct link *const link = &links[count - 1 - i];
+        rc = set_chunk(copy, i, held, link->addr, link->header);
+        held += rc ? 0 : copy->chunks[i].next_bytes;
+    }
+    free(links);
+    if (rc)
+        return rc;
+    copy->chunk_known = count;
+    return grow_to(copy, count);
+}
+
+/* Copies the newest chunk up to `top` and a little more. */
+static enum err_code cover(struct copy_chunk *newest, remote_addr top)
+{
+    uint64_t bytes = top - newest->addr + COPY_SLACK_BYTES;
+    if (bytes > newest->size)
+        bytes = newest->size;
+    newest->next_bytes = (size_t)bytes;
+    return reserve_chunk(newest, newest->next_bytes);
+}
+
+/* How many of the known chunks lie below one whose header names `below`; SIZE_MAX: it is none of
+ * them. */
+static size_t count_below(const struct copy *copy, remote_addr below)
+{
+    for (size_t i = copy->chunk_known; i-- > 0;)
+        if (copy->chunks[i].addr == below)
+            return i + 1;
+    return SIZE_MAX;
+}
+
+/* A chunk above one that is known.  Its header is read now, if it is still there; if it is not, it
+ * was as large as chunks are, and above the newest one known. */
+static enum err_code add_chunk(struct copy *copy, remote_addr newest, bool *added_out)
+{
+    const remote_addr top = copy_stack_top(copy);
+    uint64_t header[3] = { 0, CHUNK_BYTES, 0 };
+    *added_out = false;
+    if (!copy->chunk_count)
+        return ERR_OK;
+    const bool is_there = !memory_read(copy->memory, newest, header, sizeof header);
+    const size_t index = is_there ? count_below(copy, header[0]) : copy->chunk_count;
+    if (index == SIZE_MAX || header[2] > header[1] / sizeof(uint64_t) || top < newest ||
+        top - newest > header[1])
+        return ERR_OK;
+    use_up_to_top(copy, newest, header);
+    enum err_code rc = set_chunk(copy, index, held_bytes(copy, index), newest, header);
+    if (rc)
+        return rc;
+    copy->chunk_known = index + 1;
+    if (copy->chunk_count > index)
+        copy->chunk_count = index;
+    *added_out = true;
+    return grow_to(copy, index + 1);
+}
+
+size_t copy_plan_hopes(struct copy *copy, struct memory_span *spans)
+{
+    size_t count = 0;
+    for (size_t i = copy->chunk_count; i < copy->chunk_known && count < COPY_MAX_HOPES; i++) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        if (!copy->has_again || copy->readings - chunk->last_used > HOPE_READINGS)
+            break;
+        chunk->bytes = chunk->again_from = chunk->next_bytes;
+        spans[count++] =
+            (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
+    }
+    copy->hopes = count;
+    return count;
+}
+
+void copy_settle_hopes(struct copy *copy, size_t arrived)
+{
+    for (size_t i = 0; i < copy->hopes; i++) {
+        struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count + i];
+        if (arrived < chunk->bytes)
+            chunk->bytes = chunk->again_from = arrived = 0;
+        arrived -= chunk->bytes;
+    }
+}
+
+/* Makes the chunks those of a stack whose newest is at `newest`. */
+static enum err_code follow_chunks(struct copy *copy, remote_addr newest)
+{
+    bool added;
+    for (size_t i = copy->chunk_known; i-- > 0;)
+        if (copy->chunks[i].addr == newest) {
+            if (i + 1 > copy->chunk_count)
+                return grow_to(copy, i + 1);
+            copy->chunk_count = i + 1;
+            return ERR_OK;
+        }
+    if (!newest) {
+        copy->chunk_count = 0;
+        return ERR_OK;
+    }
+    const enum err_code rc = add_chunk(copy, newest, &added);
+    return rc || added ? rc : find_chunks(copy, newest);
+}
+
+/* The headers copied must still form the chain that was predicted.  A chunk popped meanwhile is kept
+ * for later by 3.15, as it is but for the link. */
+static bool chain_holds(const struct copy *copy)
+{
+    remote_addr before = 0;
+    for (size_t i = 0; i < copy->chunk_count; i++) {
+        const struct copy_chunk *const chunk = &copy->chunks[i];
+        const remote_addr below = chunk->bytes >= COPY_CHUNK_HEADER_BYTES
+                                      ? field_u64(chunk->reading[COPY_A], 0)
+                                      : before;
+        if (below && below != before)
+            return false;
+        before = chunk->addr;
+    }
+    return true;
+}
+
+/* A chunk below the newest may have been the newest itself and hold more now. */
+static enum err_code cover_lower(struct copy *copy)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i + 1 < copy->chunk_count && !rc; i++) {
+        struct copy_chunk *const chunk = &copy->chunks[i];
+        if (chunk->bytes < COPY_CHUNK_HEADER_BYTES)
+            continue;
+        const uint64_t used =
+            COPY_CHUNK_HEADER_BYTES + field_u64(chunk->reading[COPY_A], COPY_CHUNK_USED_AT) %
+                                          (1u << 28) * sizeof(uint64_t);
+        if (used <= chunk->size && used > chunk->next_bytes &&
+            held_bytes(copy, copy->chunk_count) + used <= COPY_MAX_BYTES) {
+            chunk->next_bytes = (size_t)used;
+            rc = reserve_chunk(chunk, chunk->next_bytes);
+        }
+    }
+    return rc;
+}
+
+/* Next time the used part of the newest chunk will be copied, and what is pushed next. */
+static enum err_code cover_newest(struct copy *copy)
+{
+    const remote_addr top = copy_stack_top(copy);
+    struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
+    if (!copy_chunk_holds(newest, top))
+        return ERR_OK;
+    const size_t used = (size_t)(top - newest->addr);
+    newest->most = used > newest->most ? used : newest->most;
+    return used + COPY_SLACK_BYTES / 2 > newest->next_bytes && newest->next_bytes < newest->size
+               ? cover(newest, top)
+               : ERR_OK;
+}
+
+enum err_code copy_follow(struct copy *copy)
+{
+    const remote_addr newest = field_u64(copy->tstate, copy->layout->tstate_datastack_chunk);
+    if (copy->ident && field_u64(copy->tstate, copy->layout->tstate_thread_id) != copy->ident)
+        return ERR_GONE;
+    enum err_code rc = follow_chunks(copy, newest);
+    if (!rc && !chain_holds(copy))
+        rc = find_chunks(copy, newest);
+    for (size_t i = 0; i < copy->chunk_count; i++)
+        copy->chunks[i].last_used = copy->readings;
+    if (!rc && copy->chunk_count)
+        rc = cover_newest(copy);
+    return rc ? rc : cover_lower(copy);
+}

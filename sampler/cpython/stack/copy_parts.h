@@ -1,0 +1,30 @@
+/*
+ * copy_parts - what the files of copy share: copy.c plans and settles readings, copy_chunks.c
+ * follows the list of chunks, copy_loose.c keeps the frames that lie elsewhere.
+ *
+ * Depends on: copy.
+ */
+#ifndef SAMPLER_CPYTHON_STACK_COPY_PARTS_H
+#define SAMPLER_CPYTHON_STACK_COPY_PARTS_H
+
+#include <stdbool.h>
+
+#include "sampler/cpython/stack/copy.h"
+
+enum {
+    COPY_SLACK_BYTES = 512,  /* above the top of the stack, for what is pushed next */
+    COPY_CHUNK_USED_AT = 16, /* in a chunk's header: the words used */
+};
+
+static inline bool copy_chunk_holds(const struct copy_chunk *chunk, remote_addr addr)
+{
+    return addr >= chunk->addr + COPY_CHUNK_HEADER_BYTES && addr <= chunk->addr + chunk->size;
+}
+
+/* NULL: it is not copied. */
+struct copy_loose *copy_find_loose(const struct copy *copy, remote_addr addr);
+/* After loose frames were moved.  The index has room for what it held before, so that this
+ * cannot fail. */
+void copy_index_loose(struct copy *copy);
+
+#endif /* SAMPLER_CPYTHON_STACK_COPY_PARTS_H */

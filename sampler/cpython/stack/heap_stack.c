@@ -1,0 +1,113 @@
+#include "sampler/cpython/stack/heap_stack.h"
+
+#include "sampler/cpython/stack/stack_parts.h"
+
+enum { MAX_ATTEMPTS = 4 };
+
+static code_id caller_code(const struct stack *stack, size_t index)
+{
+    return index ? stack->frames[index - 1].code : CODE_NONE;
+}
+
+static void remember(const struct stack *stack, size_t sure, struct links *links)
+{
+    for (size_t i = 0; i < sure; i++) {
+        links_add(links, caller_code(stack, i), stack->frames[i].code);
+        if (i && heap_frames_stays(&stack->heap, i - 1))
+            links_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
+                            stack->frames[i - 1].instr);
+    }
+}
+
+/* What both readings show is so; the rest is believed as far as such calls have been seen.  A chain
+ * that ends where no stack has been seen to begin is that of a generator which has yielded since:
+ * whom it ran for is not known any more. */
+static void judge(struct stack *stack, struct links *links)
+{
+    const size_t sure = heap_frames_sure(&stack->heap);
+    size_t known = sure;
+    remember(stack, sure, links);
+    while (known < stack->count &&
+           links_has(links, caller_code(stack, known), stack->frames[known].code))
+        known++;
+    stack->certainty = known < stack->count  ? STACK_TRUNCATED
+                       : sure < stack->count ? STACK_REPAIRED
+                                             : STACK_EXACT;
+    stack->count = known;
+}
+
+static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
+{
+    code_begin_epoch(codes);
+    return stack_check_codes(stack, codes, 0);
+}
+
+/* Frames that stay where they are keep their code objects alive, so a glance checks nothing. */
+static bool is_unchanged(const struct stack *stack, struct code_table *codes)
+{
+    return stack->certainty == STACK_EXACT && stack->count == stack->heap.frame_count &&
+           heap_frames_are_same(&stack->heap) &&
+           (stack->heap.planned_again == 0 || codes_are_fresh(stack, codes));
+}
+
+static enum err_code find_stack(struct stack *stack, struct code_table *codes,
+                                struct links *links, bool *again_out)
+{
+    *again_out = false;
+    stack->is_unchanged = is_unchanged(stack, codes);
+    if (stack->is_unchanged) {
+        heap_frames_keep(&stack->heap);
+        return ERR_OK;
+    }
+    stack->tag = 0;
+    const enum err_code rc = heap_frames_walk(&stack->heap, codes, links);
+    if (rc)
+        return rc;
+    stack->frames = stack->heap.frames[0];
+    stack->count = stack->heap.frame_count;
+    judge(stack, links);
+    *again_out = !stack->heap.is_complete || stack->heap.is_broken ||
+                 (stack->count == 0 && stack->heap.frame_count != 0);
+    if (!codes_are_fresh(stack, codes)) {
+        *again_out = true;
+        stack_cut_at_stale(stack, codes);
+    }
+    heap_frames_keep(&stack->heap);
+    return stack->heap.is_broken ? ERR_FAULT : ERR_OK;
+}
+
+/* `first`: what became of the reading that has been made already. */
+static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
+                                      struct links *links, enum err_code first)
+{
+    enum err_code rc = first;
+    bool again = true;
+    for (int i = 0; i < MAX_ATTEMPTS && again; i++) {
+        if (i > 0)
+            rc = heap_frames_read(&stack->heap);
+        if (!rc)
+            rc = find_stack(stack, codes, links, &again);
+        if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
+            return rc;
+        if (!rc && i > 0 && stack->certainty == STACK_EXACT)
+            stack->certainty = again ? STACK_REPAIRED : STACK_RETRIED;
+    }
+    if (rc)
+        stack->count = 0;
+    stack->still = !rc && stack->is_unchanged ? stack->still + 1 : 0;
+    return rc;
+}
+
+enum err_code heap_stack_read(struct stack *stack, struct code_table *codes,
+                              struct links *links)
+{
+    return read_until_found(stack, codes, links, heap_frames_read(&stack->heap));
+}
+
+enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
+                                struct links *links, const struct memory_span *spans,
+                                size_t count, size_t arrived)
+{
+    return read_until_found(stack, codes, links,
+                            heap_frames_settle(&stack->heap, spans, count, arrived));
+}

@@ -1,0 +1,101 @@
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/stack/walk_parts.h"
+
+enum { MAX_CODES_LOADED = 4096 /* in one walk; a hostile stack ends there */ };
+
+/* Code objects are aligned to 16 bytes; a stack reference has its tag in the low bits. */
+static const uint64_t TAG_MASK = 7;
+
+static code_id load(struct walker *w, remote_addr addr, uint32_t instructions_copy)
+{
+    code_id id;
+    if (w->loaded == MAX_CODES_LOADED)
+        return CODE_NONE;
+    w->loaded++;
+    if (code_load(w->context->codes, addr, instructions_copy, &id))
+        return CODE_NONE;
+    w->walk->loaded = true;
+    return id;
+}
+
+/* The code object at addr, CODE_NONE: there is none. */
+static code_id code_there(struct walker *w, remote_addr addr, uint32_t instructions_copy,
+                          remote_addr instr)
+{
+    const code_id id = code_find(w->context->codes, addr, instructions_copy);
+    if (id == CODE_NONE)
+        return load(w, addr, instructions_copy);
+    /* The copy of a thread that has ended is given back, and another made under its number. */
+    if (!code_holds(code_at(w->context->codes, id), instr) &&
+        !code_copy_stands(w->context->codes, id)) {
+        const code_id now = load(w, addr, instructions_copy);
+        return now == CODE_NONE ? id : now;
+    }
+    return id;
+}
+
+/* In which copy of the instructions a frame stands. */
+static uint32_t instructions_copy_of(const struct walker *w, const unsigned char *bytes)
+{
+    return w->layout->frame_tlbc_index ? field_u32(bytes, w->layout->frame_tlbc_index) : 0;
+}
+
+/* That of a frame, or of what was left of one: the instruction is cleared later than the
+ * executable, and filled in later. */
+static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk_frame *frame)
+{
+    const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
+    const code_id id =
+        addr ? code_there(w, addr, instructions_copy_of(w, bytes), frame->instr) : CODE_NONE;
+    if (id != CODE_NONE && code_holds(code_at(w->context->codes, id), frame->instr))
+        return id;
+    frame->has_returned = true;
+    return id != CODE_NONE || w->clears_executable
+               ? code_holding(w->context->codes, frame->instr)
+               : CODE_NONE;
+}
+
+enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned char *bytes,
+                           struct walk_frame *out)
+{
+    *out =
+        (struct walk_frame){ .addr = addr, .instr = field_u64(bytes, w->layout->frame_instr) };
+    out->code = code_of(w, bytes, out);
+    if (out->code == CODE_NONE)
+        return FOUND_NOTHING;
+    const struct code *const code = code_at(w->context->codes, out->code);
+    /* 3.11 to 3.13 leave all of a frame as it was at its end. */
+    if (!w->clears_executable &&
+        code_act_at(w->context->codes, out->code, out->instr) == CODE_RETURNS)
+        out->has_returned = true;
+    return !w->layout->code_firsttraceable ||
+                   out->instr + 2 >= code->instructions + (uint64_t)code->first_traceable * 2
+               ? FOUND_FRAME
+               : FOUND_BEGINNING;
+}
+
+bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
+                     const unsigned char *bytes, bool for_generator)
+{
+    const struct code *const code = code_at(w->context->codes, frame->code);
+    const uint64_t begin = code->instructions + (uint64_t)code->first_traceable * 2;
+    if (frame->has_returned || (frame->instr <= begin && !code->is_shim))
+        return false;
+    const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
+    if (act == CODE_RETURNS || act == CODE_YIELDS || (for_generator && act != CODE_RESUMES))
+        return false;
+    return w->clears_executable ? field_u64(bytes, w->layout->frame_stack) != 0
+                                : (int32_t)field_u32(bytes, w->layout->frame_stack) >= 0;
+}
+
+bool walk_is_outermost(const struct walker *w, uint64_t place)
+{
+    /* The first word of the first chunk is left empty by the interpreter. */
+    return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WALK_WORD;
+}
+
+bool walk_is_entered_from_c(const struct walker *w, uint64_t place, const unsigned char *bytes)
+{
+    return w->layout->frame_is_entry && bytes[w->layout->frame_is_entry] != 0 &&
+           !walk_is_outermost(w, place);
+}

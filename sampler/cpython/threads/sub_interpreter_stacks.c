@@ -1,0 +1,60 @@
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
+
+#include <stdint.h>
+
+#include "sampler/cpython/threads/threads.h"
+
+/* The first minor in which each thread has a state of its own in each interpreter it enters. */
+static const uint32_t OWN_STATE_MINOR = 13;
+
+static bool is_inside(const struct thread *inner, const struct thread *outer)
+{
+    return inner->head.tid == outer->head.tid && inner->interp_id > outer->interp_id;
+}
+
+/* The nearest to be inside of it, by which what is inside of that is found. */
+static struct thread *inner_of(const struct thread_list *list, const struct thread *outer)
+{
+    struct thread *nearest = NULL;
+    for (size_t i = 0; i < list->count; i++) {
+        struct thread *const other = list->items[i];
+        if (is_inside(other, outer) && (!nearest || is_inside(nearest, other)))
+            nearest = other;
+    }
+    return nearest;
+}
+
+/* Returns how many are not of the main interpreter; those come first now. */
+static size_t put_main_last(struct thread_list *list)
+{
+    size_t others = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        struct thread *const thread = list->items[i];
+        if (thread->interp_id == 0)
+            continue;
+        list->items[i] = list->items[others];
+        list->items[others++] = thread;
+    }
+    return others;
+}
+
+void nested_find(struct thread_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        list->items[i]->inner = NULL;
+    if (list->interpreter_count < 2 ||
+        LAYOUT_MINOR(list->runtime->layout.version) < OWN_STATE_MINOR)
+        return;
+    const size_t others = put_main_last(list);
+    for (size_t i = 0; i < list->count && others; i++)
+        if (list->items[i]->head.tid)
+            list->items[i]->inner = inner_of(list, list->items[i]);
+}
+
+bool nested_is_away(const struct thread *thread)
+{
+    for (const struct thread *inner = thread->inner; inner; inner = inner->inner)
+        if (inner->stack.count > 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,126 @@
+#include "sampler/cpython/threads/thread_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/objects/dict.h"
+#include "sampler/cpython/objects/object.h"
+#include "sampler/process/procfs.h"
+
+/* threading._active of one interpreter: get_ident() -> Thread.  The hash of such a number is the
+ * number itself. */
+static enum err_code read_active(struct thread_list *list, remote_addr interp,
+                                 struct dict_entries *out)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    remote_addr modules, threading, attributes, active;
+    enum err_code rc =
+        memory_read_u64(list->memory, interp + layout->interp_imports_modules, &modules);
+    if (!rc)
+        rc = dict_find(list->memory, layout, modules, "threading", &threading);
+    /* A module's dictionary comes right after the object header. */
+    if (!rc)
+        rc = memory_read_u64(list->memory, threading + layout->bytes_length, &attributes);
+    if (!rc)
+        rc = dict_find(list->memory, layout, attributes, "_active", &active);
+    if (!rc)
+        rc = dict_read(list->memory, layout, active, out);
+    return rc;
+}
+
+static bool python_name(struct thread_list *list, const struct dict_entries *active,
+                        uint64_t ident, struct object_bytes *out)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    remote_addr name;
+    for (size_t i = 0; i < active->count; i++)
+        if (active->items[i].hash == ident)
+            return !object_attribute(list->memory, layout, active->items[i].value, "_name",
+                                     &name) &&
+                   !object_read_str(list->memory, layout, name, out) && out->count;
+    return false;
+}
+
+/* The kernel's name; a thread that has none of its own carries its process's. */
+static void kernel_name(const struct thread *thread, int pid, char out[PROCFS_COMM_BYTES])
+{
+    char process_name[PROCFS_COMM_BYTES] = "";
+    if (thread->is_main) {
+        snprintf(out, PROCFS_COMM_BYTES, "MainThread");
+        return;
+    }
+    (void)!procfs_thread_name(pid, pid, process_name, NULL);
+    if (procfs_thread_name(pid, thread->host_tid, out, NULL) || !*out ||
+        strcmp(out, process_name) == 0)
+        snprintf(out, PROCFS_COMM_BYTES, "Thread %d", thread->host_tid);
+}
+
+static enum err_code rename_thread(struct thread *thread, const char *text, size_t length,
+                                   struct strtab *strings)
+{
+    str_id name;
+    const enum err_code rc = strtab_intern(strings, text, length, &name, NULL);
+    if (rc || (!thread->is_new && name == thread->name))
+        return rc;
+    thread->name = name;
+    thread->tag = 0;
+    thread->is_new = false;
+    return ERR_OK;
+}
+
+struct naming {
+    struct thread_list *list;
+    struct strtab *strings;
+    int pid;
+    bool only_main, again;
+};
+
+static bool wants_name(const struct naming *naming, const struct thread *thread,
+                       remote_addr interp)
+{
+    return thread->head.interp == interp && (thread->is_main || !naming->only_main) &&
+           (naming->again || thread->names_read < THREAD_NAMES_READINGS);
+}
+
+static enum err_code name_thread(const struct naming *naming, struct thread *thread,
+                                 const struct dict_entries *active, struct object_bytes *text)
+{
+    char kernel[PROCFS_COMM_BYTES];
+    thread->names_read++;
+    if (python_name(naming->list, active, thread->head.ident, text))
+        return rename_thread(thread, (const char *)text->bytes, text->count, naming->strings);
+    kernel_name(thread, naming->pid, kernel);
+    return rename_thread(thread, kernel, strlen(kernel), naming->strings);
+}
+
+static enum err_code name_threads(const struct naming *naming, remote_addr interp)
+{
+    struct dict_entries active = { 0 };
+    struct object_bytes text = { 0 };
+    enum err_code rc = ERR_OK;
+    bool asked = false;
+    for (size_t i = 0; i < naming->list->count && !rc; i++) {
+        struct thread *const thread = naming->list->items[i];
+        if (!wants_name(naming, thread, interp))
+            continue;
+        /* A program that never imported threading has no names; the kernel's are taken. */
+        if (!asked && read_active(naming->list, interp, &active))
+            active = (struct dict_entries){ 0 };
+        asked = true;
+        rc = name_thread(naming, thread, &active, &text);
+    }
+    object_bytes_deinit(&text);
+    dict_entries_deinit(&active);
+    return rc;
+}
+
+enum err_code thread_names_read(struct thread_list *list, int pid, struct strtab *strings,
+                                bool only_main, bool again)
+{
+    const struct naming naming = { list, strings, pid, only_main, again };
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < list->interpreter_count && !rc; i++)
+        rc = name_threads(&naming, list->interpreters[i].addr);
+    return rc;
+}

@@ -1,0 +1,542 @@
+#include "sampler/cpython/threads/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/cpython/objects/object.h"
+#include "sampler/cpython/threads/sub_interpreter_stacks.h"
+
+static size_t head_bytes(const struct layout *layout)
+{
+    const uint32_t fields[] = { layout->tstate_next, layout->tstate_interp,
+                                layout->tstate_thread_id, layout->tstate_native_thread_id };
+    uint32_t end = 0;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        end = fields[i] > end ? fields[i] : end;
+    return end + sizeof(uint64_t);
+}
+
+/* The range of bytes that holds all fields that are there (not 0). */
+static void span_fields(const uint32_t *fields, size_t count, uint32_t *start_out,
+                        uint32_t *bytes_out)
+{
+    uint32_t start = UINT32_MAX, end = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (fields[i] && fields[i] < start)
+            start = fields[i];
+        if (fields[i] && fields[i] + sizeof(uint64_t) > end)
+            end = fields[i] + (uint32_t)sizeof(uint64_t);
+    }
+    *start_out = start;
+    *bytes_out = end - start;
+}
+
+static void set_windows(struct thread_list *list, const struct layout *layout)
+{
+    const uint32_t collecting = layout->interp_gc && layout->gc_collecting
+                                    ? layout->interp_gc + layout->gc_collecting
+                                    : 0;
+    const uint32_t gc_frame =
+        layout->interp_gc && layout->gc_frame ? layout->interp_gc + layout->gc_frame : 0;
+    const uint32_t of_interp[] = { layout->interp_threads_head,
+                                   layout->interp_gil_enabled,
+                                   layout->interp_gil_locked,
+                                   layout->interp_gil_holder,
+                                   collecting,
+                                   gc_frame,
+                                   layout->interp_code_generation };
+    const uint32_t of_runtime[] = { layout->runtime_gil_locked, layout->runtime_gil_holder,
+                                    layout->runtime_gc_collecting };
+    span_fields(of_interp, sizeof of_interp / sizeof *of_interp, &list->window_start,
+                &list->window_bytes);
+    if (layout->runtime_gil_holder)
+        span_fields(of_runtime, sizeof of_runtime / sizeof *of_runtime, &list->runtime_start,
+                    &list->runtime_bytes);
+}
+
+void thread_list_init(struct thread_list *list, struct memory *memory,
+                      const struct runtime *runtime)
+{
+    memset(list, 0, sizeof *list);
+    list->memory = memory;
+    list->runtime = runtime;
+    list->head_bytes = head_bytes(&runtime->layout);
+    set_windows(list, &runtime->layout);
+}
+
+static void free_thread(struct thread *thread)
+{
+    stack_deinit(&thread->stack);
+    free(thread);
+}
+
+void thread_list_deinit(struct thread_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free_thread(list->items[i]);
+    free(list->items);
+    free(list->heads);
+    free(list->interpreters);
+    list->interpreters = NULL;
+    list->interpreter_count = list->interpreter_room = 0;
+    list->items = NULL;
+    list->heads = NULL;
+    list->count = list->room = list->heads_room = 0;
+}
+
+static struct thread_head parse_head(const struct layout *layout, remote_addr addr,
+                                     const unsigned char *copy)
+{
+    return (struct thread_head){
+        .addr = addr,
+        .next = field_u64(copy, layout->tstate_next),
+        .interp = field_u64(copy, layout->tstate_interp),
+        .ident = field_u64(copy, layout->tstate_thread_id),
+        .tid = layout->tstate_native_thread_id
+                   ? (int32_t)field_u64(copy, layout->tstate_native_thread_id)
+                   : 0,
+    };
+}
+
+static bool same_thread(const struct thread_head *a, const struct thread_head *b)
+{
+    return a->addr == b->addr && a->interp == b->interp && a->ident == b->ident &&
+           a->tid == b->tid;
+}
+
+/* Threads mostly keep their order, so the search begins where the last one ended. */
+static struct thread *find(const struct thread_list *list, const struct thread_head *head,
+                           size_t *near)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const size_t at = (*near + i) % list->count;
+        if (!same_thread(&list->items[at]->head, head))
+            continue;
+        *near = at + 1;
+        return list->items[at];
+    }
+    return NULL;
+}
+
+static enum err_code append(struct thread_list *list, struct thread *thread)
+{
+    if (list->count == THREADS_MAX)
+        return ERR_LIMIT;
+    if (list->count == list->room) {
+        const size_t room = list->room ? list->room * 2 : 16;
+        struct thread **const more = realloc(list->items, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        list->items = more;
+        list->room = room;
+    }
+    list->items[list->count++] = thread;
+    return ERR_OK;
+}
+
+static void init_stack(const struct thread_list *list, struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const remote_addr generation = layout->interp_code_generation
+                                       ? thread->head.interp + layout->interp_code_generation
+                                       : 0;
+    stack_init(&thread->stack, list->memory, layout, thread->head.addr, generation);
+    thread->stack.copy.ident = thread->head.ident;
+}
+
+void thread_list_clear_stacks(struct thread_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        stack_deinit(&list->items[i]->stack);
+        init_stack(list, list->items[i]);
+    }
+}
+
+static enum err_code add(struct thread_list *list, const struct thread_head *head,
+                         struct thread **out)
+{
+    struct thread *const thread = calloc(1, sizeof *thread);
+    if (!thread)
+        return ERR_NOMEM;
+    const enum err_code rc = append(list, thread);
+    if (rc) {
+        free(thread);
+        return rc;
+    }
+    thread->head = *head;
+    thread->is_new = true;
+    init_stack(list, thread);
+    *out = thread;
+    return ERR_OK;
+}
+
+/* The main thread is the one the interpreter names, or the oldest: new ones are put in front. */
+static bool is_main(const struct interpreter *interp, remote_addr named,
+                    const struct thread_head *head)
+{
+    return interp->id == 0 && (named ? head->addr == named : head->next == 0);
+}
+
+static enum err_code walk_threads(struct thread_list *list, const struct interpreter *interp)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    unsigned char copy[THREADS_HEAD_BYTES];
+    remote_addr named = 0;
+    size_t near = 0, seen = 0;
+    if (list->head_bytes > sizeof copy)
+        return ERR_UNSUPPORTED;
+    enum err_code rc = ERR_OK;
+    if (layout->interp_threads_main)
+        rc = memory_read_u64(list->memory, interp->addr + layout->interp_threads_main, &named);
+    for (remote_addr addr = interp->first_thread; addr && !rc;) {
+        rc = memory_read(list->memory, addr, copy, list->head_bytes);
+        if (rc)
+            break;
+        const struct thread_head head = parse_head(layout, addr, copy);
+        if (head.interp != interp->addr || ++seen > THREADS_MAX)
+            return ERR_CORRUPT;
+        struct thread *thread = find(list, &head, &near);
+        if (!thread)
+            rc = add(list, &head, &thread);
+        if (rc)
+            break;
+        thread->head = head;
+        thread->interp_id = interp->id;
+        thread->is_main = is_main(interp, named, &head);
+        thread->listed = list->listing;
+        addr = head.next;
+    }
+    return rc;
+}
+
+static enum err_code add_interpreter(struct thread_list *list, remote_addr addr,
+                                     struct interpreter **out)
+{
+    if (list->interpreter_count == THREADS_MAX_INTERPRETERS)
+        return ERR_LIMIT;
+    if (list->interpreter_count == list->interpreter_room) {
+        const size_t room = list->interpreter_room ? list->interpreter_room * 2 : 1;
+        struct interpreter *const more = realloc(list->interpreters, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        list->interpreters = more;
+        list->interpreter_room = room;
+    }
+    *out = &list->interpreters[list->interpreter_count++];
+    memset(*out, 0, sizeof **out);
+    (*out)->addr = addr;
+    return ERR_OK;
+}
+
+static enum err_code walk_once(struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    remote_addr addr;
+    if (list->window_bytes > THREADS_WINDOW_BYTES || list->runtime_bytes > THREADS_WINDOW_BYTES)
+        return ERR_UNSUPPORTED;
+    list->interpreter_count = 0;
+    enum err_code rc = memory_read_u64(
+        list->memory, list->runtime->addr + layout->runtime_interpreters_head, &addr);
+    while (!rc && addr) {
+        struct interpreter *interp;
+        rc = add_interpreter(list, addr, &interp);
+        if (rc)
+            return rc;
+        rc = memory_read_u64(list->memory, addr + layout->interp_id, &interp->id);
+        if (!rc)
+            rc = memory_read_u64(list->memory, addr + layout->interp_next, &interp->next);
+        if (!rc)
+            rc = memory_read_u64(list->memory, addr + layout->interp_threads_head,
+                                 &interp->first_thread);
+        if (!rc)
+            rc = walk_threads(list, interp);
+        addr = interp->next;
+    }
+    return rc;
+}
+
+static void drop_unlisted(struct thread_list *list)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i]->listed == list->listing)
+            list->items[kept++] = list->items[i];
+        else
+            free_thread(list->items[i]);
+    }
+    list->count = kept;
+}
+
+/* What a walk that failed has found may be anything; kept, it would pile up. */
+static void drop_added(struct thread_list *list, size_t count_before)
+{
+    while (list->count > count_before)
+        free_thread(list->items[--list->count]);
+}
+
+static const struct thread *listed_main(const struct thread_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->is_main && list->items[i]->listed == list->listing)
+            return list->items[i];
+    return NULL;
+}
+
+/* A thread state that is just being set up has no identity yet. */
+static bool is_another(const struct thread *before, const struct thread *now)
+{
+    return before && now && before->head.ident && before->head.ident != now->head.ident;
+}
+
+enum err_code thread_list_walk(struct thread_list *list)
+{
+    enum { MAX_ATTEMPTS = 5 };
+    enum err_code rc = ERR_CORRUPT;
+    const struct thread *const main_before = thread_list_main(list);
+    const size_t count_before = list->count;
+    for (int i = 0; i < MAX_ATTEMPTS && (rc == ERR_CORRUPT || rc == ERR_FAULT); i++) {
+        list->listing++;
+        rc = walk_once(list);
+        if (!rc && is_another(main_before, listed_main(list)))
+            rc = ERR_GONE;
+        if (rc)
+            drop_added(list, count_before);
+    }
+    if (rc)
+        return rc;
+    drop_unlisted(list);
+    nested_find(list);
+    return ERR_OK;
+}
+
+static enum err_code read_heads(struct thread_list *list, size_t from, size_t count)
+{
+    struct memory_span spans[MEMORY_MAX_SPANS];
+    size_t arrived;
+    for (size_t i = 0; i < count; i++)
+        spans[i] = (struct memory_span){ list->items[from + i]->head.addr,
+                                         list->heads + i * list->head_bytes, list->head_bytes };
+    return memory_readv(list->memory, spans, count, &arrived);
+}
+
+size_t thread_list_plan_count(const struct thread_list *list)
+{
+    return (list->runtime_bytes != 0) + list->interpreter_count;
+}
+
+void thread_list_plan(struct thread_list *list, struct memory_span *spans)
+{
+    size_t count = 0;
+    if (list->runtime_bytes)
+        spans[count++] = (struct memory_span){ list->runtime->addr + list->runtime_start,
+                                               list->runtime_window, list->runtime_bytes };
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        spans[count++] =
+            (struct memory_span){ list->interpreters[i].addr + list->window_start,
+                                  list->interpreters[i].window, list->window_bytes };
+}
+
+static uint64_t runtime_u64(const struct thread_list *list, uint32_t offset)
+{
+    return field_u64(list->runtime_window, offset - list->runtime_start);
+}
+
+static uint64_t interp_u64(const struct thread_list *list, const struct interpreter *interp,
+                           uint32_t offset)
+{
+    return field_u64(interp->window, offset - list->window_start);
+}
+
+bool thread_list_heads_same(const struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    bool same = list->interpreter_count != 0;
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        same = same && interp_u64(list, &list->interpreters[i], layout->interp_threads_head) ==
+                           list->interpreters[i].first_thread;
+    return same;
+}
+
+static enum fact fact(bool value)
+{
+    return value ? FACT_YES : FACT_NO;
+}
+
+static const struct interpreter *interpreter_of(const struct thread_list *list,
+                                                const struct thread *thread)
+{
+    for (size_t i = 0; i < list->interpreter_count; i++)
+        if (list->interpreters[i].addr == thread->head.interp)
+            return &list->interpreters[i];
+    return NULL;
+}
+
+/* A free-threaded build has a GIL too, which is in use only when it has been asked for. */
+static bool is_without_gil(const struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const struct interpreter *const interp = interpreter_of(list, thread);
+    return layout->is_free_threaded &&
+           (!interp || !layout->interp_gil_enabled ||
+            (uint32_t)interp_u64(list, interp, layout->interp_gil_enabled) == 0);
+}
+
+bool thread_list_tells_gil(const struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    return layout->runtime_gil_holder || layout->interp_gil_holder;
+}
+
+/* An interpreter may have a GIL of its own or share the main one's; a thread holds the one that
+ * names it. */
+static enum fact has_gil(const struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    if (layout->runtime_gil_holder)
+        return fact((uint32_t)runtime_u64(list, layout->runtime_gil_locked) == 1 &&
+                    runtime_u64(list, layout->runtime_gil_holder) == thread->head.addr);
+    if (!thread_list_tells_gil(list))
+        return FACT_UNKNOWN;
+    if (is_without_gil(list, thread))
+        return FACT_NO;
+    for (size_t i = 0; i < list->interpreter_count; i++) {
+        const struct interpreter *const interp = &list->interpreters[i];
+        if ((uint32_t)interp_u64(list, interp, layout->interp_gil_locked) == 1 &&
+            interp_u64(list, interp, layout->interp_gil_holder) == thread->head.addr)
+            return FACT_YES;
+    }
+    return FACT_NO;
+}
+
+/* Who collects holds the GIL, unless a finalizer lets go of it.  Without a GIL it is known of
+ * nobody who collects, but that nobody does. */
+static void set_gc_facts(const struct thread_list *list, const struct thread *thread,
+                         struct thread_facts *facts)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const struct interpreter *const interp = interpreter_of(list, thread);
+    if (layout->runtime_gc_collecting && layout->runtime_gil_holder)
+        facts->in_gc = fact((uint32_t)runtime_u64(list, layout->runtime_gc_collecting) != 0 &&
+                            facts->has_gil == FACT_YES);
+    if (!interp || facts->has_gil == FACT_UNKNOWN || !layout->interp_gc ||
+        !layout->gc_collecting)
+        return;
+    const bool collecting =
+        (uint32_t)interp_u64(list, interp, layout->interp_gc + layout->gc_collecting) != 0;
+    if (!collecting || !is_without_gil(list, thread))
+        facts->in_gc = fact(collecting && facts->has_gil == FACT_YES);
+    if (collecting && layout->gc_frame)
+        facts->gc_frame = interp_u64(list, interp, layout->interp_gc + layout->gc_frame);
+}
+
+/* There is one None, which never goes away: what lies at another object's address is not it. */
+static enum fact is_none(struct thread_list *list, remote_addr object)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    uint64_t type;
+    if (object == list->none || object == list->exception)
+        return fact(object == list->none);
+    if (memory_read_u64(list->memory, object + layout->object_type, &type))
+        return FACT_UNKNOWN;
+    const bool is = object_type_is(list->memory, layout, type, "NoneType");
+    *(is ? &list->none : &list->exception) = object;
+    return fact(is);
+}
+
+/* Of 3.11 it is not known where exceptions are. */
+bool thread_list_tells_exceptions(const struct thread_list *list)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    return layout->tstate_current_exception && layout->tstate_exc_state;
+}
+
+/* 3.12 leaves None where an exception has been handled below a coroutine. */
+static enum fact has_exception(struct thread_list *list, const unsigned char *tstate)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    if (!thread_list_tells_exceptions(list))
+        return FACT_UNKNOWN;
+    const remote_addr handled = field_u64(tstate, layout->tstate_exc_state);
+    if (field_u64(tstate, layout->tstate_current_exception))
+        return FACT_YES;
+    const enum fact none = handled ? is_none(list, handled) : FACT_YES;
+    return none == FACT_UNKNOWN ? FACT_UNKNOWN : fact(none == FACT_NO);
+}
+
+struct thread_facts thread_list_facts(struct thread_list *list, const struct thread *thread)
+{
+    const struct layout *const layout = &list->runtime->layout;
+    const unsigned char *const tstate = thread->stack.copy.tstate;
+    struct thread_facts facts = { .has_gil = has_gil(list, thread) };
+    if (facts.has_gil == FACT_YES || is_without_gil(list, thread))
+        facts.waits_gil = FACT_NO;
+    else if (layout->tstate_gil_requested)
+        facts.waits_gil = fact(field_u32(tstate, layout->tstate_gil_requested) != 0);
+    set_gc_facts(list, thread, &facts);
+    facts.has_exception = has_exception(list, tstate);
+    return facts;
+}
+
+void thread_list_pass_generation(const struct thread_list *list, struct thread *thread)
+{
+    const uint32_t offset = list->runtime->layout.interp_code_generation;
+    const struct interpreter *const interp = interpreter_of(list, thread);
+    if (offset && interp)
+        thread->stack.copy.generation = interp_u64(list, interp, offset);
+}
+
+/* Interpreters are added in front too. */
+static enum err_code interpreters_same(struct thread_list *list, bool *same_out)
+{
+    struct memory_span spans[THREADS_MAX_INTERPRETERS + 2];
+    remote_addr first;
+    size_t arrived;
+    const size_t count = thread_list_plan_count(list);
+    thread_list_plan(list, spans);
+    spans[count] = (struct memory_span){ list->runtime->addr +
+                                             list->runtime->layout.runtime_interpreters_head,
+                                         &first, sizeof first };
+    const enum err_code rc = memory_readv(list->memory, spans, count + 1, &arrived);
+    if (!rc)
+        *same_out = thread_list_heads_same(list) && list->interpreters[0].addr == first;
+    return rc;
+}
+
+static enum err_code reserve_heads(struct thread_list *list)
+{
+    const size_t need = MEMORY_MAX_SPANS * list->head_bytes;
+    if (list->heads_room >= need)
+        return ERR_OK;
+    free(list->heads);
+    list->heads = malloc(need);
+    list->heads_room = list->heads ? need : 0;
+    return list->heads ? ERR_OK : ERR_NOMEM;
+}
+
+enum err_code thread_list_check(struct thread_list *list, bool *same_out)
+{
+    enum err_code rc = interpreters_same(list, same_out);
+    if (rc || !*same_out)
+        return rc;
+    rc = reserve_heads(list);
+    for (size_t from = 0; from < list->count && !rc && *same_out; from += MEMORY_MAX_SPANS) {
+        const size_t left = list->count - from;
+        const size_t count = left < MEMORY_MAX_SPANS ? left : MEMORY_MAX_SPANS;
+        rc = read_heads(list, from, count);
+        for (size_t i = 0; i < count && !rc; i++) {
+            const struct thread_head *const known = &list->items[from + i]->head;
+            const struct thread_head now = parse_head(&list->runtime->layout, known->addr,
+                                                      list->heads + i * list->head_bytes);
+            *same_out = *same_out && same_thread(known, &now) && known->next == now.next;
+        }
+    }
+    return rc;
+}
+
+struct thread *thread_list_main(const struct thread_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i]->is_main)
+            return list->items[i];
+    return NULL;
+}

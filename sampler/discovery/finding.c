@@ -1,0 +1,257 @@
+#include "sampler/discovery/finding.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/deadline.h"
+#include "sampler/base/idmap.h"
+#include "sampler/cpython/runtime/runtime.h"
+#include "sampler/process/maps.h"
+#include "sampler/process/permission.h"
+
+/* What was found is looked at again after so long: a refusal may be lifted, a lease given up, an
+ * interpreter may have started, a program may load one. */
+static const uint64_t REFUSED_AGAIN_NS = 5 * NS_PER_S, OTHER_AGAIN_NS = 60 * NS_PER_S;
+/* For the files of a process; the search for the interpreter has a time of its own. */
+static const uint64_t FILES_NS = 2 * NS_PER_S;
+
+enum { FILES_MAX = 1 << 14 };
+
+/* Does the file hold an interpreter?  It is told by its number, so that it is opened once. */
+struct file {
+    uint64_t inode;
+    uint32_t device_major, device_minor;
+    unsigned uid; /* of who has mapped it */
+    enum runtime_presence presence;
+};
+
+struct known_files {
+    pthread_mutex_t lock;
+    struct file *items;
+    size_t count, room;
+    struct idmap map;
+};
+
+struct known_files *known_files_create(void)
+{
+    struct known_files *const files = calloc(1, sizeof *files);
+    if (!files)
+        return NULL;
+    pthread_mutex_init(&files->lock, NULL);
+    idmap_init(&files->map);
+    return files;
+}
+
+void known_files_destroy(struct known_files *files)
+{
+    if (!files)
+        return;
+    free(files->items);
+    idmap_deinit(&files->map);
+    pthread_mutex_destroy(&files->lock);
+    free(files);
+}
+
+static uint32_t hash_of(const struct mapping *m, unsigned uid)
+{
+    return idmap_mix(m->inode,
+                     ((uint64_t)m->device_major << 32 | m->device_minor) ^ (uint64_t)uid << 16);
+}
+
+/* UNKNOWN: it is not known. */
+static enum runtime_presence find_file(struct known_files *files, const struct mapping *m,
+                                       unsigned uid)
+{
+    const uint32_t hash = hash_of(m, uid);
+    enum runtime_presence presence = RUNTIME_UNKNOWN;
+    uint32_t id;
+    pthread_mutex_lock(&files->lock);
+    for (uint32_t slot = idmap_first(&files->map, hash);
+         presence == RUNTIME_UNKNOWN && (id = idmap_id(&files->map, slot)) != IDMAP_NONE;
+         slot = idmap_next(&files->map, slot)) {
+        const struct file *const file = &files->items[id];
+        if (file->inode == m->inode && file->device_major == m->device_major &&
+            file->device_minor == m->device_minor && file->uid == uid)
+            presence = file->presence;
+    }
+    pthread_mutex_unlock(&files->lock);
+    return presence;
+}
+
+static bool make_room(struct known_files *files)
+{
+    if (files->count < files->room)
+        return true;
+    const size_t room = files->room ? files->room * 2 : 256;
+    struct file *const more = realloc(files->items, room * sizeof *more);
+    if (!more)
+        return false;
+    files->items = more;
+    files->room = room;
+    return true;
+}
+
+/* Files come and go, and numbers are used again: now and then all is forgotten. */
+static void keep_file(struct known_files *files, const struct mapping *m, unsigned uid,
+                      enum runtime_presence presence)
+{
+    pthread_mutex_lock(&files->lock);
+    if (files->count == FILES_MAX) {
+        files->count = 0;
+        idmap_clear(&files->map);
+    }
+    if (make_room(files) &&
+        !idmap_add(&files->map, hash_of(m, uid), (uint32_t)files->count, NULL))
+        files->items[files->count++] = (struct file){
+            .inode = m->inode,
+            .device_major = m->device_major,
+            .device_minor = m->device_minor,
+            .uid = uid,
+            .presence = presence,
+        };
+    pthread_mutex_unlock(&files->lock);
+}
+
+/* A file is mapped in several pieces, one behind the other. */
+static bool is_same_as_before(const struct maps *maps, size_t i)
+{
+    const struct mapping *const m = &maps->items[i];
+    return i > 0 && m[-1].inode == m->inode && m[-1].device_major == m->device_major &&
+           m[-1].device_minor == m->device_minor;
+}
+
+/* UNKNOWN: no file is known to hold one, and one of them could not be read to the end. */
+static enum runtime_presence presence_in(struct known_files *files, int pid, unsigned uid,
+                                         const struct maps *maps,
+                                         const struct deadline *deadline)
+{
+    enum runtime_presence most = RUNTIME_ABSENT;
+    bool is_unknown = false;
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct mapping *const m = &maps->items[i];
+        if (!m->inode || is_same_as_before(maps, i))
+            continue;
+        enum runtime_presence presence = find_file(files, m, uid);
+        if (presence == RUNTIME_UNKNOWN && !deadline_is_over(deadline)) {
+            presence = runtime_in_file(pid, m, deadline);
+            if (presence != RUNTIME_UNKNOWN)
+                keep_file(files, m, uid, presence);
+        }
+        if (presence == RUNTIME_PRESENT)
+            return presence;
+        is_unknown = is_unknown || presence == RUNTIME_UNKNOWN;
+        if (presence == RUNTIME_HIDDEN)
+            most = presence;
+    }
+    return is_unknown ? RUNTIME_UNKNOWN : most;
+}
+
+/* "python", "python3.12": all that there is to go by where we may not look. */
+static bool is_called_python(const struct process *process)
+{
+    const char *const word = process->argc ? process->argv[0] : "";
+    const char *const slash = strrchr(word, '/');
+    const char *const name = slash ? slash + 1 : word;
+    return strncmp(name, "python", 6) == 0 &&
+           name[6 + strspn(name + 6, "0123456789.dt")] == '\0';
+}
+
+static void name_user(struct finding *finding, unsigned uid)
+{
+    char room[1024];
+    struct passwd passwd, *found = NULL;
+    if (getpwuid_r(uid, &passwd, room, sizeof room, &found) == 0 && found)
+        snprintf(finding->user, sizeof finding->user, "%s", passwd.pw_name);
+    else
+        snprintf(finding->user, sizeof finding->user, "%u", uid);
+}
+
+static void refuse(struct finding *finding, const struct err *err)
+{
+    finding->is_python = true;
+    snprintf(finding->reason, sizeof finding->reason, "%s", err->message);
+    finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
+}
+
+/* The files of a process are kept open only while it is examined. */
+static void close_files(struct process *process)
+{
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    if (process->space_fd >= 0)
+        close(process->space_fd);
+    process->pidfd = process->space_fd = -1;
+}
+
+static void find_python(struct finding *finding, enum runtime_effort effort)
+{
+    struct runtime runtime;
+    struct err err = { 0 };
+    const enum err_code rc = runtime_find(&finding->process, effort, &runtime, &err);
+    if (rc && effort == RUNTIME_HIDDEN_ONLY)
+        return;
+    if (rc) {
+        refuse(finding, &err);
+        return;
+    }
+    finding->is_python = true;
+    finding->again_ns = UINT64_MAX;
+    layout_name(&runtime.layout, finding->python);
+}
+
+static void look_into(struct finding *finding, unsigned uid, struct known_files *files)
+{
+    const struct deadline forever = { .at_ns = UINT64_MAX,
+                                      .is_cancelled = finding->process.is_cancelled };
+    const struct deadline deadline = deadline_within(&forever, FILES_NS);
+    const int pid = finding->process.pid;
+    struct maps maps = { 0 };
+    struct err err = { 0 };
+    const enum err_code rc = maps_read(&maps, pid, NULL);
+    const enum runtime_presence presence =
+        rc ? RUNTIME_ABSENT : presence_in(files, pid, uid, &maps, &deadline);
+    maps_deinit(&maps);
+    if (rc == ERR_PERM && is_called_python(&finding->process)) {
+        (void)!permission_explain(pid, &err);
+        refuse(finding, &err);
+    }
+    if (presence == RUNTIME_UNKNOWN)
+        finding->again_ns = clock_now_ns() + REFUSED_AGAIN_NS;
+    else if (presence != RUNTIME_ABSENT)
+        find_python(finding, presence == RUNTIME_HIDDEN ? RUNTIME_HIDDEN_ONLY : RUNTIME_QUICK);
+}
+
+void finding_make(struct finding *finding, int pid, unsigned uid, struct known_files *files,
+                  const atomic_bool *is_cancelled)
+{
+    *finding = (struct finding){ .again_ns = clock_now_ns() + OTHER_AGAIN_NS };
+    if (process_open(&finding->process, pid, NULL))
+        return;
+    finding->process.is_cancelled = is_cancelled;
+    look_into(finding, uid, files);
+    finding->process.is_cancelled = NULL;
+    close_files(&finding->process);
+    if (!finding->is_python) {
+        process_close(&finding->process);
+        return;
+    }
+    name_user(finding, uid);
+    container_of(pid, &finding->container);
+}
+
+void finding_init(struct finding *finding)
+{
+    *finding = (struct finding){ .process = { .pidfd = -1, .space_fd = -1 } };
+}
+
+void finding_close(struct finding *finding)
+{
+    process_close(&finding->process);
+    finding_init(finding);
+}

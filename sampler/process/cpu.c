@@ -1,0 +1,94 @@
+#include "sampler/process/cpu.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CPU_NOT_OPENED = -2 };
+
+static int open_task_file(int pid, int tid, const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/task/%d/%s", pid, tid, name);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static bool read_run_ns(const struct cpu_meter *meter, uint64_t *out)
+{
+    char text[96];
+    const ssize_t n = pread(meter->run_fd, text, sizeof text - 1, 0);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    *out = strtoull(text, NULL, 10);
+    return true;
+}
+
+bool cpu_meter_open(struct cpu_meter *meter, int pid, int tid)
+{
+    *meter = (struct cpu_meter){ .run_fd = -1, .call_fd = CPU_NOT_OPENED, .state_fd = -1 };
+    if (tid <= 0)
+        return false;
+    meter->run_fd = open_task_file(pid, tid, "schedstat");
+    if (meter->run_fd >= 0 && read_run_ns(meter, &meter->run_ns))
+        return true;
+    cpu_meter_close(meter);
+    return false;
+}
+
+void cpu_meter_close(struct cpu_meter *meter)
+{
+    if (meter->run_fd >= 0)
+        close(meter->run_fd);
+    if (meter->call_fd >= 0)
+        close(meter->call_fd);
+    if (meter->state_fd >= 0)
+        close(meter->state_fd);
+    meter->run_fd = meter->call_fd = meter->state_fd = -1;
+}
+
+bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out)
+{
+    uint64_t run_ns;
+    if (meter->run_fd < 0 || !read_run_ns(meter, &run_ns))
+        return false;
+    *ran_ns_out = run_ns > meter->run_ns ? run_ns - meter->run_ns : 0;
+    meter->run_ns = run_ns;
+    return true;
+}
+
+/* "running" and a line end, or the number of the system call it waits in. */
+static bool says_running(const char *text)
+{
+    return strncmp(text, "running", strlen("running")) == 0;
+}
+
+static bool read_text(int fd, char *text, size_t room)
+{
+    const ssize_t n = pread(fd, text, room - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out)
+{
+    char text[256];
+    if (meter->call_fd == CPU_NOT_OPENED)
+        meter->call_fd = open_task_file(pid, tid, "syscall");
+    if (meter->call_fd >= 0 && read_text(meter->call_fd, text, sizeof text)) {
+        *runnable_out = says_running(text);
+        return true;
+    }
+    if (meter->state_fd < 0)
+        meter->state_fd = open_task_file(pid, tid, "stat");
+    if (meter->state_fd < 0 || !read_text(meter->state_fd, text, sizeof text))
+        return false;
+    /* The name may hold anything, parentheses and spaces too: the last one ends it. */
+    const char *const end = strrchr(text, ')');
+    if (!end || end[1] != ' ')
+        return false;
+    *runnable_out = end[2] == 'R';
+    return true;
+}

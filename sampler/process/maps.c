@@ -1,0 +1,102 @@
+#define _GNU_SOURCE
+#include "sampler/process/maps.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/scoped.h"
+#include "sampler/process/procfs.h"
+
+static bool parse_line(const char *line, size_t length, struct mapping *out)
+{
+    char permissions[5] = "";
+    int path_at = 0;
+    SCOPED_FREE char *text = malloc(length + 1);
+    if (!text)
+        return false;
+    memcpy(text, line, length);
+    text[length] = '\0';
+    if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+               &out->start, &out->end, permissions, &out->offset, &out->device_major,
+               &out->device_minor, &out->inode, &path_at) < 7)
+        return false;
+    out->readable = permissions[0] == 'r';
+    out->writable = permissions[1] == 'w';
+    out->executable = permissions[2] == 'x';
+    out->path = strdup(path_at ? text + path_at : "");
+    return out->path != NULL;
+}
+
+static enum err_code append(struct maps *maps, const struct mapping *mapping, size_t *room,
+                            struct err *err)
+{
+    if (maps->count == MAPS_MAX)
+        return err_set(err, ERR_LIMIT, "more than %d mappings", MAPS_MAX);
+    if (maps->count == *room) {
+        const size_t more = *room ? *room * 2 : 64;
+        struct mapping *const items = realloc(maps->items, more * sizeof *items);
+        if (!items)
+            return err_set(err, ERR_NOMEM, "no memory for %zu mappings", more);
+        maps->items = items;
+        *room = more;
+    }
+    maps->items[maps->count++] = *mapping;
+    return ERR_OK;
+}
+
+enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
+{
+    size_t room = 0;
+    memset(maps, 0, sizeof *maps);
+    for (size_t left = strlen(text); left;) {
+        const char *const newline = memchr(text, '\n', left);
+        const size_t length = newline ? (size_t)(newline - text) : left;
+        struct mapping mapping;
+        memset(&mapping, 0, sizeof mapping);
+        enum err_code rc = ERR_CORRUPT;
+        if (parse_line(text, length, &mapping))
+            rc = append(maps, &mapping, &room, err);
+        else
+            err_set(err, ERR_CORRUPT, "cannot make sense of the mapping '%.*s'",
+                    (int)(length > 80 ? 80 : length), text);
+        if (rc) {
+            free(mapping.path);
+            maps_deinit(maps);
+            return rc;
+        }
+        text += length + (newline != NULL);
+        left -= length + (newline != NULL);
+    }
+    return ERR_OK;
+}
+
+enum err_code maps_read(struct maps *maps, int pid, struct err *err)
+{
+    SCOPED_FREE char *text = NULL;
+    size_t bytes;
+    const enum err_code rc = procfs_read(pid, "maps", &text, &bytes, err);
+    return rc ? rc : maps_parse(maps, text, err);
+}
+
+void maps_deinit(struct maps *maps)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        free(maps->items[i].path);
+    free(maps->items);
+    memset(maps, 0, sizeof *maps);
+}
+
+const struct mapping *maps_find(const struct maps *maps, remote_addr addr)
+{
+    size_t low = 0, high = maps->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (maps->items[middle].end <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < maps->count && maps->items[low].start <= addr ? &maps->items[low] : NULL;
+}

@@ -1,0 +1,144 @@
+#define _GNU_SOURCE
+#include "sampler/process/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/base/first_word.h"
+#include "sampler/base/scoped.h"
+#include "sampler/process/procfs.h"
+
+static enum err_code read_command(struct process *process, struct err *err)
+{
+    SCOPED_FREE char *text = NULL;
+    size_t bytes, count = 0;
+    enum err_code rc = procfs_read(process->pid, "cmdline", &text, &bytes, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < bytes; i++)
+        count += text[i] == '\0';
+    count += bytes && text[bytes - 1] != '\0';
+    process->argv = calloc(count + 1, sizeof *process->argv);
+    for (const char *at = text; process->argv && process->argc < count;
+         at += strlen(at) + 1, process->argc++)
+        if (!(process->argv[process->argc] = strdup(at)))
+            break;
+    return process->argv && process->argc == count
+               ? ERR_OK
+               : err_set(err, ERR_NOMEM, "no memory for a command line");
+}
+
+static enum err_code refuse_zombie(int pid, struct err *err)
+{
+    char state;
+    const enum err_code rc = procfs_state(pid, &state, err);
+    if (rc)
+        return rc;
+    if (state == 'Z' || state == 'X')
+        return err_set(err, ERR_GONE, "process %d has already ended (it is a zombie)", pid);
+    return ERR_OK;
+}
+
+enum err_code process_open(struct process *process, int pid, struct err *err)
+{
+    char space[32];
+    memset(process, 0, sizeof *process);
+    process->pid = pid;
+    process->space_fd = -1;
+    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process->pidfd < 0 && errno == ESRCH)
+        return err_set(err, ERR_GONE, "no process %d", pid);
+    /* EINVAL until Linux 6.8. */
+    if (process->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
+        return err_set(err, ERR_GONE, "%d is not a process (it may be a thread)", pid);
+    enum err_code rc = refuse_zombie(pid, err);
+    if (!rc)
+        rc = procfs_start_time(pid, &process->start_time, err);
+    if (!rc)
+        rc = read_command(process, err);
+    if (rc) {
+        process_close(process);
+        return rc;
+    }
+    /* Kernel threads and processes of other users have no readable link; not an error here. */
+    if (procfs_executable(pid, &process->executable, NULL))
+        process->executable = strdup("");
+    snprintf(space, sizeof space, "/proc/%d/mem", pid);
+    process->space_fd = open(space, O_RDONLY | O_CLOEXEC);
+    process_memory_init(&process->memory, pid);
+    return ERR_OK;
+}
+
+void process_close(struct process *process)
+{
+    if (process->pidfd >= 0)
+        close(process->pidfd);
+    if (process->space_fd >= 0)
+        close(process->space_fd);
+    for (size_t i = 0; process->argv && i < process->argc; i++)
+        free(process->argv[i]);
+    free(process->argv);
+    free(process->executable);
+    memset(process, 0, sizeof *process);
+    process->pidfd = process->space_fd = -1;
+}
+
+void process_hide_arguments(struct process *process)
+{
+    for (size_t i = 1; i < process->argc; i++) {
+        free(process->argv[i]);
+        process->argv[i] = NULL;
+    }
+    if (process->argc > 0)
+        process->argc = first_word_keep(process->argc, process->argv[0]);
+}
+
+static bool has_exited(const struct process *process)
+{
+    if (process->pidfd >= 0) {
+        struct pollfd p = { .fd = process->pidfd, .events = POLLIN };
+        return poll(&p, 1, 0) == 1;
+    }
+    uint64_t start_time;
+    char state;
+    return procfs_start_time(process->pid, &start_time, NULL) ||
+           start_time != process->start_time || procfs_state(process->pid, &state, NULL) ||
+           state == 'Z';
+}
+
+/* Does it have an address space of its own?  One that is exiting has given it up already. */
+static bool has_memory(const struct process *process)
+{
+    SCOPED_FREE char *text = NULL;
+    size_t bytes;
+    return !procfs_read(process->pid, "maps", &text, &bytes, NULL) && bytes > 0;
+}
+
+/* The address space that was opened is empty: replaced, or given up on the way out. */
+static enum process_fate fate_without_space(const struct process *process)
+{
+    enum { WAITS = 200, WAIT_NS = 1000000 };
+    for (int i = 0; i < WAITS && !has_exited(process); i++) {
+        if (has_memory(process))
+            return PROCESS_REPLACED;
+        nanosleep(&(struct timespec){ .tv_nsec = WAIT_NS }, NULL);
+    }
+    return PROCESS_EXITED;
+}
+
+enum process_fate process_fate(struct process *process, remote_addr mapped_addr)
+{
+    char byte;
+    if (has_exited(process))
+        return PROCESS_EXITED;
+    if (process->space_fd >= 0 && pread(process->space_fd, &byte, 1, (off_t)mapped_addr) == 0)
+        return fate_without_space(process);
+    return PROCESS_RUNS;
+}

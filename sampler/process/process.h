@@ -1,0 +1,44 @@
+/*
+ * process - one target process, held so that its number cannot come to mean another.
+ *
+ * A pidfd says when it exits; its start time guards the number; a descriptor of its memory says
+ * when it replaces itself (exec): the old address space then reads as empty.
+ *
+ * Ownership: the caller's storage; process_close accepts a zeroed one that process_open filled.
+ * Depends on: err, memory, procfs.
+ */
+#ifndef SAMPLER_PROCESS_PROCESS_H
+#define SAMPLER_PROCESS_PROCESS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/process/memory.h"
+
+enum process_fate { PROCESS_RUNS, PROCESS_EXITED, PROCESS_REPLACED };
+
+struct process {
+    int pid;
+    int pidfd;    /* -1: the kernel has none, the start time alone guards */
+    int space_fd; /* its address space at the time of opening; -1: not permitted */
+    uint64_t start_time;
+    char *executable;
+    char **argv; /* argc strings and a NULL */
+    size_t argc;
+    struct process_memory memory;
+    const atomic_bool *is_cancelled; /* who searches it ends then; NULL: nobody cancels */
+};
+
+/* ERR_GONE: no such process (or it is a zombie). */
+MUST_CHECK enum err_code process_open(struct process *process, int pid, struct err *err);
+void process_close(struct process *process);
+/* Keeps only the first word of its command line. */
+void process_hide_arguments(struct process *process);
+
+/* One or two system calls; mapped_addr is any address that was mapped when it was opened. */
+enum process_fate process_fate(struct process *process, remote_addr mapped_addr);
+
+#endif /* SAMPLER_PROCESS_PROCESS_H */

@@ -1,0 +1,142 @@
+#define _GNU_SOURCE
+#include "sampler/process/process_scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/base/scoped.h"
+#include "sampler/process/procfs.h"
+
+void pid_list_deinit(struct pid_list *list)
+{
+    free(list->items);
+    *list = (struct pid_list){ 0 };
+}
+
+enum err_code pid_list_add(struct pid_list *list, int pid)
+{
+    if (list->count == CENSUS_MAX_PIDS)
+        return ERR_LIMIT;
+    if (list->count == list->room) {
+        const size_t room = list->room ? list->room * 2 : 64;
+        int *const more = realloc(list->items, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        list->items = more;
+        list->room = room;
+    }
+    list->items[list->count++] = pid;
+    return ERR_OK;
+}
+
+/* 0: not the name of a process. */
+static int pid_of(const char *name)
+{
+    char *end = NULL;
+    const long pid = strtol(name, &end, 10);
+    return *name >= '1' && *name <= '9' && *end == '\0' && pid <= INT_MAX ? (int)pid : 0;
+}
+
+/* Adds the entries of a folder that are numbers. */
+static enum err_code add_entries(const char *path, struct pid_list *out)
+{
+    DIR *const folder = opendir(path);
+    const struct dirent *entry = NULL;
+    enum err_code rc = ERR_OK;
+    if (!folder)
+        return err_code_of_errno(errno);
+    while (!rc && (entry = readdir(folder))) {
+        const int pid = pid_of(entry->d_name);
+        if (pid)
+            rc = pid_list_add(out, pid);
+    }
+    closedir(folder);
+    return rc;
+}
+
+enum err_code census_all(struct pid_list *out, struct err *err)
+{
+    const enum err_code rc = add_entries("/proc", out);
+    return rc ? err_set(err, rc, "cannot list the processes of this host") : ERR_OK;
+}
+
+enum census_way census_way(void)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)gettid());
+    return access(path, R_OK) == 0 ? CENSUS_LISTED : CENSUS_ASKED;
+}
+
+static enum err_code add_words(const char *text, struct pid_list *out)
+{
+    enum err_code rc = ERR_OK;
+    while (!rc) {
+        char *end = NULL;
+        const long pid = strtol(text, &end, 10);
+        if (end == text)
+            break;
+        if (pid > 0 && pid <= INT_MAX)
+            rc = pid_list_add(out, (int)pid);
+        text = end;
+    }
+    return rc;
+}
+
+/* A child is its thread's that forked it. */
+static enum err_code add_listed(int parent, struct pid_list *out)
+{
+    char path[64];
+    struct pid_list tids = { 0 };
+    snprintf(path, sizeof path, "/proc/%d/task", parent);
+    enum err_code rc = add_entries(path, &tids);
+    for (size_t i = 0; i < tids.count && !rc; i++) {
+        SCOPED_FREE char *text = NULL;
+        size_t bytes;
+        snprintf(path, sizeof path, "task/%d/children", tids.items[i]);
+        if (!procfs_read(parent, path, &text, &bytes, NULL))
+            rc = add_words(text, out);
+    }
+    pid_list_deinit(&tids);
+    return rc == ERR_NOMEM || rc == ERR_LIMIT ? rc : ERR_OK;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+static enum err_code add_asked(const int *parents, size_t count, struct pid_list *out)
+{
+    struct pid_list all = { 0 };
+    struct procfs_identity identity;
+    int *const sorted = malloc((count ? count : 1) * sizeof *sorted);
+    enum err_code rc = sorted ? census_all(&all, NULL) : ERR_NOMEM;
+    if (sorted && count) {
+        memcpy(sorted, parents, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, compare);
+    }
+    for (size_t i = 0; i < all.count && !rc; i++)
+        if (!procfs_identify(all.items[i], &identity, NULL) &&
+            bsearch(&identity.parent, sorted, count, sizeof *sorted, compare))
+            rc = pid_list_add(out, all.items[i]);
+    pid_list_deinit(&all);
+    free(sorted);
+    return rc;
+}
+
+enum err_code census_children(enum census_way way, const int *parents, size_t count,
+                              struct pid_list *out)
+{
+    enum err_code rc = ERR_OK;
+    if (way == CENSUS_ASKED)
+        return add_asked(parents, count, out);
+    for (size_t i = 0; i < count && !rc; i++)
+        rc = add_listed(parents[i], out);
+    return rc;
+}

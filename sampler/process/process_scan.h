@@ -1,0 +1,43 @@
+/*
+ * census - which processes there are: all of this host, or the children of some.
+ *
+ * Linux lists the children of each thread where it was built so (CONFIG_PROC_CHILDREN); where it
+ * does not, all processes are asked for their parent.
+ *
+ * Ownership: the caller's storage; pid_list_deinit accepts a zeroed one.
+ * Limits: CENSUS_MAX_PIDS.
+ * Depends on: err, procfs.
+ */
+#ifndef SAMPLER_PROCESS_PROCESS_SCAN_H
+#define SAMPLER_PROCESS_PROCESS_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+
+enum { CENSUS_MAX_PIDS = 1 << 22 };
+
+struct pid_list {
+    int *items;
+    size_t count, room;
+};
+
+void pid_list_deinit(struct pid_list *list);
+
+MUST_CHECK enum err_code pid_list_add(struct pid_list *list, int pid);
+
+/* Adds all processes that we see. */
+MUST_CHECK enum err_code census_all(struct pid_list *out, struct err *err);
+
+enum census_way { CENSUS_LISTED, CENSUS_ASKED };
+
+/* The cheaper way that this kernel has. */
+enum census_way census_way(void);
+
+/* Adds the children of these processes; those that are gone have none.  A list of children that
+ * changes while it is read may miss some of them: look again. */
+MUST_CHECK enum err_code census_children(enum census_way way, const int *parents, size_t count,
+                                         struct pid_list *out);
+
+#endif /* SAMPLER_PROCESS_PROCESS_SCAN_H */

@@ -1,0 +1,45 @@
+/*
+ * vitals - what a process uses and to whom it belongs, as /proc shows it to everybody.
+ *
+ * Units: bytes; clock ticks since boot, and of CPU time.
+ * Depends on: err, procfs.
+ */
+#ifndef SAMPLER_PROCESS_PROCESS_STATS_H
+#define SAMPLER_PROCESS_PROCESS_STATS_H
+
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct vitals {
+    char state; /* 'Z': a zombie */
+    int parent;
+    uint32_t threads;
+    uint64_t cpu_ticks; /* of all its threads */
+    uint64_t start_ticks;
+    uint64_t rss_bytes;
+    uint64_t code_start, stack_start; /* another program has others; 0 or 1: hidden from us */
+};
+
+/* One small file.  ERR_GONE: no such process. */
+MUST_CHECK enum err_code vitals_read(int pid, struct vitals *out, struct err *err);
+/* The same from the text of /proc/PID/stat.  ERR_CORRUPT: it is none. */
+MUST_CHECK enum err_code vitals_parse(const char *stat, struct vitals *out);
+
+/* The real user, also where the process is not dumpable. */
+MUST_CHECK enum err_code vitals_user(int pid, unsigned *uid_out, struct err *err);
+
+enum { CONTAINER_ID_BYTES = 80, CONTAINER_NAME_BYTES = 32 };
+
+struct container {
+    char id[CONTAINER_ID_BYTES]; /* "": in none */
+    char name
+        [CONTAINER_NAME_BYTES]; /* who made it: docker, libpod, cri-containerd; "": unknown */
+};
+
+/* Reads /proc/PID/cgroup.  What cannot be read is in no container. */
+void container_of(int pid, struct container *out);
+/* The same from its text: the last part of a path that has 32 or more hex digits in a row. */
+void container_parse(const char *cgroup, struct container *out);
+
+#endif /* SAMPLER_PROCESS_PROCESS_STATS_H */

@@ -1,0 +1,192 @@
+#define _GNU_SOURCE
+#include "sampler/process/stopper.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/process/procfs.h"
+
+void stopper_init(struct stopper *stopper)
+{
+    memset(stopper, 0, sizeof *stopper);
+}
+
+void stopper_deinit(struct stopper *stopper)
+{
+    stopper_resume(stopper);
+    free(stopper->items);
+    memset(stopper, 0, sizeof *stopper);
+}
+
+static enum err_code reserve(struct stopper *stopper, size_t count)
+{
+    if (count <= stopper->room)
+        return ERR_OK;
+    struct stopped *const more = realloc(stopper->items, count * sizeof *more);
+    if (!more)
+        return ERR_NOMEM;
+    stopper->items = more;
+    stopper->room = count;
+    return ERR_OK;
+}
+
+static int is_known(const struct stopper *stopper, int32_t tid)
+{
+    for (size_t i = 0; i < stopper->count; i++)
+        if (stopper->items[i].tid == tid)
+            return 1;
+    return 0;
+}
+
+/* errno of the refusal, 0: seized and asked to stop. */
+static int seize(struct stopper *stopper, int32_t tid)
+{
+    if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+        return errno;
+    (void)ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+    stopper->items[stopper->count++] = (struct stopped){ .tid = tid, .state = STOPPER_SEIZED };
+    return 0;
+}
+
+static void forget(struct stopper *stopper, size_t index)
+{
+    stopper->items[index] = stopper->items[--stopper->count];
+}
+
+/* What a wait said of a thread: stopped (with a signal on its way or without), or gone. */
+static void take_status(struct stopper *stopper, size_t index, int status)
+{
+    struct stopped *const item = &stopper->items[index];
+    if (!WIFSTOPPED(status)) {
+        forget(stopper, index);
+        return;
+    }
+    item->state = STOPPER_STOPPED;
+    if (status >> 16 != PTRACE_EVENT_STOP)
+        item->signal = WSTOPSIG(status);
+}
+
+/* The end of our own child is told once, and not for us: who started it waits for that. */
+static int is_end_of_own_child(int32_t tid)
+{
+    siginfo_t info = { 0 };
+    struct procfs_identity identity;
+    if (waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) ||
+        info.si_pid != tid || info.si_code == CLD_TRAPPED || info.si_code == CLD_STOPPED)
+        return 0;
+    if (procfs_identify(tid, &identity, NULL) || identity.parent != (int)getpid())
+        return 0;
+    /* Only processes have one, threads do not. */
+    const int pidfd = (int)syscall(SYS_pidfd_open, tid, 0);
+    if (pidfd >= 0)
+        close(pidfd);
+    return pidfd >= 0;
+}
+
+/* Asks once for each thread that has not stopped yet; returns how many are still out. */
+static size_t poll_threads(struct stopper *stopper)
+{
+    size_t out = 0;
+    for (size_t i = stopper->count; i-- > 0;) {
+        int status;
+        if (stopper->items[i].state == STOPPER_STOPPED)
+            continue;
+        if (is_end_of_own_child(stopper->items[i].tid)) {
+            forget(stopper, i);
+            continue;
+        }
+        const pid_t rc = waitpid(stopper->items[i].tid, &status, __WALL | WNOHANG);
+        if (rc == stopper->items[i].tid)
+            take_status(stopper, i, status);
+        else if (rc < 0 && errno == ECHILD)
+            forget(stopper, i);
+        else
+            out++;
+    }
+    return out;
+}
+
+enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t count,
+                           uint64_t deadline_ns)
+{
+    enum { FIRST_PAUSE_NS = 2000, MAX_PAUSE_NS = 200000 };
+    const size_t most = count < STOPPER_MAX_THREADS ? count : STOPPER_MAX_THREADS;
+    long pause_ns = FIRST_PAUSE_NS;
+    int refusal = 0;
+    const enum err_code rc = reserve(stopper, stopper->count + most);
+    if (rc)
+        return rc;
+    stopper->began_ns = clock_now_ns();
+    for (size_t i = 0; i < most; i++)
+        if (tids[i] > 0 && !is_known(stopper, tids[i])) {
+            const int sys = seize(stopper, tids[i]);
+            refusal = sys ? sys : refusal;
+        }
+    if (stopper->count == 0)
+        return refusal ? err_code_of_errno(refusal) : ERR_GONE;
+    while (poll_threads(stopper) && clock_now_ns() < deadline_ns) {
+        nanosleep(&(struct timespec){ .tv_nsec = pause_ns }, NULL);
+        pause_ns = pause_ns * 2 < MAX_PAUSE_NS ? pause_ns * 2 : MAX_PAUSE_NS;
+    }
+    return ERR_OK;
+}
+
+#if defined __x86_64__ || defined __aarch64__
+/* A call that waits and is interrupted has one of these results, which the kernel keeps from the
+ * program and starts the call again (include/linux/errno.h), or EINTR. */
+static bool is_interruption(int64_t result)
+{
+    enum { RESTART_SYS = 512, RESTART_NO_INTR, RESTART_NO_HAND, RESTART_BLOCK = 516 };
+    return result == -EINTR || result == -RESTART_SYS || result == -RESTART_NO_INTR ||
+           result == -RESTART_NO_HAND || result == -RESTART_BLOCK;
+}
+
+bool stopper_has_interrupted_wait(int32_t tid)
+{
+    struct user_regs_struct registers;
+    struct iovec to = { &registers, sizeof registers };
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)(uintptr_t)NT_PRSTATUS, &to) ||
+        to.iov_len != sizeof registers)
+        return false;
+#if defined __x86_64__
+    if ((int64_t)registers.orig_rax < 0)
+        return false;
+    /* The kernel has set it back to the call already, and it has not run since. */
+    return registers.rax == registers.orig_rax || is_interruption((int64_t)registers.rax);
+#else
+    return is_interruption((int64_t)registers.regs[0]);
+#endif
+}
+#else
+bool stopper_has_interrupted_wait(int32_t tid)
+{
+    (void)tid;
+    return false;
+}
+#endif
+
+void stopper_resume(struct stopper *stopper)
+{
+    (void)poll_threads(stopper);
+    for (size_t i = stopper->count; i-- > 0;) {
+        struct stopped *const item = &stopper->items[i];
+        if (item->state != STOPPER_STOPPED)
+            continue;
+        (void)ptrace(PTRACE_DETACH, item->tid, NULL, (void *)(intptr_t)item->signal);
+        forget(stopper, i);
+    }
+    if (stopper->began_ns)
+        stopper->stopped_ns += clock_now_ns() - stopper->began_ns;
+    stopper->began_ns = 0;
+}

@@ -1,0 +1,105 @@
+#include "sampler/profile/views/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The windows [0, result) are not after `since` or start before `start_ns`. */
+static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t since,
+                             uint64_t start_ns)
+{
+    size_t low = 0, high = snapshot->window_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct window *const window = snapshot->windows[middle];
+        if (window->generation <= since || window->start_ns < start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A byte a row, 1 for those listed; NULL if there is no list. */
+static enum err_code mark(const uint32_t *ids, size_t id_count, uint32_t rows,
+                          unsigned char **out, struct err *err)
+{
+    if (!ids)
+        return ERR_OK;
+    unsigned char *const marks = calloc((size_t)rows + 1, 1);
+    if (!marks)
+        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
+    for (size_t i = 0; i < id_count; i++)
+        if (ids[i] < rows)
+            marks[ids[i]] = 1;
+    *out = marks;
+    return ERR_OK;
+}
+
+static enum err_code mark_all(uint32_t rows, unsigned char **out, struct err *err)
+{
+    unsigned char *const marks = malloc((size_t)rows + 1);
+    if (!marks)
+        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
+    memset(marks, 1, (size_t)rows + 1);
+    *out = marks;
+    return ERR_OK;
+}
+
+/* Threads of a process that is not listed are not wanted. */
+static void keep_processes(const struct profile_snapshot *snapshot,
+                           const unsigned char *processes, unsigned char *threads)
+{
+    for (thread_id id = 0; id < snapshot->sizes.threads; id++)
+        threads[id] &= processes[profile_thread_at(snapshot, id).process];
+}
+
+static enum err_code mark_threads(struct filter *filter, const struct view_query *query,
+                                  struct err *err)
+{
+    const struct profile_sizes *const sizes = &filter->snapshot->sizes;
+    unsigned char *processes = NULL;
+    enum err_code rc =
+        mark(query->threads, query->thread_count, sizes->threads, &filter->wanted, err);
+    if (!rc)
+        rc = mark(query->processes, query->process_count, sizes->processes, &processes, err);
+    if (!rc && processes && !filter->wanted)
+        rc = mark_all(sizes->threads, &filter->wanted, err);
+    if (!rc && processes)
+        keep_processes(filter->snapshot, processes, filter->wanted);
+    free(processes);
+    return rc;
+}
+
+static void find_period(struct filter *filter)
+{
+    bool is_known = false;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        if (!window->cell_count)
+            continue;
+        filter->has_periods |=
+            window->cell_ns || (is_known && window->period_ns != filter->period_ns);
+        filter->period_ns = window->period_ns;
+        is_known = true;
+    }
+}
+
+enum err_code filter_init(struct filter *filter, const struct profile_snapshot *snapshot,
+                          const struct view_query *query, struct err *err)
+{
+    *filter = (struct filter){
+        .snapshot = snapshot,
+        .first = windows_before(snapshot, query->since, query->from_ns),
+        .end =
+            query->to_ns ? windows_before(snapshot, 0, query->to_ns) : snapshot->window_count,
+        .require = query->require,
+        .exclude = query->exclude,
+    };
+    find_period(filter);
+    return mark_threads(filter, query, err);
+}
+
+void filter_deinit(struct filter *filter)
+{
+    free(filter->wanted);
+}

@@ -1,0 +1,42 @@
+/*
+ * filter - a query made ready to be asked of one cell after the other.
+ *
+ * Private to profile.
+ *
+ * Ownership: the caller's storage holds the struct and keeps the snapshot; filter_deinit accepts
+ * one whose init failed.
+ * Depends on: profile, window, view (the query).
+ */
+#ifndef SAMPLER_PROFILE_VIEWS_FILTER_H
+#define SAMPLER_PROFILE_VIEWS_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/views/view.h"
+#include "sampler/profile/window.h"
+
+struct filter {
+    const struct profile_snapshot *snapshot;
+    size_t first, end;     /* the windows to look at */
+    unsigned char *wanted; /* a byte a thread; NULL: all of them */
+    state_bits require, exclude;
+    uint64_t period_ns; /* of all samples, if they have the same */
+    bool has_periods;   /* they have not */
+};
+
+MUST_CHECK enum err_code filter_init(struct filter *filter,
+                                     const struct profile_snapshot *snapshot,
+                                     const struct view_query *query, struct err *err);
+void filter_deinit(struct filter *filter);
+
+static inline bool filter_passes(const struct filter *filter, const struct cell *cell)
+{
+    return (cell->state & filter->require) == filter->require &&
+           !(cell->state & filter->exclude) &&
+           (!filter->wanted || filter->wanted[cell->thread]);
+}
+
+#endif /* SAMPLER_PROFILE_VIEWS_FILTER_H */

@@ -1,0 +1,288 @@
+#include "sampler/profile/views/gil.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/state.h"
+#include "sampler/profile/views/filter.h"
+#include "sampler/profile/views/view.h"
+
+static const double thousandths = 1000;
+
+/* What a thread did in the window that is looked at, and in all of them. */
+struct party {
+    uint64_t held, waited;         /* in this window */
+    uint64_t held_all, waited_all; /* waited: as far as it was asked for */
+    double rate;                   /* of its waiting per sample that another held */
+    size_t row;
+};
+
+struct process {
+    uint64_t held; /* in this window */
+    double rate;   /* of all its waiting threads together */
+};
+
+struct work {
+    const struct filter *filter;
+    struct party *parties;     /* a thread */
+    struct process *processes; /* a process */
+    thread_id *holders;        /* in this window */
+    size_t holder_count;
+    double *kept;  /* a node */
+    double *pairs; /* rows * rows */
+    double waited, unheld;
+    size_t rows;
+};
+
+static bool holds(const struct cell *cell)
+{
+    return cell->state & STATE_HAS_GIL;
+}
+
+static bool waits(const struct cell *cell)
+{
+    return !holds(cell) && cell->state & STATE_WAITS_GIL;
+}
+
+static struct process *process_of(const struct work *work, thread_id thread)
+{
+    return &work->processes[profile_thread_at(work->filter->snapshot, thread).process];
+}
+
+/* Who held and who waited in a window; true: somebody waited. */
+static bool count_window(struct work *work, const struct window *window)
+{
+    bool waited = false;
+    for (size_t i = 0; i < window->cell_count; i++) {
+        const struct cell *const cell = &window->cells[i];
+        struct party *const party = &work->parties[cell->thread];
+        if (holds(cell)) {
+            party->held += cell->count;
+            process_of(work, cell->thread)->held += cell->count;
+        } else if (waits(cell) && filter_passes(work->filter, cell)) {
+            party->waited += cell->count;
+            waited = true;
+        }
+    }
+    return waited;
+}
+
+static void forget_window(struct work *work, const struct window *window)
+{
+    for (size_t i = 0; i < window->cell_count; i++) {
+        struct party *const party = &work->parties[window->cells[i].thread];
+        party->held = party->waited = 0;
+        party->rate = 0;
+        *process_of(work, window->cells[i].thread) = (struct process){ 0 };
+    }
+    work->holder_count = 0;
+}
+
+/* The cells of a thread follow each other: calls `each` once for every thread of the window. */
+static void for_threads(struct work *work, const struct window *window,
+                        void (*each)(struct work *work, const struct window *window,
+                                     thread_id thread))
+{
+    for (size_t i = 0; i < window->cell_count; i++)
+        if (i == 0 || window->cells[i].thread != window->cells[i - 1].thread)
+            each(work, window, window->cells[i].thread);
+}
+
+static void sum_up(struct work *work, const struct window *window, thread_id thread)
+{
+    struct party *const party = &work->parties[thread];
+    (void)window;
+    party->held_all += party->held;
+    party->waited_all += party->waited;
+}
+
+static void find_rate(struct work *work, const struct window *window, thread_id thread)
+{
+    struct party *const party = &work->parties[thread];
+    struct process *const process = process_of(work, thread);
+    const uint64_t others = process->held - party->held;
+    (void)window;
+    work->waited += (double)party->waited;
+    if (!others)
+        work->unheld += (double)party->waited;
+    else
+        party->rate = (double)party->waited / (double)others;
+    process->rate += party->rate;
+    if (party->held)
+        work->holders[work->holder_count++] = thread;
+}
+
+static void share_out(struct work *work, const struct window *window, thread_id waiter)
+{
+    const struct party *const party = &work->parties[waiter];
+    const struct process *const process = process_of(work, waiter);
+    (void)window;
+    for (size_t i = 0; party->rate > 0 && i < work->holder_count; i++) {
+        const thread_id holder = work->holders[i];
+        const struct party *const other = &work->parties[holder];
+        if (holder != waiter && process_of(work, holder) == process)
+            work->pairs[other->row * work->rows + party->row] +=
+                party->rate * (double)other->held;
+    }
+}
+
+static void add_kept(struct work *work, const struct window *window)
+{
+    for (size_t i = 0; i < window->cell_count; i++) {
+        const struct cell *const cell = &window->cells[i];
+        if (holds(cell))
+            work->kept[cell->node] +=
+                (double)cell->count *
+                (process_of(work, cell->thread)->rate - work->parties[cell->thread].rate);
+    }
+}
+
+static void count_all(struct work *work)
+{
+    for (size_t i = work->filter->first; i < work->filter->end; i++) {
+        const struct window *const window = work->filter->snapshot->windows[i];
+        if (count_window(work, window))
+            for_threads(work, window, sum_up);
+        forget_window(work, window);
+    }
+}
+
+static void share_all(struct work *work)
+{
+    for (size_t i = work->filter->first; i < work->filter->end; i++) {
+        const struct window *const window = work->filter->snapshot->windows[i];
+        if (count_window(work, window)) {
+            for_threads(work, window, find_rate);
+            for_threads(work, window, share_out);
+            add_kept(work, window);
+        }
+        forget_window(work, window);
+    }
+}
+
+static uint64_t weight(const struct party *party)
+{
+    return party->held_all + party->waited_all;
+}
+
+/* The least that a thread must have for a row of its own: so that at most GIL_MAX_THREADS do. */
+static uint64_t least_weight(const struct work *work, uint32_t threads)
+{
+    uint64_t most[GIL_MAX_THREADS + 1] = { 0 }; /* descending */
+    for (uint32_t id = 0; id < threads; id++) {
+        uint64_t at = weight(&work->parties[id]);
+        for (size_t i = 0; i <= GIL_MAX_THREADS && at; i++)
+            if (at > most[i]) {
+                const uint64_t displaced = most[i];
+                most[i] = at;
+                at = displaced;
+            }
+    }
+    return most[GIL_MAX_THREADS] + 1;
+}
+
+static void give_rows(struct work *work, struct gil *gil, uint32_t threads)
+{
+    const uint64_t least = least_weight(work, threads);
+    bool rest = false;
+    for (uint32_t id = 0; id < threads; id++) {
+        struct party *const party = &work->parties[id];
+        const bool own = weight(party) >= least && gil->thread_count < GIL_MAX_THREADS;
+        rest |= weight(party) && !own;
+        party->row = own ? gil->thread_count : GIL_MAX_THREADS;
+        if (own)
+            gil->threads[gil->thread_count++] = id;
+    }
+    for (uint32_t id = 0; id < threads; id++)
+        if (work->parties[id].row == GIL_MAX_THREADS)
+            work->parties[id].row = gil->thread_count;
+    gil->rows = work->rows = gil->thread_count + rest;
+}
+
+static uint64_t rounded(double samples)
+{
+    return (uint64_t)(samples * thousandths + 0.5);
+}
+
+static enum err_code take_nodes(struct gil *gil, const double *kept, uint32_t nodes,
+                                struct err *err)
+{
+    size_t count = 0;
+    for (node_id id = 0; id < nodes; id++)
+        count += rounded(kept[id]) > 0;
+    gil->node = malloc((count + 1) * sizeof *gil->node);
+    gil->kept = malloc((count + 1) * sizeof *gil->kept);
+    if (!gil->node || !gil->kept)
+        return err_set(err, ERR_NOMEM, "no memory for %zu places that held the GIL", count);
+    for (node_id id = 0; id < nodes; id++) {
+        if (!rounded(kept[id]))
+            continue;
+        gil->node[gil->count] = id;
+        gil->kept[gil->count++] = rounded(kept[id]);
+    }
+    return ERR_OK;
+}
+
+static enum err_code take_pairs(struct gil *gil, struct work *work, struct err *err)
+{
+    const size_t count = gil->rows * gil->rows;
+    work->pairs = calloc(count + 1, sizeof *work->pairs);
+    gil->pairs = calloc(count + 1, sizeof *gil->pairs);
+    if (!work->pairs || !gil->pairs)
+        return err_set(err, ERR_NOMEM, "no memory for %zu threads", gil->rows);
+    share_all(work);
+    for (size_t i = 0; i < count; i++)
+        gil->pairs[i] = rounded(work->pairs[i]);
+    gil->waited = rounded(work->waited);
+    gil->unheld = rounded(work->unheld);
+    return ERR_OK;
+}
+
+static enum err_code fill(struct gil *gil, struct work *work, struct err *err)
+{
+    const struct profile_sizes *const sizes = &work->filter->snapshot->sizes;
+    work->parties = calloc((size_t)sizes->threads + 1, sizeof *work->parties);
+    work->processes = calloc((size_t)sizes->processes + 1, sizeof *work->processes);
+    work->holders = calloc((size_t)sizes->threads + 1, sizeof *work->holders);
+    work->kept = calloc((size_t)sizes->nodes + 1, sizeof *work->kept);
+    if (!work->parties || !work->processes || !work->holders || !work->kept)
+        return err_set(err, ERR_NOMEM, "no memory to add up %u nodes", sizes->nodes);
+    count_all(work);
+    give_rows(work, gil, sizes->threads);
+    const enum err_code rc = take_pairs(gil, work, err);
+    return rc ? rc : take_nodes(gil, work->kept, sizes->nodes, err);
+}
+
+enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,
+                       const struct view_query *query, struct err *err)
+{
+    struct view_query whole = *query;
+    struct filter filter;
+    struct work work = { .filter = &filter };
+    struct gil made = { 0 };
+    whole.since = 0;
+    whole.require = whole.exclude = 0;
+    enum err_code rc = filter_init(&filter, snapshot, &whole, err);
+    if (!rc)
+        rc = fill(&made, &work, err);
+    filter_deinit(&filter);
+    free(work.parties);
+    free(work.processes);
+    free(work.holders);
+    free(work.kept);
+    free(work.pairs);
+    if (rc)
+        gil_deinit(&made);
+    else
+        *gil = made;
+    return rc;
+}
+
+void gil_deinit(struct gil *gil)
+{
+    free(gil->pairs);
+    free(gil->node);
+    free(gil->kept);
+    memset(gil, 0, sizeof *gil);
+}

@@ -1,0 +1,39 @@
+/*
+ * matches - for every window, how many of its samples have one of some functions on their stack.
+ *
+ * Ownership: the caller's storage; matches_deinit accepts a zeroed one.
+ * Threads: any, on a snapshot of one's own.
+ * Cost: proportional to the nodes of the session plus the cells of the windows.
+ * Limits: MATCHES_MAX_SLOTS windows, the last of the range.
+ * Units: nanoseconds since the profile was created.
+ * Depends on: profile, window.
+ */
+#ifndef SAMPLER_PROFILE_VIEWS_MATCHES_H
+#define SAMPLER_PROFILE_VIEWS_MATCHES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct profile_snapshot;
+
+enum { MATCHES_MAX_SLOTS = 4096 };
+
+struct matches {
+    size_t count;
+    struct match_slot {
+        uint64_t start_ns, end_ns;
+        uint64_t samples, matching;
+    } * slots; /* oldest first */
+};
+
+/* wanted: a byte for each function of the snapshot.  Windows that reach into the time from from_ns
+ * to before to_ns; to_ns 0: no end. */
+MUST_CHECK enum err_code matches_init(struct matches *matches,
+                                      const struct profile_snapshot *snapshot, uint64_t from_ns,
+                                      uint64_t to_ns, const unsigned char *wanted,
+                                      struct err *err);
+void matches_deinit(struct matches *matches);
+
+#endif /* SAMPLER_PROFILE_VIEWS_MATCHES_H */

@@ -1,0 +1,430 @@
+#include "sampler/profile/views/reshape.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/pattern.h"
+#include "sampler/profile/views/view.h"
+#include "sampler/profile/window.h"
+
+static const uint32_t NONE = UINT32_MAX;
+
+enum mark {
+    OMITTED = 1 << 0,
+    BELOW = 1 << 1,
+    AT = 1 << 2,
+    HIDDEN = 1 << 3,
+    SYNTHETIC = 1 << 4
+};
+
+/* Rows of `from` as those of `into`; NONE: not there (yet). */
+struct reshape {
+    struct profile *into;
+    const struct profile_snapshot *from;
+    struct reshape_rules rules;
+    unsigned char *marks;      /* of functions */
+    unsigned char *is_asked;   /* nodes that have samples, or have nodes beneath them that do */
+    unsigned char *is_omitted; /* nodes */
+    uint32_t *functions, *frames, *nodes, *threads;
+    uint32_t *callers; /* spots as those of `into`, plus 1; 0: none */
+};
+
+static uint32_t *make_map(uint32_t rows)
+{
+    uint32_t *const map = malloc(((size_t)rows + 1) * sizeof *map);
+    if (map)
+        memset(map, 0xff, ((size_t)rows + 1) * sizeof *map);
+    return map;
+}
+
+static enum err_code reshape_init(struct reshape *reshape, struct err *err)
+{
+    const struct profile_sizes *const sizes = &reshape->from->sizes;
+    reshape->marks = calloc((size_t)sizes->functions + 1, 1);
+    reshape->is_asked = calloc((size_t)sizes->nodes + 1, 1);
+    reshape->is_omitted = calloc((size_t)sizes->nodes + 1, 1);
+    reshape->functions = make_map(sizes->functions);
+    reshape->frames = make_map(sizes->frames);
+    reshape->nodes = make_map(sizes->nodes);
+    reshape->threads = make_map(sizes->threads);
+    reshape->callers = calloc((size_t)sizes->spots + 1, sizeof *reshape->callers);
+    if (reshape->marks && reshape->is_asked && reshape->is_omitted && reshape->functions &&
+        reshape->frames && reshape->nodes && reshape->threads && reshape->callers)
+        return ERR_OK;
+    return err_set(err, ERR_NOMEM, "no memory to reshape %u nodes", sizes->nodes);
+}
+
+static void reshape_deinit(struct reshape *reshape)
+{
+    free(reshape->marks);
+    free(reshape->is_asked);
+    free(reshape->is_omitted);
+    free(reshape->functions);
+    free(reshape->frames);
+    free(reshape->nodes);
+    free(reshape->threads);
+    free(reshape->callers);
+}
+
+static bool matches(const struct reshape_patterns *patterns, const char *name, const char *file)
+{
+    for (size_t i = 0; i < patterns->count; i++) {
+        const struct reshape_pattern *const pattern = &patterns->items[i];
+        if ((!pattern->file || pattern_matches_file(pattern->file, file)) &&
+            (!pattern->name || pattern_matches_name(pattern->name, name)))
+            return true;
+    }
+    return false;
+}
+
+static unsigned char marks_of(const struct reshape *reshape, function_id id)
+{
+    const struct profile_function function = profile_function_at(reshape->from, id);
+    const char *const name = profile_string(reshape->from, function.name).text;
+    const char *const file = profile_string(reshape->from, function.file).text;
+    const struct reshape_rules *const rules = &reshape->rules;
+    if (strcmp(file, "~") == 0)
+        return SYNTHETIC;
+    return (unsigned char)((matches(&rules->omit, name, file) ? OMITTED : 0) |
+                           (matches(&rules->below, name, file) ? BELOW : 0) |
+                           (matches(&rules->at, name, file) ? AT : 0) |
+                           (matches(&rules->hide, name, file) ? HIDDEN : 0));
+}
+
+/* Function 0 is the root's, which no rule is about. */
+static void mark_functions(struct reshape *reshape)
+{
+    for (function_id id = 1; id < reshape->from->sizes.functions; id++)
+        reshape->marks[id] = marks_of(reshape, id);
+}
+
+static enum err_code copy_string(const struct reshape *reshape, str_id id, str_id *out,
+                                 struct err *err)
+{
+    const struct strtab_string string = profile_string(reshape->from, id);
+    return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
+}
+
+/* The same where it may be called something else; file: that of a function. */
+static enum err_code copy_name(const struct reshape *reshape, enum reshape_text what, str_id id,
+                               str_id file, str_id *out, struct err *err)
+{
+    const struct reshape_names *const names = reshape->rules.names;
+    if (!names)
+        return copy_string(reshape, id, out, err);
+    const struct strtab_string string =
+        names->text(names->context, what, profile_string(reshape->from, id),
+                    profile_string(reshape->from, file));
+    return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
+}
+
+/* What was a function of several sessions, or files, is read as none of them. */
+static void copy_origin(struct reshape *reshape, function_id function, profile_origin origin)
+{
+    const profile_origin before = profile_origin_of(reshape->into, function);
+    profile_set_origin(
+        reshape->into, function,
+        before == PROFILE_ORIGIN_NONE || before == origin ? origin : PROFILE_ORIGIN_SEVERAL);
+}
+
+static enum err_code copy_function(struct reshape *reshape, function_id id, function_id *out,
+                                   struct err *err)
+{
+    struct profile_function row = profile_function_at(reshape->from, id);
+    enum err_code rc = ERR_OK;
+    if (reshape->functions[id] == NONE) {
+        rc = copy_name(reshape, RESHAPE_NAME, row.name, row.file, &row.name, err);
+        if (!rc)
+            rc = copy_name(reshape, RESHAPE_FILE, row.file, row.file, &row.file, err);
+        if (!rc)
+            rc = profile_function(reshape->into, row.name, row.file, row.first_line,
+                                  &reshape->functions[id], err);
+        if (!rc)
+            copy_origin(reshape, reshape->functions[id], row.origin);
+    }
+    *out = reshape->functions[id];
+    return rc;
+}
+
+static enum err_code copy_frame(struct reshape *reshape, frame_id id, frame_id *out,
+                                struct err *err)
+{
+    const struct profile_frame row = profile_frame_at(reshape->from, id);
+    function_id function;
+    enum err_code rc = ERR_OK;
+    if (reshape->frames[id] == NONE) {
+        rc = copy_function(reshape, row.function, &function, err);
+        if (!rc)
+            rc = profile_frame(reshape->into, function, row.line, &reshape->frames[id], err);
+    }
+    *out = reshape->frames[id];
+    return rc;
+}
+
+static unsigned char marks_at(const struct reshape *reshape, node_id node)
+{
+    const frame_id frame = profile_node_at(reshape->from, node).frame;
+    return reshape->marks[profile_frame_at(reshape->from, frame).function];
+}
+
+/* Its caller is copied already.  nodes[] is the node that what is beneath it hangs on; NONE: the
+ * stack has not begun. */
+static enum err_code copy_node(struct reshape *reshape, node_id node, struct err *err)
+{
+    const struct profile_node row = profile_node_at(reshape->from, node);
+    const unsigned char marks = marks_at(reshape, node);
+    const bool is_cut = row.parent != 0 && (marks_at(reshape, row.parent) & BELOW);
+    node_id base = reshape->nodes[is_cut ? 0 : row.parent];
+    frame_id frame;
+    reshape->is_omitted[node] =
+        marks & SYNTHETIC ? reshape->is_omitted[row.parent] : (marks & OMITTED) != 0;
+    if (base == NONE && !(marks & AT))
+        return ERR_OK;
+    if (base == NONE)
+        base = 0;
+    reshape->nodes[node] = base;
+    if (marks & HIDDEN)
+        return ERR_OK;
+    const enum err_code rc = copy_frame(reshape, row.frame, &frame, err);
+    return rc ? rc : profile_node(reshape->into, base, frame, &reshape->nodes[node], err);
+}
+
+static enum err_code copy_nodes(struct reshape *reshape, const struct view *view,
+                                struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < view->count; i++)
+        reshape->is_asked[view->node[i]] = 1;
+    /* Parents come before children. */
+    for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
+        if (reshape->is_asked[id])
+            reshape->is_asked[profile_node_at(reshape->from, id).parent] = 1;
+    reshape->nodes[0] = reshape->rules.at.count ? NONE : 0;
+    for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
+        if (reshape->is_asked[id])
+            rc = copy_node(reshape, id, err);
+    return rc;
+}
+
+static enum err_code copy_process(struct reshape *reshape, process_id id, process_id *out,
+                                  struct err *err)
+{
+    struct profile_process row = profile_process_at(reshape->from, id);
+    const enum err_code rc = copy_name(reshape, RESHAPE_PROCESS, row.name, 0, &row.name, err);
+    return rc ? rc : profile_process(reshape->into, row.pid, row.name, out, err);
+}
+
+static enum err_code copy_thread(struct reshape *reshape, thread_id id, thread_id *out,
+                                 struct err *err)
+{
+    struct profile_thread row = profile_thread_at(reshape->from, id);
+    enum err_code rc = ERR_OK;
+    if (reshape->threads[id] == NONE) {
+        rc = copy_process(reshape, row.process, &row.process, err);
+        if (!rc)
+            rc = copy_name(reshape, RESHAPE_THREAD, row.name, 0, &row.name, err);
+        if (!rc)
+            rc = profile_thread(reshape->into, &row, &reshape->threads[id], err);
+    }
+    *out = reshape->threads[id];
+    return rc;
+}
+
+/* A count may be more than one call takes. */
+static enum err_code add_samples(struct profile *into, thread_id thread, node_id node,
+                                 const struct view_cell *cell, struct err *err)
+{
+    uint64_t left = cell->count, ns = cell->ns;
+    enum err_code rc = ERR_OK;
+    while (left > 0 && !rc) {
+        const uint32_t count = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
+        rc = profile_add_timed(into, thread, cell->state, node, count, ns, err);
+        left -= count;
+        ns = 0; /* all of it went with the first */
+    }
+    return rc;
+}
+
+static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *cell,
+                               struct reshape_counts *counts, struct err *err)
+{
+    const node_id node = reshape->nodes[cell->node];
+    thread_id thread;
+    if (node == NONE || reshape->is_omitted[cell->node]) {
+        counts->omitted += cell->count;
+        return ERR_OK;
+    }
+    enum err_code rc = copy_thread(reshape, cell->thread, &thread, err);
+    if (!rc)
+        rc = add_samples(reshape->into, thread, node, cell, err);
+    if (!rc)
+        counts->samples += cell->count;
+    return rc;
+}
+
+static enum err_code copy_spot(struct reshape *reshape, spot_id id, uint32_t caller,
+                               spot_id *out, struct err *err)
+{
+    struct profile_spot row = profile_spot_at(reshape->from, id);
+    row.caller = caller;
+    enum err_code rc = copy_function(reshape, row.function, &row.function, err);
+    if (!rc)
+        rc = copy_string(reshape, row.opcode, &row.opcode, err);
+    if (!rc)
+        rc = copy_string(reshape, row.base, &row.base, err);
+    return rc ? rc : profile_spot(reshape->into, &row, out, err);
+}
+
+/* What the caller's spot became, plus 1; callers come before what they call. */
+static uint32_t caller_of(const struct reshape *reshape, const struct view_spot *spot)
+{
+    node_id node = spot->node;
+    spot_id id = spot->spot;
+    if (!view_spot_caller(reshape->from, &node, &id) || (marks_at(reshape, node) & BELOW))
+        return 0;
+    return reshape->callers[id];
+}
+
+/* Of a frame that is taken out, the caller's spot stands for it. */
+static enum err_code add_spot(struct reshape *reshape, const struct view_spot *spot,
+                              struct err *err)
+{
+    const node_id node = reshape->nodes[spot->node];
+    const uint32_t caller = caller_of(reshape, spot);
+    const uint32_t count = spot->self < UINT32_MAX ? (uint32_t)spot->self : UINT32_MAX;
+    spot_id id;
+    reshape->callers[spot->spot] = caller;
+    if (node == NONE || (marks_at(reshape, spot->node) & HIDDEN))
+        return ERR_OK;
+    const enum err_code rc = copy_spot(reshape, spot->spot, caller, &id, err);
+    if (rc)
+        return rc;
+    reshape->callers[spot->spot] = id + 1;
+    return reshape->is_omitted[spot->node]
+               ? ERR_OK
+               : profile_add_spot(reshape->into, node, id, count, err);
+}
+
+/* Spots are not told apart by thread and state: a query that asks for some has none. */
+static enum err_code copy_spots(struct reshape *reshape, const struct view_query *query,
+                                struct err *err)
+{
+    struct view_spots spots;
+    if (query->threads || query->processes || query->require || query->exclude)
+        return ERR_OK;
+    enum err_code rc = view_spots_init(&spots, reshape->from, query, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < spots.count && !rc; i++)
+        rc = add_spot(reshape, &spots.spots[i], err);
+    view_spots_deinit(&spots);
+    return rc;
+}
+
+static enum err_code copy_cells(struct reshape *reshape, const struct view_query *query,
+                                struct reshape_counts *counts, struct err *err)
+{
+    struct view_cells cells;
+    enum err_code rc = view_cells_init(&cells, reshape->from, query, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < cells.count && !rc; i++)
+        rc = copy_cell(reshape, &cells.cells[i], counts, err);
+    view_cells_deinit(&cells);
+    return rc ? rc : copy_spots(reshape, query, err);
+}
+
+/* Everything but the samples of the query. */
+static enum err_code copy_tables(struct reshape *reshape, const struct view_query *query,
+                                 struct err *err)
+{
+    struct view view;
+    enum err_code rc = view_init(&view, reshape->from, query, err);
+    if (rc)
+        return rc;
+    mark_functions(reshape);
+    rc = copy_nodes(reshape, &view, err);
+    view_deinit(&view);
+    return rc;
+}
+
+/* What is to be done once the tables are there. */
+typedef enum err_code copy_samples(struct reshape *reshape, const struct view_query *query,
+                                   struct reshape_counts *counts, struct err *err);
+
+static enum err_code reshape_with(struct reshape *reshape, const struct view_query *query,
+                                  struct reshape_counts *counts, copy_samples *copy,
+                                  struct err *err)
+{
+    struct reshape_counts ignored = { 0 };
+    enum err_code rc = reshape_init(reshape, err);
+    if (!rc)
+        rc = copy_tables(reshape, query, err);
+    if (!rc)
+        rc = copy(reshape, query, counts ? counts : &ignored, err);
+    reshape_deinit(reshape);
+    return rc;
+}
+
+enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,
+                          const struct view_query *query, const struct reshape_rules *rules,
+                          struct reshape_counts *counts, struct err *err)
+{
+    struct reshape reshape = { .into = into, .from = from };
+    if (rules)
+        reshape.rules = *rules;
+    return reshape_with(&reshape, query, counts, copy_cells, err);
+}
+
+static bool is_asked_for(const struct window *window, const struct view_query *query)
+{
+    return window->generation > query->since && window->start_ns >= query->from_ns &&
+           (query->to_ns == 0 || window->start_ns < query->to_ns);
+}
+
+/* The first seal lets the time before the window pass. */
+static enum err_code copy_window(struct reshape *reshape, const struct window *window,
+                                 const struct view_query *query, struct reshape_counts *counts,
+                                 struct err *err)
+{
+    struct view_query one = *query;
+    one.since = window->first_generation - 1;
+    one.from_ns = window->start_ns;
+    one.to_ns = window->start_ns + 1;
+    enum err_code rc = profile_seal(reshape->into, window->start_ns, err);
+    if (rc)
+        return rc;
+    profile_set_period(reshape->into, window->period_ns);
+    rc = copy_cells(reshape, &one, counts, err);
+    return rc ? rc : profile_seal(reshape->into, window->end_ns, err);
+}
+
+static enum err_code copy_windows(struct reshape *reshape, const struct view_query *query,
+                                  struct reshape_counts *counts, struct err *err)
+{
+    const struct window *before = NULL;
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < reshape->from->window_count && !rc; i++) {
+        const struct window *const window = reshape->from->windows[i];
+        /* One without length goes with the other that starts then. */
+        if (!is_asked_for(window, query) || (before && before->start_ns == window->start_ns))
+            continue;
+        rc = copy_window(reshape, window, query, counts, err);
+        before = window;
+    }
+    return rc;
+}
+
+enum err_code reshape_windows(struct profile *into, const struct profile_snapshot *from,
+                              const struct view_query *query, const struct reshape_rules *rules,
+                              struct reshape_counts *counts, struct err *err)
+{
+    struct reshape reshape = { .into = into, .from = from };
+    if (rules)
+        reshape.rules = *rules;
+    const enum err_code rc = reshape_with(&reshape, query, counts, copy_windows, err);
+    *profile_quality(into) = from->quality;
+    return rc ? rc : profile_seal(into, from->end_ns, err);
+}

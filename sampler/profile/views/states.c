@@ -1,0 +1,110 @@
+#include "sampler/profile/views/states.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/views/view.h"
+#include "sampler/profile/window.h"
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : -1;
+}
+
+double state_sums_at_least(const struct state_sums *sums, enum state_fact fact)
+{
+    return share(sums->yes[fact], sums->samples);
+}
+
+double state_sums_at_most(const struct state_sums *sums, enum state_fact fact)
+{
+    return share(sums->yes[fact] + sums->unknown[fact], sums->samples);
+}
+
+static void add(struct state_sums *sums, state_bits state, uint64_t count)
+{
+    sums->samples += count;
+    sums->doing[state_doing_of(state)] += count;
+    for (size_t i = 0; i < STATE_FACT_COUNT; i++) {
+        if (state & state_fact_unknown((enum state_fact)i))
+            sums->unknown[i] += count;
+        else if (state & state_fact_yes((enum state_fact)i))
+            sums->yes[i] += count;
+    }
+}
+
+static bool is_asked_for(const struct window *window, const struct view_query *query)
+{
+    return window->generation > query->since && window->start_ns >= query->from_ns &&
+           (query->to_ns == 0 || window->start_ns < query->to_ns);
+}
+
+static void add_window(const struct window *window, const struct view_query *query,
+                       struct state_sums *by_thread)
+{
+    for (size_t i = 0; i < window->cell_count; i++) {
+        const struct cell *const cell = &window->cells[i];
+        if ((cell->state & query->require) == query->require &&
+            (cell->state & query->exclude) == 0)
+            add(&by_thread[cell->thread], cell->state, cell->count);
+    }
+}
+
+static void add_sums(struct state_sums *to, const struct state_sums *from)
+{
+    to->samples += from->samples;
+    for (size_t i = 0; i < STATE_FACT_COUNT; i++) {
+        to->yes[i] += from->yes[i];
+        to->unknown[i] += from->unknown[i];
+    }
+    for (size_t i = 0; i < STATE_DOING_COUNT; i++)
+        to->doing[i] += from->doing[i];
+}
+
+/* Only threads that have samples. */
+static enum err_code take_rows(struct states *states, const struct profile_snapshot *snapshot,
+                               const struct state_sums *by_thread, struct err *err)
+{
+    const uint32_t threads = snapshot->sizes.threads;
+    size_t count = 0;
+    for (uint32_t id = 0; id < threads; id++)
+        count += by_thread[id].samples > 0;
+    states->rows = malloc((count + 1) * sizeof *states->rows);
+    if (!states->rows)
+        return err_set(err, ERR_NOMEM, "no memory for %zu threads", count);
+    for (uint32_t id = 0; id < threads; id++) {
+        if (by_thread[id].samples == 0)
+            continue;
+        states->rows[states->count++] = (struct states_row){ id, by_thread[id] };
+        if (profile_is_waiting_tasks(snapshot, id))
+            states->tasks += by_thread[id].samples;
+        else
+            add_sums(&states->all, &by_thread[id]);
+    }
+    return ERR_OK;
+}
+
+enum err_code states_init(struct states *states, const struct profile_snapshot *snapshot,
+                          const struct view_query *query, struct err *err)
+{
+    const uint32_t threads = snapshot->sizes.threads;
+    struct state_sums *const by_thread = calloc((size_t)threads + 1, sizeof *by_thread);
+    if (!by_thread)
+        return err_set(err, ERR_NOMEM, "no memory for %u threads", threads);
+    for (size_t i = 0; i < snapshot->window_count; i++)
+        if (is_asked_for(snapshot->windows[i], query))
+            add_window(snapshot->windows[i], query, by_thread);
+    struct states made = { .generation = snapshot->generation };
+    const enum err_code rc = take_rows(&made, snapshot, by_thread, err);
+    free(by_thread);
+    if (rc == ERR_OK)
+        *states = made;
+    return rc;
+}
+
+void states_deinit(struct states *states)
+{
+    free(states->rows);
+    memset(states, 0, sizeof *states);
+}

@@ -1,0 +1,130 @@
+#include "sampler/profile/views/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/views/filter.h"
+
+#define MS_NS     1000000ull
+#define SECOND_NS (1000 * MS_NS)
+
+/* Widths that people count in; each session's slots are multiples of one of them. */
+static const uint64_t widths_ns[] = {
+    250 * MS_NS,      500 * MS_NS,       SECOND_NS,         2 * SECOND_NS,     5 * SECOND_NS,
+    10 * SECOND_NS,   20 * SECOND_NS,    30 * SECOND_NS,    60 * SECOND_NS,    120 * SECOND_NS,
+    300 * SECOND_NS,  600 * SECOND_NS,   1200 * SECOND_NS,  1800 * SECOND_NS,  3600 * SECOND_NS,
+    7200 * SECOND_NS, 21600 * SECOND_NS, 43200 * SECOND_NS, 86400 * SECOND_NS,
+};
+
+enum { WIDTHS = sizeof widths_ns / sizeof *widths_ns };
+
+static uint64_t slots_of(uint64_t from_ns, uint64_t to_ns, uint64_t width_ns)
+{
+    return to_ns > from_ns ? (to_ns - 1) / width_ns - from_ns / width_ns + 1 : 1;
+}
+
+static uint64_t width_of(uint64_t from_ns, uint64_t to_ns, size_t slots)
+{
+    uint64_t width_ns = widths_ns[0];
+    for (size_t i = 1; i < WIDTHS && slots_of(from_ns, to_ns, width_ns) > slots; i++)
+        width_ns = widths_ns[i];
+    while (slots_of(from_ns, to_ns, width_ns) > slots && width_ns < UINT64_MAX / 4)
+        width_ns *= 2;
+    return width_ns;
+}
+
+static void add_cell(struct timeline_slot *row, state_bits state, uint64_t count, uint64_t ns)
+{
+    const enum state_doing doing = state_doing_of(state);
+    row->samples += count;
+    row->ns += ns;
+    row->doing[doing] += count;
+    row->doing_ns[doing] += ns;
+    if (state & STATE_IN_GC) {
+        row->in_gc += count;
+        row->in_gc_ns += ns;
+    }
+}
+
+static void add_window(struct timeline_slot *row, const struct filter *filter,
+                       const struct window *window)
+{
+    for (size_t i = 0; i < window->cell_count; i++)
+        if (filter_passes(filter, &window->cells[i]))
+            add_cell(row, window->cells[i].state, window->cells[i].count,
+                     window_cell_ns(window, i));
+    row->end_ns = window->end_ns;
+}
+
+/* The first window of the slot in which the news begin. */
+static size_t first_with_news(const struct filter *filter, uint32_t since, uint64_t width_ns)
+{
+    struct window *const *const windows = filter->snapshot->windows;
+    size_t first = filter->first;
+    while (first < filter->end && windows[first]->generation <= since)
+        first++;
+    while (first < filter->end && first > filter->first &&
+           windows[first - 1]->start_ns / width_ns == windows[first]->start_ns / width_ns)
+        first--;
+    return first;
+}
+
+static size_t count_rows(const struct filter *filter, size_t first, uint64_t width_ns)
+{
+    struct window *const *const windows = filter->snapshot->windows;
+    size_t count = 0;
+    for (size_t i = first; i < filter->end; i++)
+        count += i == first ||
+                 windows[i]->start_ns / width_ns != windows[i - 1]->start_ns / width_ns;
+    return count;
+}
+
+static enum err_code fill(struct timeline_slots *timeline, const struct filter *filter,
+                          size_t first, struct err *err)
+{
+    const size_t count = count_rows(filter, first, timeline->width_ns);
+    timeline->rows = calloc(count + 1, sizeof *timeline->rows);
+    if (!timeline->rows)
+        return err_set(err, ERR_NOMEM, "no memory for %zu slots of time", count);
+    for (size_t i = first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        const uint64_t slot = window->start_ns / timeline->width_ns;
+        if (timeline->count == 0 || timeline->rows[timeline->count - 1].slot != slot)
+            timeline->rows[timeline->count++] =
+                (struct timeline_slot){ .slot = slot, .start_ns = window->start_ns };
+        add_window(&timeline->rows[timeline->count - 1], filter, window);
+    }
+    return ERR_OK;
+}
+
+static uint64_t end_of(const struct profile_snapshot *snapshot, const struct view_query *query)
+{
+    return query->to_ns && query->to_ns < snapshot->end_ns ? query->to_ns : snapshot->end_ns;
+}
+
+enum err_code timeline_slots_init(struct timeline_slots *timeline,
+                                  const struct profile_snapshot *snapshot,
+                                  const struct view_query *query, size_t slots, struct err *err)
+{
+    struct timeline_slots made = { .from_ns = query->from_ns,
+                                   .to_ns = end_of(snapshot, query) };
+    struct view_query whole = *query;
+    struct filter filter;
+    whole.since = 0;
+    made.width_ns = width_of(made.from_ns, made.to_ns, slots ? slots : 1);
+    enum err_code rc = filter_init(&filter, snapshot, &whole, err);
+    if (!rc)
+        rc = fill(&made, &filter, first_with_news(&filter, query->since, made.width_ns), err);
+    filter_deinit(&filter);
+    if (rc)
+        timeline_slots_deinit(&made);
+    else
+        *timeline = made;
+    return rc;
+}
+
+void timeline_slots_deinit(struct timeline_slots *timeline)
+{
+    free(timeline->rows);
+    memset(timeline, 0, sizeof *timeline);
+}

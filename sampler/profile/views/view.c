@@ -1,0 +1,178 @@
+#include "sampler/profile/views/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/cell_key.h"
+#include "sampler/profile/tally.h"
+#include "sampler/profile/views/filter.h"
+
+/* Adds the cells that pass to sum, and their times to ns if there is one, a number a node.
+ * Returns how many are not 0 any more. */
+static size_t sum_nodes(const struct filter *filter, uint64_t *sum, uint64_t *ns)
+{
+    size_t count = 0;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (!filter_passes(filter, cell))
+                continue;
+            count += sum[cell->node] == 0;
+            sum[cell->node] += cell->count;
+            if (ns)
+                ns[cell->node] += window_cell_ns(window, j);
+        }
+    }
+    return count;
+}
+
+static enum err_code reserve(struct view *view, size_t count, bool has_periods, struct err *err)
+{
+    view->node = malloc((count + 1) * sizeof *view->node);
+    view->self = malloc((count + 1) * sizeof *view->self);
+    view->self_ns = has_periods ? malloc((count + 1) * sizeof *view->self_ns) : NULL;
+    if (!view->node || !view->self || (has_periods && !view->self_ns))
+        return err_set(err, ERR_NOMEM, "no memory for a view of %zu nodes", count);
+    return ERR_OK;
+}
+
+/* Makes the columns of the numbers that are not 0; there are at most `count`. */
+static enum err_code compact(struct view *view, const uint64_t *sum, const uint64_t *ns,
+                             size_t nodes, size_t count, struct err *err)
+{
+    const enum err_code rc = reserve(view, count, ns != NULL, err);
+    for (size_t i = 0; i < nodes && !rc; i++) {
+        if (!sum[i])
+            continue;
+        if (ns)
+            view->self_ns[view->count] = ns[i];
+        view->node[view->count] = (node_id)i;
+        view->self[view->count] = sum[i];
+        view->total += sum[i];
+        view->total_ns += view_self_ns(view, view->count++);
+    }
+    return rc;
+}
+
+static enum err_code fill(struct view *view, const struct filter *filter, struct err *err)
+{
+    const size_t nodes = filter->snapshot->sizes.nodes;
+    const size_t columns = filter->has_periods ? 2 : 1;
+    uint64_t *const sum = calloc((nodes + 1) * columns, sizeof *sum);
+    if (!sum)
+        return err_set(err, ERR_NOMEM, "no memory to add up %zu nodes", nodes);
+    uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
+    const size_t count = sum_nodes(filter, sum, ns);
+    view->period_ns = filter->has_periods ? 0 : filter->period_ns;
+    const enum err_code rc = compact(view, sum, ns, nodes, count, err);
+    free(sum);
+    return rc;
+}
+
+enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,
+                        const struct view_query *query, struct err *err)
+{
+    struct view made = { .generation = snapshot->generation };
+    struct filter filter;
+    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    if (!rc)
+        rc = fill(&made, &filter, err);
+    filter_deinit(&filter);
+    if (rc)
+        view_deinit(&made);
+    else
+        *view = made;
+    return rc;
+}
+
+void view_deinit(struct view *view)
+{
+    free(view->node);
+    free(view->self);
+    free(view->self_ns);
+    memset(view, 0, sizeof *view);
+}
+
+void view_totals(const struct view *view, const struct profile_snapshot *snapshot,
+                 uint64_t *total)
+{
+    const uint32_t nodes = snapshot->sizes.nodes;
+    if (nodes)
+        memset(total, 0, nodes * sizeof *total);
+    for (size_t i = 0; i < view->count; i++)
+        total[view->node[i]] = view->self[i];
+    /* Parents come before children: walking back, a node is complete before it is passed on. */
+    for (node_id id = nodes; id-- > 1;)
+        total[profile_node_at(snapshot, id).parent] += total[id];
+}
+
+static enum err_code tally_cells(const struct filter *filter, struct tally *tally,
+                                 struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    for (size_t i = filter->first; i < filter->end; i++) {
+        const struct window *const window = filter->snapshot->windows[i];
+        for (size_t j = 0; j < window->cell_count && !rc; j++) {
+            const struct cell *const cell = &window->cells[j];
+            if (filter_passes(filter, cell))
+                rc = tally_add(tally, cell_key(cell->thread, cell->state, cell->node),
+                               cell->count, window_cell_ns(window, j), err);
+        }
+    }
+    return rc;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct view_cell *const a = left;
+    const struct view_cell *const b = right;
+    return cell_key_order(cell_key(a->thread, a->state, a->node),
+                          cell_key(b->thread, b->state, b->node));
+}
+
+static struct view_cell cell_of(const struct tally_cell *from)
+{
+    return (struct view_cell){
+        .thread = cell_key_thread(from->key),
+        .node = cell_key_node(from->key),
+        .state = cell_key_state(from->key),
+        .count = from->count,
+        .ns = from->ns,
+    };
+}
+
+static enum err_code take_cells(const struct tally *tally, struct view_cells *out,
+                                struct err *err)
+{
+    struct view_cell *const cells = malloc(((size_t)tally->count + 1) * sizeof *cells);
+    if (!cells)
+        return err_set(err, ERR_NOMEM, "no memory for %u cells", tally->count);
+    for (uint32_t i = 0; i < tally->count; i++)
+        cells[i] = cell_of(&tally->cells[i]);
+    qsort(cells, tally->count, sizeof *cells, compare);
+    *out = (struct view_cells){ .count = tally->count, .cells = cells };
+    return ERR_OK;
+}
+
+enum err_code view_cells_init(struct view_cells *cells, const struct profile_snapshot *snapshot,
+                              const struct view_query *query, struct err *err)
+{
+    struct filter filter;
+    struct tally tally;
+    tally_init(&tally, VIEW_MAX_CELLS);
+    enum err_code rc = filter_init(&filter, snapshot, query, err);
+    if (!rc)
+        rc = tally_cells(&filter, &tally, err);
+    if (!rc)
+        rc = take_cells(&tally, cells, err);
+    filter_deinit(&filter);
+    tally_deinit(&tally);
+    return rc;
+}
+
+void view_cells_deinit(struct view_cells *cells)
+{
+    free(cells->cells);
+    memset(cells, 0, sizeof *cells);
+}

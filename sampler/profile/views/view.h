@@ -1,0 +1,102 @@
+/*
+ * view - a query over a snapshot: one number per node.
+ *
+ * Everything shown is a sum of cells.  A view says which cells (time, threads, processes,
+ * states, generations) and gives the samples whose innermost frame is that node.
+ *
+ * Ownership: the columns belong to the view; view_deinit accepts a zeroed one.
+ * Threads: any, on a snapshot of one's own.
+ * Cost: proportional to the cells touched plus the nodes of the session.
+ * Limits: VIEW_MAX_CELLS different cells in a view_cells or view_spots, then ERR_LIMIT.
+ * Depends on: profile, window.
+ */
+#ifndef SAMPLER_PROFILE_VIEWS_VIEW_H
+#define SAMPLER_PROFILE_VIEWS_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/window.h"
+
+enum { VIEW_MAX_CELLS = 1 << 24 };
+
+/* Zeroed: everything. */
+struct view_query {
+    uint64_t from_ns;         /* windows that start at or after */
+    uint64_t to_ns;           /* windows that start before; 0: no end */
+    uint32_t since;           /* only generations after this one: a profile_snapshot_since */
+    const thread_id *threads; /* NULL: all; ids that do not exist match nothing */
+    size_t thread_count;
+    const process_id *processes; /* NULL: all */
+    size_t process_count;
+    state_bits require; /* cells with all of these bits */
+    state_bits exclude; /* and none of these */
+};
+
+struct view {
+    uint32_t generation;
+    uint64_t total;
+    size_t count;
+    node_id *node; /* ascending */
+    uint64_t *self;
+    uint64_t total_ns;  /* that all samples stand for */
+    uint64_t period_ns; /* that each sample stands for; 0: unknown, or see self_ns */
+    uint64_t *self_ns;  /* by node; NULL: self times period_ns */
+};
+
+MUST_CHECK enum err_code view_init(struct view *view, const struct profile_snapshot *snapshot,
+                                   const struct view_query *query, struct err *err);
+void view_deinit(struct view *view);
+
+/* The time that a row's samples stand for. */
+static inline uint64_t view_self_ns(const struct view *view, size_t row)
+{
+    return view->self_ns ? view->self_ns[row] : view->self[row] * view->period_ns;
+}
+
+/* Samples of node and everything beneath it, for every node below sizes.nodes; total[0] is the
+ * whole.  total must have room for snapshot->sizes.nodes numbers. */
+void view_totals(const struct view *view, const struct profile_snapshot *snapshot,
+                 uint64_t *total);
+
+/* The cells of the query themselves, summed over time, in the order of a window's. */
+struct view_cells {
+    size_t count;
+    struct view_cell {
+        thread_id thread;
+        node_id node;
+        state_bits state;
+        uint64_t count;
+        uint64_t ns; /* that the samples stand for */
+    } * cells;
+};
+
+MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
+                                         const struct profile_snapshot *snapshot,
+                                         const struct view_query *query, struct err *err);
+void view_cells_deinit(struct view_cells *cells);
+
+/* The spots of the query's time and generations, summed, by node, then spot.  ERR_INVALID: the
+ * query asks for threads, processes or states, which are not told apart here. */
+struct view_spots {
+    size_t count;
+    struct view_spot {
+        node_id node; /* of the frame the spot is in */
+        spot_id spot;
+        uint64_t self;  /* samples in which that frame was the innermost */
+        uint64_t total; /* those in which it had called what was */
+    } * spots;
+};
+
+MUST_CHECK enum err_code view_spots_init(struct view_spots *spots,
+                                         const struct profile_snapshot *snapshot,
+                                         const struct view_query *query, struct err *err);
+void view_spots_deinit(struct view_spots *spots);
+
+/* Goes from a spot and its node to those of its caller; false: that is not known. */
+bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, spot_id *spot);
+
+#endif /* SAMPLER_PROFILE_VIEWS_VIEW_H */

@@ -1,0 +1,392 @@
+#include "sampler/session/fold.h"
+
+#include <string.h>
+
+#include "sampler/session/origins.h"
+#include "sampler/session/task_fold.h"
+
+/* What is noted of a frame: its node and its spot, plus 1. */
+enum { NODE, SPOT };
+
+static enum err_code named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
+{
+    function_id function;
+    const enum err_code rc =
+        profile_function(fold->profile, name, fold->no_file, 0, &function, err);
+    return rc ? rc : profile_frame(fold->profile, function, 0, out, err);
+}
+
+enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out, struct err *err)
+{
+    struct strtab *const strings = profile_strings(fold->profile);
+    str_id name_id;
+    const enum err_code rc = strtab_intern(strings, name, strlen(name), &name_id, err);
+    return rc ? rc : named_mark(fold, name_id, out, err);
+}
+
+static enum err_code make_marks(struct fold *fold, struct err *err)
+{
+    enum err_code rc = fold_mark(fold, "<idle native thread>", &fold->idle, err);
+    if (!rc)
+        rc = fold_mark(fold, "<truncated>", &fold->truncated, err);
+    if (!rc && !fold->no_gc)
+        rc = fold_mark(fold, "<GC>", &fold->gc, err);
+    if (!rc && fold->native)
+        rc = fold_mark(fold, "<native>", &fold->callback, err);
+    return rc;
+}
+
+enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,
+                        struct lanes *lanes, const struct sampler_options *options, int pid,
+                        const char *name, struct err *err)
+{
+    str_id name_id;
+    *fold = (struct fold){ .profile = profile,
+                           .lanes = lanes,
+                           .pid = pid,
+                           .codes = leaves->codes,
+                           .leaves = leaves,
+                           .native = options->native,
+                           .no_gc = options->no_gc,
+                           .opcodes = options->opcodes };
+    leaves->wants_opcodes = options->opcodes;
+    enum err_code rc =
+        strtab_intern(profile_strings(profile), name, strlen(name), &name_id, err);
+    if (!rc)
+        rc = strtab_intern(profile_strings(profile), "~", 1, &fold->no_file, err);
+    if (!rc)
+        rc = profile_process(profile, pid, name_id, &fold->process, err);
+    return rc ? rc : make_marks(fold, err);
+}
+
+/* A function is the same for all processes; whose it is must be known of each. */
+static void note_origin(struct fold *fold, function_id function)
+{
+    if (!fold->origins)
+        return;
+    const profile_origin before = profile_origin_of(fold->profile, function);
+    profile_set_origin(fold->profile, function,
+                       origins_join(fold->origins, before, fold->origin));
+}
+
+/* Tags hold the id plus one, so that 0 means "not yet". */
+static enum err_code function_of(struct fold *fold, struct code *code, function_id *out)
+{
+    if (!code->tag) {
+        const enum err_code rc = profile_function(fold->profile, code->name, code->file,
+                                                  code->first_line, out, NULL);
+        if (rc)
+            return rc;
+        note_origin(fold, *out);
+        code->tag = *out + 1;
+    }
+    *out = code->tag - 1;
+    return ERR_OK;
+}
+
+static enum err_code frame_of(struct fold *fold, const struct walk_frame *frame, frame_id *out)
+{
+    struct code_place *const place = code_place(fold->codes, frame->code, frame->instr);
+    function_id function;
+    if (!place)
+        return ERR_NOMEM;
+    if (!place->tag) {
+        enum err_code rc = function_of(fold, code_at(fold->codes, frame->code), &function);
+        if (!rc)
+            rc = profile_frame(fold->profile, function, place->location.line, out, NULL);
+        if (rc)
+            return rc;
+        place->tag = *out + 1;
+    }
+    *out = place->tag - 1;
+    return ERR_OK;
+}
+
+static enum err_code add_mark(struct fold *fold, frame_id mark_id, node_id *node)
+{
+    return profile_node(fold->profile, *node, mark_id, node, NULL);
+}
+
+enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
+                             bool is_outermost, node_id *node)
+{
+    frame_id id;
+    enum err_code rc = ERR_OK;
+    if (code_at(fold->codes, frame->code)->is_shim)
+        return ERR_OK;
+    /* The outermost frame is always entered from C. */
+    if (fold->native && frame->entered_from_c && !is_outermost)
+        rc = add_mark(fold, fold->callback, node);
+    if (!rc)
+        rc = frame_of(fold, frame, &id);
+    return rc ? rc : profile_node(fold->profile, *node, id, node, NULL);
+}
+
+/* The same, once: both keep their node while they stay as they are. */
+static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
+                                    bool is_outermost, node_id *node)
+{
+    if (frame->tags[NODE]) {
+        *node = frame->tags[NODE] - 1;
+        return ERR_OK;
+    }
+    const enum err_code rc = fold_add_frame(fold, frame, is_outermost, node);
+    if (!rc)
+        frame->tags[NODE] = *node + 1;
+    return rc;
+}
+
+/* Where the collector's mark belongs: above so many frames; NOWHERE: it does not run in this
+ * thread.  From 3.15 on the interpreter says in which frame it was started. */
+static const size_t NOWHERE = SIZE_MAX;
+
+static size_t gc_place(const struct stack *stack, struct thread_facts *facts)
+{
+    if (!facts->gc_frame)
+        return facts->in_gc == FACT_YES ? stack->count : NOWHERE;
+    for (size_t i = stack->count; i-- > 0;)
+        if (stack->frames[i].addr == facts->gc_frame) {
+            facts->in_gc = FACT_YES;
+            return i + 1;
+        }
+    if (stack->certainty != STACK_TRUNCATED)
+        facts->in_gc = FACT_NO;
+    return NOWHERE;
+}
+
+/* What lies above the innermost frame. */
+static enum err_code add_end(struct fold *fold, const struct thread *thread, node_id *node)
+{
+    frame_id callee;
+    if (thread->stack.certainty == STACK_TRUNCATED)
+        return add_mark(fold, fold->truncated, node);
+    if (thread->stack.count == 0)
+        return add_mark(fold, fold->idle, node);
+    if (!thread->leaf.callee)
+        return fold->native && thread->leaf.in_native == FACT_YES
+                   ? add_mark(fold, fold->callback, node)
+                   : ERR_OK;
+    const enum err_code rc = named_mark(fold, thread->leaf.callee, &callee, NULL);
+    return rc ? rc : add_mark(fold, callee, node);
+}
+
+/* The collector comes and goes while frames stay as they are, and so do those who await a task, so no
+ * node above their marks is kept. */
+static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t gc,
+                                node_id *node)
+{
+    size_t first = 0;
+    enum err_code rc = fold->tasks ? task_fold_begin(fold->tasks, stack, &first, node) : ERR_OK;
+    const size_t kept = *node ? 0 : gc;
+    for (size_t i = first; i < stack->count && !rc; i++) {
+        if (i == gc)
+            rc = add_mark(fold, fold->gc, node);
+        if (!rc && i < kept)
+            rc = add_kept_frame(fold, &stack->frames[i], i == first, node);
+        else if (!rc)
+            rc = fold_add_frame(fold, &stack->frames[i], i == first, node);
+    }
+    return rc;
+}
+
+static enum err_code opcode_name(struct fold *fold, unsigned opcode, str_id *out)
+{
+    const char *const name = fold->leaves->opcodes[opcode].name;
+    enum err_code rc = ERR_OK;
+    if (name && !fold->opcode_names[opcode])
+        rc = strtab_intern(profile_strings(fold->profile), name, strlen(name),
+                           &fold->opcode_names[opcode], NULL);
+    *out = fold->opcode_names[opcode];
+    return rc;
+}
+
+/* `caller` is the spot of the caller, plus 1. */
+static enum err_code find_spot(struct fold *fold, const struct walk_frame *frame, int opcode,
+                               uint32_t caller, spot_id *out)
+{
+    const struct code_place *const at = code_place(fold->codes, frame->code, frame->instr);
+    struct profile_spot spot;
+    if (!at)
+        return ERR_NOMEM;
+    spot = (struct profile_spot){ .line = at->location.line,
+                                  .end_line = at->location.end_line,
+                                  .column = at->location.column,
+                                  .end_column = at->location.end_column,
+                                  .caller = caller };
+    enum err_code rc = function_of(fold, code_at(fold->codes, frame->code), &spot.function);
+    if (!rc && opcode != LEAF_NO_OPCODE)
+        rc = opcode_name(fold, (unsigned)opcode, &spot.opcode);
+    if (!rc && opcode != LEAF_NO_OPCODE)
+        rc = opcode_name(fold, fold->leaves->opcodes[opcode].base, &spot.base);
+    return rc ? rc : profile_spot(fold->profile, &spot, out, NULL);
+}
+
+/* The spot that the innermost frame was called from, plus 1. */
+static enum err_code find_caller(struct fold *fold, const struct stack *stack, uint32_t *out)
+{
+    enum err_code rc = ERR_OK;
+    *out = 0;
+    for (size_t i = 0; i + 1 < stack->count && !rc; i++) {
+        struct walk_frame *const frame = &stack->frames[i];
+        spot_id spot;
+        int opcode;
+        if (code_at(fold->codes, frame->code)->is_shim)
+            continue;
+        if (!frame->tags[SPOT]) {
+            rc = leaf_waiting_opcode(fold->leaves, frame, &opcode);
+            if (!rc)
+                rc = find_spot(fold, frame, opcode, *out, &spot);
+            frame->tags[SPOT] = rc ? 0 : spot + 1;
+        }
+        *out = frame->tags[SPOT];
+    }
+    return rc;
+}
+
+/* The spot that the innermost frame is at, and its node, are remembered in the leaf's tags. */
+static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id node)
+{
+    const struct stack *const stack = &thread->stack;
+    spot_id spot;
+    if (!fold->opcodes || stack->count == 0 || stack->certainty == STACK_TRUNCATED)
+        return ERR_OK;
+    const struct walk_frame *const frame = &stack->frames[stack->count - 1];
+    if (code_at(fold->codes, frame->code)->is_shim)
+        return ERR_OK;
+    uint32_t caller;
+    enum err_code rc = find_caller(fold, stack, &caller);
+    if (!rc)
+        rc = find_spot(fold, frame, thread->leaf.opcode, caller, &spot);
+    if (rc == ERR_LIMIT)
+        return ERR_OK;
+    if (!rc) {
+        thread->leaf.tags[0] = spot + 1;
+        thread->leaf.tags[1] = node;
+    }
+    return rc;
+}
+
+/* Where the tables are full the sample is counted at the nearest caller they know. */
+static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc,
+                             struct sighting *sighting)
+{
+    struct stack *const stack = &thread->stack;
+    node_id node = 0;
+    enum err_code rc = add_frames(fold, stack, gc, &node);
+    if (!rc)
+        rc = set_spot(fold, thread, node);
+    if (!rc)
+        rc = add_end(fold, thread, &node);
+    if (!rc && gc == stack->count)
+        rc = add_mark(fold, fold->gc, &node);
+    sighting->node = node;
+    sighting->is_folded = rc == ERR_LIMIT;
+    if (!rc || sighting->is_folded)
+        stack->tag = gc == NOWHERE && !rc && !fold->tasks ? node + 1 : 0;
+    return sighting->is_folded ? ERR_OK : rc;
+}
+
+static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_id *out)
+{
+    if (!thread->tag) {
+        const struct profile_thread row = {
+            .process = fold->process,
+            .tid = thread->host_tid,
+            .ident = thread->head.ident,
+            .name = thread->name,
+            .is_main = thread->is_main,
+        };
+        const enum err_code rc = profile_thread(fold->profile, &row, out, NULL);
+        if (rc)
+            return rc;
+        thread->tag = *out + 1;
+    }
+    *out = thread->tag - 1;
+    return ERR_OK;
+}
+
+static uint64_t *certainty_counter(struct quality *quality, enum stack_certainty certainty)
+{
+    switch (certainty) {
+    case STACK_EXACT: break;
+    case STACK_REPAIRED: return &quality->repaired;
+    case STACK_RETRIED: return &quality->retried;
+    case STACK_TRUNCATED: return &quality->truncated;
+    }
+    return &quality->exact;
+}
+
+static void count_failure(struct quality *quality, enum err_code failure)
+{
+    if (failure == ERR_GONE)
+        quality->failed_gone++;
+    else if (failure == ERR_FAULT)
+        quality->failed_fault++;
+    else if (failure == ERR_PERM)
+        quality->failed_perm++;
+    else
+        quality->failed_corrupt++;
+}
+
+static state_bits fact_bits(enum fact fact, state_bits yes, state_bits unknown)
+{
+    return fact == FACT_YES ? yes : fact == FACT_UNKNOWN ? unknown : 0;
+}
+
+/* All facts but the CPU. */
+static state_bits state_of(struct thread_facts facts, enum fact in_native)
+{
+    const unsigned bits =
+        fact_bits(facts.has_gil, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL) |
+        fact_bits(facts.waits_gil, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL) |
+        fact_bits(facts.in_gc, STATE_IN_GC, STATE_UNKNOWN_IN_GC) |
+        fact_bits(facts.has_exception, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION) |
+        fact_bits(in_native, STATE_IN_NATIVE, STATE_UNKNOWN_IN_NATIVE);
+    return (state_bits)bits;
+}
+
+/* A stack that is as it was has the leaf and the node it had, unless the collector runs now. */
+static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
+                           struct sighting *sighting)
+{
+    const struct stack *const stack = &thread->stack;
+    const bool is_known = stack->is_unchanged && stack->tag;
+    enum err_code rc = ERR_OK;
+    if (!is_known)
+        rc = leaf_look(fold->leaves, stack, &thread->leaf);
+    if (!rc && is_known && gc == NOWHERE)
+        sighting->node = stack->tag - 1;
+    else if (!rc)
+        rc = node_of(fold, thread, gc, sighting);
+    /* A tag is one more than the spot, and 0 for none. */
+    sighting->spot = thread->leaf.tags[0] - 1u;
+    sighting->spot_node = thread->leaf.tags[1];
+    return rc;
+}
+
+enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_facts facts,
+                          enum err_code failure, uint64_t now_ns)
+{
+    struct quality *const quality = profile_quality(fold->profile);
+    struct stack *const stack = &thread->stack;
+    if (failure) {
+        count_failure(quality, failure);
+        return ERR_OK;
+    }
+    const size_t gc = gc_place(stack, &facts);
+    struct sighting sighting = { .pid = fold->pid,
+                                 .tid = thread->host_tid,
+                                 .state = state_of(facts, FACT_UNKNOWN),
+                                 .certainty = certainty_counter(quality, stack->certainty),
+                                 .spot = PROFILE_NO_SPOT,
+                                 .is_still = stack->is_unchanged,
+                                 .is_stopped = thread->is_stopped,
+                                 .runs = thread->runs,
+                                 .now_ns = now_ns };
+    enum err_code rc = thread_of(fold, thread, &sighting.thread);
+    if (!rc && lanes_may_keep(fold->lanes, sighting.state)) {
+        rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sighting);
+        sighting.state = state_of(facts, thread->leaf.in_native);
+    }
+    return rc ? rc : lanes_add(fold->lanes, &sighting);
+}

@@ -1,0 +1,61 @@
+/*
+ * fold - turns the stack of a thread into a node of the call tree and counts it.
+ *
+ * Functions and frames of a code object are interned once and remembered in its tags.  Marks are
+ * frames of file "~": the C function that the innermost frame calls, where it can be named, <GC>
+ * above the frame in which the collector was started, and with options.native <native> where C
+ * code called back into Python and where a C function without a name is called.
+ *
+ * Ownership: the caller's storage; nothing is held.
+ * Threads: the profile's writer.
+ * Depends on: cpython, profile.
+ */
+#ifndef SAMPLER_SESSION_FOLD_H
+#define SAMPLER_SESSION_FOLD_H
+
+#include "sampler/base/err.h"
+#include "sampler/cpython/stack/leaf.h"
+#include "sampler/cpython/threads/threads.h"
+#include "sampler/profile/profile.h"
+#include "sampler/sampler.h"
+#include "sampler/session/thread_cpu.h"
+
+struct origins;
+struct task_fold;
+
+struct fold {
+    struct profile *profile;
+    struct code_table *codes;
+    struct leaves *leaves;
+    struct lanes *lanes;
+    int pid;
+    process_id process;
+    str_id no_file;                         /* of marks */
+    str_id opcode_names[OPCODES];           /* 0: not interned yet */
+    bool native, no_gc, opcodes;            /* of the options */
+    frame_id idle, truncated, gc, callback; /* marks */
+    struct origins *origins;                /* of the session; NULL: functions have none */
+    profile_origin origin;                  /* of the process */
+    struct task_fold *tasks;                /* NULL: stacks are not of tasks */
+};
+
+/* `pid` and `name` are those of the process; the lanes may be shared with others.  The leaves, and
+ * the code objects they look into, are used from now on. */
+MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
+                                   struct leaves *leaves, struct lanes *lanes,
+                                   const struct sampler_options *options, int pid,
+                                   const char *name, struct err *err);
+
+/* The frame of a mark. */
+MUST_CHECK enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out,
+                                   struct err *err);
+/* Goes from the node of its caller to that of the frame. */
+MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
+                                        bool is_outermost, node_id *node);
+
+/* Counts one sample of the thread, or its failure. */
+MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
+                                     struct thread_facts facts, enum err_code failure,
+                                     uint64_t now_ns);
+
+#endif /* SAMPLER_SESSION_FOLD_H */

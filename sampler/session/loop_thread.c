@@ -1,0 +1,315 @@
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/sink.h"
+#include "sampler/session/loop_parts.h"
+#include "sampler/session/pace/budget.h"
+#include "sampler/session/pace/schedule.h"
+#include "sampler/session/pace/waker.h"
+
+/* A live page is at most this far behind. */
+static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
+/* Going to sleep and being woken takes longer than this: what is so near is now. */
+static const uint64_t NEAR_NS = 8000;
+/* Who stops us waits at most so long. */
+static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
+
+/* So often to see whether there is somebody to look at, where there is nobody. */
+static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
+
+/* Who is away for longer has left a hole in the recording: what went on meanwhile nobody knows. */
+static const uint64_t HOLE_NS = NS_PER_S;
+
+/* What only the thread itself touches. */
+struct turn {
+    struct loop *loop;
+    struct schedule schedule;
+    struct waker waker;
+    struct budget budget;
+    uint64_t sealed_ns;
+    uint64_t period_ns; /* what a sample of the open window stands for, if none is missed */
+    uint64_t owed;      /* missed ticks whose time no sample stands for yet */
+    uint64_t looks;     /* at the last seal */
+    struct ending ending;
+    bool is_deserted; /* it ended as there were no members left */
+};
+
+/* Always false, so that ending is one statement. */
+static bool end(struct turn *turn, enum sampler_state state, const char *reason)
+{
+    turn->ending = (struct ending){ .state = state, .reason = reason };
+    return false;
+}
+
+/* Of several processes the last one's reason is not the whole of it. */
+static void tell_reason(struct loop *loop, const struct turn *turn)
+{
+    struct sampler_processes processes;
+    roster_counts(&loop->crew.roster, &processes);
+    if (!turn->is_deserted || processes.joined < 2)
+        snprintf(loop->status.reason, sizeof loop->status.reason, "%s", turn->ending.reason);
+    else
+        snprintf(loop->status.reason, sizeof loop->status.reason,
+                 "all %" PRIu64 " processes have ended; of the last: %s", processes.joined,
+                 turn->ending.reason);
+}
+
+/* Comes after the last window has been sealed: who sees the end sees everything. */
+static void announce_end(const struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    const uint64_t one = 1;
+    pthread_mutex_lock(&loop->mutex);
+    loop->status.state = turn->ending.state;
+    tell_reason(loop, turn);
+    loop->ended_ns = clock_now_ns();
+    /* The wall clock may have been set meanwhile. */
+    loop->status.ended_at_ns = loop->status.started_at_ns + (loop->ended_ns - loop->created_ns);
+    pthread_mutex_unlock(&loop->mutex);
+    (void)!write(loop->end_fd, &one, sizeof one);
+}
+
+static bool is_stopping(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->mutex);
+    const bool stopping = loop->stop;
+    pthread_mutex_unlock(&loop->mutex);
+    return stopping;
+}
+
+static void sleep_or_change(struct loop *loop, uint64_t deadline_ns)
+{
+    const struct timespec deadline = clock_timespec(deadline_ns);
+    int rc = 0;
+    pthread_mutex_lock(&loop->mutex);
+    while (!loop->stop && rc == 0)
+        rc = pthread_cond_timedwait(&loop->changed, &loop->mutex, &deadline);
+    pthread_mutex_unlock(&loop->mutex);
+}
+
+/* Sleeps until the deadline.  Returns false when asked to stop. */
+static bool sleep_until(struct turn *turn, uint64_t now_ns, uint64_t deadline_ns)
+{
+    struct loop *const loop = turn->loop;
+    if (deadline_ns > now_ns + SHORT_SLEEP_NS)
+        sleep_or_change(loop, deadline_ns);
+    else if (deadline_ns > now_ns + NEAR_NS)
+        waker_sleep(&turn->waker, deadline_ns);
+    return !is_stopping(loop);
+}
+
+static bool is_paused(struct loop *loop)
+{
+    pthread_mutex_lock(&loop->mutex);
+    const bool paused = loop->paused;
+    pthread_mutex_unlock(&loop->mutex);
+    return paused;
+}
+
+/* What a sample of the open window stands for. */
+static uint64_t weigh(struct turn *turn, bool is_last)
+{
+    const uint64_t looks = profile_quality(turn->loop->crew.profile)->ticks;
+    const uint64_t made = looks - turn->looks;
+    turn->looks = looks;
+    return schedule_weight_ns(turn->period_ns, made, &turn->owed, is_last);
+}
+
+static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
+{
+    struct loop *const loop = turn->loop;
+    const uint64_t weight_ns = weigh(turn, is_last);
+    /* Windows keep to whole multiples, so that slots of time have the same number of them. */
+    turn->sealed_ns = now_ns - (now_ns - loop->created_ns) % WINDOW_NS;
+    const struct sink *const sink = loop->options.sink;
+    const uint64_t end_ns = now_ns - loop->created_ns;
+    enum err_code rc = crew_flush(&loop->crew, now_ns);
+    if (!rc && loop->options.async != SAMPLER_ASYNC_OFF)
+        rc = crew_tell_tasks(&loop->crew);
+    profile_set_period(loop->crew.profile, weight_ns);
+    if (!rc)
+        rc = profile_seal(loop->crew.profile, end_ns, NULL);
+    if (!rc && sink)
+        sink->seal(sink->context, end_ns, weight_ns, profile_quality(loop->crew.profile));
+    turn->period_ns = (uint64_t)((double)NS_PER_S / turn->budget.rate_hz);
+    profile_set_period(loop->crew.profile, turn->period_ns);
+    return rc;
+}
+
+static bool may_grow(struct loop *loop)
+{
+    return loop->options.waits || (loop->scout && scout_has_hope(loop->scout));
+}
+
+static void tell_left_out(struct loop *loop)
+{
+    struct scout_counts counts;
+    if (!loop->scout)
+        return;
+    scout_counts(loop->scout, &counts);
+    roster_left_out(&loop->crew.roster, counts.over, counts.denied);
+}
+
+/* Are there members, or may there yet be?  Returns false when the session is over. */
+static bool go_on(struct turn *turn, bool is_well, const struct ending *ending)
+{
+    const struct crew *const crew = &turn->loop->crew;
+    if (!is_well)
+        turn->ending = *ending;
+    turn->is_deserted = is_well && crew->count == 0 && !may_grow(turn->loop);
+    return turn->is_deserted ? end(turn, crew->last.state, crew->last.reason) : is_well;
+}
+
+/* One look at all members.  Returns false when the session is over. */
+static bool look(struct turn *turn)
+{
+    struct crew *const crew = &turn->loop->crew;
+    struct ending ending;
+    bool has_looked;
+    const bool is_well = crew_look(crew, &has_looked, &ending);
+    if (has_looked) {
+        profile_quality(crew->profile)->ticks++;
+        quality_note_look(profile_quality(crew->profile), crew->glance.now_ns);
+    }
+    return go_on(turn, is_well, &ending);
+}
+
+/* Takes over what was asked for since.  false: nothing. */
+static bool take_changes(struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    pthread_mutex_lock(&loop->mutex);
+    const bool has_changed = loop->has_changed;
+    const double share = loop->max_cpu_percent / 100, wanted_hz = loop->wanted_hz;
+    loop->has_changed = false;
+    pthread_mutex_unlock(&loop->mutex);
+    if (has_changed)
+        budget_change(&turn->budget, share, wanted_hz);
+    return has_changed;
+}
+
+/* Lowers or raises the rate as was asked for and the budget allows. */
+static void keep_budget(struct turn *turn, uint64_t now_ns)
+{
+    struct loop *const loop = turn->loop;
+    const uint64_t looks = profile_quality(loop->crew.profile)->ticks;
+    const uint64_t cpu_ns = clock_thread_ns() + (loop->scout ? scout_cpu_ns(loop->scout) : 0);
+    const bool has_changed = take_changes(turn);
+    if (!budget_measure(&turn->budget, cpu_ns, looks) && !has_changed)
+        return;
+    schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
+    pthread_mutex_lock(&loop->mutex);
+    loop->status.rate_hz = turn->budget.rate_hz;
+    pthread_mutex_unlock(&loop->mutex);
+}
+
+/* Publishes what there is, now and then.  Returns false when the session is over. */
+static bool publish(struct turn *turn, uint64_t now_ns)
+{
+    struct ending ending;
+    if (now_ns - turn->sealed_ns < WINDOW_NS)
+        return true;
+    keep_budget(turn, now_ns);
+    if (seal(turn, now_ns, false))
+        return end(turn, SAMPLER_FAILED, "out of memory");
+    tell_left_out(turn->loop);
+    const bool is_well = crew_check(&turn->loop->crew, &ending);
+    return go_on(turn, is_well, &ending);
+}
+
+/* When the session is to end by itself, UINT64_MAX: never. */
+static uint64_t over_ns(const struct loop *loop)
+{
+    const uint64_t duration_ns = loop->options.duration_ns;
+    return duration_ns && duration_ns < UINT64_MAX - loop->created_ns
+               ? loop->created_ns + duration_ns
+               : UINT64_MAX;
+}
+
+/* Waits for `instant_ns`, publishing on the way.  Returns false when the session is over. */
+static bool wait_for(struct turn *turn, uint64_t instant_ns)
+{
+    const uint64_t end_ns = over_ns(turn->loop);
+    uint64_t now_ns = clock_now_ns();
+    for (;;) {
+        const uint64_t publish_ns = turn->sealed_ns + WINDOW_NS;
+        uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
+        if (end_ns < until_ns)
+            until_ns = end_ns;
+        if (!sleep_until(turn, now_ns, until_ns))
+            return end(turn, SAMPLER_ENDED, "stopped");
+        now_ns = clock_now_ns();
+        if (!publish(turn, now_ns))
+            return false;
+        if (now_ns >= end_ns)
+            return end(turn, SAMPLER_ENDED, "the duration is over");
+        if (now_ns + NEAR_NS >= instant_ns)
+            return true;
+    }
+}
+
+/* Where instants follow closely, the timer of the one after next is set before the next has come. */
+static void prepare_following(struct turn *turn)
+{
+    const double period_ns = turn->schedule.period_ns;
+    if (period_ns > (double)(4 * NEAR_NS) && period_ns < (double)SHORT_SLEEP_NS)
+        waker_prepare(&turn->waker, schedule_following(&turn->schedule));
+}
+
+static void note_missed(struct turn *turn, uint64_t missed)
+{
+    profile_quality(turn->loop->crew.profile)->missed += missed;
+    if ((double)missed * turn->schedule.period_ns < (double)HOLE_NS)
+        turn->owed += missed;
+}
+
+static void run(struct turn *turn)
+{
+    struct loop *const loop = turn->loop;
+    bool was_paused = false;
+    for (;;) {
+        uint64_t missed;
+        loop_grow(loop);
+        const uint64_t now_ns = clock_now_ns();
+        /* Nobody is there to be looked at: the scout may yet find somebody. */
+        const bool paused = is_paused(loop) || loop->crew.count == 0;
+        uint64_t instant_ns = schedule_next(&turn->schedule, now_ns, &missed);
+        if (!paused)
+            prepare_following(turn);
+        if (loop->crew.count == 0 && instant_ns < now_ns + EMPTY_NS)
+            instant_ns = now_ns + EMPTY_NS;
+        if (!paused && !was_paused)
+            note_missed(turn, missed);
+        was_paused = paused;
+        if (paused)
+            quality_note_pause(profile_quality(loop->crew.profile));
+        if (!wait_for(turn, instant_ns) || (!paused && !look(turn)))
+            return;
+    }
+}
+
+void *loop_main(void *context)
+{
+    struct loop *const loop = context;
+    const uint64_t now_ns = clock_now_ns();
+    struct turn turn = { .loop = loop, .sealed_ns = now_ns };
+    struct random random;
+    waker_init(&turn.waker);
+    pthread_setname_np(pthread_self(), "sampler");
+    waker_hasten();
+    random_init_any(&random);
+    budget_init(&turn.budget, loop->options.max_cpu_percent / 100, loop->options.rate_hz,
+                clock_thread_ns());
+    schedule_init(&turn.schedule, now_ns, turn.budget.rate_hz, random_u64(&random));
+    turn.period_ns = (uint64_t)((double)NS_PER_S / turn.budget.rate_hz);
+    run(&turn);
+    waker_deinit(&turn.waker);
+    (void)!seal(&turn, clock_now_ns(), true);
+    crew_dismiss(&loop->crew);
+    announce_end(&turn);
+    return NULL;
+}

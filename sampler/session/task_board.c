@@ -1,0 +1,146 @@
+#include "sampler/session/task_board.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void task_board_init(struct task_board *board)
+{
+    memset(board, 0, sizeof *board);
+    pthread_mutex_init(&board->mutex, NULL);
+}
+
+void sampler_tasks_deinit(struct sampler_tasks *tasks)
+{
+    free(tasks->items);
+    free(tasks->awaiters);
+    *tasks = (struct sampler_tasks){ 0 };
+}
+
+void task_board_deinit(struct task_board *board)
+{
+    sampler_tasks_deinit(&board->next);
+    sampler_tasks_deinit(&board->shown);
+    pthread_mutex_destroy(&board->mutex);
+}
+
+void task_board_begin(struct task_board *board)
+{
+    board->next.count = board->next.awaiter_count = 0;
+    board->next.is_cut = false;
+    board->next.at_ns = 0;
+}
+
+static enum err_code reserve(struct task_board *board, size_t rows, size_t awaiters)
+{
+    struct sampler_tasks *const next = &board->next;
+    if (next->count + rows > board->room) {
+        const size_t room = next->count + rows + next->count / 2;
+        struct sampler_task *const more = realloc(next->items, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        next->items = more;
+        board->room = room;
+    }
+    if (next->awaiter_count + awaiters > board->awaiter_room) {
+        const size_t room = next->awaiter_count + awaiters + next->awaiter_count / 2;
+        uint32_t *const more = realloc(next->awaiters, room * sizeof *more);
+        if (!more)
+            return ERR_NOMEM;
+        next->awaiters = more;
+        board->awaiter_room = room;
+    }
+    return ERR_OK;
+}
+
+static uint64_t since(uint64_t created_ns, uint64_t ns)
+{
+    return ns > created_ns ? ns - created_ns : 0;
+}
+
+static enum err_code add_row(struct task_board *board, struct task_fold *fold,
+                             const struct task *task, uint64_t created_ns)
+{
+    const struct thread *const thread = tasks_thread(fold->tasks, task);
+    struct sampler_task row = { .pid = fold->of_threads->pid,
+                                .tid = thread ? thread->host_tid : 0,
+                                .name = task->name,
+                                .number = task->number,
+                                .is_running = task->is_running,
+                                .is_moving = task->is_moving,
+                                .seen_ns = since(created_ns, task->seen_ns),
+                                .since_ns = since(created_ns, task->since_ns) };
+    const enum err_code rc = task_fold_node(fold, task, &row.node);
+    if (!rc || rc == ERR_LIMIT)
+        board->next.items[board->next.count++] = row;
+    return rc == ERR_LIMIT ? ERR_OK : rc;
+}
+
+enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
+                             uint64_t created_ns)
+{
+    const struct tasks *const all = fold->tasks;
+    struct sampler_tasks *const next = &board->next;
+    const size_t first = next->count;
+    size_t rows = SAMPLER_MAX_TASKS - first;
+    rows = all->count < rows ? all->count : rows;
+    enum err_code rc = reserve(board, rows, all->edge_count);
+    next->is_cut |= all->is_cut || rows < all->count;
+    next->at_ns = since(created_ns, all->looked_ns);
+    for (size_t i = 0; i < rows && !rc; i++)
+        rc = add_row(board, fold, &all->items[i], created_ns);
+    for (size_t i = 0; i < rows && !rc; i++) {
+        const struct task *const task = &all->items[i];
+        struct sampler_task *const row = &next->items[first + i];
+        row->first_awaiter = (uint32_t)next->awaiter_count;
+        for (uint32_t k = 0; k < task->awaiter_count; k++) {
+            const uint32_t awaiter = all->awaiters[task->first_awaiter + k];
+            if (awaiter < rows)
+                next->awaiters[next->awaiter_count++] = (uint32_t)first + awaiter;
+        }
+        row->awaiter_count = (uint32_t)next->awaiter_count - row->first_awaiter;
+    }
+    return rc;
+}
+
+static void copy_rows(struct sampler_tasks *to, const struct sampler_tasks *from)
+{
+    memcpy(to->items, from->items, from->count * sizeof *to->items);
+    memcpy(to->awaiters, from->awaiters, from->awaiter_count * sizeof *to->awaiters);
+}
+
+static enum err_code duplicate(const struct sampler_tasks *from, struct sampler_tasks *out)
+{
+    struct sampler_tasks copy = *from;
+    copy.items = malloc((from->count + 1) * sizeof *copy.items);
+    copy.awaiters = malloc((from->awaiter_count + 1) * sizeof *copy.awaiters);
+    if (!copy.items || !copy.awaiters) {
+        sampler_tasks_deinit(&copy);
+        return ERR_NOMEM;
+    }
+    if (from->count)
+        copy_rows(&copy, from);
+    *out = copy;
+    return ERR_OK;
+}
+
+void task_board_show(struct task_board *board)
+{
+    struct sampler_tasks copy, before;
+    /* Without memory those seen before stay. */
+    if (duplicate(&board->next, &copy))
+        return;
+    pthread_mutex_lock(&board->mutex);
+    before = board->shown;
+    board->shown = copy;
+    pthread_mutex_unlock(&board->mutex);
+    sampler_tasks_deinit(&before);
+}
+
+enum err_code task_board_copy(struct task_board *board, struct sampler_tasks *out,
+                              struct err *err)
+{
+    pthread_mutex_lock(&board->mutex);
+    const enum err_code rc = duplicate(&board->shown, out);
+    pthread_mutex_unlock(&board->mutex);
+    return rc ? err_set(err, rc, "no memory for a list of tasks") : ERR_OK;
+}

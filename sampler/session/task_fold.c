@@ -1,0 +1,267 @@
+#include "sampler/session/task_fold.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+
+/* Looking at the tasks may take one part in so many of the time. */
+enum { COSTS_ONE_IN = 20, MAX_AWAITERS_DEEP = 64, MAX_MARK_BYTES = 256 };
+static const uint64_t SELDOM_NS = NS_PER_S;
+
+enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
+                             struct tasks *tasks, bool counts_waiting, struct err *err)
+{
+    *fold = (struct task_fold){ .of_threads = of_threads,
+                                .tasks = tasks,
+                                .counts_waiting = counts_waiting,
+                                .every_ns = TASK_FOLD_EVERY_NS };
+    random_init_any(&fold->random);
+    fold->bases = calloc(TASKS_MAX, sizeof *fold->bases);
+    if (!fold->bases)
+        return err_set(err, ERR_NOMEM, "no memory for tasks");
+    return fold_mark(of_threads, "<task>", &fold->nameless, err);
+}
+
+void task_fold_deinit(struct task_fold *fold)
+{
+    free(fold->bases);
+    fold->bases = NULL;
+}
+
+/* Tasks keep their mark in their tag, plus 1. */
+static enum err_code mark_of(struct task_fold *fold, struct task *task, frame_id *out)
+{
+    const struct strtab *const strings = profile_strings(fold->of_threads->profile);
+    char text[MAX_MARK_BYTES];
+    enum err_code rc = ERR_OK;
+    if (!task->name) {
+        *out = fold->nameless;
+        return ERR_OK;
+    }
+    if (!task->tag) {
+        snprintf(text, sizeof text, "<task %.240s>", strtab_get(strings, task->name).text);
+        rc = fold_mark(fold->of_threads, text, out, NULL);
+        if (rc)
+            return rc;
+        task->tag = *out + 1;
+    }
+    *out = task->tag - 1;
+    return ERR_OK;
+}
+
+static enum err_code add_own_frames(struct task_fold *fold, const struct task *task,
+                                    node_id *node)
+{
+    const struct tasks *const all = fold->tasks;
+    enum err_code rc = ERR_OK;
+    for (uint32_t i = 0; i < task->frame_count && !rc; i++)
+        rc =
+            fold_add_frame(fold->of_threads, &all->frames[task->first_frame + i], i == 0, node);
+    return rc;
+}
+
+/* One of those who await it, each as likely as any other.  NULL: nobody does. */
+static struct task *choose_awaiter(struct task_fold *fold, const struct task *task)
+{
+    const struct tasks *const all = fold->tasks;
+    if (!task->awaiter_count)
+        return NULL;
+    const uint64_t chosen = random_below(&fold->random, task->awaiter_count);
+    return &all->items[all->awaiters[task->first_awaiter + chosen]];
+}
+
+static bool has_base(const struct task_fold *fold, const struct task *task)
+{
+    const struct tasks *const all = fold->tasks;
+    return fold->bases[task - all->items].look == fold->looks;
+}
+
+/* From the task outwards: those that have no base yet. */
+static size_t find_way(struct task_fold *fold, struct task *task,
+                       struct task *way[MAX_AWAITERS_DEEP])
+{
+    size_t count = 0;
+    while (task && count < MAX_AWAITERS_DEEP) {
+        /* Tasks that await one another in a circle. */
+        for (size_t i = 0; i < count; i++)
+            if (way[i] == task)
+                return count;
+        way[count++] = task;
+        if (has_base(fold, task))
+            break;
+        task = choose_awaiter(fold, task);
+    }
+    return count;
+}
+
+/* The node of the task's mark. */
+static enum err_code base_of(struct task_fold *fold, struct task *task, node_id *out)
+{
+    const struct tasks *const all = fold->tasks;
+    struct task *way[MAX_AWAITERS_DEEP];
+    node_id node = 0;
+    enum err_code rc = ERR_OK;
+    for (size_t i = find_way(fold, task, way); i-- > 0 && !rc;) {
+        struct task_base *const base = &fold->bases[way[i] - all->items];
+        frame_id mark;
+        if (base->look != fold->looks) {
+            rc = mark_of(fold, way[i], &mark);
+            if (!rc)
+                rc = profile_node(fold->of_threads->profile, node, mark, &node, NULL);
+            if (rc)
+                break;
+            base->node = node;
+            base->look = fold->looks;
+        }
+        node = base->node;
+        if (i > 0)
+            rc = add_own_frames(fold, way[i], &node);
+    }
+    *out = node;
+    return rc;
+}
+
+enum err_code task_fold_node(struct task_fold *fold, const struct task *task, node_id *out)
+{
+    struct tasks *const all = fold->tasks;
+    const enum err_code rc = base_of(fold, &all->items[task - all->items], out);
+    return rc ? rc : add_own_frames(fold, task, out);
+}
+
+/* The outermost coroutine that runs.  Nothing that is below it in the stack awaits it, so it is a
+ * task of some kind. */
+static size_t outermost_coroutine(struct task_fold *fold, const struct stack *stack)
+{
+    struct tasks *const all = fold->tasks;
+    for (size_t i = 0; i < stack->count; i++)
+        if (stack->frames[i].is_loose &&
+            tasks_is_coroutine(all, stack->frames[i].addr, stack->frames[i].code))
+            return i;
+    return SIZE_MAX;
+}
+
+enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack, size_t *first,
+                              node_id *node)
+{
+    const struct tasks *const all = fold->tasks;
+    struct task *innermost = NULL;
+    *first = 0;
+    *node = 0;
+    /* A task may run an event loop of its own. */
+    for (size_t i = stack->count; i-- > 0 && (!innermost || fold->is_fresh);) {
+        struct task *const task =
+            stack->frames[i].is_loose ? tasks_of_frame(all, stack->frames[i].addr) : NULL;
+        if (!task)
+            continue;
+        fold->bases[task - all->items].seen = fold->is_fresh ? fold->looks : 0;
+        if (!innermost)
+            *first = i;
+        innermost = innermost ? innermost : task;
+    }
+    if (innermost)
+        return base_of(fold, innermost, node);
+    const size_t outermost = outermost_coroutine(fold, stack);
+    if (outermost == SIZE_MAX)
+        return ERR_OK;
+    *first = outermost;
+    return profile_node(fold->of_threads->profile, 0, fold->nameless, node, NULL);
+}
+
+static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)
+{
+    static const char name[] = PROFILE_WAITING_TASKS;
+    struct profile_thread row = { .process = fold->of_threads->process };
+    const enum err_code rc = strtab_intern(profile_strings(fold->of_threads->profile), name,
+                                           sizeof name - 1, &row.name, NULL);
+    return rc ? rc : profile_thread(fold->of_threads->profile, &row, out, NULL);
+}
+
+static enum err_code count_task(struct task_fold *fold, const struct task *task,
+                                uint64_t now_ns)
+{
+    struct lanes *const lanes = fold->of_threads->lanes;
+    struct quality *const quality = profile_quality(fold->of_threads->profile);
+    struct sighting sighting = { .pid = fold->of_threads->pid,
+                                 .certainty = &quality->exact,
+                                 .spot = PROFILE_NO_SPOT,
+                                 .now_ns = now_ns };
+    enum err_code rc = task_fold_node(fold, task, &sighting.node);
+    sighting.is_folded = rc == ERR_LIMIT;
+    if (rc && !sighting.is_folded)
+        return rc;
+    rc = waiting_thread(fold, &sighting.thread);
+    if (rc)
+        return rc;
+    quality->stood_in += fold->owed - 1;
+    return lanes_add_waiting(lanes, &sighting, fold->owed, fold->counted_ns);
+}
+
+enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
+{
+    const struct tasks *const all = fold->tasks;
+    enum err_code rc = ERR_OK;
+    if (!fold->looks || !fold->owed)
+        return ERR_OK;
+    for (size_t i = 0; i < all->count && !rc && fold->counts_waiting; i++) {
+        const struct task *const task = &all->items[i];
+        if (task->frame_count && !task->is_running && !task->is_awaiter)
+            rc = count_task(fold, task, now_ns);
+    }
+    fold->counted_ns = now_ns;
+    fold->owed = 0;
+    return rc;
+}
+
+void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
+{
+    struct tasks *const all = fold->tasks;
+    if (!fold->is_fresh)
+        return;
+    fold->is_fresh = false;
+    for (size_t i = 0; i < all->count; i++) {
+        struct task *const task = &all->items[i];
+        const bool is_seen = fold->bases[i].seen == fold->looks;
+        if (!task->frame || is_seen == task->is_running)
+            continue;
+        const struct thread *const thread = is_seen ? NULL : tasks_thread(all, task);
+        /* Nobody has looked whether it runs. */
+        if (!is_seen && (!thread || thread->looked_ns != now_ns))
+            continue;
+        profile_quality(fold->of_threads->profile)->tasks_moving += !task->is_moving;
+        task->is_running = false;
+        task->is_moving = true;
+        task->frame_count = 0;
+    }
+}
+
+bool task_fold_is_due(struct task_fold *fold, uint64_t now_ns)
+{
+    fold->owed++;
+    return !fold->looks || fold->is_each || now_ns - fold->looked_ns >= fold->every_ns;
+}
+
+static uint64_t next_after(uint64_t cost_ns)
+{
+    const uint64_t every_ns = cost_ns * COSTS_ONE_IN;
+    return every_ns < TASK_FOLD_EVERY_NS ? TASK_FOLD_EVERY_NS
+           : every_ns > SELDOM_NS        ? SELDOM_NS
+                                         : every_ns;
+}
+
+enum err_code task_fold_count(struct task_fold *fold)
+{
+    const struct tasks *const all = fold->tasks;
+    struct quality *const quality = profile_quality(fold->of_threads->profile);
+    if (!fold->looks)
+        fold->counted_ns = all->looked_ns;
+    fold->looks++;
+    fold->is_fresh = true;
+    fold->looked_ns = all->looked_ns;
+    fold->every_ns = next_after(all->cost_ns);
+    quality->tasks += all->count;
+    for (size_t i = 0; i < all->count; i++)
+        quality->tasks_moving += all->items[i].is_moving;
+    return task_fold_flush(fold, all->looked_ns);
+}

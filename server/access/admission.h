@@ -1,0 +1,44 @@
+/*
+ * admission - which processes may be looked at through HTTP: those of listed users, that run a
+ * listed command.  An empty list admits all; what the kernel refuses is refused all the same.
+ *
+ * A user is a name or a number; a command is a shell pattern (fnmatch) of the whole command line
+ * with one blank between its words, as in "*gunicorn*" or "/usr/bin/python3 /srv/app.py*".
+ *
+ * Ownership: patterns are borrowed.
+ * Threads: fill first, then any.
+ * Limits: ADMISSION_MAX each; ADMISSION_MAX_COMMAND bytes of a command line are compared.
+ * Depends on: err.
+ */
+#ifndef SERVER_ACCESS_ADMISSION_H
+#define SERVER_ACCESS_ADMISSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
+
+enum { ADMISSION_MAX = 32, ADMISSION_MAX_COMMAND = 4096 };
+
+struct admission {
+    uid_t users[ADMISSION_MAX];
+    size_t user_count;
+    const char *commands[ADMISSION_MAX];
+    size_t command_count;
+};
+
+/* ERR_INVALID: no such user; ERR_LIMIT. */
+MUST_CHECK enum err_code admission_add_user(struct admission *admission, const char *name,
+                                            struct err *err);
+MUST_CHECK enum err_code admission_add_command(struct admission *admission, const char *pattern,
+                                               struct err *err);
+
+/* Everything is admitted. */
+bool admission_is_open(const struct admission *admission);
+bool admission_matches(const struct admission *admission, uid_t user, const char *command);
+/* ERR_PERM: it is not admitted; ERR_GONE: there is no such process. */
+MUST_CHECK enum err_code admission_check(const struct admission *admission, pid_t pid,
+                                         struct err *err);
+
+#endif /* SERVER_ACCESS_ADMISSION_H */

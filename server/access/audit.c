@@ -1,0 +1,131 @@
+#include "server/access/audit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "server/access/auth.h"
+#include "server/http/request.h"
+#include "server/wire/json.h"
+#include "server/wire/rfc3339.h"
+
+enum err_code audit_open(const char *file, struct audit *out, struct err *err)
+{
+    out->fd = -1;
+    if (!file)
+        return ERR_OK;
+    out->fd =
+        strcmp(file, "-") == 0
+            ? dup(STDERR_FILENO)
+            : open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                   S_IRUSR | S_IWUSR);
+    if (out->fd >= 0)
+        return ERR_OK;
+    err_sys(err, errno, "cannot write the audit log '%.200s'", file);
+    return ERR_SYS;
+}
+
+void audit_close(struct audit *audit)
+{
+    if (audit->fd >= 0)
+        close(audit->fd);
+    audit->fd = -1;
+}
+
+static void put_text(struct json *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+static void put_line(struct json *json, const char *action, const struct identity *who,
+                     const struct request *request, int status)
+{
+    const size_t body_bytes =
+        request->body_bytes < AUDIT_MAX_BODY ? request->body_bytes : AUDIT_MAX_BODY;
+    json_object(json);
+    moment_write(json, "at", clock_wall_ns());
+    put_text(json, "action", action);
+    json_key(json, "status");
+    json_int(json, status);
+    put_text(json, "who", auth_scope_text(who->scope));
+    json_key(json, "share");
+    if (who->share)
+        json_uint(json, who->share);
+    else
+        json_null(json);
+    put_text(json, "address", request->peer);
+    put_text(json, "method", method_text(request->method));
+    put_text(json, "path", request->path);
+    put_text(json, "format", request_query(request, "format"));
+    json_key(json, "body");
+    if (body_bytes > 0)
+        json_string(json, request->body, body_bytes);
+    else
+        json_null(json);
+    json_end(json);
+}
+
+static void write_line(const struct audit *audit, struct json *json, struct buffer *line)
+{
+    const enum err_code rc = json_finish(json, NULL);
+    buffer_char(line, '\n');
+    if (rc == ERR_OK && buffer_check(line, NULL) == ERR_OK)
+        (void)!write(audit->fd, line->data, line->length);
+    buffer_deinit(line);
+}
+
+void audit_write(const struct audit *audit, const char *action, const struct identity *who,
+                 const struct request *request, int status)
+{
+    struct buffer line = { 0 };
+    struct json json;
+    if (audit->fd < 0)
+        return;
+    json_init(&json, &line);
+    put_line(&json, action, who, request, status);
+    write_line(audit, &json, &line);
+}
+
+static void put_none(struct json *json, const char *key)
+{
+    json_key(json, key);
+    json_null(json);
+}
+
+static void put_deed(struct json *json, const struct audit_deed *deed)
+{
+    char address[32], path[64] = "";
+    snprintf(address, sizeof address, "local:uid=%u", (unsigned)getauxval(AT_UID));
+    if (deed->session)
+        snprintf(path, sizeof path, "/api/v1/sessions/%.20s", deed->session);
+    json_object(json);
+    moment_write(json, "at", clock_wall_ns());
+    put_text(json, "action", deed->action);
+    put_none(json, "status");
+    put_text(json, "who", deed->who);
+    put_none(json, "share");
+    put_text(json, "address", address);
+    put_none(json, "method");
+    put_text(json, "path", *path ? path : NULL);
+    put_none(json, "format");
+    put_text(json, "body", deed->body);
+    json_end(json);
+}
+
+void audit_tell(const struct audit *audit, const struct audit_deed *deed)
+{
+    struct buffer line = { 0 };
+    struct json json;
+    if (audit->fd < 0)
+        return;
+    json_init(&json, &line);
+    put_deed(&json, deed);
+    write_line(audit, &json, &line);
+}

@@ -1,0 +1,96 @@
+/*
+ * auth - who may: a token made at start, the cookies it is exchanged for, and scopes.
+ *
+ * Opening /?token=... answers 303 to the same URL without it and sets an HttpOnly cookie with an
+ * independent secret (logins.h), so the token stays out of the address bar, the history and referrers.
+ * Programs send "Authorization: Bearer TOKEN".  A second, one-time code does the same for a
+ * browser we start ourselves: its command line is readable by everyone on the machine.
+ *
+ * Shares (shares.h) work in the same two ways and make a viewer, of everything or of one session.
+ * Their cookie has another name, so that an operator who opens a shared link stays one.
+ *
+ * Ownership: plain data in the caller's storage; logins, shares and base path are borrowed.
+ * Threads: any, once initialised.
+ * Depends on: err, request, response, digest, logins, shares.
+ */
+#ifndef SERVER_ACCESS_AUTH_H
+#define SERVER_ACCESS_AUTH_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "server/access/digest.h"
+#include "server/access/shares.h"
+
+struct logins;
+struct request;
+struct response;
+
+enum { AUTH_SECRET_LENGTH = DIGEST_SECRET_LENGTH, AUTH_MIN_TOKEN = 16, AUTH_MAX_TOKEN = 128 };
+
+/* What a caller may, and what a route asks for: each may what those before it may.
+ * SCOPE_SESSION: look at the one session that was shared. */
+enum scope { SCOPE_OPEN, SCOPE_SESSION, SCOPE_VIEWER, SCOPE_OPERATOR };
+
+/* Who is asking. */
+struct identity {
+    enum scope scope;
+    uint32_t share;         /* the id of the share that was used; 0: none */
+    uint64_t expires_at_ns; /* since 1970, of the share; 0: never */
+    struct share_scope shared;
+};
+
+struct auth {
+    bool required;
+    char token[AUTH_MAX_TOKEN + 1];
+    char once[AUTH_SECRET_LENGTH + 1];
+    atomic_bool once_used;
+    char cookie_name[32];  /* carries the port: cookies do not know ports */
+    struct logins *logins; /* NULL: the token gives no cookie */
+    struct shares *shares; /* NULL: none */
+    const char *base_path; /* the cookie's path, without the last '/' */
+    bool is_tls;           /* cookies are for TLS only */
+};
+
+/* token NULL: a random one.  required false: everybody is an operator.  No logins, no shares, no
+ * base path and no TLS until they are set. */
+MUST_CHECK enum err_code auth_init(struct auth *auth, bool required, const char *token,
+                                   unsigned port, struct err *err);
+
+/* 16 to 128 characters that need no escaping in a URL. */
+bool auth_token_is_sound(const char *token);
+
+void auth_identify(const struct auth *auth, const struct request *request,
+                   struct identity *out);
+/* Whether the request brings something that makes its sender more than anybody, also a token that
+ * is to be exchanged for a cookie. */
+bool auth_knows(const struct auth *auth, const struct request *request);
+/* "operator", "viewer", "open". */
+const char *auth_scope_text(enum scope scope);
+
+/* Answers a request that brings a token in its URL; false: it is none, or the token is wrong
+ * and there is no cookie either. */
+bool auth_login(struct auth *auth, const struct request *request, struct response *response);
+
+/* Gives the browser another cookie, where it is time for one. */
+void auth_renew(const struct auth *auth, const struct request *request,
+                struct response *response);
+/* Ends the login, and takes the cookies of the browser away. */
+void auth_logout(const struct auth *auth, const struct request *request,
+                 struct response *response);
+
+/* 401, or 403 to one who is known but may not: a page for browsers, a problem for the API. */
+void auth_refuse(const struct identity *who, const struct request *request,
+                 struct response *response);
+
+/* What a request that changes something must bring, so that no other site's page can send it:
+ * X-Pyrometer, a JSON body, and our own Origin if any.  The status to refuse with, 0: fine. */
+int auth_check_change(const struct request *request, const char **fault_out);
+
+/* Takes as long for equal texts as for different ones of that length. */
+bool auth_secret_equals(const char *secret, const char *given);
+
+#endif /* SERVER_ACCESS_AUTH_H */

@@ -1,0 +1,342 @@
+#include "server/access/shares.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+
+#define FILE_MARK "pyrometer-shares 1"
+
+enum { LINE_BYTES = 512, PATH_BYTES = 4096 };
+
+struct entry {
+    struct share share;
+    uint64_t
+        over_ns; /* of clock_boot_ns: then it is over, whatever the wall clock says; 0: never */
+    struct digest token, cookie;
+};
+
+struct shares {
+    pthread_mutex_t lock;
+    char *file; /* NULL: not kept */
+    uint32_t last_id;
+    size_t count;
+    struct entry entries[SHARES_MAX];
+};
+
+/* The wall clock may be set back, which must not let anybody in for longer; and where it is set
+ * forward, a share is over too soon rather than too late. */
+static bool is_over(const struct entry *entry, uint64_t now_ns)
+{
+    return (entry->share.expires_at_ns != 0 && entry->share.expires_at_ns <= now_ns) ||
+           (entry->over_ns != 0 && entry->over_ns <= clock_boot_ns());
+}
+
+/* From now on it has what is left, at most as much as it was given. */
+static void set_over(struct entry *entry, uint64_t now_ns)
+{
+    const struct share *const share = &entry->share;
+    const uint64_t from_ns = now_ns > share->made_at_ns ? now_ns : share->made_at_ns;
+    const uint64_t left_ns =
+        share->expires_at_ns > from_ns ? share->expires_at_ns - from_ns : 0;
+    entry->over_ns = share->expires_at_ns ? clock_boot_ns() + left_ns : 0;
+}
+
+static void drop(struct shares *shares, size_t at)
+{
+    shares->count--;
+    memmove(&shares->entries[at], &shares->entries[at + 1],
+            (shares->count - at) * sizeof *shares->entries);
+}
+
+static void drop_expired(struct shares *shares)
+{
+    const uint64_t now_ns = clock_wall_ns();
+    for (size_t i = shares->count; i-- > 0;)
+        if (is_over(&shares->entries[i], now_ns))
+            drop(shares, i);
+}
+
+/* ID MADE EXPIRES TOKEN COOKIE NAME, the name to the end of the line. */
+static bool read_entry(const char *line, struct entry *out)
+{
+    char token[2 * DIGEST_BYTES + 2], cookie[2 * DIGEST_BYTES + 2];
+    int end = 0;
+    memset(out, 0, sizeof *out);
+    if (sscanf(line, "%" SCNu32 " %" SCNu64 " %" SCNu64 " %65s %65s%n", &out->share.id,
+               &out->share.made_at_ns, &out->share.expires_at_ns, token, cookie, &end) != 5 ||
+        line[end] != ' ' || strlen(line + end + 1) > SHARES_MAX_NAME)
+        return false;
+    snprintf(out->share.name, sizeof out->share.name, "%s", line + end + 1);
+    set_over(out, clock_wall_ns());
+    return out->share.id > 0 && digest_parse(token, &out->token) &&
+           digest_parse(cookie, &out->cookie);
+}
+
+static bool read_line(FILE *file, char line[LINE_BYTES])
+{
+    if (!fgets(line, LINE_BYTES, file))
+        return false;
+    line[strcspn(line, "\n")] = '\0';
+    return true;
+}
+
+static bool read_entries(struct shares *shares, FILE *file)
+{
+    char line[LINE_BYTES];
+    if (!read_line(file, line) || sscanf(line, FILE_MARK " %" SCNu32, &shares->last_id) != 1)
+        return false;
+    while (read_line(file, line))
+        if (shares->count == SHARES_MAX || !read_entry(line, &shares->entries[shares->count++]))
+            return false;
+    return ferror(file) == 0;
+}
+
+static enum err_code read_file(struct shares *shares, struct err *err)
+{
+    const int fd =
+        open(shares->file, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0 && errno == ENOENT)
+        return ERR_OK;
+    FILE *const file = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!file) {
+        const int sys = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_sys(err, sys, "cannot read the shares in '%.200s'", shares->file);
+    }
+    const bool is_fine = read_entries(shares, file);
+    fclose(file);
+    drop_expired(shares);
+    return is_fine ? ERR_OK
+                   : err_set(err, ERR_CORRUPT, "'%.200s' is no file of shares", shares->file);
+}
+
+static void write_entries(const struct shares *shares, FILE *file)
+{
+    char token[2 * DIGEST_BYTES + 1], cookie[2 * DIGEST_BYTES + 1];
+    fprintf(file, FILE_MARK " %" PRIu32 "\n", shares->last_id);
+    for (size_t i = 0; i < shares->count; i++) {
+        const struct entry *const entry = &shares->entries[i];
+        if (*entry->share.shared.session)
+            continue;
+        digest_format(&entry->token, token);
+        digest_format(&entry->cookie, cookie);
+        fprintf(file, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %s %s %s\n", entry->share.id,
+                entry->share.made_at_ns, entry->share.expires_at_ns, token, cookie,
+                entry->share.name);
+    }
+}
+
+/* A folder that is not there is no answer to the client's question. */
+static enum err_code cannot_write(const struct shares *shares, int sys, struct err *err)
+{
+    err_sys(err, sys, "cannot write the shares to '%.200s'", shares->file);
+    if (err)
+        err->code = ERR_SYS;
+    return ERR_SYS;
+}
+
+static enum err_code write_whole(const struct shares *shares, int fd, struct err *err)
+{
+    FILE *const file = fdopen(fd, "w");
+    if (!file) {
+        const int sys = errno;
+        close(fd);
+        return cannot_write(shares, sys, err);
+    }
+    write_entries(shares, file);
+    const bool is_fine = fflush(file) == 0 && fsync(fileno(file)) == 0;
+    const int sys = errno;
+    if (fclose(file) != 0 || !is_fine)
+        return cannot_write(shares, is_fine ? errno : sys, err);
+    return ERR_OK;
+}
+
+/* A reader, and a crash, finds the old file or the new one. */
+static enum err_code keep(const struct shares *shares, struct err *err)
+{
+    char path[PATH_BYTES];
+    if (!shares->file)
+        return ERR_OK;
+    snprintf(path, sizeof path, "%s.XXXXXX", shares->file);
+    const int fd = mkostemp(path, O_CLOEXEC); /* for us only: mode 0600 */
+    if (fd < 0)
+        return cannot_write(shares, errno, err);
+    enum err_code rc = write_whole(shares, fd, err);
+    if (rc == ERR_OK && rename(path, shares->file) != 0)
+        rc = cannot_write(shares, errno, err);
+    if (rc != ERR_OK)
+        unlink(path);
+    return rc;
+}
+
+enum err_code shares_create(const char *file, struct shares **out, struct err *err)
+{
+    struct shares *const shares = calloc(1, sizeof *shares);
+    if (!shares)
+        return err_set(err, ERR_NOMEM, "no memory for shares");
+    pthread_mutex_init(&shares->lock, NULL);
+    shares->file = file ? strdup(file) : NULL;
+    enum err_code rc = ERR_OK;
+    if (file && (!shares->file || strlen(file) + 8 > PATH_BYTES))
+        rc = err_set(err, ERR_LIMIT, "the name of the file of shares is too long");
+    if (rc == ERR_OK && file)
+        rc = read_file(shares, err);
+    if (rc == ERR_OK)
+        *out = shares;
+    else
+        shares_destroy(shares);
+    return rc;
+}
+
+void shares_destroy(struct shares *shares)
+{
+    if (!shares)
+        return;
+    pthread_mutex_destroy(&shares->lock);
+    free(shares->file);
+    free(shares);
+}
+
+enum err_code shares_cookie(const char *token, char out[DIGEST_SECRET_LENGTH + 1],
+                            struct err *err)
+{
+    char text[DIGEST_SECRET_LENGTH + 32];
+    struct digest digest;
+    const int length =
+        snprintf(text, sizeof text, "pyrometer-cookie:%.*s", DIGEST_SECRET_LENGTH, token);
+    const enum err_code rc = digest_make(text, (size_t)length, &digest, err);
+    if (rc == ERR_OK)
+        digest_format(&digest, out);
+    return rc;
+}
+
+static enum err_code make_secrets(struct entry *entry, char token[DIGEST_SECRET_LENGTH + 1],
+                                  struct err *err)
+{
+    char cookie[DIGEST_SECRET_LENGTH + 1];
+    enum err_code rc = digest_secret(token, err);
+    if (rc == ERR_OK)
+        rc = shares_cookie(token, cookie, err);
+    if (rc == ERR_OK)
+        rc = digest_make(token, strlen(token), &entry->token, err);
+    return rc == ERR_OK ? digest_make(cookie, strlen(cookie), &entry->cookie, err) : rc;
+}
+
+/* One line of the file, whatever it is called. */
+static void copy_name(char out[SHARES_MAX_NAME + 1], const char *name)
+{
+    snprintf(out, SHARES_MAX_NAME + 1, "%s", name);
+    for (char *c = out; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = ' ';
+}
+
+static enum err_code append(struct shares *shares, struct entry *entry, struct err *err)
+{
+    drop_expired(shares);
+    if (shares->count == SHARES_MAX)
+        return err_set(err, ERR_LIMIT, "there are %d shares already: revoke one", SHARES_MAX);
+    entry->share.id = ++shares->last_id;
+    shares->entries[shares->count++] = *entry;
+    const enum err_code rc = keep(shares, err);
+    if (rc != ERR_OK)
+        shares->count--;
+    return rc;
+}
+
+enum err_code shares_add(struct shares *shares, const char *name, uint64_t expires_at_ns,
+                         const struct share_scope *shared, struct share *out,
+                         char token_out[DIGEST_SECRET_LENGTH + 1], struct err *err)
+{
+    struct entry entry = { .share = { .made_at_ns = clock_wall_ns(),
+                                      .expires_at_ns = expires_at_ns } };
+    copy_name(entry.share.name, name);
+    if (shared)
+        entry.share.shared = *shared;
+    set_over(&entry, entry.share.made_at_ns);
+    enum err_code rc = make_secrets(&entry, token_out, err);
+    if (rc != ERR_OK)
+        return rc;
+    pthread_mutex_lock(&shares->lock);
+    rc = append(shares, &entry, err);
+    pthread_mutex_unlock(&shares->lock);
+    if (rc == ERR_OK)
+        *out = entry.share;
+    return rc;
+}
+
+/* What is revoked is so at once, also where the file cannot be written. */
+enum err_code shares_revoke(struct shares *shares, uint32_t id, struct err *err)
+{
+    enum err_code rc = ERR_NOT_FOUND;
+    pthread_mutex_lock(&shares->lock);
+    drop_expired(shares);
+    for (size_t i = 0; i < shares->count && rc == ERR_NOT_FOUND; i++)
+        if (shares->entries[i].share.id == id) {
+            drop(shares, i);
+            rc = keep(shares, err);
+        }
+    pthread_mutex_unlock(&shares->lock);
+    if (rc == ERR_NOT_FOUND)
+        err_set(err, rc, "no share %" PRIu32, id);
+    return rc;
+}
+
+size_t shares_list(struct shares *shares, struct share *out, size_t room)
+{
+    pthread_mutex_lock(&shares->lock);
+    drop_expired(shares);
+    const size_t count = shares->count;
+    for (size_t i = 0; i < count && i < room; i++)
+        out[i] = shares->entries[i].share;
+    pthread_mutex_unlock(&shares->lock);
+    return count;
+}
+
+/* All are compared, so that nothing tells how far it came. */
+static bool find(struct shares *shares, const struct digest *digest, bool is_cookie,
+                 struct share *out)
+{
+    const uint64_t now_ns = clock_wall_ns();
+    bool found = false;
+    pthread_mutex_lock(&shares->lock);
+    for (size_t i = 0; i < shares->count; i++) {
+        struct entry *const entry = &shares->entries[i];
+        if (!digest_equals(is_cookie ? &entry->cookie : &entry->token, digest) ||
+            is_over(entry, now_ns))
+            continue;
+        entry->share.used_at_ns = now_ns;
+        *out = entry->share;
+        found = true;
+    }
+    pthread_mutex_unlock(&shares->lock);
+    return found;
+}
+
+bool shares_find_token(struct shares *shares, const char *token, size_t length,
+                       struct share *out)
+{
+    struct digest digest;
+    return length == DIGEST_SECRET_LENGTH &&
+           digest_make(token, length, &digest, NULL) == ERR_OK &&
+           find(shares, &digest, false, out);
+}
+
+bool shares_find_cookie(struct shares *shares, const char *cookie, size_t length,
+                        struct share *out)
+{
+    struct digest digest;
+    return length == DIGEST_SECRET_LENGTH &&
+           digest_make(cookie, length, &digest, NULL) == ERR_OK &&
+           find(shares, &digest, true, out);
+}

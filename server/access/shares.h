@@ -1,0 +1,70 @@
+/*
+ * shares - links that let somebody look, and nothing else, until they expire or are revoked: at
+ * everything this server shows, or at one session.
+ *
+ * A share has a token of 256 random bits, shown once, when it is made.  Only its SHA-256 is kept,
+ * and that of the cookie which the token is exchanged for; both are compared in constant time.
+ * With a file they outlive the program: it is written anew, whole, at each change, for its owner
+ * only.  Without one they end with the program.  So do those of one session in any case: its id and
+ * epoch are never used again.
+ *
+ * Ownership: shares_create makes, shares_destroy frees (NULL is fine).
+ * Threads: any.
+ * Limits: SHARES_MAX at a time (those that have expired do not count), then ERR_LIMIT.
+ * Units: nanoseconds since 1970.
+ * Depends on: err, digest.
+ */
+#ifndef SERVER_ACCESS_SHARES_H
+#define SERVER_ACCESS_SHARES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "server/access/digest.h"
+
+enum { SHARES_MAX = 256, SHARES_MAX_NAME = 80 };
+
+struct shares;
+
+/* What is shared. */
+struct share_scope {
+    char session[12]; /* the id of the one session; "": everything */
+    char epoch[17];   /* of that session */
+};
+
+struct share {
+    uint32_t id; /* from 1 on, never used again */
+    char name[SHARES_MAX_NAME + 1];
+    uint64_t made_at_ns;
+    uint64_t expires_at_ns; /* 0: never */
+    uint64_t used_at_ns;    /* the last time, since the program began; 0: not */
+    struct share_scope shared;
+};
+
+/* file NULL: not kept.  ERR_CORRUPT: the file is there and is none of ours. */
+MUST_CHECK enum err_code shares_create(const char *file, struct shares **out, struct err *err);
+void shares_destroy(struct shares *shares);
+
+/* shared NULL: everything. */
+MUST_CHECK enum err_code shares_add(struct shares *shares, const char *name,
+                                    uint64_t expires_at_ns, const struct share_scope *shared,
+                                    struct share *out, char token_out[DIGEST_SECRET_LENGTH + 1],
+                                    struct err *err);
+/* ERR_NOT_FOUND: no such share. */
+MUST_CHECK enum err_code shares_revoke(struct shares *shares, uint32_t id, struct err *err);
+/* Copies up to `room` that have not expired, oldest first; how many there are. */
+size_t shares_list(struct shares *shares, struct share *out, size_t room);
+
+/* Whose token, or cookie, that is; false: nobody's, or not any more. */
+bool shares_find_token(struct shares *shares, const char *token, size_t length,
+                       struct share *out);
+bool shares_find_cookie(struct shares *shares, const char *cookie, size_t length,
+                        struct share *out);
+
+/* The cookie that goes with a token. */
+MUST_CHECK enum err_code shares_cookie(const char *token, char out[DIGEST_SECRET_LENGTH + 1],
+                                       struct err *err);
+
+#endif /* SERVER_ACCESS_SHARES_H */

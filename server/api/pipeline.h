@@ -1,0 +1,75 @@
+/*
+ * site - from a request to its answer, in one order for all of them:
+ *
+ *     Host -> refusals -> login -> scope -> route -> change marks -> handler -> validator,
+ *     compression, security headers
+ *
+ * Below a base path everything is reached with it and without it: some proxies take it off.
+ *
+ * It knows no sockets; http.c calls it from several threads, tests call it directly.
+ *
+ * Ownership: the site owns its parts, and borrows the sessions.
+ * Threads: any, once initialised.
+ * Depends on: auth, hosts, page, routes, request, response.
+ */
+#ifndef SERVER_API_PIPELINE_H
+#define SERVER_API_PIPELINE_H
+
+#include "server/access/audit.h"
+#include "server/access/auth.h"
+#include "server/access/hosts.h"
+#include "server/api/page.h"
+#include "server/http/response_cache.h"
+#include "server/http/traffic.h"
+
+struct admission;
+struct dashboard;
+struct logins;
+struct request;
+struct response;
+struct sessions;
+struct shares;
+
+struct site {
+    struct answers answers;
+    struct auth auth;
+    struct hosts hosts;
+    struct page page;
+    struct sessions *sessions;
+    struct logins *logins;
+    struct shares *shares;
+    const char *base_path; /* "": none */
+    const struct admission *admission;
+    struct audit audit;
+    struct traffic traffic;
+    struct dashboard *dashboard; /* NULL: none */
+};
+
+struct site_options {
+    struct sessions *sessions;
+    struct dashboard *dashboard;
+    unsigned port;
+    bool needs_token;
+    const char *token; /* NULL: a random one */
+    bool is_tls;
+    const char *base_path;             /* as in "/pyrometer", borrowed; NULL or "": none */
+    const char *shares_file;           /* NULL: shares end with the program */
+    const struct admission *admission; /* borrowed; NULL: all processes */
+    const char *audit_file;            /* NULL: none; "-": standard error */
+};
+
+MUST_CHECK enum err_code site_init(struct site *site, const struct site_options *options,
+                                   struct err *err);
+void site_deinit(struct site *site);
+
+/* Fills an initialised response, and takes the base path off the request.  `site` is a struct
+ * site; the type is http.h's. */
+void site_answer(void *site, struct request *request, struct response *response);
+/* Where a capture that is sent goes; -1: nowhere, site_answer says why. */
+int site_admit(void *site, struct request *request, size_t *most_out);
+/* Whether site_answer may take long. */
+bool site_is_slow(void *site, struct request *request);
+/* Whether the request brings a valid token, cookie or share. */
+bool site_knows(void *site, const struct request *request);
+
+#endif /* SERVER_API_PIPELINE_H */

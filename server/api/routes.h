@@ -1,0 +1,68 @@
+/*
+ * routes - the one table of endpoints.
+ *
+ * Depends on: call, auth (scopes), request.
+ */
+#ifndef SERVER_API_ROUTES_H
+#define SERVER_API_ROUTES_H
+
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+#include "server/access/auth.h"
+#include "server/api/handler_context.h"
+#include "server/http/request.h"
+
+struct response;
+
+struct route {
+    enum method method;  /* GET serves HEAD too */
+    const char *pattern; /* `*` stands for one segment */
+    enum err_code (*handler)(const struct call *call, struct response *response,
+                             struct err *err);
+    unsigned marks; /* the scope that the caller needs, and enum route_mark */
+};
+
+enum { ROUTE_SCOPE = 3 };
+
+/* What goes into the audit log, and as what. */
+#define ROUTE_AUDITS(X)     \
+    X(START, "start")       \
+    X(CHANGE, "change")     \
+    X(DELETE, "delete")     \
+    X(DUMP, "dump")         \
+    X(DOWNLOAD, "download") \
+    X(UPLOAD, "upload")     \
+    X(OPEN, "open")         \
+    X(SHARE, "share")       \
+    X(REVOKE, "revoke")
+
+enum route_audit {
+    ROUTE_AUDIT_NONE,
+#define X(name, text) ROUTE_AUDIT_##name,
+    ROUTE_AUDITS(X)
+#undef X
+};
+
+enum route_mark {
+    ROUTE_SLOW = 1 << 2,  /* may take long: answered on a thread of its own */
+    ROUTE_LARGE = 1 << 3, /* its body goes to a file (http.h, admit) */
+    ROUTE_AUDIT_SHIFT = 4,
+#define X(name, text) ROUTE_##name = ROUTE_AUDIT_##name << ROUTE_AUDIT_SHIFT,
+    ROUTE_AUDITS(X)
+#undef X
+};
+
+enum { ROUTES_ALLOW_BYTES = 64, ROUTES_MAX = 64 };
+
+/* NULL: fewer than index + 1. */
+const struct route *routes_at(size_t index);
+/* The word for the audit log, NULL: it is not for it. */
+const char *route_audit_text(const struct route *route);
+
+/* The route, and what stood for `*`.  NULL: none of this method; then `allow` lists the methods
+ * this path has, separated by commas, or is empty. */
+const struct route *routes_find(const struct request *request, char argument[32],
+                                char allow[ROUTES_ALLOW_BYTES]);
+
+#endif /* SERVER_API_ROUTES_H */

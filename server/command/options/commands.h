@@ -1,0 +1,31 @@
+/*
+ * commands - the table of commands, and what each does.
+ *
+ * Depends on: options.
+ */
+#ifndef SERVER_COMMAND_OPTIONS_COMMANDS_H
+#define SERVER_COMMAND_OPTIONS_COMMANDS_H
+
+#include <stddef.h>
+
+struct command;
+struct options;
+
+/* NULL: no such command. */
+const struct command *command_find(const char *name);
+/* NULL: fewer than index + 1. */
+const struct command *command_at(size_t index);
+
+/* Each returns the exit status, and has said what went wrong. */
+int command_attach(const struct options *options);
+int command_run(const struct options *options);
+int command_record(const struct options *options);
+int command_replay(const struct options *options);
+int command_serve(const struct options *options);
+int command_merge(const struct options *options);
+int command_diff(const struct options *options);
+int command_top(const struct options *options);
+int command_dump(const struct options *options);
+int command_doctor(const struct options *options);
+
+#endif /* SERVER_COMMAND_OPTIONS_COMMANDS_H */

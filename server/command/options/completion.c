@@ -1,0 +1,190 @@
+#include "server/command/options/completion.h"
+
+#include <string.h>
+
+#include "sampler/sampler.h"
+#include "server/command/options/commands.h"
+#include "server/command/options/options.h"
+#include "server/report/report.h"
+
+/* What can stand for a value, by the word that help has for it; of others nothing is known. */
+static const struct value {
+    const char *name;
+    const char *words; /* NULL: the name of a file */
+} values[] = {
+#define X(name, text, help) text " "
+    { "MODE", SAMPLER_MODES(X) }, { "KEY", REPORT_SORTS(X) },
+#undef X
+    { "SHELL", "bash zsh fish" }, { "FILE", NULL },           { "PATH", NULL },
+    { "BASELINE", NULL },
+};
+
+static const struct value *value_of(const struct option *option)
+{
+    for (size_t i = 0; option->value && i < sizeof values / sizeof *values; i++)
+        if (strcmp(values[i].name, option->value) == 0)
+            return &values[i];
+    return NULL;
+}
+
+static bool belongs(const struct option *option, const struct command *command)
+{
+    return option->commands == 0 || (option->commands & command->bit) != 0;
+}
+
+static void put_commands(FILE *out)
+{
+    const struct command *command = NULL;
+    for (size_t i = 0; (command = command_at(i)); i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", command->name);
+}
+
+static void put_bash_options(FILE *out, const struct command *command)
+{
+    const struct option *option = NULL;
+    fprintf(out, "    %s) words='", command->name);
+    for (size_t i = 0; (option = option_at(i)); i++) {
+        if (!belongs(option, command))
+            continue;
+        fprintf(out, "--%s ", option->name);
+        if (option->letter)
+            fprintf(out, "-%c ", option->letter);
+    }
+    fputs("' ;;\n", out);
+}
+
+/* An option that takes a value decides what the next word is. */
+static void put_bash_values(FILE *out)
+{
+    const struct option *option = NULL;
+    for (size_t i = 0; (option = option_at(i)); i++) {
+        const struct value *const value = value_of(option);
+        if (!option->value || option->value[0] == '=')
+            continue;
+        fprintf(out, "    --%s", option->name);
+        if (option->letter)
+            fprintf(out, "|-%c", option->letter);
+        if (!value)
+            fputs(") return ;;\n", out);
+        else if (value->words)
+            fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
+                    value->words);
+        else
+            fputs(") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", out);
+    }
+}
+
+static void put_bash(FILE *out)
+{
+    const struct command *command = NULL;
+    fputs("_pyrometer() {\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "    local command=${COMP_WORDS[1]} words=\n"
+          "    COMPREPLY=()\n"
+          "    if [[ $prev == = && $COMP_CWORD -gt 2 ]] || [[ $cur == = ]]; then\n"
+          "        [[ $cur == = ]] && cur=\n"
+          "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "        return\n"
+          "    fi\n"
+          "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
+          "        COMPREPLY=($(compgen -W '",
+          out);
+    put_commands(out);
+    fputs(" --help --version --completion' -- \"$cur\"))\n"
+          "        return\n"
+          "    fi\n"
+          "    case $prev in\n",
+          out);
+    put_bash_values(out);
+    fputs("    esac\n"
+          "    case $command in\n",
+          out);
+    for (size_t i = 0; (command = command_at(i)); i++)
+        put_bash_options(out, command);
+    fputs("    esac\n"
+          "    if [[ $cur == -* ]]; then\n"
+          "        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
+          "    else\n"
+          "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+          "    fi\n"
+          "}\n"
+          "complete -o filenames -F _pyrometer pyrometer\n",
+          out);
+}
+
+/* zsh runs what bash does. */
+static void put_zsh(FILE *out)
+{
+    fputs("autoload -Uz compinit bashcompinit\n"
+          "(( $+functions[compdef] )) || compinit\n"
+          "bashcompinit\n",
+          out);
+    put_bash(out);
+}
+
+/* In single quotes only these two need care. */
+static void put_fish_text(FILE *out, const char *text)
+{
+    fputc('\'', out);
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+    fputc('\'', out);
+}
+
+static void put_fish_option(FILE *out, const struct command *command,
+                            const struct option *option)
+{
+    const struct value *const value = value_of(option);
+    fprintf(out, "complete -c pyrometer -n '__fish_seen_subcommand_from %s' -l %s",
+            command->name, option->name);
+    if (option->letter)
+        fprintf(out, " -s %c", option->letter);
+    if (option->value && option->value[0] != '=')
+        fputs(value && !value->words ? " -r -F" : " -x", out);
+    if (value && value->words)
+        fprintf(out, " -a '%s'", value->words);
+    fputs(" -d ", out);
+    put_fish_text(out, option->help);
+    fputc('\n', out);
+}
+
+static void put_fish(FILE *out)
+{
+    const struct command *command = NULL;
+    const struct option *option = NULL;
+    for (size_t i = 0; (command = command_at(i)); i++) {
+        fprintf(out, "complete -c pyrometer -n __fish_use_subcommand -f -a %s -d ",
+                command->name);
+        put_fish_text(out, command->summary);
+        fputc('\n', out);
+        for (size_t j = 0; (option = option_at(j)); j++)
+            if (belongs(option, command))
+                put_fish_option(out, command, option);
+    }
+}
+
+static const struct shell {
+    const char *name;
+    void (*put)(FILE *out);
+} shells[] = { { "bash", put_bash }, { "zsh", put_zsh }, { "fish", put_fish } };
+
+static const struct shell *find(const char *name)
+{
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        if (strcmp(shells[i].name, name) == 0)
+            return &shells[i];
+    return NULL;
+}
+
+bool completion_knows(const char *shell)
+{
+    return find(shell) != NULL;
+}
+
+void completion_print(FILE *out, const char *shell)
+{
+    find(shell)->put(out);
+}

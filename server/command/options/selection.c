@@ -1,0 +1,90 @@
+#include "server/command/options/selection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "server/command/options/options.h"
+#include "server/wire/state_words.h"
+
+/* By the number the system gave it, or by its name. */
+static bool is_called(const struct profile_snapshot *snapshot, int32_t number, str_id name,
+                      const char *word)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", (int)number);
+    return strcmp(text, word) == 0 || strcmp(profile_string(snapshot, name).text, word) == 0;
+}
+
+static bool is_thread(const struct profile_snapshot *snapshot, uint32_t id, const char *word)
+{
+    const struct profile_thread row = profile_thread_at(snapshot, id);
+    return is_called(snapshot, row.tid, row.name, word);
+}
+
+static bool is_process(const struct profile_snapshot *snapshot, uint32_t id, const char *word)
+{
+    const struct profile_process row = profile_process_at(snapshot, id);
+    return is_called(snapshot, row.pid, row.name, word);
+}
+
+/* A name may be that of several rows. */
+static enum err_code find(const struct profile_snapshot *snapshot, const char *what,
+                          uint32_t rows, const char *const *words, size_t word_count,
+                          bool (*is)(const struct profile_snapshot *snapshot, uint32_t id,
+                                     const char *word),
+                          uint32_t **ids_out, size_t *count_out, struct err *err)
+{
+    if (word_count == 0)
+        return ERR_OK;
+    uint32_t *const ids = malloc((word_count * rows + 1) * sizeof *ids);
+    if (!ids)
+        return err_set(err, ERR_NOMEM, "no memory for a list of %ss", what);
+    *ids_out = ids;
+    for (size_t i = 0; i < word_count; i++) {
+        const size_t before = *count_out;
+        for (uint32_t id = 0; id < rows; id++)
+            if (is(snapshot, id, words[i]))
+                ids[(*count_out)++] = id;
+        if (*count_out == before)
+            return err_set(err, ERR_INVALID, "there is no %s '%.64s' in the capture", what,
+                           words[i]);
+    }
+    return ERR_OK;
+}
+
+enum err_code selection_init(struct selection *selection, const struct options *options,
+                             const struct profile_snapshot *snapshot, struct err *err)
+{
+    const struct options_view *const view = &options->view;
+    struct view_query *const query = &selection->query;
+    enum err_code rc = ERR_OK;
+    *selection =
+        (struct selection){ .query = { .from_ns = view->from_ns, .to_ns = view->to_ns } };
+    if (view->to_ns && view->to_ns <= view->from_ns)
+        return err_set(err, ERR_INVALID, "--to must be after --from");
+    if (view->from_ns > 0 && view->from_ns >= snapshot->end_ns)
+        return err_set(err, ERR_INVALID, "the capture ends at %.2f s, before --from",
+                       (double)snapshot->end_ns / (double)NS_PER_S);
+    if (view->states)
+        rc = state_words_read(view->states, &query->require, &query->exclude, err);
+    if (rc == ERR_OK)
+        rc =
+            find(snapshot, "thread", snapshot->sizes.threads, view->threads, view->thread_count,
+                 is_thread, &selection->threads, &query->thread_count, err);
+    if (rc == ERR_OK)
+        rc = find(snapshot, "process", snapshot->sizes.processes, view->processes,
+                  view->process_count, is_process, &selection->processes, &query->process_count,
+                  err);
+    query->threads = selection->threads;
+    query->processes = selection->processes;
+    return rc;
+}
+
+void selection_deinit(struct selection *selection)
+{
+    free(selection->threads);
+    free(selection->processes);
+    *selection = (struct selection){ 0 };
+}

@@ -1,0 +1,210 @@
+#include "server/command/output/exports.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/profile/views/view.h"
+#include "sampler/sampler.h"
+#include "server/command/output/progress.h"
+#include "server/command/output/split.h"
+#include "server/command/process/exit.h"
+#include "server/report/report.h"
+#include "server/wire/session.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat status;
+    const size_t length = strlen(path);
+    return (length > 0 && path[length - 1] == '/') ||
+           (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+/* A name that ends in a slash means a folder, there or not; if it cannot be made, no file in it
+ * can, and that will be said. */
+static void make_folder(const char *path)
+{
+    const size_t length = path ? strlen(path) : 0;
+    if (length > 1 && path[length - 1] == '/')
+        mkdir(path, S_IRWXU | S_IRWXG | S_IRWXO);
+}
+
+/* Where nothing was said and a table is what people want to see, it goes to the screen. */
+static const struct report_format *format_for(const struct options_format *wanted, bool named)
+{
+    const struct report_format *const format = wanted->format;
+    return format->on_screen && !named ? report_find(format->on_screen) : format;
+}
+
+static enum err_code open_one(struct export *item, const struct options *options,
+                              const struct options_format *wanted,
+                              const struct session_facts *facts, struct err *err)
+{
+    const struct report_source source = { .session = facts };
+    const char *const folder =
+        options->output && is_folder(options->output) ? options->output : NULL;
+    const bool named = wanted->output || options->output || options->splits;
+    char usual[REPORT_NAME_BYTES], path[PATH_MAX];
+    item->format = format_for(wanted, named);
+    if (wanted->output)
+        return output_init(&item->output, wanted->output, err);
+    if (options->output && !folder)
+        return output_init(&item->output, options->output, err);
+    if (item->format != wanted->format)
+        return output_init(&item->output, "-", err);
+    report_file_name(&source, item->format, usual);
+    if (!folder)
+        return output_init(&item->output, usual, err);
+    const char *const slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
+    const int length = snprintf(path, sizeof path, "%s%s%s", folder, slash, usual);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return err_sys(err, ENAMETOOLONG, "cannot write '%.256s'", folder);
+    return output_init(&item->output, path, err);
+}
+
+static bool is_taken(const struct exports *exports, const struct output *output)
+{
+    for (size_t i = 0; i < exports->count; i++)
+        if (strcmp(exports->items[i].output.path, output->path) == 0)
+            return true;
+    return false;
+}
+
+enum err_code exports_open(struct exports *exports, const struct options *options,
+                           const struct session_facts *facts, struct err *err)
+{
+    memset(exports, 0, sizeof *exports);
+    if (options->baseline) {
+        enum err_code rc =
+            captured_open(&exports->baseline, options->baseline, options->sampling.memory_bytes,
+                          options->sampling.hides_arguments, err);
+        if (rc == ERR_OK)
+            rc = captured_reshape(&exports->baseline, &options->view.rules, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    exports->splits = options->splits;
+    make_folder(options->output);
+    for (size_t i = 0; i < options->format_count; i++) {
+        struct export *const item = &exports->items[i];
+        const enum err_code rc = open_one(item, options, &options->formats[i], facts, err);
+        if (rc != ERR_OK)
+            return rc;
+        const bool clashes = is_taken(exports, &item->output);
+        exports->count++;
+        if (options->splits && !item->output.temporary[0])
+            return err_set(err, ERR_INVALID,
+                           "--split makes files: '%.200s' is none that a process id can be "
+                           "added to",
+                           item->output.path[0] ? item->output.path : "-");
+        if (clashes)
+            return err_set(err, ERR_INVALID,
+                           "two formats would go to the same place: use -o FOLDER or a name "
+                           "each, as in --%s=FILE",
+                           options->formats[i].format->name);
+    }
+    return ERR_OK;
+}
+
+void exports_close(struct exports *exports)
+{
+    for (size_t i = 0; i < exports->count; i++)
+        output_deinit(&exports->items[i].output);
+    exports->count = 0;
+    captured_close(&exports->baseline);
+}
+
+struct writing {
+    struct output *output;
+    struct progress progress;
+};
+
+static bool drain(void *to, const char *data, size_t bytes)
+{
+    struct writing *const writing = to;
+    progress_show(&writing->progress, writing->output->written, 0);
+    return output_write(writing->output, data, bytes);
+}
+
+static enum err_code write_one(const struct exports *exports, struct export *item,
+                               const struct report_source *source, struct err *err)
+{
+    struct report_source own = *source;
+    struct buffer file;
+    struct writing writing = { .output = &item->output };
+    progress_begin(&writing.progress, "writing", item->format->name);
+    buffer_init_draining(&file, drain, &writing);
+    own.baseline = exports->baseline.loaded ? &exports->baseline.source : NULL;
+    own.settings.colours = output_wants_colours(&item->output);
+    enum err_code rc = report_write(item->format, &own, &file, err);
+    buffer_flush(&file);
+    buffer_deinit(&file);
+    progress_end(&writing.progress);
+    /* What a writer says of a disk that is full is not what happened. */
+    if (rc == ERR_OK || item->output.sys != 0)
+        rc = output_finish(&item->output, NULL, 0, err);
+    if (rc == ERR_OK && item->output.path[0])
+        say("wrote %s, %zu bytes", item->output.path, item->output.written);
+    return rc;
+}
+
+/* The report of one process is of that process. */
+static enum err_code write_part(const struct exports *exports, const struct export *item,
+                                const struct report_source *source, const struct split *split,
+                                const struct split_part *part, struct err *err)
+{
+    struct view_query query = *source->query;
+    struct report_source own = *source;
+    struct export single = { .format = item->format };
+    char path[PATH_MAX];
+    enum err_code rc =
+        split_name(item->output.path, item->format->extension, part->pid, path, err);
+    if (rc == ERR_OK)
+        rc = output_init(&single.output, path, err);
+    if (rc != ERR_OK)
+        return rc;
+    query.processes = split->processes + part->first;
+    query.process_count = part->count;
+    own.query = &query;
+    own.header = NULL;
+    rc = write_one(exports, &single, &own, err);
+    output_deinit(&single.output);
+    return rc;
+}
+
+static enum err_code write_parts(const struct exports *exports,
+                                 const struct report_source *source, struct err *err)
+{
+    struct split split;
+    enum err_code first = split_init(&split, source->snapshot, source->query, err);
+    if (first != ERR_OK)
+        return first;
+    for (size_t i = 0; i < exports->count; i++)
+        for (size_t j = 0; j < split.count; j++) {
+            const enum err_code rc = write_part(exports, &exports->items[i], source, &split,
+                                                &split.parts[j], first == ERR_OK ? err : NULL);
+            if (first == ERR_OK)
+                first = rc;
+        }
+    split_deinit(&split);
+    return first;
+}
+
+enum err_code exports_write(struct exports *exports, const struct report_source *source,
+                            struct err *err)
+{
+    if (exports->splits)
+        return write_parts(exports, source, err);
+    enum err_code first = ERR_OK;
+    for (size_t i = 0; i < exports->count; i++) {
+        const enum err_code rc =
+            write_one(exports, &exports->items[i], source, first == ERR_OK ? err : NULL);
+        if (first == ERR_OK)
+            first = rc;
+    }
+    return first;
+}

@@ -1,0 +1,130 @@
+#include "server/command/output/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/command/process/privilege.h"
+
+static enum err_code cannot_write(int sys, const char *path, struct err *err)
+{
+    err_sys(err, sys, "cannot write '%s'", path);
+    return ERR_SYS;
+}
+
+static enum err_code open_in_place(struct output *output, struct err *err)
+{
+    output->fd = open(output->path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    return output->fd < 0 ? cannot_write(errno, output->path, err) : ERR_OK;
+}
+
+/* In the same folder, as rename needs it; hidden, as it may be left behind by a power cut. */
+static enum err_code open_temporary(struct output *output, struct err *err)
+{
+    const char *const slash = strrchr(output->path, '/');
+    const int folder = slash ? (int)(slash + 1 - output->path) : 0;
+    snprintf(output->temporary, sizeof output->temporary, "%.*s.%.200s.XXXXXX", folder,
+             output->path, output->path + folder);
+    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    if (output->fd >= 0)
+        return ERR_OK;
+    output->temporary[0] = '\0';
+    return cannot_write(errno, output->path, err);
+}
+
+/* Writes to where a link leads instead of replacing the link. */
+static enum err_code resolve(struct output *output, const char *path, struct err *err)
+{
+    char *const real = realpath(path, NULL);
+    const char *const chosen = real ? real : path;
+    const bool fits = strlen(chosen) < sizeof output->path;
+    if (fits)
+        memcpy(output->path, chosen, strlen(chosen) + 1);
+    free(real);
+    return fits ? ERR_OK : cannot_write(ENAMETOOLONG, path, err);
+}
+
+enum err_code output_init(struct output *output, const char *path, struct err *err)
+{
+    struct stat status;
+    memset(output, 0, sizeof *output);
+    output->fd = -1;
+    if (strcmp(path, "-") == 0) {
+        output->fd = dup(STDOUT_FILENO);
+        return output->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
+    }
+    const enum err_code rc = resolve(output, path, err);
+    if (rc != ERR_OK)
+        return rc;
+    if (stat(output->path, &status) != 0)
+        return open_temporary(output, err);
+    if (S_ISDIR(status.st_mode))
+        return cannot_write(EISDIR, path, err);
+    if (access(output->path, W_OK) != 0)
+        return cannot_write(errno, path, err);
+    return S_ISREG(status.st_mode) ? open_temporary(output, err) : open_in_place(output, err);
+}
+
+void output_deinit(struct output *output)
+{
+    if (output->fd >= 0)
+        close(output->fd);
+    output->fd = -1;
+    if (output->temporary[0])
+        unlink(output->temporary);
+    output->temporary[0] = '\0';
+}
+
+bool output_wants_colours(const struct output *output)
+{
+    const char *const no_color = getenv("NO_COLOR");
+    const char *const term = getenv("TERM");
+    return isatty(output->fd) && !(no_color && *no_color) && !(term && !strcmp(term, "dumb"));
+}
+
+bool output_write(struct output *output, const void *data, size_t bytes)
+{
+    const char *at = data;
+    while (bytes > 0 && output->sys == 0) {
+        const ssize_t written = write(output->fd, at, bytes);
+        if (written < 0 && errno != EINTR)
+            output->sys = errno;
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+            output->written += (size_t)written;
+        }
+    }
+    return output->sys == 0;
+}
+
+/* mkostemp makes a file for its owner alone; the user's mask decides about others, unless it tells
+ * what the others may not see. */
+static void apply_mask(int fd)
+{
+    if (privilege_is_held())
+        return;
+    const mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH) & ~mask);
+}
+
+enum err_code output_finish(struct output *output, const void *data, size_t bytes,
+                            struct err *err)
+{
+    if (!output_write(output, data, bytes))
+        return cannot_write(output->sys, output->path[0] ? output->path : "standard output",
+                            err);
+    if (!output->temporary[0])
+        return ERR_OK;
+    apply_mask(output->fd);
+    if (rename(output->temporary, output->path) != 0)
+        return cannot_write(errno, output->path, err);
+    output->temporary[0] = '\0';
+    return ERR_OK;
+}

@@ -1,0 +1,41 @@
+/*
+ * split - a file for each process instead of one for all (--split).
+ *
+ * The process's id is put behind the name: profile.html becomes profile_4711.html.
+ *
+ * Ownership: the caller's storage; split_deinit accepts a zeroed one.
+ * Depends on: profile, err.
+ */
+#ifndef SERVER_COMMAND_OUTPUT_SPLIT_H
+#define SERVER_COMMAND_OUTPUT_SPLIT_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+struct profile_snapshot;
+struct view_query;
+
+struct split {
+    uint32_t *processes; /* rows, those of one pid side by side */
+    struct split_part {
+        int pid;
+        size_t first, count; /* of the rows */
+    } * parts;
+    size_t count;
+};
+
+/* The processes that have samples in the query. */
+MUST_CHECK enum err_code split_init(struct split *split,
+                                    const struct profile_snapshot *snapshot,
+                                    const struct view_query *query, struct err *err);
+void split_deinit(struct split *split);
+
+/* extension: of the format, without its dot; where the name does not end so, what is behind its
+ * last dot is.  ERR_SYS: it is too long. */
+MUST_CHECK enum err_code split_name(const char *name, const char *extension, int pid,
+                                    char out[PATH_MAX], struct err *err);
+
+#endif /* SERVER_COMMAND_OUTPUT_SPLIT_H */

@@ -1,0 +1,89 @@
+#include "server/command/process/exit.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum exit_status exit_status_of(enum err_code code)
+{
+    switch (code) {
+    case ERR_OK: return EXIT_DONE;
+    case ERR_INVALID: return EXIT_USAGE;
+    case ERR_PERM: return EXIT_NOT_PERMITTED;
+    case ERR_GONE:
+    case ERR_NOT_PYTHON: return EXIT_NO_TARGET;
+    case ERR_NOMEM:
+    case ERR_SYS:
+    case ERR_FAULT:
+    case ERR_CORRUPT:
+    case ERR_UNSUPPORTED:
+    case ERR_LIMIT:
+    case ERR_NOT_FOUND: return EXIT_FAILED;
+    }
+    return EXIT_FAILED;
+}
+
+static void put(const char *before, const char *format, va_list args, const char *after)
+    PRINTF_LIKE(2, 0);
+
+/* Names of files and processes may hold anything, and a terminal obeys much of it. */
+static void put(const char *before, const char *format, va_list args, const char *after)
+{
+    char line[1024];
+    vsnprintf(line, sizeof line, format, args);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    fprintf(stderr, "%s%s%s", before, line, after);
+}
+
+void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put("pyrometer: ", format, args, "\n");
+    va_end(args);
+}
+
+void say_for_now(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put("\r\x1b[K", format, args, "");
+    va_end(args);
+    fflush(stderr);
+}
+
+/* Whoever read it has seen enough: no news for anybody. */
+static bool has_no_reader(int sys)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+    return sys == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+}
+
+enum err_code exit_flush(struct err *err)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return ERR_OK;
+    const int sys = errno;
+    if (has_no_reader(sys))
+        return ERR_OK;
+    if (sys == 0)
+        return err_set(err, ERR_SYS, "cannot write standard output");
+    err_sys(err, sys, "cannot write standard output");
+    return ERR_SYS;
+}
+
+int exit_with(enum err_code code, const struct err *err)
+{
+    struct err output = { 0 };
+    const enum err_code flushed = exit_flush(&output);
+    if (code != ERR_OK)
+        say("%s", err->message);
+    else if (flushed != ERR_OK)
+        say("%s", output.message);
+    return (int)exit_status_of(code != ERR_OK ? code : flushed);
+}

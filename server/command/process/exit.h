@@ -1,0 +1,35 @@
+/*
+ * exit - how a command ends: one line for the user, one status for the shell.
+ *
+ * Depends on: err.
+ */
+#ifndef SERVER_COMMAND_PROCESS_EXIT_H
+#define SERVER_COMMAND_PROCESS_EXIT_H
+
+#include "sampler/base/err.h"
+
+enum exit_status {
+    EXIT_DONE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_NOT_PERMITTED = 3,
+    EXIT_NO_TARGET = 4,
+};
+
+enum exit_status exit_status_of(enum err_code code);
+
+/* "pyrometer: message" on standard error, on one line whatever the message holds. */
+void say(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* On a terminal: a line in the place of the one before it, to be written over; an empty one takes
+ * that away. */
+void say_for_now(const char *format, ...) PRINTF_LIKE(1, 2);
+
+/* What was printed has reached standard output; a reader that has gone is no error. */
+MUST_CHECK enum err_code exit_flush(struct err *err);
+
+/* Says what is in err, if anything went wrong, or that standard output cannot be written, and gives the
+ * status. */
+int exit_with(enum err_code code, const struct err *err);
+
+#endif /* SERVER_COMMAND_PROCESS_EXIT_H */

@@ -1,0 +1,222 @@
+#include "server/command/process/syscall_filter.h"
+
+#include <errno.h>
+#include <linux/nsfs.h>
+#include <linux/prctl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define IS_SANITIZED 1
+#endif
+#endif
+#ifndef IS_SANITIZED
+#define IS_SANITIZED 0
+#endif
+
+enum { END = INT32_MIN };
+
+/* Whatever their arguments.  A call that a machine does not have is passed over. */
+static const int any_calls[] = {
+    /* files */
+    SCMP_SYS(access), SCMP_SYS(close), SCMP_SYS(close_range), SCMP_SYS(copy_file_range),
+    SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
+    SCMP_SYS(fadvise64), SCMP_SYS(fallocate), SCMP_SYS(fchmod), SCMP_SYS(fcntl),
+    SCMP_SYS(fdatasync), SCMP_SYS(flock), SCMP_SYS(fstat), SCMP_SYS(fstatfs), SCMP_SYS(fsync),
+    SCMP_SYS(ftruncate), SCMP_SYS(getcwd), SCMP_SYS(getdents), SCMP_SYS(getdents64),
+    SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(lseek), SCMP_SYS(lstat), SCMP_SYS(mkdir),
+    SCMP_SYS(mkdirat), SCMP_SYS(newfstatat), SCMP_SYS(open), SCMP_SYS(openat),
+    SCMP_SYS(openat2), SCMP_SYS(pread64), SCMP_SYS(preadv), SCMP_SYS(preadv2),
+    SCMP_SYS(pwrite64), SCMP_SYS(pwritev), SCMP_SYS(pwritev2), SCMP_SYS(read),
+    SCMP_SYS(readahead), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(readv),
+    SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(rmdir), SCMP_SYS(stat),
+    SCMP_SYS(statfs), SCMP_SYS(statx), SCMP_SYS(sync_file_range), SCMP_SYS(umask),
+    SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(utimensat), SCMP_SYS(write),
+    SCMP_SYS(writev),
+    /* memory */
+    SCMP_SYS(brk), SCMP_SYS(madvise), SCMP_SYS(membarrier), SCMP_SYS(memfd_create),
+    SCMP_SYS(mincore), SCMP_SYS(mlock), SCMP_SYS(mremap), SCMP_SYS(msync), SCMP_SYS(munlock),
+    SCMP_SYS(munmap),
+    /* waiting */
+    SCMP_SYS(epoll_create1), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_pwait), SCMP_SYS(epoll_pwait2),
+    SCMP_SYS(epoll_wait), SCMP_SYS(eventfd2), SCMP_SYS(pause), SCMP_SYS(pipe), SCMP_SYS(pipe2),
+    SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(pselect6), SCMP_SYS(select), SCMP_SYS(signalfd4),
+    SCMP_SYS(timerfd_create), SCMP_SYS(timerfd_gettime), SCMP_SYS(timerfd_settime),
+    /* time */
+    SCMP_SYS(clock_getres), SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep),
+    SCMP_SYS(getitimer), SCMP_SYS(gettimeofday), SCMP_SYS(nanosleep), SCMP_SYS(time),
+    SCMP_SYS(times),
+    /* threads and signals of our own */
+    SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(futex), SCMP_SYS(futex_waitv),
+    SCMP_SYS(get_robust_list), SCMP_SYS(getcpu), SCMP_SYS(gettid), SCMP_SYS(restart_syscall),
+    SCMP_SYS(rseq), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigsuspend), SCMP_SYS(rt_sigtimedwait),
+    SCMP_SYS(sched_get_priority_max), SCMP_SYS(sched_get_priority_min),
+    SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_getattr), SCMP_SYS(sched_getparam),
+    SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_setattr), SCMP_SYS(sched_yield),
+    SCMP_SYS(set_robust_list), SCMP_SYS(set_tid_address), SCMP_SYS(sigaltstack),
+    SCMP_SYS(tkill),
+    /* what we and this machine are */
+    SCMP_SYS(capget), SCMP_SYS(getegid), SCMP_SYS(geteuid), SCMP_SYS(getgid),
+    SCMP_SYS(getgroups), SCMP_SYS(getpgid), SCMP_SYS(getpgrp), SCMP_SYS(getpid),
+    SCMP_SYS(getppid), SCMP_SYS(getpriority), SCMP_SYS(getrandom), SCMP_SYS(getresgid),
+    SCMP_SYS(getresuid), SCMP_SYS(getrlimit), SCMP_SYS(getrusage), SCMP_SYS(getsid),
+    SCMP_SYS(getuid), SCMP_SYS(sysinfo), SCMP_SYS(uname),
+    /* Descriptors from and to the helpers, names of users, news for systemd: see `socket`. */
+    SCMP_SYS(connect), SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getsockopt),
+    SCMP_SYS(recvfrom), SCMP_SYS(recvmsg), SCMP_SYS(recvmmsg), SCMP_SYS(sendmmsg),
+    SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(shutdown), SCMP_SYS(socketpair), END
+};
+
+static const int serve_calls[] = { SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(sendfile),
+                                   SCMP_SYS(setsockopt), END };
+
+static const int read_calls[] = { SCMP_SYS(process_vm_readv), SCMP_SYS(pidfd_open), END };
+
+/* Also of those that were stopped by ptrace, or have become our children. */
+static const int wait_calls[] = { SCMP_SYS(wait4), SCMP_SYS(waitid), END };
+
+static const int child_calls[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_send_signal), END };
+
+static const struct {
+    unsigned groups; /* one of these is enough */
+    const int *calls;
+} whole_calls[] = { { SYSCALLS_ANY, any_calls },
+                    { SYSCALLS_SERVE, serve_calls },
+                    { SYSCALLS_READ, read_calls },
+                    { SYSCALLS_READ | SYSCALLS_STOP | SYSCALLS_CHILD, wait_calls },
+                    { SYSCALLS_CHILD, child_calls } };
+
+#define IS(value)     SCMP_CMP_EQ, (scmp_datum_t)(value), 0
+#define NONE_OF(bits) SCMP_CMP_MASKED_EQ, (scmp_datum_t)(bits), 0
+#define HAS(bits)     SCMP_CMP_MASKED_EQ, (scmp_datum_t)(bits), (scmp_datum_t)(bits)
+#define OUR_PID       SCMP_CMP_EQ, OUR_PID_MARK, 0
+#define OUR_PID_MARK  UINT64_MAX
+#define ONLY(group, name, argument, ...) \
+    {                                    \
+        group, SCMP_SYS(name),           \
+        {                                \
+            argument, __VA_ARGS__        \
+        }                                \
+    }
+
+/* Only with such an argument. */
+static const struct row {
+    unsigned groups;
+    int call;
+    struct scmp_arg_cmp argument;
+} rows[] = {
+    /* No code comes into being. */
+    ONLY(SYSCALLS_ANY, mmap, 2, NONE_OF(PROT_EXEC)),
+    ONLY(SYSCALLS_ANY, mprotect, 2, NONE_OF(PROT_EXEC)),
+    ONLY(SYSCALLS_ANY, clone, 0, HAS(CLONE_THREAD)),
+    ONLY(SYSCALLS_ANY, prlimit64, 0, IS(0)),
+    ONLY(SYSCALLS_ANY, tgkill, 0, OUR_PID),
+    ONLY(SYSCALLS_ANY, setpriority, 0, IS(PRIO_PROCESS)),
+    ONLY(SYSCALLS_ANY, rt_sigqueueinfo, 0, OUR_PID),
+    ONLY(SYSCALLS_ANY, socket, 0, IS(AF_UNIX)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_SET_NAME)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_NAME)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_DUMPABLE)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_TIMERSLACK)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_SET_TIMERSLACK)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_CAPBSET_READ)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_NO_NEW_PRIVS)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_SECCOMP)),
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_CHILD_SUBREAPER)),
+    /* What memory is called in maps: newer C libraries say so. */
+    ONLY(SYSCALLS_ANY, prctl, 0, IS(0x53564d41)),
+    ONLY(SYSCALLS_ANY, ioctl, 1, IS(TCGETS)),
+    ONLY(SYSCALLS_ANY, ioctl, 1, IS(TIOCGWINSZ)),
+    ONLY(SYSCALLS_ANY, ioctl, 1, IS(FIONREAD)),
+    ONLY(SYSCALLS_ANY, ioctl, 1, IS(FIONBIO)),
+    ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_PARENT)),
+    ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_USERNS)),
+    /* Registers and memory of a target are not written. */
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_SEIZE)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_INTERRUPT)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_LISTEN)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_CONT)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_DETACH)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GETREGSET)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GETSIGINFO)),
+    ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_GET_SYSCALL_INFO)),
+    ONLY(SYSCALLS_CHILD, prctl, 0, IS(PR_SET_CHILD_SUBREAPER)),
+    ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETS)),
+    ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETSW)),
+    ONLY(SYSCALLS_TERMINAL, ioctl, 1, IS(TCSETSF)),
+    ONLY(SYSCALLS_TERMINAL, kill, 0, OUR_PID),
+};
+
+bool syscall_filter_is_built(void)
+{
+    return !IS_SANITIZED;
+}
+
+/* 0, or a negative errno. */
+static int add_calls(scmp_filter_ctx filter, unsigned groups)
+{
+    int rc = 0;
+    for (size_t i = 0; i < sizeof whole_calls / sizeof *whole_calls && rc == 0; i++)
+        for (const int *call = whole_calls[i].calls; *call != END && rc == 0; call++)
+            if (whole_calls[i].groups & groups)
+                rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, *call, 0);
+    return rc;
+}
+
+static int add_rows(scmp_filter_ctx filter, unsigned groups)
+{
+    int rc = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && rc == 0; i++) {
+        struct scmp_arg_cmp argument = rows[i].argument;
+        if (argument.op == SCMP_CMP_EQ && argument.datum_a == OUR_PID_MARK)
+            argument.datum_a = (scmp_datum_t)getpid();
+        if (rows[i].groups & groups)
+            rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rows[i].call, 1, &argument);
+    }
+    return rc;
+}
+
+static int fill(scmp_filter_ctx filter, unsigned groups)
+{
+    int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    /* A tree: the calls of every tick come by few comparisons. */
+    (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
+    if (rc == 0)
+        rc = add_calls(filter, groups);
+    if (rc == 0)
+        rc = add_rows(filter, groups);
+    return rc == 0 ? seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) : rc;
+}
+
+enum err_code syscall_filter_install(unsigned groups, struct err *err)
+{
+    const char *const denied = getenv("PYROMETER_DENIED_CALL");
+    const bool kills = denied && strcmp(denied, "kill") == 0;
+    if (IS_SANITIZED)
+        return ERR_OK;
+    const scmp_filter_ctx filter =
+        seccomp_init(kills ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM));
+    if (!filter)
+        return err_set(err, ERR_NOMEM, "no memory for a list of system calls");
+    int rc = fill(filter, groups | SYSCALLS_ANY);
+    if (rc == 0)
+        rc = seccomp_load(filter);
+    seccomp_release(filter);
+    if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED)
+        return err_set(err, ERR_UNSUPPORTED, "this kernel has no filters of system calls");
+    return rc == 0 ? ERR_OK : err_sys(err, -rc, "cannot limit the system calls");
+}

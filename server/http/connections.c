@@ -1,0 +1,239 @@
+#include "server/http/connections.h"
+
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "sampler/base/clock.h"
+
+enum network_kind { NETWORK_OTHER, NETWORK_LOOPBACK, NETWORK_IPV4, NETWORK_IPV6, NETWORK_USER };
+
+enum { IPV4_PREFIX_BYTES = 3, IPV6_PREFIX_BYTES = 8, IPV4_LOOPBACK = 127 };
+
+static void set_ipv4(const unsigned char address[4], struct network *out)
+{
+    if (address[0] == IPV4_LOOPBACK) {
+        out->kind = NETWORK_LOOPBACK;
+        return;
+    }
+    out->kind = NETWORK_IPV4;
+    memcpy(out->bytes, address, IPV4_PREFIX_BYTES);
+}
+
+void network_of(const struct sockaddr *address, struct network *out)
+{
+    memset(out, 0, sizeof *out);
+    if (!address)
+        return;
+    if (address->sa_family == AF_INET) {
+        const struct sockaddr_in *const at = (const void *)address;
+        set_ipv4((const unsigned char *)&at->sin_addr, out);
+    } else if (address->sa_family == AF_INET6) {
+        const struct in6_addr *const at =
+            &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(at)) {
+            set_ipv4(at->s6_addr + 12, out);
+        } else if (IN6_IS_ADDR_LOOPBACK(at)) {
+            out->kind = NETWORK_LOOPBACK;
+        } else {
+            out->kind = NETWORK_IPV6;
+            memcpy(out->bytes, at->s6_addr, IPV6_PREFIX_BYTES);
+        }
+    }
+}
+
+void network_of_user(uid_t uid, struct network *out)
+{
+    memset(out, 0, sizeof *out);
+    out->kind = NETWORK_USER;
+    memcpy(out->bytes, &uid, sizeof uid);
+}
+
+static bool is_same(const struct network *a, const struct network *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+static bool counts(const struct connection *connection)
+{
+    return connection->phase != CONNECTION_FREE && connection->phase != CONNECTION_ENDING;
+}
+
+struct tally {
+    size_t strangers, known; /* of all */
+    size_t strangers_of_network, known_of_network;
+};
+
+static struct tally tally(const struct connections *all, const struct network *network)
+{
+    struct tally out = { .strangers = 0 };
+    for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
+        const struct connection *const one = &all->items[i];
+        if (!counts(one))
+            continue;
+        const bool is_near = is_same(&one->network, network);
+        out.known += one->is_known;
+        out.strangers += !one->is_known;
+        out.known_of_network += one->is_known && is_near;
+        out.strangers_of_network += !one->is_known && is_near;
+    }
+    return out;
+}
+
+/* The one that has waited longest.  A known one is only taken between two requests. */
+static size_t oldest(const struct connections *all, const struct network *network,
+                     bool is_known, size_t but)
+{
+    size_t found = CONNECTIONS_NONE;
+    for (size_t i = 0; i < CONNECTIONS_ROOM; i++) {
+        const struct connection *const one = &all->items[i];
+        if (i == but || !counts(one) || one->is_known != is_known ||
+            (is_known && one->phase != CONNECTION_IDLE) ||
+            (network && !is_same(&one->network, network)))
+            continue;
+        if (found == CONNECTIONS_NONE || one->since_ns < all->items[found].since_ns)
+            found = i;
+    }
+    return found;
+}
+
+/* Who goes, so that the new one at `at` is not one too many. */
+static size_t choose(const struct connections *all, size_t at)
+{
+    const struct network *const network = &all->items[at].network;
+    const size_t most = network->kind == NETWORK_LOOPBACK
+                            ? CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK
+                            : CONNECTIONS_MAX_STRANGERS_OF_NETWORK;
+    const struct tally now = tally(all, network);
+    if (now.strangers_of_network > most)
+        return oldest(all, network, false, at);
+    if (now.strangers > CONNECTIONS_MAX_STRANGERS)
+        return oldest(all, NULL, false, at);
+    if (now.strangers + now.known <= CONNECTIONS_MAX)
+        return CONNECTIONS_NONE;
+    const size_t stranger = oldest(all, NULL, false, at);
+    const size_t idle = oldest(all, NULL, true, at);
+    if (stranger != CONNECTIONS_NONE)
+        return stranger;
+    return idle != CONNECTIONS_NONE ? idle : at;
+}
+
+size_t connections_open(struct connections *all, const struct network *network, int fd,
+                        uint64_t now_ns, size_t *goes_out)
+{
+    size_t at = 0;
+    *goes_out = CONNECTIONS_NONE;
+    while (at < CONNECTIONS_ROOM && all->items[at].phase != CONNECTION_FREE)
+        at++;
+    if (at == CONNECTIONS_ROOM)
+        return CONNECTIONS_NONE;
+    all->items[at] = (struct connection){ .network = *network,
+                                          .phase = CONNECTION_HEADER,
+                                          .fd = fd,
+                                          .serial = all->items[at].serial + 1,
+                                          .since_ns = now_ns };
+    all->used++;
+    *goes_out = choose(all, at);
+    if (*goes_out != CONNECTIONS_NONE)
+        all->items[*goes_out].phase = CONNECTION_ENDING;
+    return at;
+}
+
+void connections_close(struct connections *all, size_t at)
+{
+    all->items[at].phase = CONNECTION_FREE;
+    all->used--;
+}
+
+size_t connections_know(struct connections *all, size_t at)
+{
+    struct connection *const one = &all->items[at];
+    if (one->is_known || one->phase == CONNECTION_ENDING)
+        return CONNECTIONS_NONE;
+    one->is_known = true;
+    if (tally(all, &one->network).known_of_network <= CONNECTIONS_MAX_KNOWN_OF_NETWORK)
+        return CONNECTIONS_NONE;
+    const size_t idle = oldest(all, &one->network, true, at);
+    const size_t goes = idle != CONNECTIONS_NONE ? idle : at;
+    all->items[goes].phase = CONNECTION_ENDING;
+    return goes;
+}
+
+void connections_enter(struct connections *all, size_t at, enum connection_phase phase,
+                       uint64_t now_ns)
+{
+    struct connection *const one = &all->items[at];
+    if (one->phase == CONNECTION_ENDING)
+        return;
+    one->phase = phase;
+    one->since_ns = now_ns;
+    one->body_bytes = 0;
+}
+
+void connections_begin(struct connections *all, size_t at, uint64_t now_ns)
+{
+    if (all->items[at].phase == CONNECTION_IDLE)
+        connections_enter(all, at, CONNECTION_HEADER, now_ns);
+}
+
+void connections_finish(struct connections *all, size_t at, uint64_t now_ns)
+{
+    connections_enter(all, at, all->items[at].is_known ? CONNECTION_IDLE : CONNECTION_HEADER,
+                      now_ns);
+}
+
+void connections_receive(struct connections *all, size_t at, size_t bytes)
+{
+    all->items[at].body_bytes += bytes;
+}
+
+void connections_halve(struct connections *all, size_t at, uint64_t now_ns)
+{
+    all->items[at].is_half = true;
+    all->items[at].half_ns = now_ns;
+}
+
+/* UINT64_MAX: it may take as long as it likes. */
+static uint64_t deadline_ns(const struct connection *one)
+{
+    switch (one->phase) {
+    case CONNECTION_IDLE: return one->since_ns + CONNECTIONS_IDLE_S * NS_PER_S;
+    case CONNECTION_HEADER: return one->since_ns + CONNECTIONS_HEADER_S * NS_PER_S;
+    case CONNECTION_BODY:
+        return one->since_ns + CONNECTIONS_BODY_S * NS_PER_S +
+               one->body_bytes / CONNECTIONS_BODY_BYTES * NS_PER_S;
+    case CONNECTION_ANSWER:
+        return one->is_known ? UINT64_MAX : one->since_ns + CONNECTIONS_STRANGER_S * NS_PER_S;
+    case CONNECTION_FREE:
+    case CONNECTION_ENDING: break;
+    }
+    return UINT64_MAX;
+}
+
+static void lower(uint64_t *again_ns, uint64_t at_ns)
+{
+    if (at_ns < *again_ns)
+        *again_ns = at_ns;
+}
+
+enum connection_fate connections_judge(const struct connection *connection, uint64_t now_ns,
+                                       uint64_t *again_ns)
+{
+    const uint64_t end_ns = deadline_ns(connection);
+    const bool is_incomplete = connection->phase == CONNECTION_IDLE ||
+                               connection->phase == CONNECTION_HEADER ||
+                               connection->phase == CONNECTION_BODY;
+    if (end_ns <= now_ns)
+        return CONNECTION_IS_LATE;
+    lower(again_ns, end_ns);
+    if (!connection->is_half || !is_incomplete)
+        return CONNECTION_STAYS;
+    /* What came together with the end, or behind the last request, is read first. */
+    const uint64_t begun_ns =
+        connection->half_ns > connection->since_ns ? connection->half_ns : connection->since_ns;
+    const uint64_t half_ns = begun_ns + CONNECTIONS_HALF_MS * NS_PER_MS;
+    if (half_ns <= now_ns)
+        return CONNECTION_IS_HALF;
+    lower(again_ns, half_ns);
+    return CONNECTION_STAYS;
+}

@@ -1,0 +1,56 @@
+/*
+ * delivery - a large answer on its way to a client that may read slowly, or not at all.
+ *
+ * What clients have asked for and not yet taken is memory and disk of ours: together they hold no more
+ * than DELIVERY_MAX_MEMORY and DELIVERY_MAX_DISK, then the next one is refused; and who takes less than
+ * DELIVERY_SLOWEST bytes in DELIVERY_WINDOW_NS is cut off.  One that takes nothing is ended sooner, by
+ * HTTP_IDLE_TIMEOUT_S.
+ *
+ * Ownership: a delivery owns the body that it took from a response.
+ * Threads: a pool is shared by all; a delivery is its connection's.
+ * Units: bytes, nanoseconds of CLOCK_MONOTONIC.
+ * Depends on: response.
+ */
+#ifndef SERVER_HTTP_DELIVERY_H
+#define SERVER_HTTP_DELIVERY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/err.h"
+
+struct response;
+
+/* A smaller body is mostly in the kernel's buffers at once, and needs no delivery. */
+enum { DELIVERY_LEAST = 1 << 18, DELIVERY_SLOWEST = 1 << 19 };
+#define DELIVERY_MAX_MEMORY ((size_t)256 << 20)
+#define DELIVERY_MAX_DISK   ((size_t)16 << 30)
+#define DELIVERY_WINDOW_NS  (30 * NS_PER_S)
+
+struct delivery_pool {
+    atomic_size_t memory, disk;
+};
+
+/* Since when, and from which byte on, it is measured how fast a client reads. */
+struct delivery_pace {
+    uint64_t since_ns, since_at;
+};
+
+/* false: too slow.  at: the bytes that were taken so far. */
+bool delivery_keeps_pace(struct delivery_pace *pace, uint64_t at, uint64_t now_ns);
+
+struct delivery;
+
+/* Takes the body of the response.  ERR_LIMIT: the pool is full. */
+MUST_CHECK enum err_code delivery_create(struct delivery_pool *pool, struct response *response,
+                                         struct delivery **out, struct err *err);
+/* NULL is fine. */
+void delivery_destroy(struct delivery *delivery);
+/* The bytes from `at` on; 0: there are no more, -1: it cannot be read, or the client is too slow. */
+ssize_t delivery_read(struct delivery *delivery, uint64_t at, char *out, size_t room);
+
+#endif /* SERVER_HTTP_DELIVERY_H */

@@ -1,0 +1,578 @@
+#include "server/http/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <microhttpd.h>
+
+#include "sampler/base/buffer.h"
+#include "server/http/delivery.h"
+#include "server/http/janitor.h"
+#include "server/http/request.h"
+#include "server/http/response.h"
+
+/* A body over the limit is read to its end up to here, so that the client sees the refusal
+ * instead of a reset connection. */
+enum { DISCARD_MAX = 1024 * 1024 };
+
+/* What TLS may be spoken. */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+
+struct http {
+    struct MHD_Daemon *daemon;
+    struct janitor *janitor;
+    struct http_options options;
+    atomic_bool is_ending;
+    pthread_mutex_t lock;
+    pthread_cond_t one_less;
+    unsigned slow; /* requests on threads of their own */
+    struct delivery_pool deliveries;
+};
+
+/* One request on its way in.  The target is known before the rest. */
+struct exchange {
+    char *target;
+    struct http *http;
+    struct MHD_Connection *connection;
+    struct request *request; /* NULL: not complete yet */
+    struct response response;
+    bool is_answered; /* by a thread of its own */
+    bool has_begun;
+    bool is_too_large;
+    int refusal; /* what came of its body; 0: nothing bad */
+    size_t discarded;
+    int spool_fd; /* of a large body; -1: none */
+    size_t spool_left;
+    struct buffer body;
+};
+
+/* What a connection holds: the library does not tell the end of every request that it refuses. */
+struct line {
+    struct exchange *open; /* NULL: none */
+    size_t place;          /* with the janitor */
+};
+
+static struct line *line_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+static void drop_request(struct exchange *exchange)
+{
+    if (!exchange->request)
+        return;
+    response_deinit(&exchange->response);
+    request_deinit(exchange->request);
+    free(exchange->request);
+    exchange->request = NULL;
+}
+
+static void free_exchange(struct exchange *exchange)
+{
+    if (!exchange)
+        return;
+    drop_request(exchange);
+    if (exchange->spool_fd >= 0)
+        close(exchange->spool_fd);
+    buffer_deinit(&exchange->body);
+    free(exchange->target);
+    free(exchange);
+}
+
+static void *begin_exchange(void *cls, const char *target, struct MHD_Connection *connection)
+{
+    struct http *const http = cls;
+    struct line *const line = line_of(connection);
+    struct exchange *const exchange = line ? calloc(1, sizeof *exchange) : NULL;
+    if (!exchange)
+        return NULL;
+    janitor_begin(http->janitor, line->place);
+    exchange->target = strdup(target);
+    exchange->spool_fd = -1;
+    exchange->http = http;
+    exchange->connection = connection;
+    free_exchange(line->open);
+    line->open = exchange;
+    return exchange;
+}
+
+static void end_exchange(void *cls, struct MHD_Connection *connection, void **slot,
+                         enum MHD_RequestTerminationCode how)
+{
+    const struct http *const http = cls;
+    struct line *const line = line_of(connection);
+    (void)how;
+    if (line && line->open == *slot)
+        line->open = NULL;
+    if (line)
+        janitor_finish(http->janitor, line->place);
+    free_exchange(*slot);
+    *slot = NULL;
+}
+
+/* NULL: a Unix socket. */
+static const struct sockaddr *address_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *const info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+/* The library closes the socket after it has told us of the end. */
+static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void **slot,
+                              enum MHD_ConnectionNotificationCode what)
+{
+    const struct http *const http = cls;
+    struct line *line = *slot;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        const int fd = socket_of(connection);
+        line = calloc(1, sizeof *line);
+        if (line)
+            line->place = janitor_open(http->janitor, address_of(connection), fd);
+        else
+            shutdown(fd, SHUT_RDWR);
+        *slot = line;
+    } else if (line) {
+        janitor_close(http->janitor, line->place);
+        free_exchange(line->open);
+        free(line);
+        *slot = NULL;
+    }
+}
+
+static enum MHD_Result has_room(void *cls, const struct sockaddr *address, socklen_t bytes)
+{
+    const struct http *const http = cls;
+    (void)address;
+    (void)bytes;
+    return janitor_has_room(http->janitor) ? MHD_YES : MHD_NO;
+}
+
+static enum MHD_Result add_header(void *request, enum MHD_ValueKind kind, const char *name,
+                                  const char *value)
+{
+    (void)kind;
+    request_add_header(request, name, value ? value : "");
+    return MHD_YES;
+}
+
+static ssize_t read_delivery(void *delivery, uint64_t at, char *out, size_t room)
+{
+    const ssize_t bytes = delivery_read(delivery, at, out, room);
+    if (bytes > 0)
+        return bytes;
+    return bytes == 0 ? MHD_CONTENT_READER_END_OF_STREAM : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void end_delivery(void *delivery)
+{
+    delivery_destroy(delivery);
+}
+
+static struct MHD_Response *make_delivery(struct delivery *delivery, size_t bytes)
+{
+    enum { CHUNK_BYTES = 1 << 15 };
+    struct MHD_Response *const made = MHD_create_response_from_callback(
+        bytes, CHUNK_BYTES, read_delivery, delivery, end_delivery);
+    if (!made)
+        delivery_destroy(delivery);
+    return made;
+}
+
+static struct MHD_Response *make_response(struct http *http, struct response *response)
+{
+    struct delivery *delivery = NULL;
+    struct err err = { 0 };
+    const size_t bytes = response->body_bytes;
+    const bool is_owned = response->file_fd >= 0 || response->owned_body;
+    if (is_owned && bytes >= DELIVERY_LEAST) {
+        if (delivery_create(&http->deliveries, response, &delivery, &err) == ERR_OK)
+            return make_delivery(delivery, bytes);
+        response_problem(response, 503, "%s", err.message);
+        response_set_header(response, "Retry-After", "10");
+    }
+    if (response->file_fd >= 0) {
+        struct MHD_Response *const file = MHD_create_response_from_fd(bytes, response->file_fd);
+        if (file)
+            response->file_fd = -1;
+        return file;
+    }
+    if (!response->owned_body)
+        return MHD_create_response_from_buffer(
+            response->body_bytes, (void *)(uintptr_t)response->body, MHD_RESPMEM_PERSISTENT);
+    struct MHD_Response *const made = MHD_create_response_from_buffer(
+        response->body_bytes, response->owned_body, MHD_RESPMEM_MUST_FREE);
+    if (made)
+        response->owned_body = NULL;
+    return made;
+}
+
+static enum MHD_Result queue(const struct exchange *exchange, struct response *response)
+{
+    struct MHD_Connection *const connection = exchange->connection;
+    struct MHD_Response *const made = make_response(exchange->http, response);
+    if (!made)
+        return MHD_NO;
+    if (response->body_bytes > 0)
+        MHD_add_response_header(made, "Content-Type", response->mime);
+    for (size_t i = 0; i < response->header_count; i++)
+        MHD_add_response_header(made, response->headers[i].name, response->headers[i].value);
+    const enum MHD_Result rc = MHD_queue_response(connection, (unsigned)response->status, made);
+    MHD_destroy_response(made);
+    return rc;
+}
+
+static void name_unix_peer(int fd, char out[REQUEST_PEER_BYTES])
+{
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0)
+        snprintf(out, REQUEST_PEER_BYTES, "unix:uid=%u", (unsigned)peer.uid);
+}
+
+static void name_peer(struct MHD_Connection *connection, char out[REQUEST_PEER_BYTES])
+{
+    const struct sockaddr *const at = address_of(connection);
+    if (at && at->sa_family == AF_INET) {
+        inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)at)->sin_addr, out,
+                  REQUEST_PEER_BYTES);
+    } else if (at && at->sa_family == AF_INET6) {
+        const struct in6_addr *const address =
+            &((const struct sockaddr_in6 *)(const void *)at)->sin6_addr;
+        if (IN6_IS_ADDR_V4MAPPED(address))
+            inet_ntop(AF_INET, address->s6_addr + 12, out, REQUEST_PEER_BYTES);
+        else
+            inet_ntop(AF_INET6, address, out, REQUEST_PEER_BYTES);
+    } else {
+        name_unix_peer(socket_of(connection), out);
+    }
+}
+
+/* Whoever stands between us and the client may read it as another request than we do. */
+static bool is_ambiguous(const struct request *request)
+{
+    const size_t lengths = request_count_headers(request, "Content-Length");
+    return lengths + request_count_headers(request, "Transfer-Encoding") > 1;
+}
+
+static bool make_request(struct exchange *exchange, const char *method)
+{
+    struct request *const request = malloc(sizeof *request);
+    if (!request)
+        return false;
+    request_init(request, method, exchange->target);
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, add_header, request);
+    name_peer(exchange->connection, request->peer);
+    request->is_ending = &exchange->http->is_ending;
+    request->body = exchange->body.data;
+    request->body_bytes = exchange->body.length;
+    request->body_fd = exchange->spool_fd;
+    if (exchange->is_too_large && !request->refusal)
+        request->refusal = 413;
+    if (exchange->refusal && !request->refusal)
+        request->refusal = exchange->refusal;
+    if (is_ambiguous(request))
+        request->refusal = 400;
+    response_init(&exchange->response);
+    if (request->refusal)
+        response_set_header(&exchange->response, "Connection", "close");
+    exchange->request = request;
+    return true;
+}
+
+static enum MHD_Result finish(struct exchange *exchange)
+{
+    const enum MHD_Result rc = queue(exchange, &exchange->response);
+    drop_request(exchange);
+    return rc;
+}
+
+static void *answer_slowly(void *argument)
+{
+    struct exchange *const exchange = argument;
+    struct http *const http = exchange->http;
+    http->options.handler(http->options.context, exchange->request, &exchange->response);
+    exchange->is_answered = true;
+    /* From here on the exchange is the daemon's again. */
+    MHD_resume_connection(exchange->connection);
+    pthread_mutex_lock(&http->lock);
+    http->slow--;
+    pthread_cond_signal(&http->one_less);
+    pthread_mutex_unlock(&http->lock);
+    return NULL;
+}
+
+static bool take_place(struct http *http)
+{
+    pthread_mutex_lock(&http->lock);
+    const bool has_room = http->slow < HTTP_MAX_SLOW && !atomic_load(&http->is_ending);
+    http->slow += has_room;
+    pthread_mutex_unlock(&http->lock);
+    return has_room;
+}
+
+static bool start_thread(struct exchange *exchange)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    const int failed = pthread_create(&thread, &attributes, answer_slowly, exchange);
+    pthread_attr_destroy(&attributes);
+    return !failed;
+}
+
+/* The connection sleeps until its thread has the answer. */
+static enum MHD_Result hand_over(struct exchange *exchange)
+{
+    struct http *const http = exchange->http;
+    if (!take_place(http)) {
+        response_problem(&exchange->response, 503,
+                         "%d long requests are being answered: ask again", HTTP_MAX_SLOW);
+        response_set_header(&exchange->response, "Retry-After", "1");
+        return finish(exchange);
+    }
+    MHD_suspend_connection(exchange->connection);
+    if (start_thread(exchange))
+        return MHD_YES;
+    answer_slowly(exchange);
+    return MHD_YES;
+}
+
+static void enter(const struct exchange *exchange, enum connection_phase phase)
+{
+    const struct line *const line = line_of(exchange->connection);
+    if (line)
+        janitor_enter(exchange->http->janitor, line->place, phase);
+}
+
+/* From now on the connection is no stranger's, if the request shows that. */
+static void get_to_know(const struct exchange *exchange)
+{
+    const struct http_options *const options = &exchange->http->options;
+    const struct line *const line = line_of(exchange->connection);
+    if (line && (!options->knows || options->knows(options->context, exchange->request)))
+        janitor_know(exchange->http->janitor, line->place);
+}
+
+static enum MHD_Result answer(struct exchange *exchange, const char *method)
+{
+    const struct http_options *const options = &exchange->http->options;
+    enter(exchange, CONNECTION_ANSWER);
+    if (!make_request(exchange, method))
+        return MHD_NO;
+    get_to_know(exchange);
+    if (options->is_slow && options->is_slow(options->context, exchange->request))
+        return hand_over(exchange);
+    options->handler(options->context, exchange->request, &exchange->response);
+    return finish(exchange);
+}
+
+/* Asks where a large body may go. */
+static void admit(struct exchange *exchange, const char *method)
+{
+    const struct http_options *const options = &exchange->http->options;
+    if (!options->admit || strcmp(method, "PUT") != 0 || !make_request(exchange, method))
+        return;
+    get_to_know(exchange);
+    exchange->spool_fd =
+        options->admit(options->context, exchange->request, &exchange->spool_left);
+    exchange->refusal = exchange->request->refusal;
+    drop_request(exchange);
+}
+
+/* Known before the body comes. */
+static bool announces_too_much(struct MHD_Connection *connection,
+                               const struct exchange *exchange)
+{
+    const size_t most = exchange->spool_fd >= 0 ? exchange->spool_left : REQUEST_MAX_BODY;
+    const char *const length =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Content-Length");
+    return length && strtoull(length, NULL, 10) > most + DISCARD_MAX;
+}
+
+static bool write_all(int fd, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t written = write(fd, data, bytes);
+        if (written < 0 && errno != EINTR)
+            return false;
+        data += written > 0 ? written : 0;
+        bytes -= written > 0 ? (size_t)written : 0;
+    }
+    return true;
+}
+
+/* A client that is told of a full disk has sent all of its body before: most read no answer while
+ * they send. */
+static enum MHD_Result spool(struct exchange *exchange, const char *data, size_t *bytes)
+{
+    if (*bytes > exchange->spool_left) {
+        exchange->is_too_large = true;
+        exchange->discarded += *bytes;
+    } else {
+        exchange->spool_left -= *bytes;
+        if (!exchange->refusal && !write_all(exchange->spool_fd, data, *bytes))
+            exchange->refusal = response_is_full(errno) ? 507 : 500;
+    }
+    *bytes = 0;
+    return exchange->discarded > DISCARD_MAX ? MHD_NO : MHD_YES;
+}
+
+static enum MHD_Result take_body(struct exchange *exchange, const char *data, size_t *bytes)
+{
+    const struct line *const line = line_of(exchange->connection);
+    if (line)
+        janitor_receive(exchange->http->janitor, line->place, *bytes);
+    if (exchange->spool_fd >= 0)
+        return spool(exchange, data, bytes);
+    if (exchange->body.length + *bytes > REQUEST_MAX_BODY) {
+        exchange->is_too_large = true;
+        exchange->discarded += *bytes;
+    } else {
+        buffer_append(&exchange->body, data, *bytes);
+    }
+    *bytes = 0;
+    return exchange->discarded > DISCARD_MAX || exchange->body.failed ? MHD_NO : MHD_YES;
+}
+
+/* Called once with the headers, then with each piece of the body, then to be answered; once more
+ * when a thread of its own has the answer. */
+static enum MHD_Result handle(void *cls, struct MHD_Connection *connection, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_bytes, void **slot)
+{
+    struct exchange *const exchange = *slot;
+    (void)cls;
+    (void)url;
+    (void)version;
+    if (!exchange || !exchange->target)
+        return MHD_NO;
+    if (exchange->is_answered)
+        return finish(exchange);
+    if (!exchange->has_begun) {
+        exchange->has_begun = true;
+        enter(exchange, CONNECTION_BODY);
+        admit(exchange, method);
+        exchange->is_too_large = announces_too_much(connection, exchange);
+        return exchange->is_too_large ? answer(exchange, method) : MHD_YES;
+    }
+    if (*upload_bytes > 0)
+        return take_body(exchange, upload, upload_bytes);
+    return answer(exchange, method);
+}
+
+static struct MHD_Daemon *start_daemon(struct http *http)
+{
+    const struct http_options *const own = &http->options;
+    const bool is_tls = own->tls_cert != NULL;
+    const unsigned polling = MHD_is_feature_supported(MHD_FEATURE_EPOLL) == MHD_YES
+                                 ? MHD_USE_EPOLL_INTERNAL_THREAD
+                                 : MHD_USE_AUTO_INTERNAL_THREAD;
+    struct MHD_OptionItem options[] = {
+        { MHD_OPTION_LISTEN_SOCKET, own->listen_fd, NULL },
+        { MHD_OPTION_THREAD_POOL_SIZE, HTTP_THREADS, NULL },
+        /* The library would stop accepting: connections.h says who goes instead. */
+        { MHD_OPTION_CONNECTION_LIMIT, HTTP_THREADS * (CONNECTIONS_ROOM + 1), NULL },
+        { MHD_OPTION_CONNECTION_TIMEOUT, HTTP_IDLE_TIMEOUT_S, NULL },
+        { MHD_OPTION_CONNECTION_MEMORY_LIMIT, HTTP_CONNECTION_MEMORY, NULL },
+        { MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL },
+        { MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, NULL },
+        { MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)begin_exchange, http },
+        { MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)end_exchange, http },
+        { MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)begin_or_end_line, http },
+        { is_tls ? MHD_OPTION_HTTPS_MEM_CERT : MHD_OPTION_END, 0,
+          (void *)(uintptr_t)own->tls_cert },
+        { MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)(uintptr_t)own->tls_key },
+        { MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES },
+        { MHD_OPTION_END, 0, NULL },
+    };
+    return MHD_start_daemon(polling | MHD_ALLOW_SUSPEND_RESUME | (is_tls ? MHD_USE_TLS : 0U), 0,
+                            has_room, http, handle, http, MHD_OPTION_ARRAY, options,
+                            MHD_OPTION_END);
+}
+
+static enum err_code refuse_start(const struct http_options *options, int sys, struct err *err)
+{
+    if (!options->tls_cert && sys == 0)
+        return err_set(err, ERR_SYS, "the HTTP server does not start");
+    if (!options->tls_cert) {
+        err_sys(err, sys, "the HTTP server does not start");
+        return ERR_SYS;
+    }
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
+        return err_set(err, ERR_UNSUPPORTED, "libmicrohttpd was built without TLS here");
+    return err_set(err, ERR_INVALID,
+                   "the TLS certificate and the key cannot be used: both must be PEM, and the "
+                   "key the certificate's");
+}
+
+static void destroy(struct http *http)
+{
+    janitor_stop(http->janitor);
+    pthread_cond_destroy(&http->one_less);
+    pthread_mutex_destroy(&http->lock);
+    free(http);
+}
+
+enum err_code http_start(const struct http_options *options, struct http **out, struct err *err)
+{
+    struct http *const http = calloc(1, sizeof *http);
+    if (!http)
+        return err_set(err, ERR_NOMEM, "no memory for the HTTP server");
+    http->options = *options;
+    atomic_init(&http->is_ending, false);
+    pthread_mutex_init(&http->lock, NULL);
+    pthread_cond_init(&http->one_less, NULL);
+    enum err_code rc = janitor_start(&http->janitor, err);
+    if (rc == ERR_OK) {
+        errno = 0;
+        http->daemon = start_daemon(http);
+        if (http->daemon)
+            *out = http;
+        else
+            rc = refuse_start(options, errno, err);
+    }
+    if (rc != ERR_OK)
+        destroy(http);
+    return rc;
+}
+
+/* A connection may not sleep when the daemon stops. */
+static void wait_for_slow(struct http *http)
+{
+    atomic_store(&http->is_ending, true);
+    pthread_mutex_lock(&http->lock);
+    while (http->slow > 0)
+        pthread_cond_wait(&http->one_less, &http->lock);
+    pthread_mutex_unlock(&http->lock);
+}
+
+void http_stop(struct http *http)
+{
+    if (!http)
+        return;
+    wait_for_slow(http);
+    MHD_stop_daemon(http->daemon);
+    destroy(http);
+}

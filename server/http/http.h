@@ -1,0 +1,53 @@
+/*
+ * http - sockets and the protocol.  The only file that sees libmicrohttpd.
+ *
+ * Every complete request is given to one function, from one of a few threads.  Connections are
+ * multiplexed, so a slow client holds no thread, only its connection.  A request that may take long
+ * is answered on a thread of its own, so that no other waits for it; HTTP_MAX_SLOW at a time.
+ * How many connections there may be, and how long a request may take to come in: connections.h.
+ *
+ * Ownership: http_start takes the listening socket, on success only; texts are borrowed until then.
+ * Threads: start and stop from one; the handler is called from several at once.
+ * Limits: the enum below; a client over them is refused or dropped.
+ * Depends on: request, response, janitor.
+ */
+#ifndef SERVER_HTTP_HTTP_H
+#define SERVER_HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sampler/base/err.h"
+
+enum {
+    HTTP_THREADS = 3,
+    HTTP_MAX_SLOW = 16, /* then 503 */
+    HTTP_IDLE_TIMEOUT_S = 30,
+    HTTP_CONNECTION_MEMORY = 32 * 1024, /* request line and headers must fit */
+};
+
+struct http;
+struct request;
+struct response;
+
+typedef void http_handler(void *context, struct request *request, struct response *response);
+
+struct http_options {
+    int listen_fd; /* TCP or Unix */
+    http_handler *handler;
+    /* Where a large body goes, asked once the headers are known: a descriptor that is closed with
+     * the request, and how much it may take.  -1: a body like any other.  NULL: always. */
+    int (*admit)(void *context, struct request *request, size_t *most_out);
+    bool (*is_slow)(void *context, struct request *request);     /* NULL: nothing is */
+    bool (*knows)(void *context, const struct request *request); /* who asks; NULL: everybody */
+    void *context;                                               /* of all */
+    const char *tls_cert, *tls_key;                              /* PEM texts; NULL: no TLS */
+};
+
+/* ERR_INVALID: the certificate and the key are none, or no pair. */
+MUST_CHECK enum err_code http_start(const struct http_options *options, struct http **out,
+                                    struct err *err);
+/* Ends all connections and threads; slow handlers are told by request->is_ending.  NULL is fine. */
+void http_stop(struct http *http);
+
+#endif /* SERVER_HTTP_HTTP_H */

@@ -1,0 +1,287 @@
+#include "server/http/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sampler/base/scoped.h"
+
+#define UNIX_PREFIX "unix:"
+
+/* Who finds the queue full asks again after a second only. */
+enum { BACKLOG = 1024, MAX_PORT = 65535 };
+
+static bool read_port(const char *text, unsigned *out)
+{
+    const size_t digits = strspn(text, "0123456789");
+    if (digits == 0 || digits > 5 || text[digits] != '\0')
+        return false;
+    *out = (unsigned)strtoul(text, NULL, 10);
+    return *out <= MAX_PORT;
+}
+
+/* Where the host ends: at the colon of the port, or at the end.  NULL: not an address. */
+static const char *end_of_host(const char *text)
+{
+    if (*text != '[')
+        return text + strcspn(text, ":");
+    return strchr(text, ']');
+}
+
+static enum err_code parse_path(const char *path, struct listen_address *out, struct err *err)
+{
+    const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
+    if (*path != '/' || strlen(path) > most)
+        return err_set(err, ERR_INVALID,
+                       "a Unix socket needs an absolute path of up to %zu bytes", most);
+    memset(out, 0, sizeof *out);
+    out->is_unix = true;
+    snprintf(out->host, sizeof out->host, "%s", path);
+    return ERR_OK;
+}
+
+enum err_code listen_parse(const char *text, struct listen_address *out, struct err *err)
+{
+    if (strncmp(text, UNIX_PREFIX, sizeof UNIX_PREFIX - 1) == 0)
+        return parse_path(text + sizeof UNIX_PREFIX - 1, out, err);
+    const bool is_bracketed = *text == '[';
+    const char *const end = end_of_host(text);
+    const char *const host = text + is_bracketed;
+    const char *const rest = end ? end + is_bracketed : "?";
+    struct listen_address address = { .host = "127.0.0.1", .port = LISTEN_DEFAULT_PORT };
+    const size_t length = end ? (size_t)(end - host) : 0;
+    if (length >= sizeof address.host || (*rest != ':' && *rest != '\0') ||
+        (*rest == ':' && !read_port(rest + 1, &address.port)) || (is_bracketed && length == 0))
+        return err_set(err, ERR_INVALID, "'%s' is not HOST:PORT or unix:PATH", text);
+    if (length > 0)
+        snprintf(address.host, sizeof address.host, "%.*s", (int)length, host);
+    *out = address;
+    return ERR_OK;
+}
+
+static enum err_code resolve(const struct listen_address *address, struct addrinfo **out,
+                             struct err *err)
+{
+    const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICSERV,
+                                    .ai_socktype = SOCK_STREAM };
+    char port[8];
+    snprintf(port, sizeof port, "%u", address->port);
+    const int rc = getaddrinfo(address->host, port, &hints, out);
+    if (rc != 0)
+        return err_set(err, ERR_SYS, "cannot listen on '%s': %s", address->host,
+                       gai_strerror(rc));
+    return ERR_OK;
+}
+
+static enum err_code bind_to(const struct addrinfo *info, const struct listen_address *address,
+                             int *fd_out, struct err *err)
+{
+    const int on = 1;
+    SCOPED_FD int fd =
+        socket(info->ai_family, info->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot open a socket");
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(fd, info->ai_addr, info->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0)
+        return err_sys(err, errno, "cannot listen on %s port %u", address->host, address->port);
+    *fd_out = scoped_take_fd(&fd);
+    return ERR_OK;
+}
+
+/* A name may stand for addresses of a family this machine does not have. */
+static enum err_code bind_to_first(const struct addrinfo *found,
+                                   const struct listen_address *address, int *fd_out,
+                                   struct err *err)
+{
+    struct err why = { 0 };
+    enum err_code rc = ERR_SYS;
+    for (const struct addrinfo *info = found; info; info = info->ai_next) {
+        rc = bind_to(info, address, fd_out, &why);
+        if (rc == ERR_OK || (why.sys != EADDRNOTAVAIL && why.sys != EAFNOSUPPORT))
+            break;
+    }
+    if (rc != ERR_OK && err)
+        *err = why;
+    return rc;
+}
+
+static bool is_loopback(const struct sockaddr_storage *at)
+{
+    if (at->ss_family == AF_INET6)
+        return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)at)->sin6_addr);
+    return ntohl(((const struct sockaddr_in *)at)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+static bool is_any(const struct sockaddr_storage *at)
+{
+    if (at->ss_family == AF_INET6)
+        return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)at)->sin6_addr);
+    return ((const struct sockaddr_in *)at)->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+/* A path is one part of a URL. */
+static void format_path(const char *path, char *out, size_t bytes)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789-._~";
+    size_t at = 0;
+    for (const char *c = path; *c && at + 4 < bytes; c++)
+        at += (size_t)snprintf(out + at, bytes - at, strchr(safe, *c) ? "%c" : "%%%02X",
+                               (unsigned char)*c);
+}
+
+/* Port and names of what was bound; name NULL: that of its address. */
+static enum err_code describe(const char *name, struct listener *out, struct err *err)
+{
+    struct sockaddr_storage at = { 0 };
+    char number[INET6_ADDRSTRLEN];
+    socklen_t length = sizeof at;
+    if (getsockname(out->fd, (struct sockaddr *)&at, &length) != 0)
+        return err_sys(err, errno, "cannot read the address of a socket");
+    if (at.ss_family == AF_UNIX) {
+        out->is_unix = out->is_loopback = true;
+        format_path(((const struct sockaddr_un *)(const void *)&at)->sun_path, out->host,
+                    sizeof out->host);
+        return ERR_OK;
+    }
+    if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
+        return err_set(err, ERR_INVALID, "the socket is none of TCP or Unix");
+    out->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
+                                               : ((struct sockaddr_in *)&at)->sin_port);
+    out->is_loopback = is_loopback(&at);
+    if (is_any(&at) && gethostname(out->host, LISTEN_HOST_BYTES - 1) == 0)
+        return ERR_OK;
+    if (!name && getnameinfo((struct sockaddr *)&at, length, number, sizeof number, NULL, 0,
+                             NI_NUMERICHOST) == 0)
+        name = number;
+    snprintf(out->host, sizeof out->host, name && strchr(name, ':') ? "[%s]" : "%s",
+             name ? name : "localhost");
+    return ERR_OK;
+}
+
+static struct sockaddr_un unix_address(const char *path)
+{
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
+    return at;
+}
+
+/* Does anybody answer there? */
+static bool is_deserted(const char *path)
+{
+    const struct sockaddr_un at = unix_address(path);
+    SCOPED_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) != 0 &&
+           errno == ECONNREFUSED;
+}
+
+static enum err_code clear_place(const char *path, struct err *err)
+{
+    struct stat status;
+    if (lstat(path, &status) != 0)
+        return ERR_OK; /* bind says what is wrong */
+    if (!S_ISSOCK(status.st_mode))
+        return err_set(err, ERR_INVALID, "'%s' is there and is no socket", path);
+    if (status.st_uid != geteuid())
+        return err_set(err, ERR_PERM, "'%s' is the socket of another user", path);
+    if (!is_deserted(path))
+        return err_set(err, ERR_SYS, "another program listens on '%s'", path);
+    unlink(path);
+    return ERR_OK;
+}
+
+static enum err_code bind_unix(const char *path, struct listener *out, struct err *err)
+{
+    const struct sockaddr_un at = unix_address(path);
+    struct stat status;
+    const enum err_code rc = clear_place(path, err);
+    if (rc != ERR_OK)
+        return rc;
+    SCOPED_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* The mode of the descriptor becomes that of the file, so that it is never wider. */
+    if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) != 0)
+        return err_sys(err, errno, "cannot open a socket");
+    if (bind(fd, (const struct sockaddr *)&at, sizeof at) != 0 || listen(fd, BACKLOG) != 0 ||
+        lstat(path, &status) != 0) {
+        err_sys(err, errno, "cannot listen on '%s'", path);
+        return ERR_SYS;
+    }
+    snprintf(out->path, sizeof out->path, "%s", path);
+    out->device = status.st_dev;
+    out->inode = status.st_ino;
+    out->fd = scoped_take_fd(&fd);
+    return ERR_OK;
+}
+
+static enum err_code bind_tcp(const struct listen_address *address, struct listener *out,
+                              struct err *err)
+{
+    struct addrinfo *found = NULL;
+    enum err_code rc = resolve(address, &found, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = bind_to_first(found, address, &out->fd, err);
+    freeaddrinfo(found);
+    return rc;
+}
+
+static void init(struct listener *out)
+{
+    memset(out, 0, sizeof *out);
+    out->fd = -1;
+}
+
+enum err_code listen_open(const struct listen_address *address, struct listener *out,
+                          struct err *err)
+{
+    init(out);
+    enum err_code rc =
+        address->is_unix ? bind_unix(address->host, out, err) : bind_tcp(address, out, err);
+    if (rc == ERR_OK)
+        rc = describe(address->host, out, err);
+    if (rc != ERR_OK && out->fd >= 0) {
+        close(out->fd);
+        out->fd = -1;
+    }
+    return rc;
+}
+
+enum err_code listen_adopt(int fd, struct listener *out, struct err *err)
+{
+    int listens = 0;
+    socklen_t length = sizeof listens;
+    init(out);
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || !listens)
+        return err_set(err, ERR_INVALID, "descriptor %d is no socket that listens", fd);
+    out->fd = fd;
+    const enum err_code rc = describe(NULL, out, err);
+    if (rc != ERR_OK)
+        out->fd = -1;
+    return rc;
+}
+
+void listen_forget(struct listener *listener)
+{
+    struct stat status;
+    if (*listener->path && lstat(listener->path, &status) == 0 &&
+        status.st_dev == listener->device && status.st_ino == listener->inode)
+        unlink(listener->path);
+    listener->path[0] = '\0';
+}
+
+void listen_format(const struct listener *listener, bool is_tls, char *out, size_t bytes)
+{
+    const char *const scheme = is_tls ? "https" : "http";
+    if (listener->is_unix)
+        snprintf(out, bytes, "%s+unix://%s", scheme, listener->host);
+    else
+        snprintf(out, bytes, "%s://%s:%u", scheme, listener->host, listener->port);
+}

@@ -1,0 +1,153 @@
+#include "server/http/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const method_texts[] = {
+#define X(name) #name,
+    REQUEST_METHODS(X)
+#undef X
+};
+
+const char *method_text(enum method method)
+{
+    return method_texts[method];
+}
+
+static enum method method_of(const char *text)
+{
+    unsigned method = METHOD_GET;
+    while (method < METHOD_OTHER && strcmp(text, method_texts[method]) != 0)
+        method++;
+    return (enum method)method;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The byte %XX stands for; -1: not one we take.  %00 would cut the text short. */
+static int escaped_byte(const char *at)
+{
+    const int high = hex_digit(at[1]);
+    const int low = high < 0 ? -1 : hex_digit(at[2]);
+    return low < 0 || (high == 0 && low == 0) ? -1 : high * 16 + low;
+}
+
+/* Decodes in place: the result is never longer. */
+static bool decode(char *text, bool plus_is_space)
+{
+    char *out = text;
+    for (const char *in = text; *in; in++) {
+        if (*in == '%') {
+            const int byte = escaped_byte(in);
+            if (byte < 0)
+                return false;
+            *out++ = (char)byte;
+            in += 2;
+        } else {
+            *out++ = *in == '+' && plus_is_space ? ' ' : *in;
+        }
+    }
+    *out = '\0';
+    return true;
+}
+
+static bool add_query(struct request *request, char *pair)
+{
+    if (request->query_count == REQUEST_MAX_QUERY)
+        return false;
+    char *const equals = strchr(pair, '=');
+    char *const value = equals ? equals + 1 : pair + strlen(pair);
+    if (equals)
+        *equals = '\0';
+    request->query[request->query_count++] = (struct request_pair){ pair, value };
+    return decode(pair, true) && decode(value, true);
+}
+
+static bool parse_query(struct request *request, char *query)
+{
+    while (query) {
+        char *const pair = strsep(&query, "&");
+        if (*pair && !add_query(request, pair))
+            return false;
+    }
+    return true;
+}
+
+static bool parse_target(struct request *request)
+{
+    char *const question = strchr(request->target, '?');
+    if (request->target[0] != '/')
+        return false;
+    if (question)
+        *question = '\0';
+    return decode(request->target, false) && (!question || parse_query(request, question + 1));
+}
+
+void request_init(struct request *request, const char *method, const char *target)
+{
+    memset(request, 0, sizeof *request);
+    request->method = method_of(method);
+    request->path = "/";
+    request->body_fd = -1;
+    if (strlen(target) > REQUEST_MAX_TARGET) {
+        request->refusal = 414;
+        return;
+    }
+    request->target = strdup(target);
+    if (!request->target)
+        request->refusal = 503;
+    else if (!parse_target(request))
+        request->refusal = 400;
+    else
+        request->path = request->target;
+}
+
+void request_deinit(struct request *request)
+{
+    free(request->target);
+    request->target = NULL;
+}
+
+void request_add_header(struct request *request, const char *name, const char *value)
+{
+    if (request->header_count < REQUEST_MAX_HEADERS)
+        request->headers[request->header_count++] = (struct request_pair){ name, value };
+    else if (!request->refusal)
+        request->refusal = 431;
+}
+
+const char *request_header(const struct request *request, const char *name)
+{
+    for (size_t i = 0; i < request->header_count; i++)
+        if (strcasecmp(request->headers[i].name, name) == 0)
+            return request->headers[i].value;
+    return NULL;
+}
+
+size_t request_count_headers(const struct request *request, const char *name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < request->header_count; i++)
+        count += strcasecmp(request->headers[i].name, name) == 0;
+    return count;
+}
+
+const char *request_query(const struct request *request, const char *name)
+{
+    for (size_t i = 0; i < request->query_count; i++)
+        if (strcmp(request->query[i].name, name) == 0)
+            return request->query[i].value;
+    return NULL;
+}
+
+bool request_is_safe(const struct request *request)
+{
+    return request->method == METHOD_GET || request->method == METHOD_HEAD;
+}

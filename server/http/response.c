@@ -1,0 +1,297 @@
+#include "server/http/response.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/hash.h"
+#include "server/http/encoding.h"
+#include "server/http/etag.h"
+#include "server/http/request.h"
+#include "server/wire/json.h"
+
+void response_init(struct response *response)
+{
+    memset(response, 0, sizeof *response);
+    response->status = 200;
+    response->file_fd = -1;
+    response->mime = MIME_TEXT;
+}
+
+void response_deinit(struct response *response)
+{
+    response_drop_body(response);
+    for (size_t i = 0; i < response->header_count; i++)
+        free(response->headers[i].value);
+    response->header_count = 0;
+}
+
+static struct response_header *find_header(struct response *response, const char *name)
+{
+    for (size_t i = 0; i < response->header_count; i++)
+        if (strcasecmp(response->headers[i].name, name) == 0)
+            return &response->headers[i];
+    return NULL;
+}
+
+static void drop_header(struct response *response, const char *name)
+{
+    struct response_header *const found = find_header(response, name);
+    if (!found)
+        return;
+    free(found->value);
+    *found = response->headers[--response->header_count];
+}
+
+static struct response_header *slot(struct response *response, const char *name)
+{
+    struct response_header *const found = find_header(response, name);
+    if (found || response->header_count == RESPONSE_MAX_HEADERS)
+        return found;
+    response->headers[response->header_count].value = NULL;
+    return &response->headers[response->header_count++];
+}
+
+void response_set_header(struct response *response, const char *name, const char *format, ...)
+{
+    char *value = NULL;
+    va_list args;
+    va_start(args, format);
+    const int length = vasprintf(&value, format, args);
+    va_end(args);
+    struct response_header *const header = length < 0 ? NULL : slot(response, name);
+    if (!header) {
+        if (length >= 0)
+            free(value);
+        return;
+    }
+    for (char *c = value; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '_';
+    free(header->value);
+    *header = (struct response_header){ name, value };
+}
+
+const char *response_header(const struct response *response, const char *name)
+{
+    for (size_t i = 0; i < response->header_count; i++)
+        if (strcasecmp(response->headers[i].name, name) == 0)
+            return response->headers[i].value;
+    return NULL;
+}
+
+void response_drop_body(struct response *response)
+{
+    free(response->owned_body);
+    if (response->file_fd >= 0)
+        close(response->file_fd);
+    response->file_fd = -1;
+    response->owned_body = NULL;
+    response->body = NULL;
+    response->body_bytes = 0;
+}
+
+void response_fix_body(struct response *response, const char *mime, const void *data,
+                       size_t bytes)
+{
+    response_drop_body(response);
+    response->mime = mime;
+    response->body = data;
+    response->body_bytes = bytes;
+}
+
+void response_own_body(struct response *response, const char *mime, void *data, size_t bytes)
+{
+    response_fix_body(response, mime, data, bytes);
+    response->owned_body = data;
+}
+
+void response_own_file(struct response *response, const char *mime, int fd, size_t bytes)
+{
+    response_fix_body(response, mime, NULL, bytes);
+    response->file_fd = fd;
+    response->is_encoded = true;
+}
+
+enum err_code response_take_buffer(struct response *response, const char *mime,
+                                   struct buffer *buffer, struct err *err)
+{
+    const enum err_code rc = buffer_check(buffer, err);
+    if (rc != ERR_OK)
+        return rc;
+    size_t bytes = 0;
+    char *const data = buffer_take(buffer, &bytes);
+    response_own_body(response, mime, data, bytes);
+    return ERR_OK;
+}
+
+/* The tag as it travels.  It names the coding that was asked for, also when a short body is then
+ * sent as it is: that follows from the content. */
+void response_full_tag(const struct response *response, const struct request *request,
+                       char out[RESPONSE_MAX_TAG + 16])
+{
+    const char *const accept = request_header(request, "Accept-Encoding");
+    snprintf(out, RESPONSE_MAX_TAG + 16, "%s-%s", response->tag,
+             encoding_text(encoding_choose(accept)));
+}
+
+bool response_is_fresh(const struct response *response, const struct request *request)
+{
+    const char *const known = request_header(request, "If-None-Match");
+    char tag[RESPONSE_MAX_TAG + 16];
+    response_full_tag(response, request, tag);
+    return known && etag_matches(known, tag);
+}
+
+static void encode(struct response *response, const struct request *request)
+{
+    const enum encoding encoding = encoding_choose(request_header(request, "Accept-Encoding"));
+    void *data = NULL;
+    size_t bytes = 0;
+    if (response->is_encoded || encoding == ENCODING_IDENTITY ||
+        response->body_bytes < ENCODING_MIN_BYTES)
+        return;
+    /* No memory to compress is no reason to fail: the plain body is an answer too. */
+    if (encoding_apply(encoding, response->body, response->body_bytes, &data, &bytes, NULL) !=
+        ERR_OK)
+        return;
+    response_own_body(response, response->mime, data, bytes);
+    response_set_header(response, "Content-Encoding", "%s", encoding_text(encoding));
+}
+
+static void validate(struct response *response, const struct request *request)
+{
+    char tag[RESPONSE_MAX_TAG + 16];
+    if (!response->tag[0])
+        snprintf(response->tag, sizeof response->tag, "%016" PRIx64,
+                 hash_bytes(response->body, response->body_bytes, HASH_SEED));
+    response_full_tag(response, request, tag);
+    response_set_header(response, "ETag", "\"%s\"", tag);
+    if (!response_is_fresh(response, request))
+        return;
+    response->status = 304;
+    response_drop_body(response);
+    drop_header(response, "Content-Encoding");
+}
+
+void response_finish(struct response *response, const struct request *request)
+{
+    if (!response_header(response, "Cache-Control"))
+        response_set_header(response, "Cache-Control", "%s",
+                            response->status == 200 ? "private, no-cache" : "no-store");
+    if (response->status == 200 && request_is_safe(request))
+        validate(response, request);
+    if (response->status != 304)
+        encode(response, request);
+    response_set_header(response, "Vary", "Accept-Encoding");
+}
+
+const char *status_text(int status)
+{
+    switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 202: return "Accepted";
+    case 204: return "No Content";
+    case 303: return "See Other";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 410: return "Gone";
+    case 413: return "Content Too Large";
+    case 414: return "URI Too Long";
+    case 415: return "Unsupported Media Type";
+    case 421: return "Misdirected Request";
+    case 422: return "Unprocessable Content";
+    case 431: return "Request Header Fields Too Large";
+    case 501: return "Not Implemented";
+    case 503: return "Service Unavailable";
+    case 507: return "Insufficient Storage";
+    default: return "Internal Server Error";
+    }
+}
+
+static void write_problem(struct json *json, int status, const char *detail)
+{
+    json_object(json);
+    json_key(json, "type");
+    json_text(json, "about:blank");
+    json_key(json, "title");
+    json_text(json, status_text(status));
+    json_key(json, "status");
+    json_int(json, status);
+    json_key(json, "detail");
+    json_text(json, detail);
+    json_end(json);
+}
+
+static void set_problem(struct response *response, int status, const char *detail)
+{
+    struct buffer out = { 0 };
+    struct json json;
+    json_init(&json, &out);
+    write_problem(&json, status, detail);
+    response->status = status;
+    response->tag[0] = '\0';
+    response->is_encoded = false;
+    response_drop_body(response);
+    /* They were said of the body there was. */
+    drop_header(response, "Content-Encoding");
+    drop_header(response, "Content-Disposition");
+    drop_header(response, "ETag");
+    response->mime = MIME_PROBLEM;
+    if (json_finish(&json, NULL) != ERR_OK ||
+        response_take_buffer(response, MIME_PROBLEM, &out, NULL) != ERR_OK)
+        response->status = 503;
+    buffer_deinit(&out);
+}
+
+void response_problem(struct response *response, int status, const char *format, ...)
+{
+    char detail[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    set_problem(response, status, detail);
+}
+
+static int status_of(enum err_code code)
+{
+    switch (code) {
+    case ERR_INVALID: return 400;
+    case ERR_PERM: return 403;
+    case ERR_NOT_FOUND: return 404;
+    case ERR_GONE: return 410;
+    case ERR_UNSUPPORTED: return 501;
+    case ERR_NOMEM:
+    case ERR_LIMIT: return 503;
+    case ERR_OK:
+    case ERR_SYS:
+    case ERR_FAULT:
+    case ERR_CORRUPT:
+    case ERR_NOT_PYTHON: return 500;
+    }
+    return 500;
+}
+
+bool response_is_full(int sys)
+{
+    return sys == ENOSPC || sys == EDQUOT || sys == EFBIG;
+}
+
+void response_error(struct response *response, const struct err *err)
+{
+    const int status = response_is_full(err->sys) ? 507 : status_of(err->code);
+    set_problem(response, status, err->message);
+}

@@ -1,0 +1,130 @@
+#include "server/http/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/hash.h"
+#include "server/http/response.h"
+
+/* Not all file systems have files without a name. */
+static int open_in(const char *folder)
+{
+    char path[PATH_MAX];
+    const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd >= 0)
+        return fd;
+    const int length = snprintf(path, sizeof path, "%s/pyrometer.XXXXXX", folder);
+    if (length < 0 || (size_t)length >= sizeof path)
+        return -1;
+    const int named = mkostemp(path, O_CLOEXEC);
+    if (named >= 0)
+        unlink(path);
+    return named;
+}
+
+static int open_file(void)
+{
+    const char *const wanted = getenv("TMPDIR");
+    const char *const folders[] = { wanted && *wanted ? wanted : "/var/tmp", "/var/tmp",
+                                    "/tmp" };
+    int fd = -1;
+    for (size_t i = 0; fd < 0 && i < sizeof folders / sizeof *folders; i++)
+        fd = open_in(folders[i]);
+    return fd;
+}
+
+static bool put(struct spool *spool, const char *data, size_t bytes)
+{
+    while (bytes > 0) {
+        const ssize_t written = write(spool->fd, data, bytes);
+        if (written < 0 && errno != EINTR) {
+            spool->sys = errno;
+            return false;
+        }
+        if (written > 0) {
+            data += written;
+            bytes -= (size_t)written;
+        }
+    }
+    return true;
+}
+
+/* From now on there is a file. */
+static bool move_to_file(struct spool *spool)
+{
+    spool->fd = open_file();
+    if (spool->fd < 0) {
+        spool->sys = errno;
+        return false;
+    }
+    const bool is_there = put(spool, spool->held.data, spool->held.length);
+    buffer_deinit(&spool->held);
+    return is_there;
+}
+
+static bool drain(void *to, const char *data, size_t bytes)
+{
+    struct spool *const spool = to;
+    spool->bytes += bytes;
+    spool->hash = hash_bytes(data, bytes, spool->hash);
+    if (spool->bytes > SPOOL_MAX_BYTES)
+        return false;
+    if (spool->fd < 0 && spool->bytes <= SPOOL_MEMORY_BYTES) {
+        buffer_append(&spool->held, data, bytes);
+        return !spool->held.failed;
+    }
+    return (spool->fd >= 0 || move_to_file(spool)) && put(spool, data, bytes);
+}
+
+void spool_begin(struct spool *spool, struct buffer *out)
+{
+    *spool = (struct spool){ .fd = -1, .hash = HASH_SEED };
+    buffer_init_draining(out, drain, spool);
+}
+
+/* What a writer says of a disk that is full is not what happened. */
+static enum err_code failure(const struct spool *spool, enum err_code rc, struct err *err)
+{
+    if (spool->sys) {
+        err_sys(err, spool->sys, "an answer of more than %d MiB has no place on the disk",
+                SPOOL_MEMORY_BYTES >> 20);
+        return ERR_SYS;
+    }
+    if (spool->bytes > SPOOL_MAX_BYTES)
+        return err_set(err, ERR_LIMIT, "the answer has more than %zu GiB: use pyrometer replay",
+                       SPOOL_MAX_BYTES >> 30);
+    return rc;
+}
+
+static enum err_code give(struct spool *spool, const char *mime, struct response *response,
+                          struct err *err)
+{
+    if (spool->fd < 0)
+        return response_take_buffer(response, mime, &spool->held, err);
+    response_own_file(response, mime, spool->fd, spool->bytes);
+    spool->fd = -1;
+    snprintf(response->tag, sizeof response->tag, "%016" PRIx64, spool->hash);
+    return ERR_OK;
+}
+
+enum err_code spool_end(struct spool *spool, struct buffer *out, enum err_code rc,
+                        const char *mime, struct response *response, struct err *err)
+{
+    buffer_flush(out);
+    if (rc == ERR_OK)
+        rc = buffer_check(out, err);
+    rc = rc == ERR_OK ? give(spool, mime, response, err) : failure(spool, rc, err);
+    buffer_deinit(out);
+    buffer_deinit(&spool->held);
+    if (spool->fd >= 0)
+        close(spool->fd);
+    spool->fd = -1;
+    return rc;
+}

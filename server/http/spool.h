@@ -1,0 +1,46 @@
+/*
+ * spool - an answer that may be larger than memory should hold: what a writer appends stays in
+ * memory up to SPOOL_MEMORY_BYTES, then all of it goes to a file that has no name.
+ *
+ *     struct spool spool;
+ *     struct buffer out;
+ *     spool_begin(&spool, &out);
+ *     enum err_code rc = format->write(source, &out, err);
+ *     return spool_end(&spool, &out, rc, mime, response, err);
+ *
+ * The file is in $TMPDIR, /var/tmp or /tmp, and gone with the answer, however that ends.
+ *
+ * Ownership: the caller's storage, which must not move; spool_end gives all to the response.
+ * Threads: one.
+ * Limits: SPOOL_MAX_BYTES, then ERR_LIMIT.
+ * Depends on: buffer, etag, response.
+ */
+#ifndef SERVER_HTTP_SPOOL_H
+#define SERVER_HTTP_SPOOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/err.h"
+
+struct response;
+
+enum { SPOOL_MEMORY_BYTES = 16 << 20 };
+#define SPOOL_MAX_BYTES ((size_t)4 << 30)
+
+struct spool {
+    struct buffer held; /* what has no file yet */
+    int fd;             /* -1: none yet */
+    size_t bytes;
+    uint64_t hash;
+    int sys; /* errno of what went wrong with the file, 0: nothing */
+};
+
+void spool_begin(struct spool *spool, struct buffer *out);
+/* rc: what the writer said.  The body, its type and its tag are set, or the error. */
+MUST_CHECK enum err_code spool_end(struct spool *spool, struct buffer *out, enum err_code rc,
+                                   const char *mime, struct response *response,
+                                   struct err *err);
+
+#endif /* SERVER_HTTP_SPOOL_H */

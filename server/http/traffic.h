@@ -1,0 +1,29 @@
+/*
+ * traffic - how many requests came, by route and status.
+ *
+ * Ownership: plain data, zeroed at first.
+ * Threads: any.
+ * Limits: statuses that no answer of ours has are counted as 500.
+ * Depends on: libc.
+ */
+#ifndef SERVER_HTTP_TRAFFIC_H
+#define SERVER_HTTP_TRAFFIC_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TRAFFIC_STATUSES = 25, TRAFFIC_ROUTES = 65 };
+
+struct traffic {
+    atomic_uint_fast64_t counts[TRAFFIC_ROUTES][TRAFFIC_STATUSES];
+};
+
+/* route: its place in the table; TRAFFIC_ROUTES - 1: none. */
+void traffic_count(struct traffic *traffic, size_t route, int status);
+
+/* The status number `index`; 0: there are fewer. */
+int traffic_status(size_t index);
+uint64_t traffic_read(const struct traffic *traffic, size_t route, size_t status_index);
+
+#endif /* SERVER_HTTP_TRAFFIC_H */

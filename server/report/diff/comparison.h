@@ -1,0 +1,77 @@
+/*
+ * comparison - two profiles laid over each other: by function and by path.
+ *
+ * A path is functions from the outermost on, told apart by name and file; lines are not looked
+ * at, as they move when a program changes.  Everything is compared as shares of all samples, or
+ * by time as seconds of each second, and every change has its q value (compare.h).
+ *
+ * Ownership: the struct owns all it holds and needs nothing of the sources afterwards;
+ * comparison_deinit accepts a zeroed one.
+ * Limits: those of a profile, for both together.
+ * Depends on: profile, view, flat, compare, report.
+ */
+#ifndef SERVER_REPORT_DIFF_COMPARISON_H
+#define SERVER_REPORT_DIFF_COMPARISON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+
+struct report_source;
+
+enum comparison_basis { COMPARISON_BY_SAMPLES, COMPARISON_BY_TIME };
+
+#define COMPARISON_VERDICTS(X)              \
+    X(SAME, "same", "no more than chance")  \
+    X(FEW, "few", "too few samples to say") \
+    X(MORE, "more", "more than before")     \
+    X(LESS, "less", "less than before")     \
+    X(NEW, "new", "not there before")       \
+    X(GONE, "gone", "not there any more")
+
+enum comparison_verdict {
+#define X(name, text, meaning) COMPARISON_##name,
+    COMPARISON_VERDICTS(X)
+#undef X
+        COMPARISON_VERDICT_COUNT
+};
+
+const char *comparison_verdict_text(enum comparison_verdict verdict);
+const char *comparison_verdict_meaning(enum comparison_verdict verdict);
+
+/* One number of both sides. */
+struct comparison_number {
+    uint64_t base, now;
+    double q; /* 1: nothing can be said */
+    enum comparison_verdict verdict;
+};
+
+struct comparison_row {
+    struct comparison_number self, total;
+};
+
+struct comparison {
+    enum comparison_basis basis;
+    uint64_t base_samples, now_samples;
+    double base_all, now_all;           /* what a share is of: samples or seconds */
+    double base_sample_s, now_sample_s; /* time that a sample stands for */
+    struct profile *profile;            /* the functions and paths of both */
+    struct profile_snapshot snapshot;
+    struct comparison_row *functions; /* by function_id of the snapshot */
+    struct comparison_row *nodes;     /* by node_id; 0 is all */
+};
+
+MUST_CHECK enum err_code comparison_init(struct comparison *comparison,
+                                         const struct report_source *base,
+                                         const struct report_source *now,
+                                         enum comparison_basis basis, struct err *err);
+void comparison_deinit(struct comparison *comparison);
+
+/* The share that a count is of its side; by time it may be more than 1. */
+double comparison_base_share(const struct comparison *comparison, uint64_t count);
+double comparison_now_share(const struct comparison *comparison, uint64_t count);
+
+#endif /* SERVER_REPORT_DIFF_COMPARISON_H */

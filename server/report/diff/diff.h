@@ -1,0 +1,33 @@
+/*
+ * diff - a comparison as text, JSON and a page.
+ *
+ * Ownership: a diff borrows everything.
+ * Depends on: comparison, report, wire, buffer, assets.
+ */
+#ifndef SERVER_REPORT_DIFF_DIFF_H
+#define SERVER_REPORT_DIFF_DIFF_H
+
+#include "sampler/base/err.h"
+#include "server/report/report.h"
+
+struct buffer;
+struct comparison;
+
+struct diff {
+    const struct comparison *comparison;
+    const struct report_source *base, *now;
+    struct report_settings settings; /* limit and colours */
+};
+
+/* What changed by more than chance, largest change first: functions by themselves and with what
+ * they call, paths that are new or gone. */
+MUST_CHECK enum err_code diff_write_text(const struct diff *diff, struct buffer *out,
+                                         struct err *err);
+/* All functions and paths of both, with counts, shares, q values and verdicts. */
+MUST_CHECK enum err_code diff_write_json(const struct diff *diff, struct buffer *out,
+                                         struct err *err);
+/* A differential flame graph in one file. */
+MUST_CHECK enum err_code diff_write_html(const struct diff *diff, struct buffer *out,
+                                         struct err *err);
+
+#endif /* SERVER_REPORT_DIFF_DIFF_H */

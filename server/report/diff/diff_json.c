@@ -1,0 +1,121 @@
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "server/report/diff/compare.h"
+#include "server/report/diff/comparison.h"
+#include "server/report/diff/diff.h"
+#include "server/report/header.h"
+#include "server/report/names.h"
+#include "server/wire/json.h"
+#include "server/wire/session.h"
+
+enum { FORMAT_VERSION = 1 };
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static void put_number(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_number(json, value);
+}
+
+static void put_pair(struct json *json, const struct comparison *comparison, const char *key,
+                     const struct comparison_number *number)
+{
+    const double base = comparison_base_share(comparison, number->base);
+    const double now = comparison_now_share(comparison, number->now);
+    json_key(json, key);
+    json_object(json);
+    put_uint(json, "base", number->base);
+    put_uint(json, "now", number->now);
+    put_number(json, "base_share", base);
+    put_number(json, "now_share", now);
+    put_number(json, "change", now - base);
+    put_number(json, "q", number->q);
+    json_key(json, "verdict");
+    json_text(json, comparison_verdict_text(number->verdict));
+    json_end(json);
+}
+
+static void put_names(struct json *json, const struct comparison *comparison, function_id id)
+{
+    const struct named_frame function = names_function(&comparison->snapshot, id);
+    json_key(json, "name");
+    json_string(json, function.name.text, function.name.length);
+    json_key(json, "file");
+    json_string(json, function.file.text, function.file.length);
+}
+
+static void put_functions(struct json *json, const struct comparison *comparison)
+{
+    json_key(json, "functions");
+    json_array(json);
+    for (function_id id = 1; id < comparison->snapshot.sizes.functions; id++) {
+        json_object(json);
+        put_uint(json, "id", id);
+        put_names(json, comparison, id);
+        put_pair(json, comparison, "self", &comparison->functions[id].self);
+        put_pair(json, comparison, "total", &comparison->functions[id].total);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+/* Parents come before children; 0 is all. */
+static void put_paths(struct json *json, const struct comparison *comparison)
+{
+    const struct profile_snapshot *const snapshot = &comparison->snapshot;
+    json_key(json, "paths");
+    json_array(json);
+    for (node_id id = 1; id < snapshot->sizes.nodes; id++) {
+        const struct profile_node node = profile_node_at(snapshot, id);
+        json_object(json);
+        put_uint(json, "id", id);
+        put_uint(json, "parent", node.parent);
+        put_uint(json, "function", profile_frame_at(snapshot, node.frame).function);
+        put_pair(json, comparison, "self", &comparison->nodes[id].self);
+        put_pair(json, comparison, "total", &comparison->nodes[id].total);
+        json_end(json);
+    }
+    json_end(json);
+}
+
+static void put_side(struct json *json, const char *key, const struct report_source *source,
+                     uint64_t samples, double sample_s)
+{
+    json_key(json, key);
+    json_object(json);
+    put_uint(json, "samples", samples);
+    put_number(json, "sample_s", sample_s);
+    put_number(json, "duration_s",
+               (double)report_header_duration_ns(source->header) / (double)NS_PER_S);
+    json_key(json, "session");
+    session_write(json, source->session);
+    json_key(json, "selection");
+    report_header_write(source->header, json);
+    json_end(json);
+}
+
+enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struct err *err)
+{
+    const struct comparison *const comparison = diff->comparison;
+    struct json json;
+    json_init(&json, out);
+    json_object(&json);
+    put_uint(&json, "version", FORMAT_VERSION);
+    json_key(&json, "by");
+    json_text(&json, comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
+    put_number(&json, "max_q", COMPARE_MAX_Q);
+    put_side(&json, "base", diff->base, comparison->base_samples, comparison->base_sample_s);
+    put_side(&json, "now", diff->now, comparison->now_samples, comparison->now_sample_s);
+    put_functions(&json, comparison);
+    put_paths(&json, comparison);
+    json_end(&json);
+    const enum err_code rc = json_finish(&json, err);
+    buffer_char(out, '\n');
+    return rc;
+}

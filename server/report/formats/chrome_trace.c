@@ -1,0 +1,265 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/view.h"
+#include "server/report/header.h"
+#include "server/report/names.h"
+#include "server/report/preorder.h"
+#include "server/report/report.h"
+#include "server/report/slices.h"
+#include "server/wire/json.h"
+#include "server/wire/session.h"
+
+/* Viewers hold a trace in memory: once a thread has had its part of so many events in a slice,
+ * only the outermost frames of its other stacks are drawn, and they are counted. */
+enum { MAX_EVENTS = 1 << 20, MIN_PART_EVENTS = 64, CUT_DEPTH = 3 };
+
+/* The stack that is open. */
+struct trace {
+    const struct report_source *source;
+    const struct profile_snapshot *snapshot;
+    struct json json;
+    struct slices slices;
+    struct preorder order;
+    struct open_frame {
+        node_id node;
+        uint64_t samples;
+    } * open; /* outermost first */
+    uint32_t depth;
+    node_id *path; /* room for the way to a node */
+    uint64_t now_ns;
+    size_t part_events, max_part_events;
+    uint64_t cut_samples;
+    struct profile_thread thread;
+    int32_t pid;
+};
+
+static void put_text(struct trace *trace, const char *key, const char *text)
+{
+    json_key(&trace->json, key);
+    json_text(&trace->json, text);
+}
+
+static void put_string(struct trace *trace, const char *key, struct strtab_string text)
+{
+    json_key(&trace->json, key);
+    json_string(&trace->json, text.text, text.length);
+}
+
+static void put_int(struct trace *trace, const char *key, int64_t value)
+{
+    json_key(&trace->json, key);
+    json_int(&trace->json, value);
+}
+
+/* Microseconds, as all times here are. */
+static void put_us(struct trace *trace, const char *key, uint64_t ns)
+{
+    json_key(&trace->json, key);
+    json_decimal(&trace->json, ns, 3);
+}
+
+static void put_place(struct trace *trace)
+{
+    put_int(trace, "pid", trace->pid);
+    put_int(trace, "tid", trace->thread.tid);
+}
+
+/* A name of a process or a thread. */
+static void put_label(struct trace *trace, const char *what, const char *key,
+                      struct strtab_string name)
+{
+    json_object(&trace->json);
+    put_text(trace, "name", what);
+    put_text(trace, "ph", "M");
+    put_place(trace);
+    json_key(&trace->json, "args");
+    json_object(&trace->json);
+    put_string(trace, key, name);
+    json_end(&trace->json);
+    json_end(&trace->json);
+}
+
+static struct named_frame begin_event(struct trace *trace, const char *phase, node_id node)
+{
+    const struct named_frame frame =
+        names_frame(trace->snapshot, profile_node_at(trace->snapshot, node).frame);
+    json_object(&trace->json);
+    put_string(trace, "name", frame.name);
+    put_text(trace, "cat", frame.is_synthetic ? "mark" : "python");
+    put_text(trace, "ph", phase);
+    put_us(trace, "ts", trace->now_ns);
+    put_place(trace);
+    json_key(&trace->json, "args");
+    json_object(&trace->json);
+    return frame;
+}
+
+static void end_event(struct trace *trace)
+{
+    json_end(&trace->json);
+    json_end(&trace->json);
+}
+
+/* Begins and ends stand in the order of time: where frames begin or end together, that order alone
+ * says which is within which. */
+static void open_frame(struct trace *trace, node_id node)
+{
+    const struct named_frame frame = begin_event(trace, "B", node);
+    if (!frame.is_synthetic) {
+        put_string(trace, "file", frame.file);
+        put_int(trace, "line", frame.line);
+    }
+    end_event(trace);
+    trace->open[trace->depth++] = (struct open_frame){ node, 0 };
+    trace->part_events++;
+}
+
+static void close_frame(struct trace *trace)
+{
+    const struct open_frame *const open = &trace->open[--trace->depth];
+    (void)begin_event(trace, "E", open->node);
+    put_int(trace, "samples", (int64_t)open->samples);
+    end_event(trace);
+}
+
+static void close_below(struct trace *trace, uint32_t depth)
+{
+    while (trace->depth > depth)
+        close_frame(trace);
+}
+
+/* The stack of a cell: what it shares with the open one stays open. */
+static void step(struct trace *trace, const struct view_cell *cell, uint64_t end_ns)
+{
+    uint32_t depth = trace->order.depth[cell->node], shared = 0;
+    node_id node = cell->node;
+    for (; trace->part_events > trace->max_part_events && depth > CUT_DEPTH; depth--)
+        node = profile_node_at(trace->snapshot, node).parent;
+    if (depth < trace->order.depth[cell->node])
+        trace->cut_samples += cell->count;
+    for (uint32_t i = depth; i-- > 0; node = profile_node_at(trace->snapshot, node).parent)
+        trace->path[i] = node;
+    while (shared < depth && shared < trace->depth &&
+           trace->open[shared].node == trace->path[shared])
+        shared++;
+    close_below(trace, shared);
+    while (trace->depth < depth)
+        open_frame(trace, trace->path[trace->depth]);
+    for (uint32_t i = 0; i < depth; i++)
+        trace->open[i].samples += cell->count;
+    trace->now_ns = end_ns;
+}
+
+static void step_over(struct trace *trace, const struct slice_part *part)
+{
+    uint64_t before_ns = 0;
+    trace->part_events = 0;
+    if (part->start_ns > trace->now_ns + 2 * trace->slices.period_ns)
+        close_below(trace, 0); /* nothing was seen in between */
+    if (part->start_ns > trace->now_ns || trace->depth == 0)
+        trace->now_ns = part->start_ns;
+    for (size_t i = 0; i < part->cells.count; i++) {
+        before_ns += report_cell_ns(&part->cells.cells[i], trace->slices.period_ns);
+        step(trace, &part->cells.cells[i], slice_part_at_ns(part, before_ns));
+    }
+}
+
+/* What was selected, where viewers show it: beside the process. */
+static void put_selection(struct trace *trace)
+{
+    const struct report_header *const header = trace->source->header;
+    struct buffer text = { 0 };
+    if (header->is_whole)
+        return;
+    report_header_put_text(header, &text);
+    put_label(trace, "process_labels", "labels",
+              (struct strtab_string){ text.data, (uint32_t)text.length });
+    buffer_deinit(&text);
+}
+
+static enum err_code put_thread(struct trace *trace, thread_id id, struct err *err)
+{
+    struct buffer name = { 0 };
+    enum err_code rc = ERR_OK;
+    trace->thread = profile_thread_at(trace->snapshot, id);
+    const struct profile_process process =
+        profile_process_at(trace->snapshot, trace->thread.process);
+    const bool is_new = process.pid != trace->pid;
+    trace->pid = process.pid;
+    trace->now_ns = 0;
+    names_put_thread(&name, trace->snapshot, id);
+    put_label(trace, "process_name", "name", profile_string(trace->snapshot, process.name));
+    put_label(trace, "thread_name", "name",
+              (struct strtab_string){ name.data, (uint32_t)name.length });
+    buffer_deinit(&name);
+    if (is_new)
+        put_selection(trace);
+    for (size_t i = 0; i < trace->slices.count && rc == ERR_OK; i++) {
+        struct slice_part part;
+        rc = slices_part(&trace->slices, i, id, &part, err);
+        if (rc != ERR_OK)
+            break;
+        slice_part_by_tree(&part, &trace->order);
+        if (part.cells.count > 0)
+            step_over(trace, &part);
+        view_cells_deinit(&part.cells);
+    }
+    close_below(trace, 0);
+    return rc;
+}
+
+static enum err_code put_trace(struct trace *trace, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    json_object(&trace->json);
+    put_text(trace, "displayTimeUnit", "ms");
+    json_key(&trace->json, "otherData");
+    session_write(&trace->json, trace->source->session);
+    json_key(&trace->json, "selection");
+    report_header_write(trace->source->header, &trace->json);
+    json_key(&trace->json, "traceEvents");
+    json_array(&trace->json);
+    for (size_t i = 0; i < trace->slices.thread_count && rc == ERR_OK; i++)
+        rc = put_thread(trace, trace->slices.threads[i], err);
+    json_end(&trace->json);
+    put_int(trace, "samplesCut", (int64_t)trace->cut_samples);
+    json_end(&trace->json);
+    return rc == ERR_OK ? json_finish(&trace->json, err) : rc;
+}
+
+static enum err_code start(struct trace *trace, struct err *err)
+{
+    enum err_code rc = slices_init(&trace->slices, trace->source, err);
+    if (rc == ERR_OK)
+        rc = preorder_init(&trace->order, trace->snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    const size_t room = (size_t)trace->order.max_depth + 1;
+    const size_t parts = trace->slices.count * trace->slices.thread_count + 1;
+    trace->max_part_events =
+        MAX_EVENTS / parts > MIN_PART_EVENTS ? MAX_EVENTS / parts : MIN_PART_EVENTS;
+    trace->open = malloc(room * sizeof *trace->open);
+    trace->path = malloc(room * sizeof *trace->path);
+    if (!trace->open || !trace->path)
+        return err_set(err, ERR_NOMEM, "no memory for stacks of %zu frames", room);
+    return ERR_OK;
+}
+
+enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
+                                        struct err *err)
+{
+    struct trace trace = { .source = source, .snapshot = source->snapshot };
+    json_init(&trace.json, out);
+    enum err_code rc = start(&trace, err);
+    if (rc == ERR_OK)
+        rc = put_trace(&trace, err);
+    slices_deinit(&trace.slices);
+    preorder_deinit(&trace.order);
+    free(trace.open);
+    free(trace.path);
+    return rc;
+}

@@ -1,0 +1,433 @@
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/view.h"
+#include "server/report/formats/gecko_rows.h"
+#include "server/report/formats/gecko_tables.h"
+#include "server/report/header.h"
+#include "server/report/names.h"
+#include "server/report/preorder.h"
+#include "server/report/report.h"
+#include "server/report/slices.h"
+#include "server/wire/json.h"
+#include "server/wire/session.h"
+
+/* The processed profile format of that version; newer Firefox Profilers upgrade it. */
+enum { PROCESSED_VERSION = 61, GECKO_VERSION = 31, INTERVAL_MARKER = 1, MS_DECIMALS = 6 };
+
+static const struct category_row {
+    const char *name, *colour;
+} categories[] = {
+#define X(name, text, colour) { text, colour },
+    GECKO_CATEGORIES(X)
+#undef X
+};
+
+struct gecko {
+    const struct report_source *source;
+    const struct profile_snapshot *snapshot;
+    struct json json;
+    struct slices slices;
+    struct preorder order;
+};
+
+static void put_key_text(struct gecko *gecko, const char *key, const char *text)
+{
+    json_key(&gecko->json, key);
+    json_text(&gecko->json, text);
+}
+
+static void put_key_uint(struct gecko *gecko, const char *key, uint64_t value)
+{
+    json_key(&gecko->json, key);
+    json_uint(&gecko->json, value);
+}
+
+static void put_key_bool(struct gecko *gecko, const char *key, bool value)
+{
+    json_key(&gecko->json, key);
+    json_bool(&gecko->json, value);
+}
+
+static void put_key_null(struct gecko *gecko, const char *key)
+{
+    json_key(&gecko->json, key);
+    json_null(&gecko->json);
+}
+
+static void begin_column(struct gecko *gecko, const char *key)
+{
+    json_key(&gecko->json, key);
+    json_array(&gecko->json);
+}
+
+/* Milliseconds, as all times here are. */
+static void put_ms(struct gecko *gecko, uint64_t ns)
+{
+    json_decimal(&gecko->json, ns / (NS_PER_MS / 1000), 3);
+}
+
+static void put_key_ms(struct gecko *gecko, const char *key, uint64_t ns)
+{
+    json_key(&gecko->json, key);
+    put_ms(gecko, ns);
+}
+
+static void put_categories(struct gecko *gecko)
+{
+    begin_column(gecko, "categories");
+    for (size_t i = 0; i < GECKO_CATEGORY_COUNT; i++) {
+        json_object(&gecko->json);
+        put_key_text(gecko, "name", categories[i].name);
+        put_key_text(gecko, "color", categories[i].colour);
+        begin_column(gecko, "subcategories");
+        json_text(&gecko->json, "Other");
+        json_end(&gecko->json);
+        json_end(&gecko->json);
+    }
+    json_end(&gecko->json);
+}
+
+struct field {
+    const char *key, *label, *format;
+};
+
+static const struct field opcode_fields[] = {
+    { "opname", "Instruction", "string" },
+    { "base_opname", "Form of", "string" },
+    { "is_specialized", "Specialized", "string" },
+    { "line", "Line", "integer" },
+    { "column", "Column", "integer" },
+    { "function", "Function", "string" },
+};
+
+static void put_schema(struct gecko *gecko, const char *name, const char *label,
+                       const struct field *fields, size_t field_count)
+{
+    json_object(&gecko->json);
+    put_key_text(gecko, "name", name);
+    put_key_text(gecko, "tooltipLabel", label);
+    put_key_text(gecko, "tableLabel", label);
+    put_key_text(gecko, "chartLabel", label);
+    begin_column(gecko, "display");
+    json_text(&gecko->json, "marker-chart");
+    json_text(&gecko->json, "marker-table");
+    json_end(&gecko->json);
+    begin_column(gecko, "fields");
+    for (size_t i = 0; i < field_count; i++) {
+        json_object(&gecko->json);
+        put_key_text(gecko, "key", fields[i].key);
+        put_key_text(gecko, "label", fields[i].label);
+        put_key_text(gecko, "format", fields[i].format);
+        json_end(&gecko->json);
+    }
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+}
+
+static void put_schemas(struct gecko *gecko)
+{
+    begin_column(gecko, "markerSchema");
+    put_schema(gecko, "State", "{marker.name}", NULL, 0);
+    put_schema(gecko, "Opcode", "{marker.data.opname}", opcode_fields,
+               sizeof opcode_fields / sizeof *opcode_fields);
+    json_end(&gecko->json);
+}
+
+static void put_entry(struct gecko *gecko, const char *label, const char *format)
+{
+    json_object(&gecko->json);
+    put_key_text(gecko, "label", label);
+    put_key_text(gecko, "format", format);
+    json_key(&gecko->json, "value");
+}
+
+static void put_counter(struct gecko *gecko, const char *label, uint64_t value)
+{
+    put_entry(gecko, label, "integer");
+    json_uint(&gecko->json, value);
+    json_end(&gecko->json);
+}
+
+static void put_selection(struct gecko *gecko)
+{
+    const struct report_header *const header = gecko->source->header;
+    struct buffer text = { 0 };
+    report_header_put_text(header, &text);
+    json_object(&gecko->json);
+    put_key_text(gecko, "label", "What was selected");
+    begin_column(gecko, "entries");
+    put_entry(gecko, "Selection", "string");
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    json_end(&gecko->json);
+    put_counter(gecko, "Samples", header->samples);
+    put_entry(gecko, "Time they stand for", "duration");
+    put_ms(gecko, header->ns);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    buffer_deinit(&text);
+}
+
+/* What the profiler's page shows of what it does not know: the selection, and how well the whole
+ * session was measured. */
+static void put_extra(struct gecko *gecko)
+{
+    const struct quality *const quality = &gecko->snapshot->quality;
+    begin_column(gecko, "extra");
+    put_selection(gecko);
+    json_object(&gecko->json);
+    put_key_text(gecko, "label", "How the session was measured");
+    begin_column(gecko, "entries");
+    put_counter(gecko, "Samples", quality->samples);
+    put_counter(gecko, "Exact", quality->exact);
+    put_counter(gecko, "Repaired", quality->repaired);
+    put_counter(gecko, "Retried", quality->retried);
+    put_counter(gecko, "Truncated", quality->truncated);
+    put_counter(gecko, "Missed looks", quality->missed);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+}
+
+static void put_product(struct gecko *gecko)
+{
+    const struct sampler_target *const target = gecko->source->session->target;
+    struct buffer text = { 0 };
+    for (size_t i = 0; i < target->argc; i++) {
+        buffer_text(&text, i > 0 ? " " : "");
+        buffer_text(&text, target->argv[i]);
+    }
+    put_key_text(gecko, "product", target->argc > 1 ? target->argv[1] : "Python");
+    json_key(&gecko->json, "arguments");
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    buffer_deinit(&text);
+}
+
+static void put_meta(struct gecko *gecko)
+{
+    const struct session_facts *const session = gecko->source->session;
+    json_key(&gecko->json, "meta");
+    json_object(&gecko->json);
+    put_key_uint(gecko, "version", GECKO_VERSION);
+    put_key_uint(gecko, "preprocessedProfileVersion", PROCESSED_VERSION);
+    put_key_ms(gecko, "interval", gecko->slices.period_ns);
+    put_key_ms(gecko, "startTime", session->status.started_at_ns);
+    put_key_ms(gecko, "profilingStartTime", gecko->source->header->from_ns);
+    put_key_ms(gecko, "profilingEndTime", gecko->source->header->to_ns);
+    put_key_uint(gecko, "processType", 0);
+    put_key_uint(gecko, "stackwalk", 0);
+    put_key_bool(gecko, "debug", false);
+    put_key_bool(gecko, "symbolicated", true);
+    put_key_bool(gecko, "symbolicationNotSupported", true);
+    put_key_bool(gecko, "usesOnlyOneStackType", true);
+    put_key_bool(gecko, "sourceCodeIsNotOnSearchfox", true);
+    put_key_text(gecko, "importedFrom", "pyrometer " PYROMETER_VERSION);
+    put_product(gecko);
+    json_key(&gecko->json, "sampleUnits");
+    json_object(&gecko->json);
+    put_key_text(gecko, "time", "ms");
+    put_key_text(gecko, "eventDelay", "ms");
+    put_key_text(gecko, "threadCPUDelta", "ns");
+    json_end(&gecko->json);
+    put_categories(gecko);
+    put_schemas(gecko);
+    put_extra(gecko);
+    json_end(&gecko->json);
+}
+
+static void put_cpu_delta(struct gecko *gecko, const struct gecko_row *row)
+{
+    if (row->state & STATE_UNKNOWN_ON_CPU)
+        json_null(&gecko->json);
+    else
+        json_uint(&gecko->json, row->state & STATE_ON_CPU ? row->end_ns - row->start_ns : 0);
+}
+
+/* Samples weigh what they stand for once that is not the same for all of them. */
+static void put_samples(struct gecko *gecko, const struct gecko_rows *rows)
+{
+    const bool by_time = gecko->source->header->has_periods;
+    json_key(&gecko->json, "samples");
+    json_object(&gecko->json);
+    begin_column(gecko, "stack");
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->rows[i].node == 0)
+            json_null(&gecko->json);
+        else
+            json_uint(&gecko->json, rows->rows[i].node - 1);
+    json_end(&gecko->json);
+    begin_column(gecko, "time");
+    for (size_t i = 0; i < rows->count; i++)
+        put_ms(gecko, rows->rows[i].start_ns);
+    json_end(&gecko->json);
+    begin_column(gecko, "weight");
+    for (size_t i = 0; i < rows->count; i++)
+        if (by_time)
+            json_decimal(&gecko->json, rows->rows[i].ns, MS_DECIMALS);
+        else
+            json_uint(&gecko->json, rows->rows[i].samples);
+    json_end(&gecko->json);
+    put_key_text(gecko, "weightType", by_time ? "tracing-ms" : "samples");
+    begin_column(gecko, "threadCPUDelta");
+    for (size_t i = 0; i < rows->count; i++)
+        put_cpu_delta(gecko, &rows->rows[i]);
+    json_end(&gecko->json);
+    put_key_uint(gecko, "length", rows->count);
+    json_end(&gecko->json);
+}
+
+static void put_key_string(struct gecko *gecko, const char *key, str_id id)
+{
+    const struct strtab_string string = profile_string(gecko->snapshot, id);
+    json_key(&gecko->json, key);
+    json_string(&gecko->json, string.text, string.length);
+}
+
+static void put_opcode(struct gecko *gecko, spot_id id)
+{
+    const struct profile_spot spot = profile_spot_at(gecko->snapshot, id);
+    json_object(&gecko->json);
+    put_key_text(gecko, "type", "Opcode");
+    put_key_string(gecko, "opname", spot.opcode);
+    put_key_string(gecko, "base_opname", spot.base);
+    put_key_text(gecko, "is_specialized", spot.opcode != spot.base ? "yes" : "no");
+    if (spot.line > 0)
+        put_key_uint(gecko, "line", (uint64_t)spot.line);
+    if (spot.column >= 0)
+        put_key_uint(gecko, "column", (uint64_t)spot.column);
+    put_key_string(gecko, "function", profile_function_at(gecko->snapshot, spot.function).name);
+    json_end(&gecko->json);
+}
+
+static void put_marker_data(struct gecko *gecko, const struct gecko_marker *marker)
+{
+    if (marker->name == GECKO_OPCODE) {
+        put_opcode(gecko, marker->spot);
+        return;
+    }
+    json_object(&gecko->json);
+    put_key_text(gecko, "type", "State");
+    json_end(&gecko->json);
+}
+
+static uint32_t marker_category(enum gecko_marker_name name)
+{
+    uint32_t i = 0;
+    while (strcmp(categories[i].name, gecko_marker_category(name)) != 0)
+        i++;
+    return i;
+}
+
+static void put_markers(struct gecko *gecko, const struct gecko_rows *rows)
+{
+    const uint32_t strings = gecko->snapshot->sizes.strings;
+    json_key(&gecko->json, "markers");
+    json_object(&gecko->json);
+    begin_column(gecko, "data");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        put_marker_data(gecko, &rows->markers[i]);
+    json_end(&gecko->json);
+    begin_column(gecko, "name");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        json_uint(&gecko->json, strings + (uint32_t)rows->markers[i].name);
+    json_end(&gecko->json);
+    begin_column(gecko, "startTime");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        put_ms(gecko, rows->markers[i].start_ns);
+    json_end(&gecko->json);
+    begin_column(gecko, "endTime");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        put_ms(gecko, rows->markers[i].end_ns);
+    json_end(&gecko->json);
+    begin_column(gecko, "phase");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        json_uint(&gecko->json, INTERVAL_MARKER);
+    json_end(&gecko->json);
+    begin_column(gecko, "category");
+    for (size_t i = 0; i < rows->marker_count; i++)
+        json_uint(&gecko->json, marker_category(rows->markers[i].name));
+    json_end(&gecko->json);
+    put_key_uint(gecko, "length", rows->marker_count);
+    json_end(&gecko->json);
+}
+
+static void put_identity(struct gecko *gecko, thread_id id)
+{
+    const struct profile_thread thread = profile_thread_at(gecko->snapshot, id);
+    const struct profile_process process = profile_process_at(gecko->snapshot, thread.process);
+    const struct strtab_string name = profile_string(gecko->snapshot, thread.name);
+    struct buffer text = { 0 };
+    json_key(&gecko->json, "name");
+    if (name.length == 0)
+        names_put_thread(&text, gecko->snapshot, id);
+    else
+        buffer_append(&text, name.text, name.length);
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    buffer_clear(&text);
+    buffer_printf(&text, "%d", (int)process.pid);
+    json_key(&gecko->json, "pid");
+    json_string(&gecko->json, text.data ? text.data : "", text.length);
+    buffer_deinit(&text);
+    json_key(&gecko->json, "tid");
+    json_int(&gecko->json, thread.tid);
+    put_key_bool(gecko, "isMainThread", thread.is_main);
+    put_key_string(gecko, "processName", process.name);
+    put_key_text(gecko, "processType", "default");
+    put_key_uint(gecko, "processStartupTime", 0);
+    put_key_null(gecko, "processShutdownTime");
+    put_key_uint(gecko, "registerTime", 0);
+    put_key_null(gecko, "unregisterTime");
+    put_key_bool(gecko, "showMarkersInTimeline", true);
+    begin_column(gecko, "pausedRanges");
+    json_end(&gecko->json);
+}
+
+static enum err_code put_thread(struct gecko *gecko, thread_id thread, struct err *err)
+{
+    struct gecko_rows rows;
+    const enum err_code rc = gecko_rows_init(&rows, &gecko->slices, &gecko->order, thread, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_object(&gecko->json);
+    put_identity(gecko, thread);
+    put_samples(gecko, &rows);
+    put_markers(gecko, &rows);
+    json_end(&gecko->json);
+    gecko_rows_deinit(&rows);
+    return ERR_OK;
+}
+
+static enum err_code put_profile(struct gecko *gecko, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    json_object(&gecko->json);
+    put_meta(gecko);
+    begin_column(gecko, "libs");
+    json_end(&gecko->json);
+    json_key(&gecko->json, "shared");
+    rc = gecko_put_shared(&gecko->json, gecko->snapshot, err);
+    begin_column(gecko, "threads");
+    for (size_t i = 0; i < gecko->slices.thread_count && rc == ERR_OK; i++)
+        rc = put_thread(gecko, gecko->slices.threads[i], err);
+    json_end(&gecko->json);
+    json_end(&gecko->json);
+    return rc == ERR_OK ? json_finish(&gecko->json, err) : rc;
+}
+
+enum err_code report_write_gecko(const struct report_source *source, struct buffer *out,
+                                 struct err *err)
+{
+    struct gecko gecko = { .source = source, .snapshot = source->snapshot };
+    json_init(&gecko.json, out);
+    enum err_code rc = slices_init(&gecko.slices, source, err);
+    if (rc == ERR_OK)
+        rc = preorder_init(&gecko.order, source->snapshot, err);
+    if (rc == ERR_OK)
+        rc = put_profile(&gecko, err);
+    preorder_deinit(&gecko.order);
+    slices_deinit(&gecko.slices);
+    return rc;
+}

@@ -1,0 +1,289 @@
+#include "server/report/formats/gecko_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/profile/state.h"
+#include "sampler/profile/views/view.h"
+#include "server/report/names.h"
+#include "server/report/report.h"
+#include "server/report/slices.h"
+
+enum { FIRST_ROOM = 256, NO_MARKER = GECKO_MARKER_COUNT };
+
+static const struct {
+    const char *category, *text;
+} marker_names[] = {
+#define X(name, category, text) { category, text },
+    GECKO_MARKERS(X)
+#undef X
+};
+
+const char *gecko_marker_text(enum gecko_marker_name name)
+{
+    return marker_names[name].text;
+}
+
+const char *gecko_marker_category(enum gecko_marker_name name)
+{
+    return marker_names[name].category;
+}
+
+/* What is being made of one thread. */
+struct making {
+    struct gecko_rows *rows;
+    const struct slices *slices;
+    const struct preorder *order;
+    thread_id thread;
+};
+
+static void *grow(void *items, size_t *room, size_t item_bytes, struct err *err)
+{
+    const size_t wanted = *room ? 2 * *room : FIRST_ROOM;
+    void *const grown = realloc(items, wanted * item_bytes);
+    if (grown)
+        *room = wanted;
+    else
+        err_set(err, ERR_NOMEM, "no memory for %zu rows of a thread", wanted);
+    return grown;
+}
+
+static enum err_code add_row(struct gecko_rows *rows, const struct gecko_row *row,
+                             struct err *err)
+{
+    if (rows->count == rows->row_room) {
+        void *const grown = grow(rows->rows, &rows->row_room, sizeof *rows->rows, err);
+        if (!grown)
+            return ERR_NOMEM;
+        rows->rows = grown;
+    }
+    rows->rows[rows->count++] = *row;
+    return ERR_OK;
+}
+
+static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_marker *marker,
+                                struct err *err)
+{
+    if (rows->marker_count == GECKO_MAX_MARKERS) {
+        rows->cut++;
+        return ERR_OK;
+    }
+    if (rows->marker_count == rows->marker_room) {
+        void *const grown = grow(rows->markers, &rows->marker_room, sizeof *rows->markers, err);
+        if (!grown)
+            return ERR_NOMEM;
+        rows->markers = grown;
+    }
+    rows->markers[rows->marker_count++] = *marker;
+    return ERR_OK;
+}
+
+static enum err_code add_part(struct making *making, const struct slice_part *part,
+                              struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    uint64_t before_ns = 0;
+    for (size_t i = 0; i < part->cells.count && rc == ERR_OK; i++) {
+        const struct view_cell *const cell = &part->cells.cells[i];
+        const uint64_t ns = report_cell_ns(cell, making->slices->period_ns);
+        const struct gecko_row row = {
+            .node = cell->node,
+            .state = cell->state,
+            .samples = cell->count,
+            .ns = ns,
+            .start_ns = slice_part_at_ns(part, before_ns),
+            .end_ns = slice_part_at_ns(part, before_ns + ns),
+        };
+        rc = add_row(making->rows, &row, err);
+        before_ns += ns;
+    }
+    return rc;
+}
+
+/* The frame that executes instructions is the one under marks such as <native>. */
+static node_id python_node(const struct profile_snapshot *snapshot, node_id node)
+{
+    while (node != 0 &&
+           names_frame(snapshot, profile_node_at(snapshot, node).frame).is_synthetic)
+        node = profile_node_at(snapshot, node).parent;
+    return node;
+}
+
+/* The first spot of `node` or after it. */
+static size_t find_spot(const struct view_spots *spots, node_id node)
+{
+    size_t low = 0, high = spots->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (spots->spots[middle].node < node)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A row's time is shared among the instructions seen in its frame in that slice. */
+static enum err_code add_opcodes(struct making *making, const struct gecko_row *row,
+                                 const struct view_spots *spots, struct err *err)
+{
+    const node_id node = python_node(making->slices->source->snapshot, row->node);
+    const size_t first = find_spot(spots, node);
+    const double room = (double)(row->end_ns - row->start_ns);
+    uint64_t all = 0, before = 0;
+    enum err_code rc = ERR_OK;
+    for (size_t i = first; i < spots->count && spots->spots[i].node == node; i++)
+        all += spots->spots[i].self;
+    for (size_t i = first; i < spots->count && spots->spots[i].node == node && !rc; i++) {
+        const uint64_t after = before + spots->spots[i].self;
+        const struct gecko_marker marker = {
+            .name = GECKO_OPCODE,
+            .spot = spots->spots[i].spot,
+            .start_ns = row->start_ns + (uint64_t)(room * (double)before / (double)all),
+            .end_ns = row->start_ns + (uint64_t)(room * (double)after / (double)all),
+        };
+        if (after > before)
+            rc = add_marker(making->rows, &marker, err);
+        before = after;
+    }
+    return rc;
+}
+
+static bool has_spots(const struct making *making)
+{
+    const struct view_query *const query = making->slices->source->query;
+    return making->slices->source->snapshot->sizes.spots > 0 && !query->threads &&
+           !query->processes && !query->require && !query->exclude;
+}
+
+static enum err_code add_slice_opcodes(struct making *making, size_t slice, size_t first_row,
+                                       struct err *err)
+{
+    struct view_query query = *making->slices->source->query;
+    struct view_spots spots;
+    if (!has_spots(making))
+        return ERR_OK;
+    query.from_ns = making->slices->items[slice].from_ns;
+    query.to_ns = making->slices->items[slice].to_ns;
+    enum err_code rc = view_spots_init(&spots, making->slices->source->snapshot, &query, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (size_t i = first_row; i < making->rows->count && rc == ERR_OK; i++) {
+        const struct gecko_row row = making->rows->rows[i];
+        rc = add_opcodes(making, &row, &spots, err);
+    }
+    view_spots_deinit(&spots);
+    return rc;
+}
+
+static enum err_code add_slice(struct making *making, size_t slice, struct err *err)
+{
+    struct slice_part part;
+    const size_t first_row = making->rows->count;
+    enum err_code rc = slices_part(making->slices, slice, making->thread, &part, err);
+    if (rc != ERR_OK)
+        return rc;
+    slice_part_by_state(&part, making->order);
+    rc = add_part(making, &part, err);
+    view_cells_deinit(&part.cells);
+    return rc == ERR_OK ? add_slice_opcodes(making, slice, first_row, err) : rc;
+}
+
+static unsigned of_fact(state_bits state, state_bits yes, state_bits unknown, unsigned if_yes,
+                        unsigned if_no)
+{
+    if (state & unknown)
+        return NO_MARKER;
+    return state & yes ? if_yes : if_no;
+}
+
+static unsigned gil(state_bits state)
+{
+    return of_fact(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_HAS_GIL, GECKO_NO_GIL);
+}
+
+static unsigned waiting(state_bits state)
+{
+    return of_fact(state, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL, GECKO_WAITS_GIL, NO_MARKER);
+}
+
+static unsigned cpu(state_bits state)
+{
+    return of_fact(state, STATE_ON_CPU, STATE_UNKNOWN_ON_CPU, GECKO_ON_CPU, GECKO_OFF_CPU);
+}
+
+/* C code that has released the GIL, or Python code; of what is off the CPU nothing is said. */
+static unsigned code_type(state_bits state)
+{
+    if (!(state & STATE_ON_CPU) || (state & STATE_UNKNOWN_ON_CPU))
+        return NO_MARKER;
+    return of_fact(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_PYTHON_CODE,
+                   GECKO_NATIVE_CODE);
+}
+
+static unsigned exception(state_bits state)
+{
+    return of_fact(state, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION, GECKO_EXCEPTION,
+                   GECKO_NO_EXCEPTION);
+}
+
+static unsigned collecting(state_bits state)
+{
+    return of_fact(state, STATE_IN_GC, STATE_UNKNOWN_IN_GC, GECKO_GC, NO_MARKER);
+}
+
+/* One question asked of all rows.  A gap ends a stretch. */
+static enum err_code add_track(struct gecko_rows *rows, unsigned (*ask)(state_bits state),
+                               uint64_t gap_ns, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    struct gecko_marker open = { 0 };
+    unsigned name = NO_MARKER;
+    for (size_t i = 0; i < rows->count && rc == ERR_OK; i++) {
+        const struct gecko_row *const row = &rows->rows[i];
+        const unsigned said = ask(row->state);
+        if (said == name && row->start_ns <= open.end_ns + gap_ns) {
+            open.end_ns = row->end_ns;
+            continue;
+        }
+        if (name != NO_MARKER)
+            rc = add_marker(rows, &open, err);
+        name = said;
+        open = (struct gecko_marker){ .name = (enum gecko_marker_name)said,
+                                      .start_ns = row->start_ns,
+                                      .end_ns = row->end_ns };
+    }
+    return name != NO_MARKER && rc == ERR_OK ? add_marker(rows, &open, err) : rc;
+}
+
+static enum err_code add_tracks(struct making *making, struct err *err)
+{
+    static unsigned (*const questions[])(
+        state_bits state) = { gil, waiting, cpu, code_type, exception, collecting };
+    enum err_code rc = ERR_OK;
+    for (size_t i = 0; i < sizeof questions / sizeof *questions && rc == ERR_OK; i++)
+        rc = add_track(making->rows, questions[i], 2 * making->slices->period_ns, err);
+    return rc;
+}
+
+enum err_code gecko_rows_init(struct gecko_rows *rows, const struct slices *slices,
+                              const struct preorder *order, thread_id thread, struct err *err)
+{
+    struct making making = { rows, slices, order, thread };
+    enum err_code rc = ERR_OK;
+    memset(rows, 0, sizeof *rows);
+    for (size_t i = 0; i < slices->count && rc == ERR_OK; i++)
+        rc = add_slice(&making, i, err);
+    if (rc == ERR_OK)
+        rc = add_tracks(&making, err);
+    if (rc != ERR_OK)
+        gecko_rows_deinit(rows);
+    return rc;
+}
+
+void gecko_rows_deinit(struct gecko_rows *rows)
+{
+    free(rows->rows);
+    free(rows->markers);
+    memset(rows, 0, sizeof *rows);
+}

@@ -1,0 +1,77 @@
+/*
+ * gecko_rows - what one thread did, along time: its samples, and the markers made of its states.
+ *
+ * A row is a cell of a slice, at the time it is laid at.  A marker is a stretch of rows that say
+ * the same of one question (did it hold the GIL?); what is unknown makes no marker.
+ *
+ * Ownership: the struct owns its arrays; gecko_rows_deinit accepts a zeroed one.
+ * Units: nanoseconds since the session began.
+ * Limits: GECKO_MAX_MARKERS of a thread, then no more are made and `cut` counts them.
+ * Depends on: profile, view, slices, preorder.
+ */
+#ifndef SERVER_REPORT_FORMATS_GECKO_ROWS_H
+#define SERVER_REPORT_FORMATS_GECKO_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+
+struct preorder;
+struct slices;
+
+enum { GECKO_MAX_MARKERS = 1 << 22 };
+
+/* category, then what is shown */
+#define GECKO_MARKERS(X)                          \
+    X(HAS_GIL, "GIL", "Has GIL")                  \
+    X(NO_GIL, "GIL", "No GIL")                    \
+    X(WAITS_GIL, "GIL", "Waiting for GIL")        \
+    X(ON_CPU, "CPU", "On CPU")                    \
+    X(OFF_CPU, "CPU", "Off CPU")                  \
+    X(PYTHON_CODE, "Code Type", "Python Code")    \
+    X(NATIVE_CODE, "Code Type", "Native Code")    \
+    X(EXCEPTION, "Exceptions", "Has Exception")   \
+    X(NO_EXCEPTION, "Exceptions", "No Exception") \
+    X(GC, "GC", "GC Collecting")                  \
+    X(OPCODE, "Opcodes", "Opcode")
+
+enum gecko_marker_name {
+#define X(name, category, text) GECKO_##name,
+    GECKO_MARKERS(X)
+#undef X
+        GECKO_MARKER_COUNT
+};
+
+const char *gecko_marker_text(enum gecko_marker_name name);
+/* The name of a category of gecko_tables.h. */
+const char *gecko_marker_category(enum gecko_marker_name name);
+
+struct gecko_rows {
+    size_t count;
+    struct gecko_row {
+        node_id node;
+        uint64_t start_ns, end_ns;
+        uint64_t samples, ns; /* ns: that they stand for */
+        state_bits state;
+    } * rows;
+    size_t row_room;
+    size_t marker_count;
+    struct gecko_marker {
+        uint64_t start_ns, end_ns;
+        enum gecko_marker_name name;
+        spot_id spot; /* of an opcode's */
+    } * markers;
+    size_t marker_room;
+    size_t cut;
+};
+
+/* Instructions are among the markers unless the query leaves them out. */
+MUST_CHECK enum err_code gecko_rows_init(struct gecko_rows *rows, const struct slices *slices,
+                                         const struct preorder *order, thread_id thread,
+                                         struct err *err);
+void gecko_rows_deinit(struct gecko_rows *rows);
+
+#endif /* SERVER_REPORT_FORMATS_GECKO_ROWS_H */

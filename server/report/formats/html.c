@@ -1,0 +1,200 @@
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/states.h"
+#include "sampler/profile/views/view.h"
+#include "server/report/embedded.h"
+#include "server/report/encoding/embedded_profile.h"
+#include "server/report/header.h"
+#include "server/report/report.h"
+#include "server/report/timed.h"
+#include "server/wire/assets.h"
+#include "server/wire/json.h"
+#include "server/wire/quality.h"
+#include "server/wire/session.h"
+#include "server/wire/tree.h"
+
+enum { FORMAT_VERSION = 1, GZIP_LEVEL = 9, NS_DECIMALS = 9 };
+
+static const char policy_mark[] = "<!--report-csp-->";
+static const char data_mark[] = "<script type=\"text/plain\" id=\"profile-data\"></script>";
+static const char data_begin[] = "<script type=\"text/plain\" id=\"profile-data\">";
+static const char data_end[] = "</script>";
+
+static uint64_t cell_thread(const struct view_cell *cell)
+{
+    return cell->thread;
+}
+
+static uint64_t cell_state(const struct view_cell *cell)
+{
+    return cell->state;
+}
+
+static uint64_t cell_node(const struct view_cell *cell)
+{
+    return cell->node;
+}
+
+static uint64_t cell_count(const struct view_cell *cell)
+{
+    return cell->count;
+}
+
+static uint64_t cell_ns(const struct view_cell *cell)
+{
+    return cell->ns;
+}
+
+static void write_column(struct json *json, const char *name, const struct timed *timed,
+                         uint64_t (*value)(const struct view_cell *cell))
+{
+    json_key(json, name);
+    json_array(json);
+    for (size_t part = 0; part < timed->part_count; part++)
+        for (size_t i = 0; i < timed->parts[part].count; i++)
+            json_uint(json, value(&timed->parts[part].cells[i]));
+    json_end(json);
+}
+
+/* For each cell the slot it is of. */
+static void write_slot_column(struct json *json, const struct timed *timed)
+{
+    json_key(json, "slot");
+    json_array(json);
+    for (size_t part = 0; part < timed->part_count; part++)
+        for (size_t i = 0; i < timed->parts[part].count; i++)
+            json_uint(json, part);
+    json_end(json);
+}
+
+/* What samples stand for is told of each cell only where it is not the same for all. */
+static void write_cells(struct json *json, const struct timed *timed, bool has_periods)
+{
+    json_key(json, "cells");
+    json_object(json);
+    write_column(json, "thread", timed, cell_thread);
+    write_column(json, "state", timed, cell_state);
+    write_column(json, "node", timed, cell_node);
+    write_column(json, "count", timed, cell_count);
+    if (has_periods)
+        write_column(json, "ns", timed, cell_ns);
+    if (timed->slots.count > 0)
+        write_slot_column(json, timed);
+    json_end(json);
+}
+
+static void write_slots(struct json *json, const struct timeline_slots *slots)
+{
+    json_key(json, "slots");
+    json_object(json);
+    json_key(json, "width");
+    json_decimal(json, slots->width_ns, NS_DECIMALS);
+    json_key(json, "start");
+    json_array(json);
+    for (size_t i = 0; i < slots->count; i++)
+        json_decimal(json, slots->rows[i].slot * slots->width_ns, NS_DECIMALS);
+    json_end(json);
+    json_key(json, "end");
+    json_array(json);
+    for (size_t i = 0; i < slots->count; i++)
+        json_decimal(json, slots->rows[i].end_ns, NS_DECIMALS);
+    json_end(json);
+    json_end(json);
+}
+
+/* How well the whole session was measured, whatever part of it is in the report. */
+static enum err_code write_quality(struct json *json, const struct report_source *source,
+                                   struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct states states;
+    const enum err_code rc = states_init(&states, source->snapshot, &everything, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_key(json, "quality");
+    quality_write(json, source->session, &states.all, NULL, NULL);
+    states_deinit(&states);
+    return ERR_OK;
+}
+
+static enum err_code write_profile(const struct report_source *source, struct buffer *out,
+                                   struct err *err)
+{
+    struct timed timed;
+    struct json json;
+    enum err_code rc = timed_init(&timed, source, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_init(&json, out);
+    json_object(&json);
+    json_key(&json, "version");
+    json_uint(&json, FORMAT_VERSION);
+    json_key(&json, "session");
+    session_write(&json, source->session);
+    json_key(&json, "selection");
+    report_header_write(source->header, &json);
+    rc = write_quality(&json, source, err);
+    json_key(&json, "tree");
+    tree_write(&json, source->snapshot, source->session->epoch, 0);
+    write_cells(&json, &timed, source->header->has_periods);
+    if (timed.slots.count > 0)
+        write_slots(&json, &timed.slots);
+    timed_deinit(&timed);
+    if (rc == ERR_OK)
+        rc = embedded_write_heat(&json, source, err);
+    if (rc == ERR_OK)
+        rc = embedded_write_sources(&json, source, err);
+    json_end(&json);
+    return rc == ERR_OK ? json_finish(&json, err) : rc;
+}
+
+/* The profile as the text of its element. */
+static enum err_code put_payload(const struct report_source *source, struct buffer *out,
+                                 struct err *err)
+{
+    struct packed packed;
+    enum err_code rc = packed_init(&packed, GZIP_LEVEL, PACKED_BASE64, out, err);
+    if (rc == ERR_OK)
+        rc = write_profile(source, &packed.in, err);
+    if (rc == ERR_OK)
+        rc = packed_finish(&packed, err);
+    packed_deinit(&packed);
+    return rc;
+}
+
+/* Copies the template up to `mark` and moves `rest` behind it. */
+static enum err_code copy_until(struct asset *rest, const char *mark, struct buffer *out,
+                                struct err *err)
+{
+    const size_t length = strlen(mark);
+    const char *const found = memmem(rest->data, rest->bytes, mark, length);
+    if (!found)
+        return err_set(err, ERR_CORRUPT, "the page has no %s", mark);
+    const size_t before = (size_t)(found - rest->data);
+    buffer_append(out, rest->data, before);
+    rest->data = found + length;
+    rest->bytes -= before + length;
+    return ERR_OK;
+}
+
+enum err_code report_write_html(const struct report_source *source, struct buffer *out,
+                                struct err *err)
+{
+    const struct asset policy = asset_page_meta();
+    struct asset rest = asset_page();
+    enum err_code rc = copy_until(&rest, policy_mark, out, err);
+    if (rc != ERR_OK)
+        return rc;
+    buffer_append(out, policy.data, policy.bytes);
+    rc = copy_until(&rest, data_mark, out, err);
+    buffer_text(out, data_begin);
+    if (rc == ERR_OK)
+        rc = put_payload(source, out, err);
+    if (rc != ERR_OK)
+        return rc;
+    buffer_text(out, data_end);
+    buffer_append(out, rest.data, rest.bytes);
+    return buffer_check(out, err);
+}

@@ -1,0 +1,97 @@
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "server/report/encoding/marshal.h"
+#include "server/report/flat.h"
+#include "server/report/header.h"
+#include "server/report/names.h"
+#include "server/report/report.h"
+
+struct stats {
+    const struct report_source *source;
+    struct flat flat,
+        time; /* time: in nanoseconds; zeroed where samples all stand for the same */
+    double sample_s;
+    struct buffer *out;
+};
+
+/* ns: the same in the flat of time; NULL: there is none. */
+static double seconds(const struct stats *stats, uint64_t samples, const uint64_t *ns)
+{
+    return ns ? (double)*ns / (double)NS_PER_S : (double)samples * stats->sample_s;
+}
+
+/* (file, line, name), as pstats names a function. */
+static void put_key(const struct stats *stats, function_id id)
+{
+    const struct named_frame function = names_function(stats->source->snapshot, id);
+    marshal_tuple(stats->out, 3);
+    marshal_text(stats->out, function.file.text, function.file.length);
+    marshal_int(stats->out, function.first_line);
+    marshal_text(stats->out, function.name.text, function.name.length);
+}
+
+/* Where cProfile has calls there are samples: those of the function with all it called in place
+ * of all calls, those of the function itself in place of calls that are no recursion. */
+static void put_callers(const struct stats *stats, size_t first, size_t end)
+{
+    const struct flat_edge *const edges = stats->flat.edges, *const time = stats->time.edges;
+    marshal_dict(stats->out);
+    for (size_t i = first; i < end; i++) {
+        put_key(stats, edges[i].caller);
+        marshal_tuple(stats->out, 4);
+        marshal_int(stats->out, (int64_t)edges[i].count);
+        marshal_int(stats->out, (int64_t)edges[i].self);
+        marshal_float(stats->out, seconds(stats, edges[i].self, time ? &time[i].self : NULL));
+        marshal_float(stats->out, seconds(stats, edges[i].count, time ? &time[i].count : NULL));
+    }
+    marshal_end(stats->out);
+}
+
+static void put_function(const struct stats *stats, function_id id, size_t first_edge,
+                         size_t end_edge)
+{
+    const struct flat *const time = stats->time.self ? &stats->time : NULL;
+    const uint64_t self = stats->flat.self[id], total = stats->flat.total[id];
+    put_key(stats, id);
+    marshal_tuple(stats->out, 5);
+    marshal_int(stats->out, (int64_t)self);
+    marshal_int(stats->out, (int64_t)total);
+    marshal_float(stats->out, seconds(stats, self, time ? &time->self[id] : NULL));
+    marshal_float(stats->out, seconds(stats, total, time ? &time->total[id] : NULL));
+    put_callers(stats, first_edge, end_edge);
+}
+
+/* Edges are sorted by callee, as functions are. */
+static void put_functions(const struct stats *stats)
+{
+    const struct flat *const flat = &stats->flat;
+    size_t at = 0;
+    marshal_dict(stats->out);
+    for (function_id id = 1; id < flat->row_count; id++) {
+        const size_t first = at;
+        while (at < flat->edge_count && flat->edges[at].callee == id)
+            at++;
+        if (flat->total[id] > 0)
+            put_function(stats, id, first, at);
+    }
+    marshal_end(stats->out);
+}
+
+enum err_code report_write_pstats(const struct report_source *source, struct buffer *out,
+                                  struct err *err)
+{
+    struct stats stats = { .source = source,
+                           .out = out,
+                           .sample_s = (double)report_period_ns(source) / (double)NS_PER_S };
+    enum err_code rc =
+        flat_init(&stats.flat, source->snapshot, source->query, FLAT_FUNCTIONS, err);
+    if (rc == ERR_OK && source->header->has_periods)
+        rc = flat_init_ns(&stats.time, source->snapshot, source->query, FLAT_FUNCTIONS,
+                          report_period_ns(source), err);
+    if (rc == ERR_OK)
+        put_functions(&stats);
+    flat_deinit(&stats.time);
+    flat_deinit(&stats.flat);
+    return rc == ERR_OK ? buffer_check(out, err) : rc;
+}

@@ -1,0 +1,200 @@
+#include "sampler/base/buffer.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/view.h"
+#include "server/report/chain.h"
+#include "server/report/header.h"
+#include "server/report/names.h"
+#include "server/report/preorder.h"
+#include "server/report/report.h"
+#include "server/report/slices.h"
+#include "server/wire/json.h"
+#include "server/wire/session.h"
+
+/* One pass writes the stacks of a thread, the next their weights. */
+enum pass { STACKS, WEIGHTS };
+
+struct speedscope {
+    const struct report_source *source;
+    struct json json;
+    struct slices slices;
+    struct preorder order;
+    struct chain chain;
+};
+
+static void put_string(struct json *json, const char *key, struct strtab_string text)
+{
+    json_key(json, key);
+    json_string(json, text.text, text.length);
+}
+
+static void put_uint(struct json *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+/* speedscope adds up what has the same entry: a function, with its first line, unless lines are
+ * asked for.  Entry 0 is that of the root, which no stack names. */
+static void put_frame(struct json *json, const struct named_frame *frame, int32_t line)
+{
+    json_object(json);
+    put_string(json, "name", frame->name);
+    if (!frame->is_synthetic && frame->file.length > 0)
+        put_string(json, "file", frame->file);
+    if (line > 0)
+        put_uint(json, "line", (uint64_t)line);
+    json_end(json);
+}
+
+static void put_shared(struct speedscope *scope)
+{
+    const struct profile_snapshot *const snapshot = scope->source->snapshot;
+    const bool by_line = scope->source->settings.by_line;
+    json_key(&scope->json, "shared");
+    json_object(&scope->json);
+    json_key(&scope->json, "frames");
+    json_array(&scope->json);
+    for (frame_id id = 0; by_line && id < snapshot->sizes.frames; id++) {
+        const struct named_frame frame = names_frame(snapshot, id);
+        put_frame(&scope->json, &frame, frame.line);
+    }
+    for (function_id id = 0; !by_line && id < snapshot->sizes.functions; id++) {
+        const struct named_frame function = names_function(snapshot, id);
+        put_frame(&scope->json, &function, function.first_line);
+    }
+    json_end(&scope->json);
+    json_end(&scope->json);
+}
+
+static uint32_t entry_of(const struct speedscope *scope, frame_id id)
+{
+    return scope->source->settings.by_line
+               ? id
+               : profile_frame_at(scope->source->snapshot, id).function;
+}
+
+static enum err_code put_stack(struct speedscope *scope, node_id node, struct err *err)
+{
+    const enum err_code rc = chain_up(&scope->chain, scope->source->snapshot, node, err);
+    json_array(&scope->json);
+    for (size_t i = rc == ERR_OK ? scope->chain.depth : 0; i-- > 0;)
+        json_uint(&scope->json, entry_of(scope, scope->chain.frames[i]));
+    json_end(&scope->json);
+    return rc;
+}
+
+static enum err_code put_part(struct speedscope *scope, const struct view_cells *cells,
+                              enum pass pass, struct err *err)
+{
+    for (size_t i = 0; i < cells->count; i++) {
+        if (pass == WEIGHTS) {
+            json_uint(&scope->json, report_cell_ns(&cells->cells[i], scope->slices.period_ns));
+            continue;
+        }
+        const enum err_code rc = put_stack(scope, cells->cells[i].node, err);
+        if (rc != ERR_OK)
+            return rc;
+    }
+    return ERR_OK;
+}
+
+static enum err_code put_pass(struct speedscope *scope, thread_id thread, const char *key,
+                              enum pass pass, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    json_key(&scope->json, key);
+    json_array(&scope->json);
+    for (size_t i = 0; i < scope->slices.count && rc == ERR_OK; i++) {
+        struct slice_part part;
+        rc = slices_part(&scope->slices, i, thread, &part, err);
+        if (rc != ERR_OK)
+            break;
+        slice_part_by_tree(&part, &scope->order);
+        rc = put_part(scope, &part.cells, pass, err);
+        view_cells_deinit(&part.cells);
+    }
+    json_end(&scope->json);
+    return rc;
+}
+
+static void put_name(struct speedscope *scope, thread_id thread)
+{
+    struct buffer name = { 0 };
+    names_put_thread(&name, scope->source->snapshot, thread);
+    json_key(&scope->json, "name");
+    json_string(&scope->json, name.data ? name.data : "", name.length);
+    buffer_deinit(&name);
+}
+
+static enum err_code put_thread(struct speedscope *scope, size_t index, struct err *err)
+{
+    struct json *const json = &scope->json;
+    const thread_id thread = scope->slices.threads[index];
+    json_object(json);
+    json_key(json, "type");
+    json_text(json, "sampled");
+    put_name(scope, thread);
+    json_key(json, "unit");
+    json_text(json, "nanoseconds");
+    put_uint(json, "startValue", 0);
+    put_uint(json, "endValue", scope->slices.ns[index]);
+    enum err_code rc = put_pass(scope, thread, "samples", STACKS, err);
+    if (rc == ERR_OK)
+        rc = put_pass(scope, thread, "weights", WEIGHTS, err);
+    json_end(json);
+    return rc;
+}
+
+static enum err_code put_profiles(struct speedscope *scope, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    json_key(&scope->json, "profiles");
+    json_array(&scope->json);
+    for (size_t i = 0; i < scope->slices.thread_count && rc == ERR_OK; i++)
+        rc = put_thread(scope, i, err);
+    json_end(&scope->json);
+    return rc;
+}
+
+static enum err_code put_file(struct speedscope *scope, struct err *err)
+{
+    struct json *const json = &scope->json;
+    const struct sampler_target *const target = scope->source->session->target;
+    struct buffer name = { 0 };
+    json_object(json);
+    json_key(json, "$schema");
+    json_text(json, "https://www.speedscope.app/file-format-schema.json");
+    json_key(json, "exporter");
+    json_text(json, "pyrometer@" PYROMETER_VERSION);
+    buffer_printf(&name, "%s (%d)",
+                  target->argc > 0 ? target->argv[target->argc > 1] : "python",
+                  (int)target->pid);
+    if (!scope->source->header->is_whole) {
+        buffer_text(&name, ": ");
+        report_header_put_text(scope->source->header, &name);
+    }
+    json_key(json, "name");
+    json_string(json, name.data ? name.data : "", name.length);
+    buffer_deinit(&name);
+    put_uint(json, "activeProfileIndex", 0);
+    put_shared(scope);
+    const enum err_code rc = put_profiles(scope, err);
+    json_end(json);
+    return rc == ERR_OK ? json_finish(json, err) : rc;
+}
+
+enum err_code report_write_speedscope(const struct report_source *source, struct buffer *out,
+                                      struct err *err)
+{
+    struct speedscope scope = { .source = source };
+    json_init(&scope.json, out);
+    enum err_code rc = slices_init(&scope.slices, source, err);
+    if (rc == ERR_OK)
+        rc = preorder_init(&scope.order, source->snapshot, err);
+    if (rc == ERR_OK)
+        rc = put_file(&scope, err);
+    preorder_deinit(&scope.order);
+    slices_deinit(&scope.slices);
+    chain_deinit(&scope.chain);
+    return rc;
+}

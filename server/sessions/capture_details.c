@@ -1,0 +1,105 @@
+#include "server/sessions/capture_details.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/scoped.h"
+#include "server/sessions/capture_store.h"
+#include "server/wire/json.h"
+
+enum { PATH_BYTES = CAPTURES_NAME_BYTES + 16, MAX_BYTES = 16 * 1024 };
+
+enum { WORDS_TITLE, WORDS_NOTE, WORDS_LABELS, WORDS_CONTINUOUS, WORDS_MEMBERS };
+
+static void take(const struct body_member *members, struct capture_words *out)
+{
+    snprintf(out->title, sizeof out->title, "%.*s", SESSION_MAX_NAME,
+             members[WORDS_TITLE].text);
+    snprintf(out->note, sizeof out->note, "%.*s", SESSION_MAX_NOTE, members[WORDS_NOTE].text);
+    out->label_count = members[WORDS_LABELS].count;
+    out->is_continuous = members[WORDS_CONTINUOUS].flag;
+}
+
+void captures_words_read(int folder_fd, const char *name, struct capture_words *out)
+{
+    char path[PATH_BYTES], text[MAX_BYTES];
+    struct body_member members[WORDS_MEMBERS] = {
+        [WORDS_TITLE] = { .name = "title" },
+        [WORDS_NOTE] = { .name = "note" },
+        [WORDS_LABELS] = { .name = "labels",
+                           .kind = BODY_WORDS,
+                           .words = out->labels,
+                           .room = CAPTURES_MAX_LABELS },
+        [WORDS_CONTINUOUS] = { .name = "continuous", .kind = BODY_FLAG },
+    };
+    memset(out, 0, sizeof *out);
+    snprintf(path, sizeof path, "%s.json", name);
+    SCOPED_FD int fd = openat(folder_fd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text);
+    if (bytes > 0 && body_read(text, (size_t)bytes, members, WORDS_MEMBERS, NULL) == ERR_OK)
+        take(members, out);
+    else
+        memset(out, 0, sizeof *out);
+}
+
+static void write_words(struct json *json, const struct capture_words *words)
+{
+    json_object(json);
+    json_key(json, "title");
+    json_text(json, words->title);
+    json_key(json, "note");
+    json_text(json, words->note);
+    json_key(json, "labels");
+    json_array(json);
+    for (size_t i = 0; i < words->label_count; i++)
+        json_text(json, words->labels[i]);
+    json_end(json);
+    json_key(json, "continuous");
+    json_bool(json, words->is_continuous);
+    json_end(json);
+}
+
+static enum err_code put(int folder_fd, const char *name, const char *data, size_t bytes,
+                         struct err *err)
+{
+    char path[PATH_BYTES], fresh[PATH_BYTES];
+    snprintf(path, sizeof path, "%s.json", name);
+    snprintf(fresh, sizeof fresh, "%s.json.new", name);
+    SCOPED_FD int fd =
+        openat(folder_fd, fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot write '%s'", fresh);
+    const ssize_t written = write(fd, data, bytes);
+    if (written >= 0 && written < (ssize_t)bytes)
+        errno = ENOSPC; /* the rest of what was written in part */
+    else if (written >= 0 && fsync(fd) == 0 && renameat(folder_fd, fresh, folder_fd, path) == 0)
+        return ERR_OK;
+    const int sys = errno;
+    unlinkat(folder_fd, fresh, 0);
+    return err_sys(err, sys, "cannot write '%s'", path);
+}
+
+enum err_code captures_words_write(int folder_fd, const char *name,
+                                   const struct capture_words *words, struct err *err)
+{
+    struct buffer buffer = { 0 };
+    struct json json;
+    json_init(&json, &buffer);
+    write_words(&json, words);
+    enum err_code rc = json_finish(&json, err);
+    if (rc == ERR_OK)
+        rc = put(folder_fd, name, buffer.data, buffer.length, err);
+    buffer_deinit(&buffer);
+    return rc;
+}
+
+void captures_words_remove(int folder_fd, const char *name)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s.json", name);
+    unlinkat(folder_fd, path, 0);
+}

@@ -1,0 +1,142 @@
+#include "server/sessions/capture_folder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/scoped.h"
+#include "sampler/capture/format.h"
+
+/* Letters, digits, '-', '_', and '.' within: nothing that leads anywhere else. */
+static bool is_name(const char *name, size_t length)
+{
+    if (length == 0 || length >= CAPTURES_NAME_BYTES || *name == '.')
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        const char c = name[i];
+        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+              c == '-' || c == '_' || c == '.'))
+            return false;
+    }
+    return true;
+}
+
+bool captures_file_of(const char *name, char out[CAPTURES_FILE_BYTES])
+{
+    if (!is_name(name, strlen(name)))
+        return false;
+    snprintf(out, CAPTURES_FILE_BYTES, "%.*s.%s", CAPTURES_NAME_BYTES - 1, name,
+             CAPTURE_EXTENSION);
+    return true;
+}
+
+bool captures_name_of(const char *file, char out[CAPTURES_NAME_BYTES])
+{
+    const char *const dot = strrchr(file, '.');
+    if (!dot || strcmp(dot + 1, CAPTURE_EXTENSION) != 0 || !is_name(file, (size_t)(dot - file)))
+        return false;
+    snprintf(out, CAPTURES_NAME_BYTES, "%.*s", (int)(dot - file), file);
+    return true;
+}
+
+static enum err_code usual_folder(char out[PATH_MAX], struct err *err)
+{
+    const char *const state = getenv("XDG_STATE_HOME");
+    const char *const home = getenv("HOME");
+    if (state && *state == '/')
+        snprintf(out, PATH_MAX, "%s/pyrometer", state);
+    else if (home && *home == '/')
+        snprintf(out, PATH_MAX, "%s/.local/state/pyrometer", home);
+    else
+        return err_set(err, ERR_INVALID, "there is no home folder: say --data DIR");
+    return ERR_OK;
+}
+
+/* With all above it. */
+static enum err_code make_folder(char path[PATH_MAX], struct err *err)
+{
+    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        const int rc = mkdir(path, 0700);
+        const int sys = errno;
+        *at = '/';
+        if (rc != 0 && sys != EEXIST && sys != EROFS && sys != EACCES)
+            return err_sys(err, sys, "cannot make the folder '%s'", path);
+    }
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        return err_sys(err, errno, "cannot make the folder '%s'", path);
+    return ERR_OK;
+}
+
+enum err_code captures_folder_path(const char *wanted, char path_out[PATH_MAX], struct err *err)
+{
+    if (!wanted)
+        return usual_folder(path_out, err);
+    snprintf(path_out, PATH_MAX, "%s", wanted);
+    return ERR_OK;
+}
+
+/* Where it really is, whatever links lead to it. */
+static enum err_code find_above(struct captures_folder *folder, struct err *err)
+{
+    char link[CAPTURES_PATH_BYTES], path[PATH_MAX];
+    captures_path_of(folder->fd, link);
+    const ssize_t length = readlink(link, path, sizeof path - 1);
+    if (length < 0)
+        return err_sys(err, errno, "cannot find the folder '%s'", folder->path);
+    path[length] = '\0';
+    const char *const slash = strrchr(path, '/');
+    snprintf(folder->name, sizeof folder->name, "%.*s", NAME_MAX, slash ? slash + 1 : path);
+    folder->above_fd = openat(folder->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return folder->above_fd < 0
+               ? err_sys(err, errno, "cannot open what the folder '%s' is in", folder->path)
+               : ERR_OK;
+}
+
+enum err_code captures_folder_open(struct captures_folder *folder, const char *wanted,
+                                   struct err *err)
+{
+    *folder = (struct captures_folder){ .fd = -1, .above_fd = -1 };
+    enum err_code rc = captures_folder_path(wanted, folder->path, err);
+    if (rc == ERR_OK)
+        rc = make_folder(folder->path, err);
+    if (rc != ERR_OK)
+        return rc;
+    folder->fd = open(folder->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder->fd < 0)
+        return err_sys(err, errno, "cannot open the folder '%s'", folder->path);
+    if (faccessat(folder->fd, ".", W_OK | X_OK, 0) != 0)
+        return err_sys(err, errno, "cannot write into the folder '%s'", folder->path);
+    return find_above(folder, err);
+}
+
+void captures_folder_close(struct captures_folder *folder)
+{
+    if (folder->fd >= 0)
+        close(folder->fd);
+    if (folder->above_fd >= 0)
+        close(folder->above_fd);
+    folder->fd = folder->above_fd = -1;
+}
+
+enum err_code captures_folder_renew(struct captures_folder *folder, struct err *err)
+{
+    struct stat st;
+    if (fstat(folder->fd, &st) != 0 || st.st_nlink > 0)
+        return ERR_OK;
+    const uid_t owner = st.st_uid;
+    if (mkdirat(folder->above_fd, folder->name, 0700) != 0 && errno != EEXIST)
+        return err_sys(err, errno, "the folder '%.200s' is gone and cannot be made anew",
+                       folder->path);
+    SCOPED_FD int anew =
+        openat(folder->above_fd, folder->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (anew < 0 || fstat(anew, &st) != 0 || (st.st_uid != owner && st.st_uid != geteuid()))
+        return err_set(err, ERR_PERM, "what took the place of the folder is not ours: '%.200s'",
+                       folder->path);
+    (void)dup3(anew, folder->fd, O_CLOEXEC);
+    return ERR_OK;
+}

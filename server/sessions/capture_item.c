@@ -1,0 +1,97 @@
+#include "server/sessions/capture_item.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/first_word.h"
+#include "sampler/capture/metadata.h"
+#include "sampler/capture/reader.h"
+
+void captures_item_destroy(struct captures_item *item)
+{
+    if (item) {
+        free(item->texts);
+        free(item->argv);
+    }
+    free(item);
+}
+
+/* Copies a text to *at, which moves behind it. */
+static const char *keep(char **at, const char *text)
+{
+    const size_t bytes = strlen(text) + 1;
+    char *const kept = memcpy(*at, text, bytes);
+    *at += bytes;
+    return kept;
+}
+
+static size_t text_bytes(const struct capture_facts *facts)
+{
+    size_t bytes = strlen(facts->executable) + strlen(facts->python) + strlen(facts->host) +
+                   strlen(facts->user) + strlen(facts->reason) + 5;
+    for (size_t i = 0; i < facts->argv.count; i++)
+        bytes += strlen(facts->argv.items[i]) + 1;
+    return bytes;
+}
+
+static void take_texts(struct captures_item *item, const struct capture_facts *facts,
+                       bool hides_arguments)
+{
+    struct capture_entry *const entry = &item->entry;
+    char *at = item->texts = malloc(text_bytes(facts));
+    item->argv = calloc(facts->argv.count + 1, sizeof *item->argv);
+    if (!at || !item->argv)
+        return;
+    entry->executable = keep(&at, facts->executable);
+    entry->python = keep(&at, facts->python);
+    entry->host = keep(&at, facts->host);
+    entry->user = keep(&at, facts->user);
+    entry->reason = keep(&at, facts->reason);
+    char *const first = at;
+    for (size_t i = 0; i < facts->argv.count; i++)
+        item->argv[i] = keep(&at, facts->argv.items[i]);
+    entry->argc =
+        hides_arguments ? first_word_keep(facts->argv.count, first) : facts->argv.count;
+    entry->argv = item->argv;
+}
+
+/* Facts of the start, and of the end where there is one. */
+static void take_facts(struct captures_item *item, const struct capture_facts *facts,
+                       bool hides_arguments)
+{
+    struct capture_entry *const entry = &item->entry;
+    entry->pid = facts->pid;
+    entry->started_at_ns = facts->started_at_ns;
+    entry->ended_at_ns = facts->ended_at_ns;
+    entry->elapsed_ns = facts->elapsed_ns;
+    entry->rate_hz = (double)facts->rate_uhz / 1e6;
+    entry->has_no_arguments = facts->hides_arguments != 0;
+    take_texts(item, facts, hides_arguments);
+}
+
+void captures_item_look(struct captures_item *item, int fd, bool hides_arguments)
+{
+    char path[CAPTURES_PATH_BYTES];
+    struct err err = { 0 };
+    struct capture_entry *const entry = &item->entry;
+    struct reader *reader = NULL;
+    free(item->texts);
+    free(item->argv);
+    item->texts = NULL;
+    item->argv = NULL;
+    item->has_end = entry->has_no_arguments = false;
+    entry->fault = NULL;
+    entry->argc = 0;
+    entry->executable = entry->python = entry->host = entry->user = entry->reason = "";
+    captures_path_of(fd, path);
+    if (reader_open(path, &reader, &err) != ERR_OK) {
+        snprintf(item->fault, sizeof item->fault, "%.*s", (int)sizeof item->fault - 1,
+                 err.message);
+        entry->fault = item->fault;
+        return;
+    }
+    take_facts(item, reader_facts(reader), hides_arguments);
+    item->has_end = reader_has_end(reader);
+    reader_close(reader);
+}

@@ -1,0 +1,29 @@
+/*
+ * captures_item - one file of the folder of captures, as far as it has been looked into.
+ *
+ * Ownership: made with calloc by the list; captures_item_destroy frees it and what it owns.
+ * Depends on: captures, capture/reader.
+ */
+#ifndef SERVER_SESSIONS_CAPTURE_ITEM_H
+#define SERVER_SESSIONS_CAPTURE_ITEM_H
+
+#include <sys/types.h>
+
+#include "server/sessions/capture_store.h"
+
+struct captures_item {
+    struct capture_entry entry;
+    ino_t inode;
+    uint64_t words_changed_ns;
+    char *texts; /* of the entry */
+    const char **argv;
+    char fault[160];
+    bool has_end, is_seen;
+};
+
+/* NULL is fine. */
+void captures_item_destroy(struct captures_item *item);
+/* Reads the facts of the first and the last bytes; what cannot be read is a fault of the entry. */
+void captures_item_look(struct captures_item *item, int fd, bool hides_arguments);
+
+#endif /* SERVER_SESSIONS_CAPTURE_ITEM_H */

@@ -1,0 +1,509 @@
+#include "server/sessions/capture_store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+#include "sampler/base/steady.h"
+#include "sampler/capture/reader.h"
+#include "server/sessions/capture_details.h"
+#include "server/sessions/capture_folder.h"
+#include "server/sessions/capture_item.h"
+
+struct captures {
+    struct captures_settings settings;
+    struct captures_folder folder;
+    struct steady steady;
+    pthread_mutex_t lock;
+    struct captures_item **items; /* by name */
+    size_t count, room;
+};
+
+void captures_path_of(int fd, char out[CAPTURES_PATH_BYTES])
+{
+    snprintf(out, CAPTURES_PATH_BYTES, "/proc/self/fd/%d", fd);
+}
+
+static uint64_t changed_ns(const struct stat *st)
+{
+    return (uint64_t)st->st_mtim.tv_sec * NS_PER_S + (uint64_t)st->st_mtim.tv_nsec;
+}
+
+enum err_code captures_open(const struct captures_settings *settings, struct captures **out,
+                            struct err *err)
+{
+    struct captures *const captures = calloc(1, sizeof *captures);
+    if (!captures)
+        return err_set(err, ERR_NOMEM, "no memory for the list of captures");
+    captures->settings = *settings;
+    pthread_mutex_init(&captures->lock, NULL);
+    const enum err_code rc = captures_folder_open(&captures->folder, settings->folder, err);
+    if (rc != ERR_OK)
+        captures_close(captures);
+    else
+        *out = captures;
+    return rc;
+}
+
+void captures_close(struct captures *captures)
+{
+    if (!captures)
+        return;
+    for (size_t i = 0; i < captures->count; i++)
+        captures_item_destroy(captures->items[i]);
+    free(captures->items);
+    captures_folder_close(&captures->folder);
+    pthread_mutex_destroy(&captures->lock);
+    free(captures);
+}
+
+const char *captures_folder(const struct captures *captures)
+{
+    return captures->folder.path;
+}
+
+const struct captures_settings *captures_settings(const struct captures *captures)
+{
+    return &captures->settings;
+}
+
+/* -1: no regular file of that name. */
+static int open_named(const struct captures *captures, const char *name, struct stat *out)
+{
+    char file[CAPTURES_FILE_BYTES];
+    if (!captures_file_of(name, file))
+        return -1;
+    SCOPED_FD int fd = openat(captures->folder.fd, file,
+                              O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 || fstat(fd, out) != 0 || !S_ISREG(out->st_mode))
+        return -1;
+    return scoped_take_fd(&fd);
+}
+
+static bool is_locked(int fd)
+{
+    if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+        return true;
+    flock(fd, LOCK_UN);
+    return false;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct captures_item *const *const left = a, *const *const right = b;
+    return strcmp((*left)->entry.name, (*right)->entry.name);
+}
+
+static struct captures_item *find_item(const struct captures *captures, const char *name)
+{
+    size_t low = 0, high = captures->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const int order = strcmp(captures->items[middle]->entry.name, name);
+        if (order == 0)
+            return captures->items[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+/* What has changed since is looked into again. */
+static void renew_item(const struct captures *captures, struct captures_item *item, int fd,
+                       const struct stat *st)
+{
+    char words[CAPTURES_NAME_BYTES + 8];
+    struct stat beside;
+    struct capture_entry *const entry = &item->entry;
+    if (entry->bytes != (uint64_t)st->st_size || entry->changed_ns != changed_ns(st) ||
+        item->inode != st->st_ino)
+        captures_item_look(item, fd, captures->settings.hides_arguments);
+    entry->bytes = (uint64_t)st->st_size;
+    entry->changed_ns = changed_ns(st);
+    item->inode = st->st_ino;
+    snprintf(words, sizeof words, "%s.json", entry->name);
+    const uint64_t words_ns =
+        fstatat(captures->folder.fd, words, &beside, AT_SYMLINK_NOFOLLOW) == 0
+            ? changed_ns(&beside)
+            : 0;
+    if (words_ns != item->words_changed_ns)
+        captures_words_read(captures->folder.fd, entry->name, &entry->words);
+    item->words_changed_ns = words_ns;
+    entry->state = item->has_end   ? CAPTURE_COMPLETE
+                   : is_locked(fd) ? CAPTURE_RECORDING
+                                   : CAPTURE_CUT;
+    item->is_seen = true;
+}
+
+static struct captures_item *add_item(struct captures *captures, const char *name)
+{
+    struct captures_item *const item = calloc(1, sizeof *item);
+    if (!item || captures->count == CAPTURES_MAX) {
+        free(item);
+        return NULL;
+    }
+    if (captures->count == captures->room) {
+        const size_t room = captures->room ? captures->room * 2 : 64;
+        struct captures_item **const more =
+            realloc(captures->items, room * sizeof(struct captures_item *));
+        if (!more) {
+            free(item);
+            return NULL;
+        }
+        captures->items = more;
+        captures->room = room;
+    }
+    snprintf(item->entry.name, sizeof item->entry.name, "%s", name);
+    captures->items[captures->count++] = item;
+    return item;
+}
+
+/* `known` of the items are sorted; those behind were added by this very look. */
+static void see_file(struct captures *captures, const char *file, struct captures *known)
+{
+    char name[CAPTURES_NAME_BYTES];
+    struct stat st;
+    if (!captures_name_of(file, name))
+        return;
+    SCOPED_FD int fd = open_named(captures, name, &st);
+    if (fd < 0)
+        return;
+    known->items = captures->items;
+    struct captures_item *item = find_item(known, name);
+    if (!item)
+        item = add_item(captures, name);
+    if (item)
+        renew_item(captures, item, fd, &st);
+}
+
+static void forget_unseen(struct captures *captures)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < captures->count; i++)
+        if (captures->items[i]->is_seen)
+            captures->items[kept++] = captures->items[i];
+        else
+            captures_item_destroy(captures->items[i]);
+    captures->count = kept;
+}
+
+static enum err_code renew(struct captures *captures, struct err *err)
+{
+    struct captures known = { .count = captures->count };
+    const int fd = openat(captures->folder.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *const folder = fd < 0 ? NULL : fdopendir(fd);
+    if (!folder) {
+        const int sys = errno;
+        if (fd >= 0)
+            close(fd);
+        return err_sys(err, sys, "cannot read the folder '%.200s'", captures->folder.path);
+    }
+    for (size_t i = 0; i < captures->count; i++)
+        captures->items[i]->is_seen = false;
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        see_file(captures, entry->d_name, &known);
+    closedir(folder);
+    forget_unseen(captures);
+    if (captures->count > 1)
+        qsort(captures->items, captures->count, sizeof(struct captures_item *), compare_names);
+    return ERR_OK;
+}
+
+static bool has(const char *text, const char *search)
+{
+    return text && strcasestr(text, search) != NULL;
+}
+
+static bool has_label(const struct capture_entry *entry, const char *label, bool is_whole)
+{
+    for (size_t i = 0; i < entry->words.label_count; i++)
+        if (is_whole ? strcmp(entry->words.labels[i], label) == 0
+                     : has(entry->words.labels[i], label))
+            return true;
+    return false;
+}
+
+static bool is_found(const struct capture_entry *entry, const char *search)
+{
+    bool found = has(entry->name, search) || has(entry->words.title, search) ||
+                 has(entry->words.note, search) || has(entry->host, search) ||
+                 has_label(entry, search, false);
+    for (size_t i = 0; i < entry->argc && !found; i++)
+        found = has(entry->argv[i], search);
+    return found;
+}
+
+static bool fits(const struct capture_entry *entry, const struct captures_query *query)
+{
+    return (!query->search || is_found(entry, query->search)) &&
+           (!query->host || strcmp(entry->host, query->host) == 0) &&
+           (!query->label || has_label(entry, query->label, true)) &&
+           entry->started_at_ns >= query->from_ns &&
+           (query->to_ns == 0 || entry->started_at_ns < query->to_ns);
+}
+
+static int compare_age(const void *a, const void *b)
+{
+    const struct captures_item *const *const left = a, *const *const right = b;
+    const struct capture_entry *const x = &(*left)->entry, *const y = &(*right)->entry;
+    if (x->started_at_ns != y->started_at_ns)
+        return x->started_at_ns < y->started_at_ns ? 1 : -1;
+    return strcmp(y->name, x->name);
+}
+
+/* The items, newest first; the caller's (free). */
+static struct captures_item **by_age(const struct captures *captures)
+{
+    struct captures_item **const sorted =
+        calloc(captures->count + 1, sizeof(struct captures_item *));
+    if (sorted && captures->count) {
+        memcpy(sorted, captures->items, captures->count * sizeof(struct captures_item *));
+        qsort(sorted, captures->count, sizeof(struct captures_item *), compare_age);
+    }
+    return sorted;
+}
+
+enum err_code captures_visit(struct captures *captures, const struct captures_query *query,
+                             captures_tell tell, void *context, struct captures_summary *out,
+                             struct err *err)
+{
+    pthread_mutex_lock(&captures->lock);
+    enum err_code rc = renew(captures, err);
+    struct captures_item **const sorted = rc == ERR_OK ? by_age(captures) : NULL;
+    if (rc == ERR_OK && !sorted)
+        rc = err_set(err, ERR_NOMEM, "no memory for a list of captures");
+    *out = (struct captures_summary){ 0, 0 };
+    for (size_t i = 0; rc == ERR_OK && i < captures->count; i++) {
+        out->bytes += sorted[i]->entry.bytes;
+        if (!fits(&sorted[i]->entry, query))
+            continue;
+        out->total++;
+        tell(context, &sorted[i]->entry);
+    }
+    free(sorted);
+    pthread_mutex_unlock(&captures->lock);
+    return rc;
+}
+
+static enum err_code no_capture(const char *name, struct err *err)
+{
+    return err_set(err, ERR_NOT_FOUND, "no capture %.64s", name);
+}
+
+enum err_code captures_tell_one(struct captures *captures, const char *name, captures_tell tell,
+                                void *context, struct err *err)
+{
+    pthread_mutex_lock(&captures->lock);
+    enum err_code rc = renew(captures, err);
+    const struct captures_item *const item = rc == ERR_OK ? find_item(captures, name) : NULL;
+    if (item)
+        tell(context, &item->entry);
+    else if (rc == ERR_OK)
+        rc = no_capture(name, err);
+    pthread_mutex_unlock(&captures->lock);
+    return rc;
+}
+
+enum err_code captures_open_file(struct captures *captures, const char *name, int *fd_out,
+                                 uint64_t *bytes_out, uint64_t *changed_ns_out, struct err *err)
+{
+    struct stat st;
+    SCOPED_FD int fd = open_named(captures, name, &st);
+    if (fd < 0)
+        return no_capture(name, err);
+    *bytes_out = (uint64_t)st.st_size;
+    if (changed_ns_out)
+        *changed_ns_out = changed_ns(&st);
+    *fd_out = scoped_take_fd(&fd);
+    return ERR_OK;
+}
+
+enum err_code captures_check_file(struct captures *captures, const char *name, struct err *err)
+{
+    pthread_mutex_lock(&captures->lock);
+    enum err_code rc = renew(captures, err);
+    const struct captures_item *const item = rc == ERR_OK ? find_item(captures, name) : NULL;
+    if (rc == ERR_OK && !item)
+        rc = no_capture(name, err);
+    else if (rc == ERR_OK && captures->settings.hides_arguments &&
+             !item->entry.has_no_arguments)
+        rc =
+            err_set(err, ERR_PERM,
+                    "capture %.64s holds the arguments of programs, and this server hides them "
+                    "(--hide-args): export a format of it instead",
+                    name);
+    pthread_mutex_unlock(&captures->lock);
+    return rc;
+}
+
+/* "20260131-100000-4711-3f2a" */
+static void make_name(int pid, char out[CAPTURES_NAME_BYTES])
+{
+    char when[16] = "";
+    uint16_t random = 0;
+    struct tm parts;
+    const time_t now = time(NULL);
+    (void)!getrandom(&random, sizeof random, 0);
+    if (gmtime_r(&now, &parts))
+        strftime(when, sizeof when, "%Y%m%d-%H%M%S", &parts);
+    if (pid > 0)
+        snprintf(out, CAPTURES_NAME_BYTES, "%s-%d-%04x", when, pid, (unsigned)random);
+    else
+        snprintf(out, CAPTURES_NAME_BYTES, "%s-all-%04x", when, (unsigned)random);
+}
+
+enum err_code captures_make(struct captures *captures, int pid,
+                            char name_out[CAPTURES_NAME_BYTES], int *fd_out, struct err *err)
+{
+    enum { TRIES = 16 };
+    char file[CAPTURES_FILE_BYTES];
+    int fd = -1;
+    const enum err_code rc = captures_folder_renew(&captures->folder, err);
+    if (rc != ERR_OK)
+        return rc;
+    for (int i = 0; i < TRIES && fd < 0; i++) {
+        make_name(pid, name_out);
+        if (!captures_file_of(name_out, file))
+            break;
+        fd = openat(captures->folder.fd, file,
+                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    if (fd < 0)
+        return err_sys(err, errno, "cannot make a capture in '%.200s'", captures->folder.path);
+    flock(fd, LOCK_EX);
+    *fd_out = fd;
+    return ERR_OK;
+}
+
+enum err_code captures_spool(struct captures *captures, int *fd_out, struct err *err)
+{
+    const int fd = openat(captures->folder.fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder.path);
+    *fd_out = fd;
+    return ERR_OK;
+}
+
+static enum err_code link_file(struct captures *captures, int fd, int pid,
+                               char name_out[CAPTURES_NAME_BYTES], struct err *err)
+{
+    enum { TRIES = 16 };
+    char file[CAPTURES_FILE_BYTES], path[CAPTURES_PATH_BYTES];
+    int rc = -1;
+    captures_path_of(fd, path);
+    for (int i = 0; i < TRIES && rc != 0; i++) {
+        make_name(pid, name_out);
+        if (!captures_file_of(name_out, file))
+            break;
+        rc = linkat(AT_FDCWD, path, captures->folder.fd, file, AT_SYMLINK_FOLLOW);
+        if (rc != 0 && errno != EEXIST)
+            break;
+    }
+    return rc == 0
+               ? ERR_OK
+               : err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder.path);
+}
+
+/* Whoever sent it knows no path of ours. */
+static enum err_code not_adopted(enum err_code rc, const char *path, const struct err *why,
+                                 struct err *err)
+{
+    const char *const found = strstr(why->message, path);
+    const char *const text = found ? found + strlen(path) : why->message;
+    return err_set(err, rc, "the body is no capture that can be read: %s",
+                   text + strspn(text, "': "));
+}
+
+enum err_code captures_adopt(struct captures *captures, int fd,
+                             const struct capture_words *words,
+                             char name_out[CAPTURES_NAME_BYTES], struct err *err)
+{
+    char path[CAPTURES_PATH_BYTES], file[CAPTURES_FILE_BYTES];
+    struct reader *reader = NULL;
+    struct err why = { 0 };
+    captures_path_of(fd, path);
+    enum err_code rc = reader_open(path, &reader, &why);
+    if (rc != ERR_OK)
+        return not_adopted(rc, path, &why, err);
+    const int pid = (int)reader_facts(reader)->pid;
+    reader_close(reader);
+    rc = link_file(captures, fd, pid, name_out, err);
+    if (rc != ERR_OK || !*words->title)
+        return rc;
+    rc = captures_words_write(captures->folder.fd, name_out, words, err);
+    if (rc != ERR_OK && captures_file_of(name_out, file))
+        unlinkat(captures->folder.fd, file, 0);
+    return rc;
+}
+
+enum err_code captures_describe(struct captures *captures, const char *name,
+                                const struct capture_words *words, struct err *err)
+{
+    struct stat st;
+    SCOPED_FD int fd = open_named(captures, name, &st);
+    return fd < 0 ? no_capture(name, err)
+                  : captures_words_write(captures->folder.fd, name, words, err);
+}
+
+enum err_code captures_remove(struct captures *captures, const char *name, struct err *err)
+{
+    char file[CAPTURES_FILE_BYTES];
+    struct stat st;
+    SCOPED_FD int fd = open_named(captures, name, &st);
+    if (fd < 0 || !captures_file_of(name, file))
+        return no_capture(name, err);
+    if (is_locked(fd))
+        return err_set(err, ERR_LIMIT, "capture %s is being recorded", name);
+    if (unlinkat(captures->folder.fd, file, 0) != 0)
+        return err_sys(err, errno, "cannot remove '%s'", file);
+    captures_words_remove(captures->folder.fd, name);
+    return ERR_OK;
+}
+
+static bool is_too_old(const struct captures *captures, const struct capture_entry *entry)
+{
+    const uint64_t now_ns = clock_wall_ns();
+    return captures->settings.keep_ns && entry->changed_ns < now_ns &&
+           now_ns - entry->changed_ns > captures->settings.keep_ns;
+}
+
+size_t captures_tidy(struct captures *captures)
+{
+    const uint64_t most = captures->settings.keep_bytes;
+    size_t removed = 0;
+    uint64_t bytes = 0;
+    pthread_mutex_lock(&captures->lock);
+    const bool knows_age =
+        steady_is_trusted(&captures->steady, clock_wall_ns(), clock_boot_ns());
+    struct captures_item **const sorted =
+        renew(captures, NULL) == ERR_OK ? by_age(captures) : NULL;
+    for (size_t i = 0; sorted && i < captures->count; i++) {
+        const struct capture_entry *const entry = &sorted[i]->entry;
+        bytes += entry->bytes;
+        if (!(knows_age && is_too_old(captures, entry)) && !(most && bytes > most))
+            continue;
+        if (captures_remove(captures, entry->name, NULL) != ERR_OK)
+            continue;
+        bytes -= entry->bytes;
+        removed++;
+    }
+    free(sorted);
+    pthread_mutex_unlock(&captures->lock);
+    return removed;
+}

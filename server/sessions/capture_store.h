@@ -1,0 +1,129 @@
+/*
+ * captures - the folder of captures: what was recorded, and what people say of it.
+ *
+ * A capture NAME is the file NAME.pyro; beside it NAME.json has its title, note and labels.  Files
+ * are found and made beneath the folder's descriptor, never by a path from outside, and links are
+ * not followed.  What the list tells comes from the first and the last bytes of a file and is read
+ * once, as long as it does not change.  Who records holds a lock on the file (flock), so that other
+ * programs with the same folder know, and so that nothing of it is left when we are killed.
+ *
+ * Ownership: captures_open makes, captures_close frees; NULL is fine.
+ * Threads: any.
+ * Limits: CAPTURES_MAX files are listed; names of up to CAPTURES_NAME_BYTES - 1 bytes.
+ * Depends on: capture/reader, body, json.
+ */
+#ifndef SERVER_SESSIONS_CAPTURE_STORE_H
+#define SERVER_SESSIONS_CAPTURE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "server/http/json_body.h"
+#include "server/wire/session.h"
+
+enum {
+    CAPTURES_MAX = 1 << 16,
+    CAPTURES_NAME_BYTES = SESSION_MAX_CAPTURE + 1,
+    CAPTURES_MAX_LABELS = 16,
+};
+
+#define CAPTURES_KEEP_BYTES ((uint64_t)10 << 30)
+#define CAPTURES_MAX_UPLOAD ((size_t)256 << 20)
+
+struct captures;
+struct request;
+
+struct captures_settings {
+    const char *folder; /* NULL: the usual one */
+    uint64_t keep_ns;   /* older ones are removed; 0: none are */
+    uint64_t keep_bytes;
+    size_t max_upload;
+    bool hides_arguments; /* of a command line only the first word is told */
+};
+
+/* What people say of a capture. */
+struct capture_words {
+    char title[SESSION_MAX_NAME + 1];
+    char note[SESSION_MAX_NOTE + 1];
+    char labels[CAPTURES_MAX_LABELS][BODY_MAX_WORD + 1];
+    size_t label_count;
+    bool is_continuous;
+};
+
+enum capture_state { CAPTURE_RECORDING, CAPTURE_COMPLETE, CAPTURE_CUT };
+
+struct capture_entry {
+    char name[CAPTURES_NAME_BYTES];
+    uint64_t bytes, changed_ns;
+    struct capture_words words;
+    enum capture_state state;
+    const char *fault; /* why it cannot be read; NULL: it can */
+    uint64_t pid, started_at_ns, ended_at_ns, elapsed_ns;
+    double rate_hz;
+    const char *executable, *python, *host, *user, *reason;
+    size_t argc;
+    const char *const *argv;
+    bool has_no_arguments; /* it was recorded without them */
+};
+
+struct captures_summary {
+    size_t total; /* that fit */
+    uint64_t bytes;
+};
+
+struct captures_query {
+    const char *search, *host, *label; /* NULL: any */
+    uint64_t from_ns, to_ns;           /* of the start; 0: any */
+};
+
+MUST_CHECK enum err_code captures_open(const struct captures_settings *settings,
+                                       struct captures **out, struct err *err);
+void captures_close(struct captures *captures);
+
+const char *captures_folder(const struct captures *captures);
+const struct captures_settings *captures_settings(const struct captures *captures);
+
+/* Newest first; what is told is borrowed until `tell` returns, which must not ask again. */
+typedef void (*captures_tell)(void *context, const struct capture_entry *entry);
+MUST_CHECK enum err_code captures_visit(struct captures *captures,
+                                        const struct captures_query *query, captures_tell tell,
+                                        void *context, struct captures_summary *out,
+                                        struct err *err);
+/* One of them.  ERR_NOT_FOUND. */
+MUST_CHECK enum err_code captures_tell_one(struct captures *captures, const char *name,
+                                           captures_tell tell, void *context, struct err *err);
+
+/* For reading; *changed_ns_out may be NULL.  ERR_NOT_FOUND. */
+MUST_CHECK enum err_code captures_open_file(struct captures *captures, const char *name,
+                                            int *fd_out, uint64_t *bytes_out,
+                                            uint64_t *changed_ns_out, struct err *err);
+/* ERR_PERM: the file has arguments, and this server hides them.  ERR_NOT_FOUND. */
+MUST_CHECK enum err_code captures_check_file(struct captures *captures, const char *name,
+                                             struct err *err);
+/* A new one, locked as long as it is open. */
+MUST_CHECK enum err_code captures_make(struct captures *captures, int pid,
+                                       char name_out[CAPTURES_NAME_BYTES], int *fd_out,
+                                       struct err *err);
+/* A file without a name, for captures_adopt. */
+MUST_CHECK enum err_code captures_spool(struct captures *captures, int *fd_out,
+                                        struct err *err);
+/* Gives it a name.  ERR_UNSUPPORTED, ERR_CORRUPT: it is no capture. */
+MUST_CHECK enum err_code captures_adopt(struct captures *captures, int fd,
+                                        const struct capture_words *words,
+                                        char name_out[CAPTURES_NAME_BYTES], struct err *err);
+MUST_CHECK enum err_code captures_describe(struct captures *captures, const char *name,
+                                           const struct capture_words *words, struct err *err);
+/* ERR_LIMIT: it is being recorded. */
+MUST_CHECK enum err_code captures_remove(struct captures *captures, const char *name,
+                                         struct err *err);
+/* Removes what is older or more than the settings allow; returns how many.  After a jump of the clock
+ * nothing is too old for a day (steady.h). */
+size_t captures_tidy(struct captures *captures);
+
+/* "/proc/self/fd/7", for what opens files by a path. */
+enum { CAPTURES_PATH_BYTES = 32 };
+void captures_path_of(int fd, char out[CAPTURES_PATH_BYTES]);
+
+#endif /* SERVER_SESSIONS_CAPTURE_STORE_H */

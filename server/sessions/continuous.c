@@ -1,0 +1,232 @@
+#include "server/sessions/continuous.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/processes.h"
+#include "sampler/sampler.h"
+#include "server/sessions/dashboard.h"
+#include "server/sessions/sessions.h"
+
+/* How often to look for new processes, and how old one should be: most of those that are just
+ * starting are about to become another program. */
+static const uint64_t LOOK_NS = 2 * NS_PER_S, AGE_NS = NS_PER_S;
+/* However dear a look is. */
+static const uint64_t LOOK_MOST_NS = 10 * NS_PER_S;
+
+struct continuous {
+    struct dashboard *dashboard;
+    struct continuous_settings settings;
+    pthread_t thread;
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    bool is_stopping;     /* guarded by the mutex */
+    struct session *now;  /* held; NULL: none */
+    struct session *next; /* held, is to take the place of it; NULL: none */
+    size_t launches;
+    uint64_t look_ns;                   /* of CPU, that the last look took */
+    uint64_t examined_ns;               /* of CPU, that others have taken for looks so far */
+    uint64_t rest_ns;                   /* until the next one */
+    uint64_t since_ns;                  /* of the last launch */
+    pid_t found[SAMPLER_MAX_PROCESSES]; /* that may be read */
+    size_t count;
+};
+
+static void note_process(void *context, const struct process_facts *facts)
+{
+    struct continuous *const continuous = context;
+    if (!facts->reason && facts->python && facts->uptime_ns >= AGE_NS &&
+        continuous->count < SAMPLER_MAX_PROCESSES)
+        continuous->found[continuous->count++] = facts->pid;
+}
+
+static bool is_sampled(const struct sampler *sampler, pid_t pid)
+{
+    struct sampler_target target;
+    for (size_t i = 0; sampler_target_at(sampler, i, &target); i++)
+        if (target.pid == pid && target.to_ns == 0)
+            return true;
+    return false;
+}
+
+static void join_new(const struct continuous *continuous, struct session *session)
+{
+    struct sampler *const sampler = session->sampler;
+    for (size_t i = 0; sampler && i < continuous->count; i++)
+        if (!is_sampled(sampler, continuous->found[i]))
+            (void)!sampler_join(sampler, continuous->found[i], NULL);
+}
+
+static void drop(struct continuous *continuous, struct session **session)
+{
+    if (!*session)
+        return;
+    sessions_remove(continuous->dashboard->sessions, *session);
+    session_release(*session);
+    *session = NULL;
+}
+
+static void launch(struct continuous *continuous, struct session **out)
+{
+    struct session_words words = { .name = "all processes" };
+    struct sampler_options options;
+    dashboard_defaults(continuous->dashboard, &options);
+    /* It begins with one of them, another one each time, and the others join: that one of them
+     * ends meanwhile must not keep it from beginning. */
+    options.pids[0] = continuous->found[continuous->launches++ % continuous->count];
+    options.pid_count = 1;
+    options.waits = true;
+    options.rate_hz = continuous->settings.rate_hz;
+    options.max_cpu_percent =
+        continuous->settings.max_cpu_percent * (1 - CONTINUOUS_LOOK_SHARE);
+    continuous->since_ns = clock_now_ns();
+    if (dashboard_launch_continuous(continuous->dashboard, &options, &words, out, NULL) !=
+        ERR_OK)
+        *out = NULL;
+}
+
+static bool is_over(struct session *session)
+{
+    const enum sampler_state state = session_state(session);
+    return state == SAMPLER_ENDED || state == SAMPLER_FAILED;
+}
+
+static void take_turns(struct continuous *continuous)
+{
+    const bool is_due = clock_now_ns() - continuous->since_ns > continuous->settings.turn_ns;
+    if (continuous->now && is_over(continuous->now))
+        drop(continuous, &continuous->now);
+    if (continuous->next && is_over(continuous->next))
+        drop(continuous, &continuous->next);
+    if (continuous->next && continuous->next->sampler) {
+        drop(continuous, &continuous->now);
+        continuous->now = continuous->next;
+        continuous->next = NULL;
+    }
+    if (continuous->count == 0)
+        return;
+    if (!continuous->now)
+        launch(continuous, &continuous->now);
+    else if (is_due && !continuous->next)
+        launch(continuous, &continuous->next);
+}
+
+static void look(struct continuous *continuous)
+{
+    struct processes_summary summary;
+    continuous->count = 0;
+    if (processes_visit(continuous->dashboard->processes, note_process, continuous, &summary,
+                        NULL) != ERR_OK)
+        return;
+    continuous->examined_ns = summary.examined_cpu_ns;
+    take_turns(continuous);
+    if (continuous->now)
+        join_new(continuous, continuous->now);
+    if (continuous->next)
+        join_new(continuous, continuous->next);
+}
+
+static bool rest(struct continuous *continuous)
+{
+    const struct timespec until = clock_timespec(clock_now_ns() + continuous->rest_ns);
+    int rc = 0;
+    pthread_mutex_lock(&continuous->mutex);
+    while (!continuous->is_stopping && rc == 0)
+        rc = pthread_cond_timedwait(&continuous->changed, &continuous->mutex, &until);
+    const bool goes_on = !continuous->is_stopping;
+    pthread_mutex_unlock(&continuous->mutex);
+    return goes_on;
+}
+
+static uint64_t own_cpu_ns(void)
+{
+    struct timespec spent = { 0 };
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
+}
+
+/* So long that looks as dear as the last two stay in their part of the budget: one that finds
+ * much that is new is dear once. */
+static uint64_t rest_after(struct continuous *continuous, uint64_t cpu_ns)
+{
+    const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_LOOK_SHARE;
+    const uint64_t usual_ns = cpu_ns < continuous->look_ns ? cpu_ns : continuous->look_ns;
+    const double wanted_ns = share > 0 ? (double)usual_ns / share : 0;
+    continuous->look_ns = cpu_ns;
+    if (wanted_ns >= (double)LOOK_MOST_NS)
+        return LOOK_MOST_NS;
+    return wanted_ns > (double)LOOK_NS ? (uint64_t)wanted_ns : LOOK_NS;
+}
+
+static void *run(void *context)
+{
+    struct continuous *const continuous = context;
+    do {
+        const uint64_t before_ns = own_cpu_ns() + continuous->examined_ns;
+        look(continuous);
+        continuous->rest_ns =
+            rest_after(continuous, own_cpu_ns() + continuous->examined_ns - before_ns);
+    } while (rest(continuous));
+    return NULL;
+}
+
+static int start_thread(struct continuous *continuous)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&continuous->thread, NULL, run, continuous);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+static void destroy(struct continuous *continuous)
+{
+    session_release(continuous->now);
+    session_release(continuous->next);
+    pthread_cond_destroy(&continuous->changed);
+    pthread_mutex_destroy(&continuous->mutex);
+    free(continuous);
+}
+
+enum err_code continuous_start(struct dashboard *dashboard,
+                               const struct continuous_settings *settings,
+                               struct continuous **out, struct err *err)
+{
+    pthread_condattr_t monotonic;
+    struct continuous *const continuous = calloc(1, sizeof *continuous);
+    if (!continuous)
+        return err_set(err, ERR_NOMEM, "no memory to sample all processes");
+    continuous->dashboard = dashboard;
+    continuous->settings = *settings;
+    pthread_mutex_init(&continuous->mutex, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&continuous->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    const int sys = start_thread(continuous);
+    if (sys) {
+        destroy(continuous);
+        return err_sys(err, sys, "cannot start a thread");
+    }
+    *out = continuous;
+    return ERR_OK;
+}
+
+void continuous_stop(struct continuous *continuous)
+{
+    if (!continuous)
+        return;
+    pthread_mutex_lock(&continuous->mutex);
+    continuous->is_stopping = true;
+    pthread_cond_signal(&continuous->changed);
+    pthread_mutex_unlock(&continuous->mutex);
+    pthread_join(continuous->thread, NULL);
+    destroy(continuous);
+}

@@ -1,0 +1,276 @@
+#include "server/sessions/dashboard.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/capture/reader.h"
+#include "sampler/processes.h"
+#include "sampler/sampler.h"
+#include "server/sessions/capture_store.h"
+#include "server/sessions/leave.h"
+#include "server/sessions/open_capture.h"
+#include "server/sessions/session_capture.h"
+#include "server/sessions/sessions.h"
+
+enum { DEFAULT_RATE_HZ = 1000, CHECK_MS = 2000 };
+
+/* What a thread that starts a session is given; it frees it. */
+struct launch {
+    struct dashboard *dashboard;
+    struct session *session;
+    struct sampler_options options;
+    int fd; /* of the capture to read; -1: none */
+};
+
+enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessions,
+                             struct err *err)
+{
+    memset(dashboard, 0, sizeof *dashboard);
+    dashboard->sessions = sessions;
+    dashboard->max_rate_hz = DASHBOARD_MAX_RATE_HZ;
+    return processes_create(&dashboard->processes, err);
+}
+
+void dashboard_hide_arguments(struct dashboard *dashboard)
+{
+    dashboard->hides_arguments = true;
+    processes_hide_arguments(dashboard->processes);
+}
+
+void dashboard_close(struct dashboard *dashboard)
+{
+    processes_destroy(dashboard->processes);
+    captures_close(dashboard->captures);
+    memset(dashboard, 0, sizeof *dashboard);
+}
+
+void dashboard_begin(struct dashboard *dashboard)
+{
+    struct processes_summary summary;
+    (void)!processes_visit(dashboard->processes, NULL, NULL, &summary, NULL);
+}
+
+void dashboard_defaults(const struct dashboard *dashboard, struct sampler_options *out)
+{
+    *out = (struct sampler_options){ .rate_hz = DEFAULT_RATE_HZ,
+                                     .all_threads = true,
+                                     .hides_arguments = dashboard->hides_arguments,
+                                     .memory_bytes = dashboard->memory_bytes };
+    if (out->rate_hz > dashboard->max_rate_hz)
+        out->rate_hz = dashboard->max_rate_hz;
+}
+
+static enum err_code check(const struct dashboard *dashboard,
+                           const struct sampler_options *options, struct err *err)
+{
+    if (options->pid_count == 0 && !options->all)
+        return err_set(err, ERR_INVALID, "\"pids\" names no process, and \"all\" is not true");
+    if (options->pid_count > 0 && options->all)
+        return err_set(err, ERR_INVALID, "\"pids\" and \"all\" exclude each other");
+    if (!(options->rate_hz >= SAMPLER_MIN_RATE_HZ &&
+          options->rate_hz <= dashboard->max_rate_hz))
+        return err_set(err, ERR_INVALID, "\"rate_hz\" is from %g to %g here",
+                       SAMPLER_MIN_RATE_HZ, dashboard->max_rate_hz);
+    if (options->duration_ns > DASHBOARD_MAX_DURATION_NS)
+        return err_set(err, ERR_INVALID, "\"duration_s\" is at most %llu",
+                       DASHBOARD_MAX_DURATION_NS / 1000000000);
+    return ERR_OK;
+}
+
+/* Now and then somebody sees whether the capture is still there. */
+static void wait_for_end(const struct sampler *sampler, struct taping *taping)
+{
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    int ready = 0;
+    while ((ready = poll(&end, 1, CHECK_MS)) == 0 || (ready < 0 && errno == EINTR))
+        taping_check(taping);
+}
+
+static void *run_launch(void *context)
+{
+    struct launch *const launch = context;
+    struct sessions *const sessions = launch->dashboard->sessions;
+    struct sampler *sampler = NULL;
+    struct taping taping;
+    struct err err = { 0 };
+    taping_open(&taping, launch->dashboard->captures, launch->dashboard->say,
+                launch->dashboard->say_context);
+    launch->options.sink = taping_sink(&taping);
+    launch->options.is_cancelled = &launch->session->is_cancelled;
+    if (sampler_start(&launch->options, &sampler, &err) == ERR_OK) {
+        taping_begin(&taping, sampler, launch->session);
+        session_become(launch->session, sampler, NULL);
+        sessions_share(sessions);
+        wait_for_end(sampler, &taping);
+    } else {
+        session_fail(launch->session, &err);
+    }
+    leave_hold();
+    taping_close(&taping, sampler);
+    leave_release();
+    sessions_share(sessions);
+    session_release(launch->session);
+    free(launch);
+    sessions_work_end(sessions);
+    return NULL;
+}
+
+/* As a reader_watcher: until somebody deletes the session, or the server ends. */
+static bool goes_on(void *session, uint64_t done, uint64_t bytes)
+{
+    (void)done;
+    (void)bytes;
+    return !session_is_stopping(session);
+}
+
+/* Errors name the capture, not the descriptor. */
+static enum err_code load(const struct launch *launch, struct loaded **out, struct err *err)
+{
+    struct session_words words;
+    struct err why = { 0 };
+    char path[CAPTURES_PATH_BYTES];
+    captures_path_of(launch->fd, path);
+    const struct reader_part all = { .memory_bytes = launch->dashboard->memory_bytes,
+                                     .watch = goes_on,
+                                     .context = launch->session };
+    const enum err_code rc =
+        loaded_open(path, &all, launch->dashboard->hides_arguments, out, &why);
+    if (rc == ERR_OK)
+        return rc;
+    session_words(launch->session, &words);
+    const char *const rest = strstr(why.message, path);
+    const char *const text = rest ? rest + strlen(path) : why.message;
+    return err_set(err, rc, "capture %s cannot be read%s%.250s", words.capture,
+                   rest ? "" : ": ", *text == '\'' ? text + 1 : text);
+}
+
+static void *run_load(void *context)
+{
+    struct launch *const launch = context;
+    struct sessions *const sessions = launch->dashboard->sessions;
+    struct loaded *loaded = NULL;
+    struct err err = { 0 };
+    if (load(launch, &loaded, &err) == ERR_OK)
+        session_become(launch->session, NULL, loaded);
+    else
+        session_fail(launch->session, &err);
+    close(launch->fd);
+    session_release(launch->session);
+    free(launch);
+    sessions_work_end(sessions);
+    return NULL;
+}
+
+/* Signals are the main thread's business. */
+static int start_thread(void *(*run)(void *context), struct launch *launch)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&thread, &attributes, run, launch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return rc;
+}
+
+/* The thread holds the session as well. */
+static enum err_code start(struct dashboard *dashboard, void *(*run)(void *context),
+                           struct session *session, const struct sampler_options *options,
+                           int fd, struct err *err)
+{
+    struct launch *const launch = calloc(1, sizeof *launch);
+    if (!launch)
+        return err_set(err, ERR_NOMEM, "no memory to start a session");
+    launch->dashboard = dashboard;
+    launch->fd = fd;
+    launch->session = sessions_find(dashboard->sessions, session->id);
+    if (options)
+        launch->options = *options;
+    sessions_work_begin(dashboard->sessions);
+    const int sys = launch->session ? start_thread(run, launch) : ESRCH;
+    if (sys == 0)
+        return ERR_OK;
+    sessions_work_end(dashboard->sessions);
+    session_release(launch->session);
+    free(launch);
+    return err_sys(err, sys, "cannot start a thread");
+}
+
+static enum err_code launch_source(struct dashboard *dashboard, enum session_source source,
+                                   const struct sampler_options *options,
+                                   const struct session_words *words, struct session **out,
+                                   struct err *err)
+{
+    struct session *session = NULL;
+    enum err_code rc = check(dashboard, options, err);
+    if (rc == ERR_OK)
+        rc = sessions_begin(dashboard->sessions, source, options, words, &session, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = start(dashboard, run_launch, session, options, -1, err);
+    if (rc == ERR_OK) {
+        *out = session;
+        return rc;
+    }
+    sessions_remove(dashboard->sessions, session);
+    session_release(session);
+    return rc;
+}
+
+enum err_code dashboard_launch(struct dashboard *dashboard,
+                               const struct sampler_options *options,
+                               const struct session_words *words, struct session **out,
+                               struct err *err)
+{
+    return launch_source(dashboard, SESSION_LIVE, options, words, out, err);
+}
+
+enum err_code dashboard_launch_continuous(struct dashboard *dashboard,
+                                          const struct sampler_options *options,
+                                          const struct session_words *words,
+                                          struct session **out, struct err *err)
+{
+    return launch_source(dashboard, SESSION_CONTINUOUS, options, words, out, err);
+}
+
+static void take_title(void *context, const struct capture_entry *entry)
+{
+    struct session_words *const words = context;
+    snprintf(words->name, sizeof words->name, "%s", entry->words.title);
+    snprintf(words->note, sizeof words->note, "%s", entry->words.note);
+    snprintf(words->capture, sizeof words->capture, "%s", entry->name);
+}
+
+enum err_code dashboard_launch_capture(struct dashboard *dashboard, const char *name,
+                                       struct session **out, struct err *err)
+{
+    struct session_words words = { .name = "" };
+    struct session *session = NULL;
+    uint64_t bytes = 0;
+    int fd = -1;
+    enum err_code rc = captures_tell_one(dashboard->captures, name, take_title, &words, err);
+    if (rc == ERR_OK)
+        rc = captures_open_file(dashboard->captures, name, &fd, &bytes, NULL, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = sessions_begin(dashboard->sessions, SESSION_CAPTURE, NULL, &words, &session, err);
+    if (rc == ERR_OK && (rc = start(dashboard, run_load, session, NULL, fd, err)) != ERR_OK) {
+        sessions_remove(dashboard->sessions, session);
+        session_release(session);
+    }
+    if (rc != ERR_OK)
+        close(fd);
+    else
+        *out = session;
+    return rc;
+}

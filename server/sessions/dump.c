@@ -1,0 +1,147 @@
+#include "server/sessions/dump.h"
+
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/sink.h"
+#include "sampler/sampler.h"
+#include "server/sessions/startup.h"
+
+/* Some looks, so that every thread is seen; the last counts.  On a busy machine there may be none in
+ * that time, and it is tried again for longer. */
+static const uint64_t LOOK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
+/* To find its interpreter. */
+static const uint64_t START_NS = 10 * NS_PER_S;
+enum { RATE_HZ = 200, GLANCE_MS = 10, LOOKS_AT_TASKS = 4 };
+
+/* On the sampling thread, which is the only one to touch the rows until it has ended. */
+static void take_run(void *context, const struct run *run)
+{
+    struct dump *const dump = context;
+    size_t i = 0;
+    while (i < dump->count && dump->rows[i].thread != run->thread)
+        i++;
+    if (i == DUMP_MAX_THREADS)
+        return;
+    dump->count += i == dump->count;
+    dump->rows[i] = (struct dump_row){ run->thread, run->node, run->state };
+}
+
+static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
+                      const struct quality *quality)
+{
+    (void)context;
+    (void)end_ns;
+    (void)period_ns;
+    (void)quality;
+}
+
+/* Lets it look some times, and waits until it has ended. */
+static void wait_for_looks(struct sampler *sampler, uint64_t look_ns,
+                           const atomic_bool *is_ending)
+{
+    struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
+    const uint64_t began_ns = clock_now_ns();
+    while (poll(&end, 1, GLANCE_MS) <= 0)
+        if (clock_now_ns() - began_ns > look_ns || (is_ending && atomic_load(is_ending)))
+            sampler_stop(sampler);
+}
+
+/* Who asks has a time; the process may have another one. */
+static enum err_code start(const struct sampler_options *options, const atomic_bool *is_ending,
+                           struct sampler **out, struct err *err)
+{
+    struct startup *startup = NULL;
+    const uint64_t end_ns = clock_now_ns() + START_NS;
+    const enum err_code rc = startup_begin(options, &startup, err);
+    if (rc)
+        return rc;
+    struct pollfd done = { .fd = startup_fd(startup), .events = POLLIN };
+    while (poll(&done, 1, GLANCE_MS) <= 0 && clock_now_ns() < end_ns &&
+           !(is_ending && atomic_load(is_ending))) {
+    }
+    if (done.revents)
+        return startup_end(startup, out, err);
+    (void)!startup_end(startup, out, NULL);
+    return err_set(err, ERR_LIMIT, "process %d keeps who looks for its interpreter waiting",
+                   (int)options->pids[0]);
+}
+
+/* *looked_out: there was a look. */
+static enum err_code look(struct dump *dump, const struct sampler_options *options,
+                          uint64_t look_ns, const atomic_bool *is_ending, bool *looked_out,
+                          struct err *err)
+{
+    enum err_code rc = start(options, is_ending, &dump->sampler, err);
+    if (rc)
+        return rc;
+    wait_for_looks(dump->sampler, look_ns, is_ending);
+    dump->at_ns = clock_wall_ns();
+    rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
+    dump->has_snapshot = rc == ERR_OK;
+    dump->samples = dump->snapshot.quality.samples;
+    *looked_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
+    return rc ? rc : sampler_tasks(dump->sampler, &dump->tasks, err);
+}
+
+static void drop_look(struct dump *dump)
+{
+    if (dump->has_snapshot)
+        profile_snapshot_release(&dump->snapshot);
+    sampler_tasks_deinit(&dump->tasks);
+    sampler_destroy(dump->sampler);
+    dump->sampler = NULL;
+    dump->has_snapshot = false;
+    dump->count = 0;
+}
+
+/* Tasks that began or ended to run while they were looked at. */
+static bool has_moving(const struct dump *dump)
+{
+    for (size_t i = 0; i < dump->tasks.count; i++)
+        if (dump->tasks.items[i].is_moving)
+            return true;
+    return false;
+}
+
+enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
+                        const atomic_bool *is_ending, struct err *err)
+{
+    const struct sink sink = { .context = dump, .count = take_run, .seal = take_seal };
+    const struct sampler_options options = { .pids = { pid },
+                                             .pid_count = 1,
+                                             .rate_hz = RATE_HZ,
+                                             .duration_ns = MOST_NS,
+                                             .all_threads = true,
+                                             .native = true,
+                                             .async = async,
+                                             .tasks_each = true,
+                                             .sink = &sink };
+    enum err_code rc = ERR_OK;
+    bool has_looked = false;
+    uint64_t look_ns = LOOK_NS;
+    unsigned looks = 0;
+    memset(dump, 0, sizeof *dump);
+    dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
+    if (!dump->rows)
+        return err_set(err, ERR_NOMEM, "no memory for the threads of a process");
+    do {
+        drop_look(dump);
+        rc = look(dump, &options, look_ns, is_ending, &has_looked, err);
+        look_ns *= has_looked ? 1 : 2;
+        looks += has_looked;
+    } while (!rc &&
+             (has_looked ? looks < LOOKS_AT_TASKS && has_moving(dump) : look_ns < MOST_NS));
+    if (rc)
+        dump_deinit(dump);
+    return rc;
+}
+
+void dump_deinit(struct dump *dump)
+{
+    drop_look(dump);
+    free(dump->rows);
+    memset(dump, 0, sizeof *dump);
+}

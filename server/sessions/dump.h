@@ -1,0 +1,49 @@
+/*
+ * dump - where all threads of a process are, seen once.
+ *
+ * The process is sampled for a moment, and of each thread the last sample is kept.
+ *
+ * Ownership: dump_take fills, dump_deinit frees; it accepts a zeroed one.
+ * Threads: one at a time.
+ * Limits: DUMP_MAX_THREADS, those of the profile seen first.
+ * Depends on: sampler.h, profile.
+ */
+#ifndef SERVER_SESSIONS_DUMP_H
+#define SERVER_SESSIONS_DUMP_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/state.h"
+#include "sampler/sampler.h"
+
+enum { DUMP_MAX_THREADS = 4096 };
+
+struct dump_row {
+    thread_id thread;
+    node_id node; /* innermost frame; 0: no frames */
+    state_bits state;
+};
+
+struct dump {
+    struct sampler *sampler;
+    struct profile_snapshot snapshot; /* what the rows name is in it */
+    bool has_snapshot;
+    uint64_t at_ns; /* since 1970 */
+    uint64_t samples;
+    struct dump_row *rows; /* by thread */
+    size_t count;
+    struct sampler_tasks tasks; /* asyncio's, where they were asked for */
+};
+
+/* Errors as of sampler_start.  is_ending: may end it early; NULL: nothing does. */
+MUST_CHECK enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
+                                   const atomic_bool *is_ending, struct err *err);
+void dump_deinit(struct dump *dump);
+
+#endif /* SERVER_SESSIONS_DUMP_H */

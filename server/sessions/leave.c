@@ -1,0 +1,84 @@
+#include "server/sessions/leave.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+
+/* Threads that nobody joins may be just ending. */
+enum { HELD_AGAIN_MS = 10, ENDING_MOST = 10 };
+
+/* Of the process, as its end is. */
+static atomic_int holds, wanted_ms, wanted_status;
+static atomic_bool has_watch; /* the thread that ends us late */
+
+static void sleep_ms(int milliseconds)
+{
+    const struct timespec time = clock_timespec((unsigned)milliseconds * NS_PER_MS);
+    (void)nanosleep(&time, NULL);
+}
+
+static void *end_late(void *context)
+{
+    (void)context;
+    sleep_ms(atomic_load(&wanted_ms));
+    while (atomic_load(&holds) > 0)
+        sleep_ms(HELD_AGAIN_MS);
+    _exit(atomic_load(&wanted_status));
+}
+
+void leave_within(int milliseconds, int status)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    atomic_store(&wanted_ms, milliseconds);
+    atomic_store(&wanted_status, status);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (pthread_create(&thread, NULL, end_late, NULL) == 0) {
+        pthread_detach(thread);
+        atomic_store(&has_watch, true);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* 0: it cannot be told. */
+static int count_threads(void)
+{
+    int count = 0;
+    DIR *const folder = opendir("/proc/self/task");
+    const struct dirent *entry;
+    while (folder && (entry = readdir(folder)))
+        count += entry->d_name[0] != '.';
+    if (folder)
+        closedir(folder);
+    return count;
+}
+
+_Noreturn void leave(int status)
+{
+    const int own = 1 + atomic_load(&has_watch);
+    for (int i = 0; i < ENDING_MOST && count_threads() > own; i++)
+        sleep_ms(HELD_AGAIN_MS);
+    if (count_threads() <= own)
+        exit(status);
+    fflush(stdout);
+    _exit(status);
+}
+
+void leave_hold(void)
+{
+    atomic_fetch_add(&holds, 1);
+}
+
+void leave_release(void)
+{
+    atomic_fetch_sub(&holds, 1);
+}

@@ -1,0 +1,484 @@
+#include "server/sessions/sessions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "server/sessions/open_capture.h"
+#include "server/source/helper.h"
+
+struct sessions {
+    pthread_mutex_t lock;
+    pthread_cond_t idle; /* nobody works */
+    struct session *items[SESSIONS_MAX];
+    size_t count, next_id, workers;
+    struct session *removed; /* but still held */
+    bool hides_source;
+    size_t most_running; /* 0: no limit */
+    double max_cpu_percent;
+};
+
+enum err_code sessions_create(struct sessions **out, struct err *err)
+{
+    struct sessions *const sessions = calloc(1, sizeof *sessions);
+    if (!sessions)
+        return err_set(err, ERR_NOMEM, "no memory for the sessions");
+    pthread_mutex_init(&sessions->lock, NULL);
+    pthread_cond_init(&sessions->idle, NULL);
+    *out = sessions;
+    return ERR_OK;
+}
+
+static void free_session(struct session *session)
+{
+    source_destroy(session->texts);
+    sampler_destroy(session->sampler);
+    loaded_destroy(session->loaded);
+    profile_destroy(session->blank);
+    pthread_mutex_destroy(&session->lock);
+    free(session);
+}
+
+static void stop_all(struct sessions *sessions)
+{
+    pthread_mutex_lock(&sessions->lock);
+    for (size_t i = 0; i < sessions->count; i++)
+        session_stop(sessions->items[i]);
+    while (sessions->workers > 0)
+        pthread_cond_wait(&sessions->idle, &sessions->lock);
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+void sessions_destroy(struct sessions *sessions)
+{
+    if (!sessions)
+        return;
+    stop_all(sessions);
+    for (size_t i = 0; i < sessions->count; i++)
+        free_session(sessions->items[i]);
+    for (struct session *next, *at = sessions->removed; at; at = next) {
+        next = at->next_removed;
+        free_session(at);
+    }
+    pthread_cond_destroy(&sessions->idle);
+    pthread_mutex_destroy(&sessions->lock);
+    free(sessions);
+}
+
+void sessions_hide_source(struct sessions *sessions)
+{
+    sessions->hides_source = true;
+}
+
+void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_percent)
+{
+    sessions->most_running = running;
+    sessions->max_cpu_percent = max_cpu_percent;
+}
+
+static enum err_code make_epoch(struct session *session, struct err *err)
+{
+    uint64_t epoch = 0;
+    if (getrandom(&epoch, sizeof epoch, 0) != (ssize_t)sizeof epoch)
+        return err_sys(err, errno, "no random bytes for an epoch");
+    snprintf(session->epoch, sizeof session->epoch, "%016" PRIx64, epoch);
+    return ERR_OK;
+}
+
+static enum err_code make(struct sessions *sessions, enum session_source source,
+                          struct session **out, struct err *err)
+{
+    struct session *const session = calloc(1, sizeof *session);
+    if (!session)
+        return err_set(err, ERR_NOMEM, "no memory for a session");
+    session->source = source;
+    session->owner = sessions;
+    atomic_init(&session->is_cancelled, false);
+    pthread_mutex_init(&session->lock, NULL);
+    const enum err_code rc = make_epoch(session, err);
+    if (rc != ERR_OK)
+        free_session(session);
+    else
+        *out = session;
+    return rc;
+}
+
+static bool is_over(enum sampler_state state)
+{
+    return state == SAMPLER_ENDED || state == SAMPLER_FAILED;
+}
+
+/* Sessions that use the processor; of the user's own, or all. */
+static size_t count_running(const struct sessions *sessions)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sessions->count; i++)
+        count += sessions->items[i]->source == SESSION_LIVE &&
+                 !is_over(session_state(sessions->items[i]));
+    return count;
+}
+
+static enum err_code append(struct sessions *sessions, struct session *session, bool is_counted,
+                            struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    pthread_mutex_lock(&sessions->lock);
+    if (sessions->count == SESSIONS_MAX)
+        rc =
+            err_set(err, ERR_LIMIT, "there are %d sessions already: delete some", SESSIONS_MAX);
+    else if (is_counted && sessions->most_running &&
+             count_running(sessions) >= sessions->most_running)
+        rc = err_set(err, ERR_LIMIT,
+                     "%zu sessions run already: stop one, or start pyrometer with a higher "
+                     "--max-sessions",
+                     sessions->most_running);
+    if (rc == ERR_OK) {
+        sessions->items[sessions->count++] = session;
+        snprintf(session->id, sizeof session->id, "%zu", ++sessions->next_id);
+    }
+    pthread_mutex_unlock(&sessions->lock);
+    return rc;
+}
+
+static enum err_code add(struct sessions *sessions, struct session *session,
+                         struct session **out, struct err *err)
+{
+    const enum err_code rc = append(sessions, session, false, err);
+    if (rc == ERR_OK) {
+        *out = session;
+        return rc;
+    }
+    session->sampler = NULL;
+    session->loaded = NULL;
+    free_session(session);
+    return rc;
+}
+
+/* A session goes without the text of source files where they cannot be had. */
+static void open_files(struct session *session, struct sampler *sampler)
+{
+    /* Of all processes of a host nobody has asked for the files. */
+    const bool keeps = !sampler_options(sampler)->all && session->source == SESSION_LIVE;
+    if (session->owner->hides_source || source_helper_pid() == 0 ||
+        source_create(sampler, keeps, &session->texts, NULL) != ERR_OK)
+        return;
+    session->files = source_reader_of(session->texts);
+}
+
+enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
+                           struct session **out, struct err *err)
+{
+    struct session *session = NULL;
+    const enum err_code rc = make(sessions, SESSION_LIVE, &session, err);
+    if (rc != ERR_OK)
+        return rc;
+    session->sampler = sampler;
+    open_files(session, sampler);
+    return add(sessions, session, out, err);
+}
+
+enum err_code sessions_add_loaded(struct sessions *sessions, struct loaded *loaded,
+                                  struct session **out, struct err *err)
+{
+    struct session *session = NULL;
+    const enum err_code rc = make(sessions, SESSION_CAPTURE, &session, err);
+    if (rc != ERR_OK)
+        return rc;
+    session->loaded = loaded;
+    return add(sessions, session, out, err);
+}
+
+enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
+                             const struct sampler_options *options,
+                             const struct session_words *words, struct session **out,
+                             struct err *err)
+{
+    static const struct sampler_options none = { .rate_hz = 0 };
+    struct session *session = NULL;
+    enum err_code rc = make(sessions, source, &session, err);
+    if (rc != ERR_OK)
+        return rc;
+    session->options = options ? *options : none;
+    session->options.sink = NULL;
+    session->options.is_cancelled = NULL;
+    session->words = *words;
+    session->target = (struct sampler_target){ .pid = session->options.pids[0],
+                                               .executable = "",
+                                               .python = "" };
+    session->status =
+        (struct sampler_status){ .state = SAMPLER_STARTING, .started_at_ns = clock_wall_ns() };
+    session->references = 1;
+    rc = profile_create(&session->blank, err);
+    if (rc == ERR_OK)
+        rc = append(sessions, session, source == SESSION_LIVE, err);
+    if (rc != ERR_OK)
+        free_session(session);
+    else
+        *out = session;
+    return rc;
+}
+
+void session_become(struct session *session, struct sampler *sampler, struct loaded *loaded)
+{
+    if (sampler)
+        open_files(session, sampler);
+    pthread_mutex_lock(&session->lock);
+    session->loaded = loaded;
+    session->sampler = sampler;
+    if (session->is_stopping && sampler)
+        sampler_stop(sampler);
+    pthread_mutex_unlock(&session->lock);
+}
+
+void session_fail(struct session *session, const struct err *err)
+{
+    pthread_mutex_lock(&session->lock);
+    session->status.state = SAMPLER_FAILED;
+    session->status.ended_at_ns = clock_wall_ns();
+    snprintf(session->status.reason, sizeof session->status.reason, "%.255s", err->message);
+    pthread_mutex_unlock(&session->lock);
+}
+
+void sessions_work_begin(struct sessions *sessions)
+{
+    pthread_mutex_lock(&sessions->lock);
+    sessions->workers++;
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+void sessions_work_end(struct sessions *sessions)
+{
+    pthread_mutex_lock(&sessions->lock);
+    if (--sessions->workers == 0)
+        pthread_cond_broadcast(&sessions->idle);
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+struct session *sessions_at(struct sessions *sessions, size_t index)
+{
+    pthread_mutex_lock(&sessions->lock);
+    struct session *const session = index < sessions->count ? sessions->items[index] : NULL;
+    if (session)
+        session->references++;
+    pthread_mutex_unlock(&sessions->lock);
+    return session;
+}
+
+typedef bool (*is_wanted)(struct session *session, const char *text);
+
+static struct session *find(struct sessions *sessions, is_wanted wanted, const char *text)
+{
+    struct session *found = NULL;
+    pthread_mutex_lock(&sessions->lock);
+    for (size_t i = 0; i < sessions->count && !found; i++)
+        if (wanted(sessions->items[i], text))
+            found = sessions->items[i];
+    if (found)
+        found->references++;
+    pthread_mutex_unlock(&sessions->lock);
+    return found;
+}
+
+static bool has_id(struct session *session, const char *id)
+{
+    return strcmp(session->id, id) == 0;
+}
+
+static bool has_capture(struct session *session, const char *capture)
+{
+    pthread_mutex_lock(&session->lock);
+    const bool has = strcmp(session->words.capture, capture) == 0;
+    pthread_mutex_unlock(&session->lock);
+    return has;
+}
+
+struct session *sessions_find(struct sessions *sessions, const char *id)
+{
+    return find(sessions, has_id, id);
+}
+
+struct session *sessions_of_capture(struct sessions *sessions, const char *capture)
+{
+    return find(sessions, has_capture, capture);
+}
+
+static void unlink_removed(struct sessions *sessions, const struct session *session)
+{
+    struct session **at = &sessions->removed;
+    while (*at != session)
+        at = &(*at)->next_removed;
+    *at = session->next_removed;
+}
+
+void session_release(struct session *session)
+{
+    if (!session)
+        return;
+    struct sessions *const sessions = session->owner;
+    pthread_mutex_lock(&sessions->lock);
+    const bool is_last = --session->references == 0 && session->is_removed;
+    if (is_last)
+        unlink_removed(sessions, session);
+    pthread_mutex_unlock(&sessions->lock);
+    if (is_last)
+        free_session(session);
+}
+
+void sessions_remove(struct sessions *sessions, struct session *session)
+{
+    session_stop(session);
+    pthread_mutex_lock(&sessions->lock);
+    size_t i = 0;
+    while (i < sessions->count && sessions->items[i] != session)
+        i++;
+    if (i < sessions->count) {
+        sessions->count--;
+        memmove(&sessions->items[i], &sessions->items[i + 1],
+                (sessions->count - i) * sizeof *sessions->items);
+        session->is_removed = true;
+        session->next_removed = sessions->removed;
+        sessions->removed = session;
+    }
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+void session_stop(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    session->is_stopping = true;
+    atomic_store(&session->is_cancelled, true);
+    if (session->sampler)
+        sampler_stop(session->sampler);
+    pthread_mutex_unlock(&session->lock);
+}
+
+bool session_is_stopping(struct session *session)
+{
+    pthread_mutex_lock(&session->lock);
+    const bool is_stopping = session->is_stopping;
+    pthread_mutex_unlock(&session->lock);
+    return is_stopping;
+}
+
+static void share_with(struct session *session, double percent)
+{
+    const double own = session->options.max_cpu_percent;
+    struct sampler *const sampler = session->sampler;
+    if (sampler && session->source == SESSION_LIVE && !is_over(session_state(session)))
+        sampler_set_max_cpu(sampler, own > 0 && own < percent ? own : percent);
+}
+
+void sessions_share(struct sessions *sessions)
+{
+    if (sessions->max_cpu_percent <= 0)
+        return;
+    pthread_mutex_lock(&sessions->lock);
+    const size_t running = count_running(sessions);
+    for (size_t i = 0; i < sessions->count; i++)
+        share_with(sessions->items[i],
+                   sessions->max_cpu_percent / (double)(running | !running));
+    pthread_mutex_unlock(&sessions->lock);
+}
+
+struct profile *session_profile(const struct session *session)
+{
+    struct sampler *const sampler = session->sampler;
+    struct loaded *const loaded = session->loaded;
+    if (sampler)
+        return sampler_profile(sampler);
+    return loaded ? loaded_profile(loaded) : session->blank;
+}
+
+const struct source_reader *session_files(const struct session *session)
+{
+    return session->sampler && session->texts ? &session->files : NULL;
+}
+
+enum sampler_state session_state(struct session *session)
+{
+    struct sampler *const sampler = session->sampler;
+    struct loaded *const loaded = session->loaded;
+    struct sampler_status status;
+    if (loaded)
+        return loaded->status.state;
+    if (sampler) {
+        sampler_status(sampler, &status);
+        return status.state;
+    }
+    pthread_mutex_lock(&session->lock);
+    const enum sampler_state state = session->status.state;
+    pthread_mutex_unlock(&session->lock);
+    return state;
+}
+
+void session_words(struct session *session, struct session_words *out)
+{
+    pthread_mutex_lock(&session->lock);
+    *out = session->words;
+    pthread_mutex_unlock(&session->lock);
+}
+
+void session_rename(struct session *session, const char *name, const char *note)
+{
+    struct session_words *const words = &session->words;
+    pthread_mutex_lock(&session->lock);
+    if (name)
+        snprintf(words->name, sizeof words->name, "%s", name);
+    if (note)
+        snprintf(words->note, sizeof words->note, "%s", note);
+    pthread_mutex_unlock(&session->lock);
+}
+
+void session_set_capture(struct session *session, const char *capture)
+{
+    pthread_mutex_lock(&session->lock);
+    snprintf(session->words.capture, sizeof session->words.capture, "%s", capture);
+    pthread_mutex_unlock(&session->lock);
+}
+
+bool session_set_fault(struct session *session, const char *fault)
+{
+    pthread_mutex_lock(&session->lock);
+    const bool is_news = session->words.fault[0] == '\0';
+    if (is_news)
+        snprintf(session->words.fault, sizeof session->words.fault, "%s", fault);
+    pthread_mutex_unlock(&session->lock);
+    return is_news;
+}
+
+void session_describe(struct session *session, const struct profile_snapshot *snapshot,
+                      struct session_facts *out)
+{
+    struct sampler *const sampler = session->sampler;
+    const struct loaded *const loaded = session->loaded;
+    memset(out, 0, sizeof *out);
+    out->id = session->id;
+    out->epoch = session->epoch;
+    out->snapshot = snapshot;
+    out->source = session->source;
+    session_words(session, &out->words);
+    if (loaded) {
+        out->target = &loaded->target;
+        out->told = &loaded->told;
+        out->options = &loaded->options;
+        out->status = loaded->status;
+        out->host = loaded->host;
+    } else if (sampler) {
+        out->target = sampler_target(sampler);
+        out->sampler = sampler;
+        out->options = sampler_options(sampler);
+        sampler_status(sampler, &out->status);
+    } else {
+        out->target = &session->target;
+        out->options = &session->options;
+        pthread_mutex_lock(&session->lock);
+        out->status = session->status;
+        pthread_mutex_unlock(&session->lock);
+    }
+}

@@ -1,0 +1,136 @@
+#include "server/top/writer.h"
+
+#include <locale.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "server/report/names.h"
+
+static wchar_t code_of(const unsigned char *text, size_t length)
+{
+    static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0xf, 0x7 };
+    unsigned code = length < sizeof masks ? text[0] & masks[length] : 0;
+    for (size_t i = 1; i < length; i++)
+        code = code << 6 | (text[i] & 0x3f);
+    return (wchar_t)code;
+}
+
+/* By the C library's table, which no other thread and no other function sees us use. */
+static unsigned width_of_code(wchar_t code)
+{
+    static locale_t utf8 = NULL;
+    if (!utf8)
+        utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
+    if (!utf8)
+        return 1;
+    const locale_t before = uselocale(utf8);
+    const int width = wcwidth(code);
+    uselocale(before);
+    return width < 0 ? 1 : (unsigned)width;
+}
+
+/* Of one character, as it was put: as it is, or as an escape of ASCII. */
+static unsigned width_of(const char *put, size_t bytes)
+{
+    if ((unsigned char)*put < 0x80)
+        return (unsigned)bytes;
+    return width_of_code(code_of((const unsigned char *)put, bytes));
+}
+
+/* Appends one character; its columns. */
+static unsigned put(struct buffer *out, const char *text, size_t length, size_t *used_out)
+{
+    const size_t before = out->length;
+    *used_out = names_put_character(out, text, length);
+    return out->length > before ? width_of(out->data + before, out->length - before) : 0;
+}
+
+unsigned pen_width(const char *text, size_t length)
+{
+    struct buffer scratch = { 0 };
+    unsigned columns = 0;
+    size_t used = 0;
+    for (size_t at = 0; at < length; at += used) {
+        scratch.length = 0;
+        columns += put(&scratch, text + at, length - at, &used);
+    }
+    buffer_deinit(&scratch);
+    return columns;
+}
+
+void pen_colour(struct pen *pen, enum pen_colour colour)
+{
+    static const char *const codes[PEN_COLOURS] = { "\x1b[0m",  "\x1b[1m",  "\x1b[2m",
+                                                    "\x1b[31m", "\x1b[33m", "\x1b[36m",
+                                                    "\x1b[7m" };
+    /* What is chosen must be seen without colours, too. */
+    if (colour == PEN_CHOSEN || colour == PEN_PLAIN || (pen->has_colours && !pen->is_chosen))
+        buffer_text(pen->out, codes[colour]);
+    if (pen->is_chosen && colour == PEN_PLAIN)
+        buffer_text(pen->out, codes[PEN_CHOSEN]);
+}
+
+void pen_text(struct pen *pen, const char *text, size_t length)
+{
+    size_t used = 0;
+    for (size_t at = 0; at < length && pen->left > 0; at += used) {
+        const size_t before = pen->out->length;
+        const unsigned columns = put(pen->out, text + at, length - at, &used);
+        if (columns > pen->left) {
+            pen->out->length = before;
+            pen_spaces(pen, pen->left);
+        } else {
+            pen->left -= columns;
+        }
+    }
+}
+
+void pen_print(struct pen *pen, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (length > 0)
+        pen_text(pen, text, strlen(text));
+}
+
+void pen_spaces(struct pen *pen, unsigned columns)
+{
+    for (; columns > 0 && pen->left > 0; columns--, pen->left--)
+        buffer_char(pen->out, ' ');
+}
+
+/* With the rest of the line set aside. */
+static void put_field(struct pen *pen, const char *text, size_t length, unsigned columns)
+{
+    const unsigned room = columns < pen->left ? columns : pen->left;
+    const unsigned aside = pen->left - room;
+    pen->left = room;
+    pen_text(pen, text, length);
+    pen_spaces(pen, pen->left);
+    pen->left = aside;
+}
+
+void pen_field(struct pen *pen, const char *text, size_t length, unsigned columns)
+{
+    put_field(pen, text, length, columns);
+}
+
+void pen_field_end(struct pen *pen, const char *text, size_t length, unsigned columns)
+{
+    /* Of a name of 64 KiB only the end can be seen. */
+    const size_t most = (size_t)columns * 4;
+    size_t at = length > most ? length - most : 0;
+    while (at > 0 && at < length && ((unsigned char)text[at] & 0xc0) == 0x80)
+        at++;
+    /* A character is cut whole: those that continue one are left out with it. */
+    while (at < length && pen_width(text + at, length - at) > columns)
+        do
+            at++;
+        while (at < length && ((unsigned char)text[at] & 0xc0) == 0x80);
+    put_field(pen, text + at, length - at, columns);
+}

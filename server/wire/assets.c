@@ -1,0 +1,47 @@
+#include "server/wire/assets.h"
+
+/* Defined by assets.S. */
+extern const char asset_page_start[], asset_page_end[];
+extern const char asset_page_csp_start[], asset_page_csp_end[];
+extern const char asset_page_meta_start[], asset_page_meta_end[];
+extern const char asset_heatmap_head_start[], asset_heatmap_head_end[];
+extern const char asset_diff_head_start[], asset_diff_head_end[];
+extern const char asset_openapi_start[], asset_openapi_end[];
+
+static struct asset trimmed(const char *start, const char *end)
+{
+    while (end > start && (end[-1] == '\n' || end[-1] == ' '))
+        end--;
+    return (struct asset){ start, (size_t)(end - start) };
+}
+
+struct asset asset_page(void)
+{
+    return (struct asset){ asset_page_start, (size_t)(asset_page_end - asset_page_start) };
+}
+
+struct asset asset_page_csp(void)
+{
+    return trimmed(asset_page_csp_start, asset_page_csp_end);
+}
+
+struct asset asset_page_meta(void)
+{
+    return trimmed(asset_page_meta_start, asset_page_meta_end);
+}
+
+struct asset asset_heatmap_head(void)
+{
+    return trimmed(asset_heatmap_head_start, asset_heatmap_head_end);
+}
+
+struct asset asset_diff_head(void)
+{
+    return trimmed(asset_diff_head_start, asset_diff_head_end);
+}
+
+struct asset asset_openapi(void)
+{
+    return (struct asset){ asset_openapi_start,
+                           (size_t)(asset_openapi_end - asset_openapi_start) };
+}

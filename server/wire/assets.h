@@ -1,0 +1,29 @@
+/*
+ * assets - the page, as part of the program.
+ *
+ * Depends on: libc.
+ */
+#ifndef SERVER_WIRE_ASSETS_H
+#define SERVER_WIRE_ASSETS_H
+
+#include <stddef.h>
+
+struct asset {
+    const char *data; /* not NUL-terminated */
+    size_t bytes;
+};
+
+/* The page itself: one self-contained HTML document. */
+struct asset asset_page(void);
+/* The value of Content-Security-Policy it is served with, without a line end. */
+struct asset asset_page_csp(void);
+/* The <meta> element that says the same in a report. */
+struct asset asset_page_meta(void);
+/* Policy and style of the heat map, for its <head>. */
+struct asset asset_heatmap_head(void);
+/* Policy, style and script of the differential flame graph. */
+struct asset asset_diff_head(void);
+/* The description of the API, OpenAPI 3.1. */
+struct asset asset_openapi(void);
+
+#endif /* SERVER_WIRE_ASSETS_H */

@@ -1,0 +1,14 @@
+/*
+ * kept - the KEPT document of the wire contract: how much is kept of the past, and how fine.
+ *
+ * Depends on: profile, json.
+ */
+#ifndef SERVER_WIRE_RETENTION_H
+#define SERVER_WIRE_RETENTION_H
+
+struct json;
+struct profile_snapshot;
+
+void kept_write(struct json *json, const struct profile_snapshot *snapshot);
+
+#endif /* SERVER_WIRE_RETENTION_H */

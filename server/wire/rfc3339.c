@@ -1,0 +1,34 @@
+#include "server/wire/rfc3339.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "sampler/base/clock.h"
+#include "server/wire/json.h"
+
+static void write(struct json *json, const char *key, uint64_t wall_ns, bool has_ms)
+{
+    char text[32] = "", all[48];
+    const time_t seconds = (time_t)(wall_ns / NS_PER_S);
+    const unsigned ms = (unsigned)(wall_ns % NS_PER_S / NS_PER_MS);
+    struct tm parts;
+    json_key(json, key);
+    if (wall_ns == 0 || !gmtime_r(&seconds, &parts) ||
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
+        json_null(json);
+        return;
+    }
+    snprintf(all, sizeof all, has_ms ? "%s.%03uZ" : "%sZ", text, ms);
+    json_text(json, all);
+}
+
+void moment_write(struct json *json, const char *key, uint64_t wall_ns)
+{
+    write(json, key, wall_ns, false);
+}
+
+void moment_write_ms(struct json *json, const char *key, uint64_t wall_ns)
+{
+    write(json, key, wall_ns, true);
+}

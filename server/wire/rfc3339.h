@@ -1,0 +1,18 @@
+/*
+ * moment - an instant on the wire: RFC 3339, in UTC.
+ *
+ * Depends on: json.
+ */
+#ifndef SERVER_WIRE_RFC3339_H
+#define SERVER_WIRE_RFC3339_H
+
+#include <stdint.h>
+
+struct json;
+
+/* A member; wall_ns since 1970, 0: null. */
+void moment_write(struct json *json, const char *key, uint64_t wall_ns);
+/* The same with its milliseconds. */
+void moment_write_ms(struct json *json, const char *key, uint64_t wall_ns);
+
+#endif /* SERVER_WIRE_RFC3339_H */

@@ -1,0 +1,140 @@
+#include "server/wire/state_words.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/profile/views/states.h"
+
+static const char prefix[] = "unknown_";
+
+struct word {
+    const char *text;
+    size_t length;
+};
+
+static enum err_code unknown_word(const struct word *word, struct err *err)
+{
+    return err_set(err, ERR_INVALID,
+                   "unknown state \"%.*s\" (on_cpu, has_gil, waits_gil, in_gc, in_native and "
+                   "has_exception may follow \"!\", \"~\" and \"unknown_\")",
+                   word->length < 64 ? (int)word->length : 64, word->text);
+}
+
+static bool is_text(const struct word *word, const char *text)
+{
+    return word->length == strlen(text) && memcmp(word->text, text, word->length) == 0;
+}
+
+static bool skip(struct word *word, const char *text)
+{
+    const size_t length = strlen(text);
+    if (word->length < length || memcmp(word->text, text, length) != 0)
+        return false;
+    word->text += length;
+    word->length -= length;
+    return true;
+}
+
+static enum err_code read_word(const struct word *word, state_bits *require,
+                               state_bits *exclude, struct err *err)
+{
+    struct word rest = *word;
+    const bool is_not_known = skip(&rest, "~");
+    const bool is_not = !is_not_known && skip(&rest, "!");
+    const bool is_unknown = skip(&rest, prefix);
+    for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
+        const enum state_fact fact = (enum state_fact)i;
+        const state_bits yes = state_fact_yes(fact), unknown = state_fact_unknown(fact);
+        if (!is_text(&rest, state_fact_text(fact)))
+            continue;
+        if (is_not_known)
+            *exclude = (state_bits)(*exclude | (is_unknown ? unknown : yes));
+        else if (is_not)
+            *exclude = (state_bits)(*exclude | unknown | (is_unknown ? 0 : yes));
+        else
+            *require = (state_bits)(*require | (is_unknown ? unknown : yes));
+        if ((*require & *exclude) || ((*require & yes) && (*require & unknown)))
+            return err_set(err, ERR_INVALID, "state \"%.*s\" contradicts another one",
+                           (int)word->length, word->text);
+        return ERR_OK;
+    }
+    return unknown_word(word, err);
+}
+
+enum err_code state_words_read(const char *text, state_bits *require_out,
+                               state_bits *exclude_out, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    const char *at = text;
+    *require_out = *exclude_out = 0;
+    do {
+        const struct word word = { at, strcspn(at, ",") };
+        rc = read_word(&word, require_out, exclude_out, err);
+        at += word.length;
+    } while (rc == ERR_OK && *at++ == ',');
+    return rc;
+}
+
+/* What can be asked of a fact: its mark in front of a word, whether "unknown_" follows, and how it
+ * is said. */
+enum asked { YES, NO, NOT_KNOWN_SO, UNKNOWN, KNOWN, ASKED_COUNT };
+
+static const struct {
+    const char *mark, *phrase;
+    bool is_unknown;
+} askings[ASKED_COUNT] = {
+    [YES] = { "", "", false },
+    [NO] = { "!", "not ", false },
+    [NOT_KNOWN_SO] = { "~", "not known to be ", false },
+    [UNKNOWN] = { "", "unknown whether ", true },
+    [KNOWN] = { "!", "known whether ", true },
+};
+
+static const char *const phrases[] = {
+    [STATE_FACT_ON_CPU] = "on CPU",
+    [STATE_FACT_HAS_GIL] = "holding the GIL",
+    [STATE_FACT_WAITS_GIL] = "waiting for the GIL",
+    [STATE_FACT_IN_GC] = "collecting garbage",
+    [STATE_FACT_IN_NATIVE] = "in native code",
+    [STATE_FACT_HAS_EXCEPTION] = "handling an exception",
+};
+
+/* ASKED_COUNT: nothing. */
+static enum asked asked_of(enum state_fact fact, state_bits require, state_bits exclude)
+{
+    const state_bits yes = state_fact_yes(fact), unknown = state_fact_unknown(fact);
+    if (require & yes)
+        return YES;
+    if (require & unknown)
+        return UNKNOWN;
+    if ((exclude & yes) && (exclude & unknown))
+        return NO;
+    if (exclude & yes)
+        return NOT_KNOWN_SO;
+    return exclude & unknown ? KNOWN : ASKED_COUNT;
+}
+
+void state_words_put(struct buffer *out, state_bits require, state_bits exclude)
+{
+    const char *comma = "";
+    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
+        const enum asked asked = asked_of(fact, require, exclude);
+        if (asked == ASKED_COUNT)
+            continue;
+        buffer_printf(out, "%s%s%s%s", comma, askings[asked].mark,
+                      askings[asked].is_unknown ? prefix : "", state_fact_text(fact));
+        comma = ",";
+    }
+}
+
+void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,
+                             state_bits exclude)
+{
+    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
+        const enum asked asked = asked_of(fact, require, exclude);
+        if (asked != ASKED_COUNT)
+            buffer_printf(out, "%s%s%s", before, askings[asked].phrase, phrases[fact]);
+    }
+}

@@ -1,0 +1,186 @@
+#include "server/wire/target_list.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sampler/base/first_word.h"
+#include "sampler/profile/profile.h"
+
+#define SEPARATOR "\x1f"
+
+enum { PID, PARENT, FROM, TO, VALIDATED, PYTHON, EXECUTABLE, REASON, FIXED };
+
+static char *text_of(const struct sampler_target *target)
+{
+    char text[TOLD_MAX_BYTES];
+    size_t length =
+        (size_t)snprintf(text, sizeof text,
+                         "%d" SEPARATOR "%d" SEPARATOR "%" PRIu64 SEPARATOR "%" PRIu64 SEPARATOR
+                         "%d" SEPARATOR "%.100s" SEPARATOR "%.2000s" SEPARATOR "%.300s",
+                         (int)target->pid, (int)target->parent, target->from_ns, target->to_ns,
+                         target->validated, target->python, target->executable,
+                         target->reason ? target->reason : "");
+    for (size_t i = 0; i < target->argc && length < sizeof text; i++) {
+        const size_t room = sizeof text - length;
+        const size_t more = 1 + strlen(target->argv[i]);
+        if (more >= room)
+            break;
+        length += (size_t)snprintf(text + length, room, SEPARATOR "%s", target->argv[i]);
+    }
+    return strdup(text);
+}
+
+enum err_code told_write(const struct sampler *sampler, struct told_texts *out, struct err *err)
+{
+    struct sampler_target target;
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < SAMPLER_MAX_TOLD && sampler_target_at(sampler, i, &target); i++) {
+        out->items[i] = text_of(&target);
+        if (!out->items[i]) {
+            told_texts_deinit(out);
+            return err_set(err, ERR_NOMEM, "no memory to tell processes");
+        }
+        out->count++;
+    }
+    return ERR_OK;
+}
+
+void told_texts_deinit(struct told_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        free(texts->items[i]);
+    texts->count = 0;
+}
+
+/* Cuts the text where its parts end. */
+static size_t part(char *text, const char **parts, size_t room)
+{
+    size_t count = 0;
+    for (char *at = text; at && count < room;) {
+        parts[count++] = at;
+        at = strchr(at, *SEPARATOR);
+        if (at)
+            *at++ = '\0';
+    }
+    return count;
+}
+
+static pid_t pid_of(const char *text)
+{
+    const long pid = strtol(text, NULL, 10);
+    return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
+}
+
+static void describe(struct told_item *item, size_t count)
+{
+    const char **const words = item->words;
+    item->target = (struct sampler_target){ .pid = pid_of(words[PID]),
+                                            .parent = pid_of(words[PARENT]),
+                                            .from_ns = strtoull(words[FROM], NULL, 10),
+                                            .to_ns = strtoull(words[TO], NULL, 10),
+                                            .validated = *words[VALIDATED] == '1',
+                                            .python = words[PYTHON],
+                                            .executable = words[EXECUTABLE],
+                                            .reason = *words[REASON] ? words[REASON] : NULL,
+                                            .argc = count - FIXED,
+                                            .argv = words + FIXED };
+}
+
+static bool read_item(struct told_item *item)
+{
+    size_t room = 1;
+    for (const char *at = item->text; (at = strchr(at, *SEPARATOR)); at++)
+        room++;
+    item->words = calloc(room, sizeof *item->words);
+    if (!item->words)
+        return false;
+    const size_t count = part(item->text, item->words, room);
+    if (count >= FIXED)
+        describe(item, count);
+    return true;
+}
+
+void told_hide_arguments(struct told *told)
+{
+    for (size_t i = 0; i < told->count; i++) {
+        struct sampler_target *const target = &told->items[i].target;
+        /* The words are in the text of the item. */
+        if (target->argc > 0)
+            target->argc = first_word_keep(target->argc, (char *)(uintptr_t)target->argv[0]);
+    }
+}
+
+static enum err_code reserve(struct told *told, size_t count, struct err *err)
+{
+    *told = (struct told){ 0 };
+    told->items = calloc(count ? count : 1, sizeof *told->items);
+    return told->items ? ERR_OK : err_set(err, ERR_NOMEM, "no memory for processes");
+}
+
+static void forget(struct told_item *item)
+{
+    free(item->words);
+    free(item->text);
+    *item = (struct told_item){ 0 };
+}
+
+enum err_code told_read(const struct capture_texts *texts, struct told *out, struct err *err)
+{
+    const size_t most =
+        texts->count < SAMPLER_MAX_TOLD ? texts->count : (size_t)SAMPLER_MAX_TOLD;
+    const enum err_code rc = reserve(out, most, err);
+    for (size_t i = 0; i < most && !rc; i++) {
+        struct told_item *const item = &out->items[out->count];
+        item->text = strdup(texts->items[i]);
+        if (!item->text || !read_item(item)) {
+            forget(item);
+            told_deinit(out);
+            return err_set(err, ERR_NOMEM, "no memory for processes");
+        }
+        if (item->target.pid)
+            out->count++;
+        else
+            forget(item);
+    }
+    return rc;
+}
+
+enum err_code told_read_rows(const struct profile_snapshot *snapshot, struct told *out,
+                             struct err *err)
+{
+    const size_t rows = snapshot->sizes.processes;
+    const size_t most = rows < SAMPLER_MAX_TOLD ? rows : (size_t)SAMPLER_MAX_TOLD;
+    const enum err_code rc = reserve(out, most, err);
+    for (size_t i = 0; i < most && !rc; i++) {
+        struct told_item *const item = &out->items[i];
+        const struct profile_process row = profile_process_at(snapshot, (process_id)i);
+        const struct strtab_string name = profile_string(snapshot, row.name);
+        item->text = strdup(name.text);
+        item->words = calloc(1, sizeof *item->words);
+        out->count++;
+        if (!item->text || !item->words) {
+            told_deinit(out);
+            return err_set(err, ERR_NOMEM, "no memory for processes");
+        }
+        item->words[0] = item->text;
+        item->target = (struct sampler_target){ .pid = row.pid,
+                                                .argc = 1,
+                                                .argv = item->words,
+                                                .executable = "",
+                                                .python = "",
+                                                .validated = true };
+    }
+    return rc;
+}
+
+void told_deinit(struct told *told)
+{
+    for (size_t i = 0; i < told->count; i++)
+        forget(&told->items[i]);
+    free(told->items);
+    *told = (struct told){ 0 };
+}

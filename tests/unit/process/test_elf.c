@@ -1,0 +1,562 @@
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/process/elf.h"
+#include "sampler/process/maps.h"
+#include "tests/support/test.h"
+
+/* Found again in our own symbol table. */
+uint64_t pyrometer_test_landmark = 1;
+__attribute__((section(".pyrometer"))) uint64_t pyrometer_test_section = 2;
+
+int pyrometer_test_code(void);
+__attribute__((noinline, used)) int pyrometer_test_code(void)
+{
+    return (int)pyrometer_test_landmark;
+}
+
+static const struct deadline never = { .at_ns = UINT64_MAX };
+
+static struct elf *open_self(int *fd)
+{
+    struct elf *elf;
+    struct err err = { 0 };
+    *fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_true(*fd >= 0);
+    assert_ok(elf_open(*fd, never, &elf, &err), &err);
+    return elf;
+}
+
+/* The lowest mapping of the file whose mapping holds `there`. */
+static const struct mapping *first_mapping(const struct maps *maps, const void *there)
+{
+    const struct mapping *const m = maps_find(maps, (remote_addr)(uintptr_t)there);
+    assert_non_null(m);
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct mapping *const first = &maps->items[i];
+        if (first->inode == m->inode && first->device_major == m->device_major &&
+            first->device_minor == m->device_minor)
+            return first;
+    }
+    fail();
+    return NULL;
+}
+
+static uint64_t own_bias(struct elf *elf, const void *there)
+{
+    struct maps maps;
+    uint64_t bias;
+    assert_int_equal(maps_read(&maps, getpid(), NULL), ERR_OK);
+    const struct mapping *const m = first_mapping(&maps, there);
+    assert_true(elf_load_bias(elf, m->start, m->offset, &bias));
+    maps_deinit(&maps);
+    return bias;
+}
+
+static void a_symbol_leads_to_its_variable(void **state)
+{
+    struct elf_place place;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_true(elf_find_symbol(elf, "pyrometer_test_landmark", &place));
+    assert_int_equal(place.bytes, sizeof pyrometer_test_landmark);
+    assert_int_equal(own_bias(elf, &pyrometer_test_landmark) + place.vaddr,
+                     (uintptr_t)&pyrometer_test_landmark);
+    elf_close(elf);
+    close(fd);
+}
+
+static void a_section_leads_to_its_memory(void **state)
+{
+    struct elf_place place;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_true(elf_find_section(elf, ".pyrometer", &place));
+    const uint64_t at = own_bias(elf, &pyrometer_test_section) + place.vaddr;
+    assert_true((uintptr_t)&pyrometer_test_section >= at);
+    assert_true((uintptr_t)&pyrometer_test_section < at + place.bytes);
+    elf_close(elf);
+    close(fd);
+}
+
+static void the_first_mapping_gives_the_bias_of_code_and_of_data(void **state)
+{
+    struct elf_place code, data;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_true(elf_find_symbol(elf, "pyrometer_test_code", &code));
+    assert_true(elf_find_symbol(elf, "pyrometer_test_landmark", &data));
+    assert_int_equal(own_bias(elf, &pyrometer_test_landmark) + code.vaddr,
+                     (uintptr_t)pyrometer_test_code);
+    assert_int_equal(own_bias(elf, &pyrometer_test_landmark) + data.vaddr,
+                     (uintptr_t)&pyrometer_test_landmark);
+    elf_close(elf);
+    close(fd);
+}
+
+static void what_is_not_in_the_file_is_not_found(void **state)
+{
+    struct elf_place place = { 7, 7 };
+    uint64_t bias = 7;
+    int fd;
+    (void)state;
+    struct elf *const elf = open_self(&fd);
+    assert_false(elf_find_section(elf, ".PyRuntime", &place));
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    assert_false(elf_load_bias(elf, 0x1000, UINT64_MAX - 4095, &bias));
+    assert_int_equal(place.vaddr, 7);
+    assert_int_equal(bias, 7);
+    elf_close(elf);
+    close(fd);
+}
+
+/* A file in memory with these bytes. */
+static int file_of(const void *bytes, size_t count)
+{
+    const int fd = memfd_create("elf", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, count), (ssize_t)count);
+    return fd;
+}
+
+/* An ELF file of these segments and nothing else. */
+static struct elf *elf_of(const Elf64_Phdr *segments, size_t count, int *fd_out)
+{
+    struct {
+        Elf64_Ehdr header;
+        Elf64_Phdr segments[8];
+    } file = { .header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+                                        ELFDATA2LSB, EV_CURRENT },
+                           .e_type = ET_DYN,
+                           .e_version = EV_CURRENT,
+                           .e_phoff = sizeof(Elf64_Ehdr),
+                           .e_ehsize = sizeof(Elf64_Ehdr),
+                           .e_phentsize = sizeof(Elf64_Phdr),
+                           .e_phnum = (Elf64_Half)count } };
+    struct elf *elf;
+    struct err err = { 0 };
+    assert_true(count <= sizeof file.segments / sizeof *file.segments);
+    memcpy(file.segments, segments, count * sizeof *segments);
+    *fd_out = file_of(&file, sizeof file);
+    assert_ok(elf_open(*fd_out, never, &elf, &err), &err);
+    return elf;
+}
+
+#define LOAD(offset, vaddr, bytes)                                                        \
+    {                                                                                     \
+        .p_type = PT_LOAD, .p_offset = (offset), .p_vaddr = (vaddr), .p_filesz = (bytes), \
+        .p_memsz = (bytes), .p_align = 0x1000,                                            \
+    }
+
+/* As linkers lay out a short read-only segment before data that is read-only once relocated. */
+static const Elf64_Phdr sharing[] = {
+    LOAD(0, 0, 0x600), LOAD(0x1000, 0x1000, 0x1800),
+    LOAD(0x3000, 0x3000, 0x200),  /* its only page in the file is ... */
+    LOAD(0x3200, 0x4200, 0x2000), /* ... the first of this one */
+};
+
+static void two_segments_that_begin_in_one_page_do_not_matter_to_the_first_mapping(void **state)
+{
+    uint64_t bias = 0;
+    int fd;
+    (void)state;
+    struct elf *const elf = elf_of(sharing, sizeof sharing / sizeof *sharing, &fd);
+    assert_true(elf_load_bias(elf, 0x7f0000000000, 0, &bias));
+    assert_int_equal(bias, 0x7f0000000000);
+    elf_close(elf);
+    close(fd);
+}
+
+/* The lowest segment is the one with the lowest address, wherever it stands in the table, and a
+ * page that it shares with another is its own. */
+static void the_first_mapping_is_the_lowest_segments(void **state)
+{
+    static const Elf64_Phdr segments[] = {
+        LOAD(0x800, 0x403800, 0x400),
+        LOAD(0, 0x400000, 0x700),
+        { .p_type = PT_NOTE, .p_vaddr = 0x1000, .p_filesz = 0x100 },
+        LOAD(0x900, 0x3000, 0), /* holds nothing of the file */
+    };
+    uint64_t bias = 7;
+    int fd;
+    (void)state;
+    struct elf *const elf = elf_of(segments, sizeof segments / sizeof *segments, &fd);
+    assert_true(elf_load_bias(elf, 0x400000, 0, &bias));
+    assert_int_equal(bias, 0);
+    elf_close(elf);
+    close(fd);
+}
+
+/* A program that has replaced its lowest segments leaves the file mapped from another one on. */
+static void without_its_lowest_segment_a_file_is_known_by_a_page_of_one_segment(void **state)
+{
+    uint64_t bias = 0;
+    int fd;
+    (void)state;
+    struct elf *const elf = elf_of(sharing, sizeof sharing / sizeof *sharing, &fd);
+    assert_true(elf_load_bias(elf, 0x50002000, 0x2000, &bias));
+    assert_int_equal(bias, 0x50000000);
+    assert_true(elf_load_bias(elf, 0x50005000, 0x4000, &bias));
+    assert_int_equal(bias, 0x50000000);
+    bias = 7;
+    assert_false(elf_load_bias(elf, 0x50004000, 0x3000, &bias));
+    assert_false(elf_load_bias(elf, 0x50009000, 0x6000, &bias));
+    assert_int_equal(bias, 7);
+    elf_close(elf);
+    close(fd);
+}
+
+static void a_file_of_no_segments_has_no_bias(void **state)
+{
+    uint64_t bias = 7;
+    int fd;
+    (void)state;
+    struct elf *const elf = elf_of(sharing, 0, &fd);
+    assert_false(elf_load_bias(elf, 0x10000, 0, &bias));
+    assert_int_equal(bias, 7);
+    elf_close(elf);
+    close(fd);
+}
+
+/* A file of one table of symbols and its strings, each with so many bytes at its place; the rest of the
+ * file is a hole. */
+struct tables {
+    uint64_t symbols_at, symbol_bytes, strings_at, string_bytes;
+};
+
+enum { SECTIONS_AT = 4096, SECTIONS = 3 };
+
+static int sparse_file(const struct tables *tables, uint16_t sections)
+{
+    const Elf64_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+                                             ELFDATA2LSB, EV_CURRENT },
+                                .e_type = ET_DYN,
+                                .e_version = EV_CURRENT,
+                                .e_shoff = SECTIONS_AT,
+                                .e_ehsize = sizeof(Elf64_Ehdr),
+                                .e_shentsize = sizeof(Elf64_Shdr),
+                                .e_shnum = sections };
+    const Elf64_Shdr headers[SECTIONS] = {
+        { .sh_size = 10000000 }, /* of sections, where the header says 0 */
+        { .sh_type = SHT_SYMTAB,
+          .sh_offset = tables->symbols_at,
+          .sh_size = tables->symbol_bytes,
+          .sh_link = 2,
+          .sh_entsize = sizeof(Elf64_Sym) },
+        { .sh_type = SHT_STRTAB,
+          .sh_offset = tables->strings_at,
+          .sh_size = tables->string_bytes },
+    };
+    const int fd = file_of(&header, sizeof header);
+    assert_int_equal(pwrite(fd, headers, sizeof headers, SECTIONS_AT), sizeof headers);
+    const uint64_t symbols_end = tables->symbols_at + tables->symbol_bytes;
+    const uint64_t strings_end = tables->strings_at + tables->string_bytes;
+    assert_int_equal(
+        ftruncate(fd, (off_t)(symbols_end > strings_end ? symbols_end : strings_end)), 0);
+    return fd;
+}
+
+static void put_symbol(int fd, const struct tables *tables, uint64_t index, uint32_t name)
+{
+    const Elf64_Sym symbol = {
+        .st_name = name, .st_value = 0x1234, .st_size = 8, .st_shndx = 1
+    };
+    const off_t at = (off_t)(tables->symbols_at + index * sizeof symbol);
+    assert_int_equal(pwrite(fd, &symbol, sizeof symbol, at), sizeof symbol);
+}
+
+static void put_string(int fd, const struct tables *tables, uint64_t offset, const char *text)
+{
+    const ssize_t bytes = (ssize_t)strlen(text) + 1;
+    assert_int_equal(pwrite(fd, text, (size_t)bytes, (off_t)(tables->strings_at + offset)),
+                     bytes);
+}
+
+static bool finds(int fd, const char *name, struct deadline deadline, bool *is_unfinished_out)
+{
+    struct elf *elf = NULL;
+    struct elf_place place = { 0, 0 };
+    struct err err = { 0 };
+    assert_ok(elf_open(fd, deadline, &elf, &err), &err);
+    const bool found = elf_find_symbol(elf, name, &place);
+    *is_unfinished_out = elf_is_unfinished(elf);
+    assert_int_equal(place.vaddr, found ? 0x1234 : 0);
+    elf_close(elf);
+    return found;
+}
+
+static size_t most_rss_kib(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return (size_t)usage.ru_maxrss;
+}
+
+/* 3 GiB of symbols and of strings on some pages. */
+static void holes_cost_neither_memory_nor_time(void **state)
+{
+    const uint64_t gib = 1ull << 30;
+    const struct tables tables = { .symbols_at = 8192,
+                                   .symbol_bytes = 3 * gib,
+                                   .strings_at = 4 * gib,
+                                   .string_bytes = 3 * gib };
+    const int fd = sparse_file(&tables, SECTIONS);
+    const size_t rss_kib = most_rss_kib();
+    bool is_unfinished;
+    (void)state;
+    put_string(fd, &tables, 2 * gib, "_PyRuntime");
+    const uint64_t began_ns = clock_thread_ns();
+    assert_false(finds(fd, "_PyRuntime", never, &is_unfinished));
+    put_symbol(fd, &tables, ELF_MAX_SYMBOLS - 1, (uint32_t)(2 * gib));
+    assert_true(finds(fd, "_PyRuntime", never, &is_unfinished));
+    /* Reading six gigabytes of zeros takes seconds. */
+    assert_true(clock_thread_ns() - began_ns < NS_PER_S / 2);
+    assert_true(most_rss_kib() - rss_kib < 64 << 10);
+    put_symbol(fd, &tables, ELF_MAX_SYMBOLS - 1, 0);
+    put_symbol(fd, &tables, ELF_MAX_SYMBOLS, (uint32_t)(2 * gib));
+    assert_false(finds(fd, "_PyRuntime", never, &is_unfinished));
+    close(fd);
+}
+
+static void a_name_is_found_wherever_blocks_end(void **state)
+{
+    const struct tables tables = { .symbols_at = 8192,
+                                   .symbol_bytes = 100000 * 24,
+                                   .strings_at = 4 << 20,
+                                   .string_bytes = 2 << 20 };
+    const uint32_t block = 8192 * 24;
+    bool is_unfinished;
+    (void)state;
+    for (uint32_t name = block - 12; name <= block + 1; name++) {
+        const int fd = sparse_file(&tables, SECTIONS);
+        /* Not in holes, so that blocks end where they do in a real file. */
+        for (uint32_t at = 0; at < tables.string_bytes; at += 512)
+            put_string(fd, &tables, at, "other");
+        put_string(fd, &tables, name, "_PyRuntime");
+        put_symbol(fd, &tables, 99999, name);
+        assert_true(finds(fd, "_PyRuntime", never, &is_unfinished));
+        assert_false(finds(fd, "_PyRuntime1", never, &is_unfinished));
+        /* The end of a longer name is a name too. */
+        assert_false(finds(fd, "Runtime", never, &is_unfinished));
+        put_symbol(fd, &tables, 5, name + 3);
+        assert_true(finds(fd, "Runtime", never, &is_unfinished));
+        assert_false(is_unfinished);
+        close(fd);
+    }
+}
+
+static void ten_million_sections_are_none(void **state)
+{
+    const struct tables tables = {
+        .symbols_at = 8192, .symbol_bytes = 640000000, .strings_at = 8192, .string_bytes = 4096
+    };
+    const int fd = sparse_file(&tables, 0);
+    const size_t rss_kib = most_rss_kib();
+    struct elf *elf = NULL;
+    struct elf_place place;
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(elf_open(fd, never, &elf, &err), &err);
+    assert_false(elf_find_section(elf, ".PyRuntime", &place));
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    assert_true(most_rss_kib() - rss_kib < 64 << 10);
+    elf_close(elf);
+    close(fd);
+}
+
+/* What has not been read may be there. */
+static void after_the_deadline_nothing_is_certain(void **state)
+{
+    const struct tables tables = {
+        .symbols_at = 8192, .symbol_bytes = 24, .strings_at = 12288, .string_bytes = 4096
+    };
+    const atomic_bool yes = true;
+    const struct deadline over = { .at_ns = 0 };
+    const struct deadline cancelled = { .at_ns = UINT64_MAX, .is_cancelled = &yes };
+    const int fd = sparse_file(&tables, SECTIONS);
+    bool is_unfinished;
+    (void)state;
+    put_string(fd, &tables, 7, "_PyRuntime");
+    put_symbol(fd, &tables, 0, 7);
+    assert_true(finds(fd, "_PyRuntime", never, &is_unfinished));
+    assert_false(is_unfinished);
+    assert_false(finds(fd, "_PyRuntime", over, &is_unfinished));
+    assert_true(is_unfinished);
+    assert_false(finds(fd, "_PyRuntime", cancelled, &is_unfinished));
+    assert_true(is_unfinished);
+    close(fd);
+}
+
+/* It is never mapped, so that nothing but a short read comes of it. */
+static void a_file_that_shrinks_while_it_is_read_does_no_harm(void **state)
+{
+    const struct tables tables = {
+        .symbols_at = 8192, .symbol_bytes = 24, .strings_at = 12288, .string_bytes = 4096
+    };
+    const int fd = sparse_file(&tables, SECTIONS);
+    struct elf *elf = NULL;
+    struct elf_place place;
+    struct err err = { 0 };
+    (void)state;
+    put_string(fd, &tables, 7, "_PyRuntime");
+    put_symbol(fd, &tables, 0, 7);
+    assert_ok(elf_open(fd, never, &elf, &err), &err);
+    assert_int_equal(ftruncate(fd, 8200), 0);
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    assert_int_equal(ftruncate(fd, 0), 0);
+    assert_false(elf_find_symbol(elf, "_PyRuntime", &place));
+    elf_close(elf);
+    close(fd);
+}
+
+/* Looks for everything in a file that may be nonsense; it only must not crash. */
+static void look_everywhere(const void *bytes, size_t count)
+{
+    struct elf *elf;
+    struct elf_place place;
+    uint64_t bias;
+    const int fd = file_of(bytes, count);
+    if (!elf_open(fd, never, &elf, NULL)) {
+        (void)elf_find_section(elf, ".PyRuntime", &place);
+        (void)elf_find_symbol(elf, "_PyRuntime", &place);
+        (void)elf_load_bias(elf, 0x10000, 0, &bias);
+        elf_close(elf);
+    }
+    close(fd);
+}
+
+static void what_is_no_elf_file_is_refused(void **state)
+{
+    static const char script[] = "#!/bin/sh\necho hello\n";
+    static const Elf32_Ehdr narrow = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
+                                                    ELFCLASS32, ELFDATA2LSB, EV_CURRENT } };
+    const struct {
+        const void *bytes;
+        size_t count;
+    } table[] = { { "", 0 },
+                  { "\177", 1 },
+                  { "\177ELF", 4 },
+                  { script, sizeof script },
+                  { &narrow, sizeof narrow } };
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct elf *elf = NULL;
+        struct err err = { 0 };
+        const int fd = file_of(table[i].bytes, table[i].count);
+        assert_int_equal(elf_open(fd, never, &elf, &err), ERR_INVALID);
+        assert_non_null(strstr(err.message, "ELF"));
+        assert_null(elf);
+        close(fd);
+    }
+    elf_close(NULL);
+}
+
+/* The start of our own executable, for damage. */
+static unsigned char *own_bytes(size_t *count_out)
+{
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    const off_t end = lseek(fd, 0, SEEK_END);
+    unsigned char *const bytes = malloc((size_t)end);
+    assert_non_null(bytes);
+    assert_int_equal(pread(fd, bytes, (size_t)end, 0), end);
+    close(fd);
+    *count_out = (size_t)end;
+    return bytes;
+}
+
+static void a_file_that_is_cut_off_anywhere_does_no_harm(void **state)
+{
+    size_t count;
+    unsigned char *const bytes = own_bytes(&count);
+    (void)state;
+    for (size_t i = 0; i < 64; i++)
+        look_everywhere(bytes, count * i / 64);
+    for (size_t i = 0; i < 128; i++)
+        look_everywhere(bytes, i);
+    free(bytes);
+}
+
+static void hostile_counts_and_offsets_do_no_harm(void **state)
+{
+    static const uint64_t values[] = { 0,          1,          64,         0xffff,
+                                       0x7fffffff, 1ull << 32, 1ull << 63, UINT64_MAX - 63,
+                                       UINT64_MAX };
+    size_t count;
+    unsigned char *const bytes = own_bytes(&count);
+    Elf64_Ehdr saved;
+    (void)state;
+    memcpy(&saved, bytes, sizeof saved);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        const uint64_t v = values[i];
+        Elf64_Ehdr hostile[6] = { saved, saved, saved, saved, saved, saved };
+        hostile[0].e_shoff = v;
+        hostile[1].e_shnum = (Elf64_Half)v;
+        hostile[2].e_shstrndx = (Elf64_Half)v;
+        hostile[3].e_phoff = v;
+        hostile[4].e_phnum = (Elf64_Half)v;
+        hostile[5].e_shentsize = hostile[5].e_phentsize = (Elf64_Half)v;
+        for (size_t k = 0; k < 6; k++) {
+            memcpy(bytes, &hostile[k], sizeof hostile[k]);
+            look_everywhere(bytes, count);
+        }
+    }
+    free(bytes);
+}
+
+static void hostile_sections_do_no_harm(void **state)
+{
+    static const uint64_t values[] = { 0, 1, 7, 1ull << 31, 1ull << 40, UINT64_MAX };
+    size_t count;
+    unsigned char *const bytes = own_bytes(&count);
+    Elf64_Ehdr header;
+    (void)state;
+    memcpy(&header, bytes, sizeof header);
+    for (unsigned s = 0; s < header.e_shnum; s++) {
+        unsigned char *const at = bytes + header.e_shoff + s * sizeof(Elf64_Shdr);
+        Elf64_Shdr saved;
+        memcpy(&saved, at, sizeof saved);
+        for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+            Elf64_Shdr hostile[5] = { saved, saved, saved, saved, saved };
+            hostile[0].sh_size = values[i];
+            hostile[1].sh_offset = values[i];
+            hostile[2].sh_entsize = values[i];
+            hostile[3].sh_link = (Elf64_Word)values[i];
+            hostile[4].sh_name = (Elf64_Word)values[i];
+            for (size_t k = 0; k < 5; k++) {
+                memcpy(at, &hostile[k], sizeof hostile[k]);
+                look_everywhere(bytes, count);
+            }
+        }
+        memcpy(at, &saved, sizeof saved);
+    }
+    free(bytes);
+}
+
+TEST_MAIN(
+    cmocka_unit_test(a_symbol_leads_to_its_variable),
+    cmocka_unit_test(a_section_leads_to_its_memory),
+    cmocka_unit_test(the_first_mapping_gives_the_bias_of_code_and_of_data),
+    cmocka_unit_test(two_segments_that_begin_in_one_page_do_not_matter_to_the_first_mapping),
+    cmocka_unit_test(the_first_mapping_is_the_lowest_segments),
+    cmocka_unit_test(without_its_lowest_segment_a_file_is_known_by_a_page_of_one_segment),
+    cmocka_unit_test(a_file_of_no_segments_has_no_bias),
+    cmocka_unit_test(what_is_not_in_the_file_is_not_found),
+    cmocka_unit_test(holes_cost_neither_memory_nor_time),
+    cmocka_unit_test(a_name_is_found_wherever_blocks_end),
+    cmocka_unit_test(ten_million_sections_are_none),
+    cmocka_unit_test(after_the_deadline_nothing_is_certain),
+    cmocka_unit_test(a_file_that_shrinks_while_it_is_read_does_no_harm),
+    cmocka_unit_test(what_is_no_elf_file_is_refused),
+    cmocka_unit_test(a_file_that_is_cut_off_anywhere_does_no_harm),
+    cmocka_unit_test(hostile_counts_and_offsets_do_no_harm),
+    cmocka_unit_test(hostile_sections_do_no_harm))

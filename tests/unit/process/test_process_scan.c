@@ -1,0 +1,82 @@
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sampler/process/process_scan.h"
+#include "tests/support/test.h"
+#include "tests/unit/process/child.h"
+
+static int wait_for_ever(void *context)
+{
+    (void)context;
+    for (;;)
+        pause();
+    return 0;
+}
+
+static bool holds(const struct pid_list *list, int pid)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i] == pid)
+            return true;
+    return false;
+}
+
+static void all_processes_are_listed_once(void **state)
+{
+    struct pid_list list = { 0 };
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(census_all(&list, &err), &err);
+    assert_true(holds(&list, getpid()));
+    for (size_t i = 1; i < list.count; i++)
+        assert_int_not_equal(list.items[i], list.items[i - 1]);
+    pid_list_deinit(&list);
+}
+
+static void children_are_found_in_either_way(void **state)
+{
+    static const enum census_way ways[] = { CENSUS_ASKED, CENSUS_LISTED };
+    const int parents[] = { getpid(), 0x7fffffff };
+    /* The second way is not there in every kernel. */
+    const size_t count = census_way() == CENSUS_LISTED ? 2 : 1;
+    struct child one, two;
+    (void)state;
+    child_start(&one, wait_for_ever, NULL);
+    child_start(&two, wait_for_ever, NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct pid_list list = { 0 };
+        assert_int_equal(census_children(ways[i], parents, 2, &list), ERR_OK);
+        assert_true(holds(&list, one.pid));
+        assert_true(holds(&list, two.pid));
+        assert_false(holds(&list, getpid()));
+        pid_list_deinit(&list);
+        assert_int_equal(census_children(ways[i], &one.pid, 1, &list), ERR_OK);
+        assert_int_equal(list.count, 0);
+        pid_list_deinit(&list);
+    }
+    child_end(&one);
+    child_end(&two);
+}
+
+static void a_list_grows_to_its_bound(void **state)
+{
+    struct pid_list list = { 0 };
+    enum err_code rc = ERR_OK;
+    (void)state;
+    for (int pid = 1; !rc; pid++)
+        rc = pid_list_add(&list, pid);
+    assert_int_equal(rc, ERR_LIMIT);
+    assert_int_equal(list.count, CENSUS_MAX_PIDS);
+    assert_int_equal(list.items[CENSUS_MAX_PIDS - 1], CENSUS_MAX_PIDS);
+    pid_list_deinit(&list);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_processes_are_listed_once),
+        cmocka_unit_test(children_are_found_in_either_way),
+        cmocka_unit_test(a_list_grows_to_its_bound),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

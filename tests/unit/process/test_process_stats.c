@@ -1,0 +1,102 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "sampler/process/process_stats.h"
+
+#define REST \
+    " 3 4 5 6 7 8 9 10 11 120 30 0 0 20 0 4 0 777 99 25 18446744073709551615 64 65 66 0\n"
+
+static void names_do_not_shift_what_follows(void **state)
+{
+    static const char *const texts[] = {
+        "1 (python3) S 2" REST,
+        "1 (a) R 9) S 2" REST,
+        "1 (() S 2" REST,
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct vitals vitals;
+        assert_int_equal(vitals_parse(texts[i], &vitals), ERR_OK);
+        assert_int_equal(vitals.state, 'S');
+        assert_int_equal(vitals.parent, 2);
+        assert_int_equal(vitals.cpu_ticks, 150);
+        assert_int_equal(vitals.threads, 4);
+        assert_int_equal(vitals.start_ticks, 777);
+        assert_int_equal(vitals.rss_bytes, 25 * (uint64_t)sysconf(_SC_PAGESIZE));
+        assert_int_equal(vitals.code_start, 64);
+        assert_int_equal(vitals.stack_start, 66);
+    }
+}
+
+static void what_is_cut_is_refused(void **state)
+{
+    static const char text[] = "1 (python3) S 2 3 4 5 6 7 8 9 10 11 120 30 0 0 20 0 4 0 777 99";
+    char cut[sizeof text];
+    (void)state;
+    for (size_t length = 0; length < sizeof text; length++) {
+        struct vitals vitals = { .parent = 42 };
+        memcpy(cut, text, length);
+        cut[length] = '\0';
+        assert_int_equal(vitals_parse(cut, &vitals), ERR_CORRUPT);
+        assert_int_equal(vitals.parent, 42);
+    }
+}
+
+#define ID "3f1c0e9a5b7d3f1c0e9a5b7d3f1c0e9a5b7d3f1c0e9a5b7d3f1c0e9a5b7d0123"
+
+static void containers_are_told_by_their_path(void **state)
+{
+    static const struct {
+        const char *text, *id, *name;
+    } rows[] = {
+        { "", "", "" },
+        { "0::/\n", "", "" },
+        { "0::/user.slice/user-1000.slice/session-3.scope\n", "", "" },
+        { "0::/system.slice/docker-" ID ".scope\n", ID, "docker" },
+        { "12:cpu:/docker/" ID "\n0::/\n", ID, "docker" },
+        { "0::/machine.slice/libpod-" ID ".scope/container\n", ID, "libpod" },
+        { "0::/kubepods/burstable/pod0c3e-11/" ID "\n", ID, "" },
+        { "0::/kubepods.slice/cri-containerd-" ID ".scope", ID, "cri-containerd" },
+        { "0::/docker/" ID "/docker/0123456789abcdef0123456789abcdef", /* the inmost counts */
+          "0123456789abcdef0123456789abcdef", "docker" },
+        { "0::/x/0123456789abcdef0123456789abcde\n", "", "" }, /* a digit too few */
+        { "0::/" ID ID "\n", "", "" },                         /* too long for one */
+        { ID, ID, "" },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct container container;
+        container_parse(rows[i].text, &container);
+        assert_string_equal(container.id, rows[i].id);
+        assert_string_equal(container.name, rows[i].name);
+    }
+}
+
+static void our_own_can_be_read(void **state)
+{
+    struct vitals vitals;
+    unsigned uid = 0;
+    (void)state;
+    assert_int_equal(vitals_read((int)getpid(), &vitals, NULL), ERR_OK);
+    assert_int_equal(vitals.parent, getppid());
+    assert_int_equal(vitals_user((int)getpid(), &uid, NULL), ERR_OK);
+    assert_int_equal(uid, getuid());
+    assert_int_equal(vitals_read(1 << 22, &vitals, NULL), ERR_GONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_do_not_shift_what_follows),
+        cmocka_unit_test(what_is_cut_is_refused),
+        cmocka_unit_test(containers_are_told_by_their_path),
+        cmocka_unit_test(our_own_can_be_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

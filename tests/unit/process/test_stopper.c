@@ -1,0 +1,220 @@
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampler/base/clock.h"
+#include "sampler/process/cpu.h"
+#include "sampler/process/stopper.h"
+#include "tests/support/test.h"
+#include "tests/unit/process/child.h"
+
+enum { DEADLINE_S = 5 };
+
+static volatile uint64_t *counter; /* shared with the child */
+
+static uint64_t deadline(void)
+{
+    return clock_now_ns() + DEADLINE_S * NS_PER_S;
+}
+
+static int count_for_ever(void *context)
+{
+    (void)context;
+    while (getppid() > 0)
+        (*counter)++;
+    return 0;
+}
+
+static int end_politely(void *context)
+{
+    (void)context;
+    signal(SIGTERM, SIG_DFL);
+    while (getppid() > 0)
+        pause();
+    return 0;
+}
+
+static struct child start(int (*then)(void *), void *context)
+{
+    struct child child;
+    child_start(&child, then, context);
+    child_go_on(&child);
+    return child;
+}
+
+static bool counts(void)
+{
+    const uint64_t before = *counter;
+    for (int i = 0; i < 500 && *counter == before; i++)
+        usleep(1000);
+    return *counter != before;
+}
+
+/* ptrace may be forbidden altogether; then there is nothing to test here. */
+static void stop_or_skip(struct stopper *stopper, int32_t tid)
+{
+    const enum err_code rc = stopper_stop(stopper, &tid, 1, deadline());
+    if (rc == ERR_PERM) {
+        puts("skipped: ptrace is not permitted here");
+        skip();
+    }
+    assert_int_equal(rc, ERR_OK);
+}
+
+static int map_counter(void **state)
+{
+    (void)state;
+    void *const page =
+        mmap(NULL, sizeof *counter, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    counter = page;
+    return page == MAP_FAILED;
+}
+
+static void a_stopped_process_stands_still_and_goes_on(void **state)
+{
+    struct stopper stopper;
+    struct child child = start(count_for_ever, NULL);
+    (void)state;
+    assert_true(counts());
+    stopper_init(&stopper);
+    stop_or_skip(&stopper, child.pid);
+    const uint64_t before = *counter;
+    usleep(20000);
+    assert_int_equal(*counter, before);
+    stopper_resume(&stopper);
+    assert_true(counts());
+    assert_true(stopper.stopped_ns >= 20 * NS_PER_MS);
+    assert_int_equal(stopper.count, 0);
+    stopper_deinit(&stopper);
+    child_end(&child);
+}
+
+static void await_sleep(int pid)
+{
+    struct cpu_meter meter;
+    bool runs = true;
+    assert_true(cpu_meter_open(&meter, pid, pid));
+    while (runs) {
+        usleep(1000);
+        assert_true(cpu_meter_is_runnable(&meter, pid, pid, &runs));
+    }
+    cpu_meter_close(&meter);
+}
+
+/* Also where it has not run since it was let go. */
+static void who_was_waiting_is_told_from_who_ran(void **state)
+{
+    enum { TIMES = 50 };
+    struct child running = start(count_for_ever, NULL), waiting = start(end_politely, NULL);
+    (void)state;
+    assert_true(counts());
+    await_sleep(waiting.pid);
+    for (unsigned i = 0; i < TIMES; i++) {
+        struct stopper stopper;
+        stopper_init(&stopper);
+        stop_or_skip(&stopper, waiting.pid);
+        stop_or_skip(&stopper, running.pid);
+        assert_true(stopper_has_interrupted_wait(waiting.pid));
+        assert_false(stopper_has_interrupted_wait(running.pid));
+        stopper_deinit(&stopper);
+    }
+    assert_false(stopper_has_interrupted_wait(waiting.pid));
+    child_end(&running);
+    child_end(&waiting);
+}
+
+/* Whoever started it waits for its end; the stopper must not take it away. */
+static void the_end_of_our_child_is_left_to_who_waits_for_it(void **state)
+{
+    struct stopper stopper;
+    int status = 0;
+    struct child child = start(count_for_ever, NULL);
+    (void)state;
+    assert_true(counts());
+    stopper_init(&stopper);
+    stop_or_skip(&stopper, child.pid);
+    assert_int_equal(kill(child.pid, SIGKILL), 0);
+    child_await_zombie(&child);
+    /* As if it had ended before it was seen to stop. */
+    stopper.items[0].state = STOPPER_SEIZED;
+    stopper_resume(&stopper);
+    assert_int_equal(stopper.count, 0);
+    stopper_deinit(&stopper);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_true(WIFSIGNALED(status));
+    close(child.order_fd);
+    close(child.ready_fd);
+}
+
+static void a_signal_that_comes_meanwhile_is_delivered(void **state)
+{
+    struct stopper stopper;
+    int status;
+    struct child child = start(end_politely, NULL);
+    (void)state;
+    stopper_init(&stopper);
+    stop_or_skip(&stopper, child.pid);
+    assert_int_equal(kill(child.pid, SIGTERM), 0);
+    stopper_resume(&stopper);
+    assert_int_equal(waitpid(child.pid, &status, 0), child.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    stopper_deinit(&stopper);
+}
+
+static void a_process_that_is_gone_is_said_to_be(void **state)
+{
+    struct stopper stopper;
+    struct child child = start(end_politely, NULL);
+    (void)state;
+    const int32_t gone = child.pid;
+    child_end(&child);
+    stopper_init(&stopper);
+    assert_int_equal(stopper_stop(&stopper, &gone, 1, deadline()), ERR_GONE);
+    stopper_resume(&stopper);
+    stopper_deinit(&stopper);
+}
+
+static int stop_and_die(void *context)
+{
+    struct stopper stopper;
+    const int32_t tid = *(const int32_t *)context;
+    stopper_init(&stopper);
+    if (stopper_stop(&stopper, &tid, 1, deadline()))
+        return 1;
+    raise(SIGKILL);
+    return 2;
+}
+
+static void a_target_goes_on_when_who_stopped_it_is_killed(void **state)
+{
+    int status;
+    struct stopper trial;
+    struct child target = start(count_for_ever, NULL);
+    int32_t tid = target.pid;
+    (void)state;
+    stopper_init(&trial);
+    stop_or_skip(&trial, tid);
+    stopper_resume(&trial);
+    const struct child stopping = start(stop_and_die, &tid);
+    assert_int_equal(waitpid(stopping.pid, &status, 0), stopping.pid);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_true(counts());
+    stopper_deinit(&trial);
+    child_end(&target);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
+        cmocka_unit_test(who_was_waiting_is_told_from_who_ran),
+        cmocka_unit_test(the_end_of_our_child_is_left_to_who_waits_for_it),
+        cmocka_unit_test(a_signal_that_comes_meanwhile_is_delivered),
+        cmocka_unit_test(a_process_that_is_gone_is_said_to_be),
+        cmocka_unit_test(a_target_goes_on_when_who_stopped_it_is_killed),
+    };
+    return cmocka_run_group_tests(tests, map_counter, NULL) == 0 ? 0 : 1;
+}

@@ -1,0 +1,137 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "server/wire/target_list.h"
+#include "tests/support/fake_sampler.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
+
+static void what_is_written_is_read(void **state)
+{
+    const struct sampler_options options = { .pids = { FAKE_PID_STILL },
+                                             .pid_count = 1,
+                                             .rate_hz = 1000 };
+    struct sampler *sampler = NULL;
+    struct told_texts texts;
+    struct told told;
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(sampler_start(&options, &sampler, &err), &err);
+    assert_ok(told_write(sampler, &texts, &err), &err);
+    const char *items[] = { texts.items[0] };
+    const struct capture_texts list = { texts.count, items };
+    assert_int_equal(texts.count, 1);
+    assert_ok(told_read(&list, &told, &err), &err);
+    assert_int_equal(told.count, 1);
+    const struct sampler_target *const read = &told.items[0].target;
+    const struct sampler_target *const target = sampler_target(sampler);
+    assert_int_equal(read->pid, target->pid);
+    assert_int_equal(read->validated, target->validated);
+    assert_string_equal(read->python, target->python);
+    assert_string_equal(read->executable, target->executable);
+    assert_null(read->reason);
+    assert_int_equal(read->argc, target->argc);
+    for (size_t i = 0; i < read->argc; i++)
+        assert_string_equal(read->argv[i], target->argv[i]);
+    told_deinit(&told);
+    told_texts_deinit(&texts);
+    sampler_destroy(sampler);
+}
+
+static void nonsense_is_left_out(void **state)
+{
+    const char *rows[SAMPLER_MAX_TOLD + 2] = {
+        "",
+        "\x1f",
+        "7",
+        "x\x1f\x1f\x1f\x1f\x1f\x1f\x1f",
+        "-7\x1f\x1f\x1f\x1f\x1f\x1f\x1f",
+        "99999999999\x1f\x1f\x1f\x1f\x1f\x1f\x1f",
+        "7\x1f"
+        "1\x1f"
+        "2\x1f"
+        "3\x1f"
+        "1\x1f"
+        "3.14\x1f/x\x1f"
+        "it exited",
+    };
+    struct told told;
+    struct err err = { 0 };
+    (void)state;
+    assert_ok(told_read(&(struct capture_texts){ 7, rows }, &told, &err), &err);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.items[0].target.pid, 7);
+    assert_int_equal(told.items[0].target.parent, 1);
+    assert_int_equal(told.items[0].target.from_ns, 2);
+    assert_int_equal(told.items[0].target.to_ns, 3);
+    assert_string_equal(told.items[0].target.reason, "it exited");
+    assert_int_equal(told.items[0].target.argc, 0);
+    told_deinit(&told);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        rows[i] = "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f";
+    assert_ok(
+        told_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows }, &told, &err),
+        &err);
+    assert_int_equal(told.count, SAMPLER_MAX_TOLD);
+    told_deinit(&told);
+}
+
+static void of_command_lines_the_first_word_can_be_kept(void **state)
+{
+    static const char fixed[] = "7\x1f"
+                                "1\x1f"
+                                "2\x1f"
+                                "3\x1f"
+                                "1\x1f"
+                                "3.14\x1f/x\x1f";
+    static const char *const rows[][2] = { { "\x1fpython3\x1f--password=x", "python3" },
+                                           { "\x1fserver: worker --password=x", "server:" },
+                                           { "\x1f --password=x", "" },
+                                           { "\x1f", "" },
+                                           { "", NULL } };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[128];
+        const char *items[] = { text, NULL };
+        struct told told;
+        struct err err = { 0 };
+        snprintf(text, sizeof text, "%s%s", fixed, rows[i][0]);
+        assert_ok(told_read(&(struct capture_texts){ 1, items }, &told, &err), &err);
+        told_hide_arguments(&told);
+        const struct sampler_target *const target = &told.items[0].target;
+        assert_int_equal(target->argc, rows[i][1] ? 1 : 0);
+        if (rows[i][1])
+            assert_string_equal(target->argv[0], rows[i][1]);
+        told_deinit(&told);
+    }
+}
+
+static void rows_tell_what_they_know(void **state)
+{
+    struct profile *const profile = made_profile();
+    struct told told;
+    struct err err = { 0 };
+    (void)state;
+    made_thread(profile, 10, 10);
+    made_thread(profile, 20, 20);
+    assert_ok(profile_seal(profile, 1, &err), &err);
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    assert_ok(told_read_rows(&snapshot, &told, &err), &err);
+    assert_int_equal(told.count, 2);
+    assert_int_equal(told.items[1].target.pid, 20);
+    assert_int_equal(told.items[1].target.argc, 1);
+    told_deinit(&told);
+    profile_snapshot_release(&snapshot);
+    profile_destroy(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(nonsense_is_left_out),
+        cmocka_unit_test(of_command_lines_the_first_word_can_be_kept),
+        cmocka_unit_test(rows_tell_what_they_know),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

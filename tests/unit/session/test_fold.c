@@ -1,0 +1,423 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "sampler/profile/series.h"
+#include "sampler/session/fold.h"
+#include "sampler/session/origins.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
+#include "tests/unit/cpython/callables.h"
+#include "tests/unit/cpython/stack_world.h"
+
+enum { WORD = 8 };
+
+/* A thread whose stack is made and folded. */
+struct world {
+    struct stack_world *made;
+    struct leaves leaves;
+    struct profile *profile;
+    struct lanes lanes;
+    struct fold fold;
+    struct thread thread;
+};
+
+static void begin(struct world *world, unsigned minor, const struct sampler_options *options)
+{
+    struct err err = { 0 };
+    memset(world, 0, sizeof *world);
+    world->made = stack_world_create(minor);
+    world->profile = made_profile();
+    struct stack_world *const made = world->made;
+    const struct layout *const layout = &made->python.runtime.layout;
+    struct memory *const memory = &made->python.memory.memory;
+    /* Names are those of the profile. */
+    made->codes.strings = profile_strings(world->profile);
+    leaves_init(&world->leaves, memory, layout, &made->codes, profile_strings(world->profile));
+    lanes_init(&world->lanes, world->profile);
+    assert_ok(fold_init(&world->fold, world->profile, &world->leaves, &world->lanes, options, 1,
+                        "made", &err),
+              &err);
+    stack_init(&world->thread.stack, memory, layout, made->thread.addr, 0);
+    world->thread.head.ident = 1;
+}
+
+static void end(struct world *world)
+{
+    stack_deinit(&world->thread.stack);
+    lanes_deinit(&world->lanes);
+    leaves_deinit(&world->leaves);
+    profile_destroy(world->profile);
+    stack_world_destroy(world->made);
+}
+
+static remote_addr call(struct world *world, const char *name, enum fake_call how)
+{
+    struct fake_python *const python = &world->made->python;
+    return fake_push(&world->made->thread, fake_function(python, name), how);
+}
+
+static void sample(struct world *world, struct thread_facts facts)
+{
+    assert_int_equal(stack_read(&world->thread.stack, &world->made->codes, &world->made->links),
+                     ERR_OK);
+    assert_int_equal(fold_thread(&world->fold, &world->thread, facts, ERR_OK, 1), ERR_OK);
+}
+
+/* "main;f;<GC>" of the node with the most samples since `since`. */
+static void expect_stack(struct world *world, const char *expected)
+{
+    struct err err = { 0 };
+    char text[256] = "";
+    assert_ok(lanes_flush(&world->lanes, 2), &err);
+    const struct profile_snapshot before = made_snapshot(world->profile);
+    assert_ok(profile_seal(world->profile, before.end_ns + 1, &err), &err);
+    struct profile_snapshot snapshot = made_snapshot(world->profile);
+    struct view view = made_view(&snapshot, &(struct view_query){ .since = before.generation });
+    assert_int_equal(view.count, 1);
+    for (node_id node = view.node[0]; node; node = profile_node_at(&snapshot, node).parent) {
+        const struct profile_frame frame =
+            profile_frame_at(&snapshot, profile_node_at(&snapshot, node).frame);
+        char longer[sizeof text * 2];
+        snprintf(
+            longer, sizeof longer, "%s%s%s",
+            profile_string(&snapshot, profile_function_at(&snapshot, frame.function).name).text,
+            *text ? ";" : "", text);
+        memcpy(text, longer, sizeof text);
+    }
+    assert_string_equal(text, expected);
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
+    struct profile_snapshot old = before;
+    profile_snapshot_release(&old);
+}
+
+static const struct thread_facts quiet = { .has_gil = FACT_YES, .in_gc = FACT_NO };
+static const struct sampler_options plain = { .rate_hz = 1000 };
+
+static void the_collector_is_marked_above_the_leaf(void **state)
+{
+    struct world world;
+    const struct thread_facts collecting = { .has_gil = FACT_YES, .in_gc = FACT_YES };
+    (void)state;
+    begin(&world, 14, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    call(&world, "f", FAKE_CALL);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    sample(&world, collecting);
+    expect_stack(&world, "main;f;<GC>");
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    end(&world);
+}
+
+/* The sample is of the nearest caller, not of a function of the same name somewhere else. */
+static void full_tables_leave_the_sample_to_the_caller_they_know(void **state)
+{
+    struct world world;
+    struct err err = { 0 };
+    (void)state;
+    begin(&world, 14, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    call(&world, "f", FAKE_CALL);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    call(&world, "helper", FAKE_CALL);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f;helper");
+    fake_pop(&world.made->thread);
+    profile_set_memory(world.profile, 1);
+    assert_ok(profile_seal(world.profile, 3, &err), &err);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    assert_int_equal(profile_quality(world.profile)->folded, 0);
+    call(&world, "new", FAKE_CALL);
+    call(&world, "f", FAKE_CALL);
+    sample(&world, quiet);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f");
+    assert_int_equal(profile_quality(world.profile)->folded, 2);
+    end(&world);
+}
+
+static uint64_t ticks_of(struct profile *profile, enum state_doing doing)
+{
+    struct series series;
+    struct err err = { 0 };
+    uint64_t total = 0;
+    assert_ok(profile_copy_series(profile, 0, 1, &series, &err), &err);
+    for (size_t bin = 0; bin < SERIES_BINS_PER_SECOND; bin++)
+        total += series_second_at(&series, 0)->bins[bin].doing[doing];
+    series_deinit(&series);
+    return total;
+}
+
+static void every_sample_is_in_the_series(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 14, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    for (int i = 0; i < 40; i++)
+        sample(&world, quiet);
+    expect_stack(&world, "main");
+    assert_int_equal(ticks_of(world.profile, STATE_DOING_HOLDS_GIL), 40);
+    assert_int_equal(profile_quality(world.profile)->samples, 40);
+    end(&world);
+}
+
+static void the_collector_is_marked_where_it_was_started(void **state)
+{
+    struct world world;
+    struct thread_facts collecting = { .has_gil = FACT_YES, .in_gc = FACT_YES };
+    (void)state;
+    begin(&world, 15, &plain);
+    collecting.gc_frame = call(&world, "main", FAKE_CALL_FROM_C);
+    call(&world, "finalizer", FAKE_CALL_FROM_C);
+    call(&world, "f", FAKE_CALL);
+    for (int i = 0; i < 3; i++) {
+        sample(&world, collecting);
+        expect_stack(&world, "main;<GC>;finalizer;f");
+        sample(&world, quiet);
+        expect_stack(&world, "main;finalizer;f");
+    }
+    end(&world);
+}
+
+static void another_thread_that_collects_leaves_no_mark(void **state)
+{
+    struct world world;
+    const struct thread_facts other = { .has_gil = FACT_YES,
+                                        .in_gc = FACT_YES,
+                                        .gc_frame = 0x1000 };
+    (void)state;
+    begin(&world, 15, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    sample(&world, other);
+    expect_stack(&world, "main");
+    end(&world);
+}
+
+static void the_mark_of_the_collector_can_be_left_out(void **state)
+{
+    struct world world;
+    const struct sampler_options options = { .no_gc = true };
+    const struct thread_facts collecting = { .has_gil = FACT_YES, .in_gc = FACT_YES };
+    (void)state;
+    begin(&world, 14, &options);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    sample(&world, collecting);
+    expect_stack(&world, "main");
+    end(&world);
+}
+
+static void c_code_that_calls_back_is_marked_when_asked_for(void **state)
+{
+    const struct sampler_options native = { .native = true };
+    (void)state;
+    for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++)
+        for (int asked = 0; asked < 2; asked++) {
+            struct world world;
+            begin(&world, minor, asked ? &native : &plain);
+            call(&world, "main", FAKE_CALL_FROM_C);
+            call(&world, "sort", FAKE_CALL);
+            call(&world, "key", FAKE_CALL_FROM_C);
+            call(&world, "g", FAKE_RESUME_FROM_C);
+            sample(&world, quiet);
+            expect_stack(&world,
+                         asked ? "main;sort;<native>;key;<native>;g" : "main;sort;key;g");
+            end(&world);
+        }
+}
+
+static void the_frame_below_an_init_is_not_shown(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 14, &plain);
+    struct fake_python *const python = &world.made->python;
+    const struct layout *const layout = &python->runtime.layout;
+    const remote_addr shim =
+        fake_code(python, &(struct fake_code){ .name = "__init__", .file = "__init__" });
+    fake_memory_put_u32(&python->memory, shim + layout->code_firsttraceable, 100);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    const remote_addr frame = fake_push(&world.made->thread, shim, FAKE_CALL);
+    fake_go_to(&world.made->thread, frame, 0);
+    call(&world, "Class.__init__", FAKE_CALL);
+    sample(&world, quiet);
+    expect_stack(&world, "main;Class.__init__");
+    end(&world);
+}
+
+/* A frame of 3.14 that stands at a call of time.sleep(x). */
+static void call_sleep(struct world *world)
+{
+    struct fake_python *const python = &world->made->python;
+    const struct layout *const layout = &python->runtime.layout;
+    const struct opcode *const opcodes = world->leaves.opcodes;
+    const unsigned char load = (unsigned char)opcodes_find(opcodes, "LOAD_FAST"),
+                        null = (unsigned char)opcodes_find(opcodes, "PUSH_NULL"),
+                        calls = (unsigned char)opcodes_find(opcodes, "CALL");
+    const unsigned char units[] = { load, 0, null, 0, load, 1, calls, 1 };
+    const struct callable_types types = callable_types_make(python);
+    const remote_addr code = fake_function(python, "f");
+    fake_memory_put(&python->memory, fake_instr(python, code, 0), units, sizeof units);
+    fake_memory_put_u64(&python->memory, code + layout->bytes_length + 24,
+                        fake_bytes(python, "", 0));
+    const remote_addr frame = fake_push(&world->made->thread, code, FAKE_CALL);
+    const remote_addr stack = frame + layout->frame_bytes - WORD;
+    fake_go_to(&world->made->thread, frame, 3);
+    fake_memory_put_u64(&python->memory, stack,
+                        callable_function(python, &types, "sleep",
+                                          callable_object(python, types.module),
+                                          callable_str(python, &types, "time")));
+    fake_memory_put_u64(&python->memory, frame + layout->frame_stack, stack + 3 * WORD);
+}
+
+static void a_c_function_has_a_frame_of_its_own(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, 14, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    call_sleep(&world);
+    for (int i = 0; i < 3; i++) {
+        sample(&world, quiet);
+        expect_stack(&world, "main;f;<native> time.sleep");
+    }
+    end(&world);
+}
+
+static void spots_stand_beside_the_frame_of_python(void **state)
+{
+    struct world world;
+    struct err err = { 0 };
+    struct view_spots spots;
+    const struct sampler_options options = { .opcodes = true };
+    (void)state;
+    begin(&world, 14, &options);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    call_sleep(&world);
+    for (int i = 0; i < 5; i++)
+        sample(&world, quiet);
+    expect_stack(&world, "main;f;<native> time.sleep");
+    struct profile_snapshot snapshot = made_snapshot(world.profile);
+    assert_ok(view_spots_init(&spots, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    /* That of main, and of what it called. */
+    assert_int_equal(spots.count, 2);
+    assert_int_equal(spots.spots[0].self, 0);
+    assert_int_equal(spots.spots[0].total, 5);
+    assert_int_equal(spots.spots[1].self, 5);
+    const struct profile_spot spot = profile_spot_at(&snapshot, spots.spots[1].spot);
+    assert_int_equal(spot.caller, spots.spots[0].spot + 1);
+    const struct profile_frame frame =
+        profile_frame_at(&snapshot, profile_node_at(&snapshot, spots.spots[1].node).frame);
+    assert_int_equal(frame.function, spot.function);
+    assert_int_equal(frame.line, spot.line);
+    assert_string_equal(profile_string(&snapshot, spot.opcode).text, "CALL");
+    assert_string_equal(profile_string(&snapshot, spot.base).text, "CALL");
+    view_spots_deinit(&spots);
+    profile_snapshot_release(&snapshot);
+    end(&world);
+}
+
+static void a_call_of_c_is_a_state_too(void **state)
+{
+    struct world world;
+    struct err err = { 0 };
+    struct view_cells cells;
+    (void)state;
+    begin(&world, 14, &plain);
+    call(&world, "main", FAKE_CALL_FROM_C);
+    call_sleep(&world);
+    sample(&world, quiet);
+    expect_stack(&world, "main;f;<native> time.sleep");
+    struct profile_snapshot snapshot = made_snapshot(world.profile);
+    assert_ok(view_cells_init(&cells, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    assert_int_equal(cells.count, 1);
+    assert_true(cells.cells[0].state & STATE_IN_NATIVE);
+    assert_false(cells.cells[0].state & STATE_UNKNOWN_IN_NATIVE);
+    view_cells_deinit(&cells);
+    profile_snapshot_release(&snapshot);
+    end(&world);
+}
+
+/* Counts into the profile of another process's fold from now on. */
+static void join(struct world *world, const struct world *other)
+{
+    struct stack_world *const made = world->made;
+    struct strtab *const strings = profile_strings(other->profile);
+    struct err err = { 0 };
+    leaves_deinit(&world->leaves);
+    lanes_deinit(&world->lanes);
+    made->codes.strings = strings;
+    leaves_init(&world->leaves, &made->python.memory.memory, &made->python.runtime.layout,
+                &made->codes, strings);
+    lanes_init(&world->lanes, other->profile);
+    assert_ok(fold_init(&world->fold, other->profile, &world->leaves, &world->lanes, &plain, 2,
+                        "made", &err),
+              &err);
+}
+
+static profile_origin origin_of(struct profile *profile, const char *name)
+{
+    struct profile_snapshot snapshot;
+    profile_origin origin = PROFILE_ORIGIN_NONE;
+    struct err err = { 0 };
+    const struct profile_snapshot before = made_snapshot(profile);
+    assert_ok(profile_seal(profile, before.end_ns + 1, &err), &err);
+    snapshot = made_snapshot(profile);
+    for (function_id id = 0; id < snapshot.sizes.functions; id++) {
+        const struct profile_function row = profile_function_at(&snapshot, id);
+        if (strcmp(profile_string(&snapshot, row.name).text, name) == 0)
+            origin = row.origin;
+    }
+    profile_snapshot_release(&snapshot);
+    struct profile_snapshot old = before;
+    profile_snapshot_release(&old);
+    return origin;
+}
+
+/* Each process knows its code by heart, so that it tells of a function once. */
+static void a_function_knows_the_process_it_was_seen_in(void **state)
+{
+    const profile_origin one = (profile_origin)1 << 48 | 1, two = (profile_origin)2 << 48 | 2;
+    struct origins origins;
+    struct world first, second;
+    (void)state;
+    origins_init(&origins);
+    begin(&first, 14, &plain);
+    begin(&second, 14, &plain);
+    join(&second, &first);
+    first.fold.origins = second.fold.origins = &origins;
+    first.fold.origin = one;
+    second.fold.origin = two;
+    call(&first, "main", FAKE_CALL_FROM_C);
+    call(&first, "f", FAKE_CALL);
+    sample(&first, quiet);
+    assert_true(origin_of(first.profile, "f") == one);
+    assert_true(origin_of(first.profile, "<truncated>") == PROFILE_ORIGIN_NONE);
+    call(&second, "main", FAKE_CALL_FROM_C);
+    call(&second, "g", FAKE_CALL);
+    sample(&second, quiet);
+    sample(&first, quiet);
+    assert_true(origin_of(first.profile, "f") == one);
+    assert_true(origin_of(first.profile, "g") == two);
+    assert_true(origin_of(first.profile, "main") == PROFILE_ORIGIN_SEVERAL);
+    end(&second);
+    end(&first);
+    origins_deinit(&origins);
+}
+
+TEST_MAIN(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
+          cmocka_unit_test(full_tables_leave_the_sample_to_the_caller_they_know),
+          cmocka_unit_test(every_sample_is_in_the_series),
+          cmocka_unit_test(the_collector_is_marked_above_the_leaf),
+          cmocka_unit_test(the_collector_is_marked_where_it_was_started),
+          cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
+          cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
+          cmocka_unit_test(c_code_that_calls_back_is_marked_when_asked_for),
+          cmocka_unit_test(the_frame_below_an_init_is_not_shown),
+          cmocka_unit_test(a_c_function_has_a_frame_of_its_own),
+          cmocka_unit_test(spots_stand_beside_the_frame_of_python),
+          cmocka_unit_test(a_call_of_c_is_a_state_too))

@@ -1,0 +1,406 @@
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sampler/process/cpu.h"
+#include "sampler/profile/views/states.h"
+#include "sampler/session/thread_cpu.h"
+#include "tests/support/made_profile.h"
+#include "tests/support/test.h"
+
+/* The kernel accounts for this thread; the time that has passed is what a test says. */
+struct world {
+    struct profile *profile;
+    struct lanes lanes;
+    thread_id thread;
+    node_id node;
+    uint64_t now_ns;
+};
+
+static void begin(struct world *world, enum sampler_mode mode)
+{
+    memset(world, 0, sizeof *world);
+    world->profile = made_profile();
+    lanes_init(&world->lanes, world->profile);
+    world->lanes.mode = mode;
+    world->thread = made_thread(world->profile, getpid(), gettid());
+    world->node = made_node(world->profile, "main;work");
+    world->now_ns = 1;
+}
+
+static void end(struct world *world)
+{
+    lanes_deinit(&world->lanes);
+    profile_destroy(world->profile);
+}
+
+static const struct quality *quality_of(const struct world *world)
+{
+    return profile_quality(world->profile);
+}
+
+static void sight(struct world *world, int32_t tid, state_bits state, bool is_still)
+{
+    const struct sighting sighting = { .thread = world->thread,
+                                       .pid = getpid(),
+                                       .tid = tid,
+                                       .node = world->node,
+                                       .spot = PROFILE_NO_SPOT,
+                                       .state = state,
+                                       .certainty = &profile_quality(world->profile)->exact,
+                                       .is_still = is_still,
+                                       .now_ns = world->now_ns };
+    assert_int_equal(lanes_add(&world->lanes, &sighting), ERR_OK);
+}
+
+static void *rest(void *tid)
+{
+    atomic_store((atomic_int *)tid, gettid());
+    for (;;)
+        pause();
+    return NULL;
+}
+
+static void *spin(void *tid)
+{
+    atomic_store((atomic_int *)tid, gettid());
+    for (;;)
+        (void)atomic_load((atomic_int *)tid);
+    return NULL;
+}
+
+/* A thread that does one of these, and does so already. */
+static int32_t tid_of_one_that(void *(*does)(void *), atomic_int *tid, bool is_running)
+{
+    struct cpu_meter meter;
+    bool runs = !is_running;
+    pthread_t thread;
+    if (!atomic_load(tid)) {
+        assert_int_equal(pthread_create(&thread, NULL, does, tid), 0);
+        assert_int_equal(pthread_detach(thread), 0);
+    }
+    while (!atomic_load(tid))
+        sched_yield();
+    assert_true(cpu_meter_open(&meter, getpid(), atomic_load(tid)));
+    while (runs != is_running)
+        assert_true(cpu_meter_is_runnable(&meter, getpid(), atomic_load(tid), &runs));
+    cpu_meter_close(&meter);
+    return atomic_load(tid);
+}
+
+enum cpu { CPU_ON, CPU_OFF, CPU_UNKNOWN };
+
+static int32_t tid_of(enum cpu cpu)
+{
+    static atomic_int resting, spinning;
+    switch (cpu) {
+    case CPU_ON: return tid_of_one_that(spin, &spinning, true);
+    case CPU_OFF: return tid_of_one_that(rest, &resting, false);
+    case CPU_UNKNOWN: break;
+    }
+    return 0;
+}
+
+/* One sample of a thread that moves, of which this is known.  The first opens the lane. */
+static void sight_moving(struct world *world, enum cpu cpu, state_bits state)
+{
+    world->now_ns++;
+    sight(world, tid_of(cpu), state, false);
+}
+
+static struct state_sums sums_of(struct world *world)
+{
+    struct states states;
+    struct err err = { 0 };
+    made_seal(world->profile, 1);
+    struct profile_snapshot snapshot = made_snapshot(world->profile);
+    assert_ok(states_init(&states, &snapshot, &(struct view_query){ 0 }, &err), &err);
+    const struct state_sums sums = states.all;
+    states_deinit(&states);
+    profile_snapshot_release(&snapshot);
+    return sums;
+}
+
+/* What is stopped does not run: what it did before counts, whatever the kernel says now. */
+static void a_stopped_thread_is_counted_as_it_was_before(void **state)
+{
+    static const enum fact facts[] = { FACT_YES, FACT_NO, FACT_UNKNOWN };
+    static const enum cpu now[] = { CPU_ON, CPU_OFF };
+    (void)state;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        for (size_t j = 0; j < sizeof now / sizeof *now; j++) {
+            struct world world;
+            begin(&world, SAMPLER_MODE_WALL);
+            for (unsigned n = 0; n < 100; n++) {
+                world.now_ns += NS_PER_MS;
+                const struct sighting sighting = { .thread = world.thread,
+                                                   .pid = getpid(),
+                                                   .tid = tid_of(now[j]),
+                                                   .node = world.node,
+                                                   .spot = PROFILE_NO_SPOT,
+                                                   .certainty =
+                                                       &profile_quality(world.profile)->exact,
+                                                   .is_still = n > 0,
+                                                   .is_stopped = true,
+                                                   .runs = facts[i],
+                                                   .now_ns = world.now_ns };
+                assert_int_equal(lanes_add(&world.lanes, &sighting), ERR_OK);
+            }
+            const struct state_sums sums = sums_of(&world);
+            assert_int_equal(sums.samples, 100);
+            assert_int_equal(sums.yes[STATE_FACT_ON_CPU], facts[i] == FACT_YES ? 100 : 0);
+            assert_int_equal(sums.unknown[STATE_FACT_ON_CPU],
+                             facts[i] == FACT_UNKNOWN ? 100 : 0);
+            end(&world);
+        }
+}
+
+/* With a lane and without one. */
+static void a_thread_is_asked_before_it_is_stopped(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_WALL);
+    for (unsigned i = 0; i < 2; i++) {
+        const int32_t off = tid_of(CPU_OFF), on = tid_of(CPU_ON);
+        assert_int_equal(lanes_ask(&world.lanes, world.thread, getpid(), off), FACT_NO);
+        assert_int_equal(lanes_ask(&world.lanes, UINT32_MAX, getpid(), on), FACT_YES);
+        assert_int_equal(lanes_ask(&world.lanes, UINT32_MAX, getpid(), 0), FACT_UNKNOWN);
+        sight(&world, off, 0, false);
+    }
+    end(&world);
+}
+
+/* What each mode keeps: what it asks for, and what is not known to be otherwise. */
+static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
+{
+    static const struct {
+        enum cpu cpu;
+        state_bits state;
+        bool kept[4]; /* wall, cpu, gil, exception */
+    } rows[] = {
+        { CPU_OFF, 0, { true, false, false, false } },
+        { CPU_UNKNOWN, 0, { true, true, false, false } },
+        { CPU_OFF, STATE_HAS_GIL, { true, false, true, false } },
+        { CPU_OFF, STATE_UNKNOWN_HAS_GIL, { true, false, true, false } },
+        { CPU_OFF, STATE_WAITS_GIL, { true, false, false, false } },
+        { CPU_OFF, STATE_HAS_EXCEPTION, { true, false, false, true } },
+        { CPU_OFF, STATE_UNKNOWN_HAS_EXCEPTION, { true, false, false, true } },
+        { CPU_OFF, STATE_IN_GC | STATE_IN_NATIVE, { true, false, false, false } },
+        { CPU_UNKNOWN, STATE_HAS_GIL | STATE_HAS_EXCEPTION, { true, true, true, true } },
+    };
+    static const enum sampler_mode modes[] = { SAMPLER_MODE_WALL, SAMPLER_MODE_CPU,
+                                               SAMPLER_MODE_GIL, SAMPLER_MODE_EXCEPTION };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+            struct world world;
+            begin(&world, modes[m]);
+            sight(&world, tid_of(rows[i].cpu), STATE_ALL_UNKNOWN, false);
+            const struct quality before = *quality_of(&world);
+            sight_moving(&world, rows[i].cpu, rows[i].state);
+            const struct quality *const now = quality_of(&world);
+            assert_int_equal(now->samples - before.samples, rows[i].kept[m]);
+            assert_int_equal(now->exact - before.exact, rows[i].kept[m]);
+            assert_int_equal(now->filtered - before.filtered, !rows[i].kept[m]);
+            end(&world);
+        }
+}
+
+static void a_thread_that_ran_all_the_time_is_kept_by_cpu(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_CPU);
+    sight(&world, tid_of(CPU_ON), 0, false);
+    const uint64_t before = quality_of(&world)->samples;
+    for (int i = 0; i < 5; i++)
+        sight_moving(&world, CPU_ON, 0);
+    assert_int_equal(quality_of(&world)->samples, before + 5);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.yes[STATE_FACT_ON_CPU], sums.samples);
+    end(&world);
+}
+
+/* Samples that wait are judged when it is known how long the thread ran meanwhile. */
+static void samples_that_waited_are_filtered_too(void **state)
+{
+    enum { STILL = 10 };
+    (void)state;
+    for (int runs = 0; runs < 2; runs++) {
+        struct world world;
+        const int32_t tid = tid_of(runs ? CPU_ON : CPU_OFF);
+        begin(&world, SAMPLER_MODE_CPU);
+        sight(&world, tid, 0, false);
+        const struct quality before = *quality_of(&world);
+        for (int i = 0; i < STILL; i++) {
+            world.now_ns++;
+            sight(&world, tid, 0, true);
+        }
+        assert_int_equal(quality_of(&world)->samples, before.samples);
+        world.now_ns += runs ? 1 : 1ull << 60;
+        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        assert_int_equal(quality_of(&world)->samples - before.samples, runs ? STILL : 0);
+        assert_int_equal(quality_of(&world)->filtered - before.filtered, runs ? 0 : STILL);
+        end(&world);
+    }
+}
+
+/* Two threads, one of which is wanted: nothing of the other is in the profile. */
+static void what_is_filtered_is_nowhere(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_GIL);
+    for (int i = 0; i < 10; i++) {
+        world.now_ns++;
+        sight(&world, 0, i % 2 ? STATE_HAS_GIL : STATE_WAITS_GIL, false);
+    }
+    assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.samples, 5);
+    assert_int_equal(sums.yes[STATE_FACT_HAS_GIL], 5);
+    assert_int_equal(sums.yes[STATE_FACT_WAITS_GIL], 0);
+    assert_int_equal(quality_of(&world)->filtered, 5);
+    end(&world);
+}
+
+/* Before the CPU is asked about, only what can no longer be kept is given up. */
+static void what_may_be_kept_is_known_before_the_cpu_is(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_CPU);
+    assert_true(lanes_may_keep(&world.lanes, 0));
+    world.lanes.mode = SAMPLER_MODE_GIL;
+    assert_false(lanes_may_keep(&world.lanes, 0));
+    assert_true(lanes_may_keep(&world.lanes, STATE_HAS_GIL));
+    assert_true(lanes_may_keep(&world.lanes, STATE_UNKNOWN_HAS_GIL));
+    world.lanes.mode = SAMPLER_MODE_EXCEPTION;
+    assert_false(lanes_may_keep(&world.lanes, STATE_HAS_GIL));
+    assert_true(lanes_may_keep(&world.lanes, STATE_HAS_EXCEPTION));
+    world.lanes.mode = SAMPLER_MODE_WALL;
+    assert_true(lanes_may_keep(&world.lanes, 0));
+    end(&world);
+}
+
+/* Too shortly for the account, but the kernel says whether they run. */
+static void what_waits_shortly_is_as_it_was_at_first(void **state)
+{
+    enum { STILL = 5 };
+    (void)state;
+    for (enum cpu cpu = CPU_ON; cpu <= CPU_OFF; cpu++) {
+        struct world world;
+        begin(&world, SAMPLER_MODE_WALL);
+        for (int i = 0; i <= STILL; i++) {
+            world.now_ns += 1000;
+            sight(&world, tid_of(cpu), 0, i > 0);
+        }
+        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        const struct state_sums sums = sums_of(&world);
+        assert_int_equal(sums.samples, STILL + 1);
+        assert_int_equal(sums.yes[STATE_FACT_ON_CPU], cpu == CPU_ON ? STILL + 1 : 0);
+        end(&world);
+    }
+}
+
+/* A thread that ran so shortly ago and has moved since is not asked about. */
+static void what_ran_just_now_runs(void **state)
+{
+    struct world world;
+    (void)state;
+    begin(&world, SAMPLER_MODE_WALL);
+    sight_moving(&world, CPU_ON, 0);
+    world.lanes.items[0].tid = tid_of(CPU_OFF);
+    cpu_meter_close(&world.lanes.items[0].meter);
+    assert_true(cpu_meter_open(&world.lanes.items[0].meter, getpid(), tid_of(CPU_OFF)));
+    sight_moving(&world, CPU_ON, 0);
+    world.now_ns += LANES_FRESH_NS;
+    sight_moving(&world, CPU_ON, 0);
+    const struct state_sums sums = sums_of(&world);
+    assert_int_equal(sums.samples, 3);
+    assert_int_equal(sums.yes[STATE_FACT_ON_CPU], 2);
+    end(&world);
+}
+
+struct told {
+    struct run runs[64];
+    size_t count;
+};
+
+static void hear(void *context, const struct run *run)
+{
+    struct told *const told = context;
+    assert_true(told->count < 64);
+    told->runs[told->count++] = *run;
+}
+
+/* Samples of a cell, in order, each at its own instant. */
+static uint64_t told_of(const struct told *told, const struct view_cell *cell, uint64_t end_ns)
+{
+    uint64_t samples = 0, last_ns = 0;
+    for (size_t i = 0; i < told->count; i++) {
+        const struct run *const run = &told->runs[i];
+        if (run->thread != cell->thread || run->node != cell->node || run->state != cell->state)
+            continue;
+        assert_true(run->first_ns >= last_ns);
+        last_ns = run->first_ns + run->step_ns * (run->count - 1);
+        assert_true(last_ns < end_ns);
+        samples += run->count;
+    }
+    return samples;
+}
+
+/* Whatever waits, is filtered or is told apart by the CPU: the sink hears what is counted. */
+static void a_sink_hears_what_is_counted_and_when(void **state)
+{
+    (void)state;
+    for (int mode = SAMPLER_MODE_WALL; mode <= SAMPLER_MODE_CPU; mode++) {
+        struct told told = { .count = 0 };
+        const struct sink sink = { .context = &told, .count = hear };
+        struct view_cells cells;
+        struct err err = { 0 };
+        struct world world;
+        begin(&world, (enum sampler_mode)mode);
+        world.lanes.sink = &sink;
+        for (int i = 0; i < 40; i++) {
+            world.now_ns += 1000000;
+            if (i == 20)
+                world.node = made_node(world.profile, "main;rest");
+            sight(&world, tid_of(i < 30 ? CPU_OFF : CPU_UNKNOWN), i % 4 ? 0 : STATE_HAS_GIL,
+                  i % 4 != 0);
+        }
+        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        made_seal(world.profile, 1);
+        struct profile_snapshot snapshot = made_snapshot(world.profile);
+        assert_ok(view_cells_init(&cells, &snapshot, &(struct view_query){ 0 }, &err), &err);
+        uint64_t heard = 0, counted = 0;
+        for (size_t i = 0; i < told.count; i++)
+            heard += told.runs[i].count;
+        for (size_t i = 0; i < cells.count; i++) {
+            counted += cells.cells[i].count;
+            assert_int_equal(told_of(&told, &cells.cells[i], world.now_ns + 1),
+                             cells.cells[i].count);
+        }
+        assert_int_equal(heard, counted);
+        assert_int_equal(heard + quality_of(&world)->filtered, 40);
+        assert_true(mode == SAMPLER_MODE_CPU || cells.count >= 2);
+        view_cells_deinit(&cells);
+        profile_snapshot_release(&snapshot);
+        end(&world);
+    }
+}
+
+TEST_MAIN(cmocka_unit_test(a_sink_hears_what_is_counted_and_when),
+          cmocka_unit_test(what_ran_just_now_runs),
+          cmocka_unit_test(a_stopped_thread_is_counted_as_it_was_before),
+          cmocka_unit_test(a_thread_is_asked_before_it_is_stopped),
+          cmocka_unit_test(what_waits_shortly_is_as_it_was_at_first),
+          cmocka_unit_test(a_mode_keeps_what_it_asks_for_and_what_is_unknown),
+          cmocka_unit_test(a_thread_that_ran_all_the_time_is_kept_by_cpu),
+          cmocka_unit_test(samples_that_waited_are_filtered_too),
+          cmocka_unit_test(what_is_filtered_is_nowhere),
+          cmocka_unit_test(what_may_be_kept_is_known_before_the_cpu_is))
