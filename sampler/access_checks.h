@@ -14,9 +14,10 @@
 
 /* Ends at the first gate that nothing leads past; the answer and *err are then what sampler_start says
  * of this process. */
-MUST_CHECK enum err_code gates_of_process(int pid, struct gates *out, struct err *err);
+MUST_CHECK enum err_code access_checks_of_process(int pid, struct access_checks *out,
+                                                  struct err *err);
 
 /* Those of this host, for any process.  ERR_PERM: nothing can be sampled here. */
-MUST_CHECK enum err_code gates_of_host(struct gates *out, struct err *err);
+MUST_CHECK enum err_code access_checks_of_host(struct access_checks *out, struct err *err);
 
 #endif /* SAMPLER_ACCESS_CHECKS_H */

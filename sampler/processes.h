@@ -36,7 +36,7 @@ enum { PROCESSES_MAX = 1 << 16 };
 
 struct processes;
 
-struct process_facts {
+struct process_info {
     pid_t pid, parent;
     size_t argc;
     const char *const *argv;
@@ -71,7 +71,7 @@ void processes_hide_arguments(struct processes *processes);
 
 /* Looks if it is time to, which opens no file of theirs, and tells of each Python process by pid.  What is told is borrowed
  * until `tell` returns; it must not ask again.  tell NULL: only the summary. */
-typedef void (*processes_tell)(void *context, const struct process_facts *facts);
+typedef void (*processes_tell)(void *context, const struct process_info *facts);
 MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_tell tell,
                                          void *context, struct processes_summary *out,
                                          struct err *err);

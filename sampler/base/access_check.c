@@ -2,43 +2,43 @@
 
 #include <stdio.h>
 
-struct gate *gates_add(struct gates *gates, const char *name, enum gate_state state,
-                       const char *format, ...)
+struct access_check *access_checks_add(struct access_checks *checks, const char *name,
+                                       enum access_check_state state, const char *format, ...)
 {
-    if (gates->count < GATES_MAX)
-        gates->count++;
-    struct gate *const gate = &gates->items[gates->count - 1];
+    if (checks->count < ACCESS_CHECKS_MAX)
+        checks->count++;
+    struct access_check *const check = &checks->items[checks->count - 1];
     va_list args;
-    gate->name = name;
-    gate->state = state;
-    gate->remedy[0] = '\0';
+    check->name = name;
+    check->state = state;
+    check->remedy[0] = '\0';
     va_start(args, format);
-    vsnprintf(gate->found, sizeof gate->found, format, args);
+    vsnprintf(check->found, sizeof check->found, format, args);
     va_end(args);
-    return gate;
+    return check;
 }
 
-void gate_remedy(struct gate *gate, const char *format, ...)
+void access_check_remedy(struct access_check *check, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(gate->remedy, sizeof gate->remedy, format, args);
+    vsnprintf(check->remedy, sizeof check->remedy, format, args);
     va_end(args);
 }
 
-const struct gate *gates_first_shut(const struct gates *gates)
+const struct access_check *access_checks_first_blocked(const struct access_checks *checks)
 {
-    for (size_t i = 0; i < gates->count; i++)
-        if (gates->items[i].state == GATE_SHUT)
-            return &gates->items[i];
+    for (size_t i = 0; i < checks->count; i++)
+        if (checks->items[i].state == ACCESS_CHECK_BLOCKED)
+            return &checks->items[i];
     return NULL;
 }
 
-const char *gate_state_text(enum gate_state state)
+const char *access_check_state_text(enum access_check_state state)
 {
     static const char *const text[] = {
 #define X(name, text) text,
-        GATE_STATES(X)
+        ACCESS_CHECK_STATES(X)
 #undef X
     };
     return (unsigned)state < sizeof text / sizeof *text ? text[state] : "unknown";

@@ -5,7 +5,7 @@
  * Gates stand in the order in which they are met; the first one that is shut is the one to open.
  *
  * Ownership: the caller's storage, nothing is allocated.
- * Limits: GATES_MAX gates; GATE_TEXT_BYTES of each text.
+ * Limits: ACCESS_CHECKS_MAX gates; ACCESS_CHECK_TEXT_BYTES of each text.
  * Depends on: err.
  */
 #ifndef SAMPLER_BASE_ACCESS_CHECK_H
@@ -15,38 +15,39 @@
 
 #include "sampler/base/err.h"
 
-enum { GATES_MAX = 16, GATE_TEXT_BYTES = 280 };
+enum { ACCESS_CHECKS_MAX = 16, ACCESS_CHECK_TEXT_BYTES = 280 };
 
-#define GATE_STATES(X)    \
-    X(OPEN, "ok")         \
-    X(PASSED, "passed")   \
-    X(UNKNOWN, "unknown") \
-    X(SHUT, "SHUT")
+#define ACCESS_CHECK_STATES(X) \
+    X(OK, "OK")                \
+    X(BYPASSED, "BYPASSED")    \
+    X(UNKNOWN, "UNKNOWN")      \
+    X(BLOCKED, "BLOCKED")
 
-enum gate_state {
-#define X(name, text) GATE_##name,
-    GATE_STATES(X) /* PASSED: shut, but there is a way past it */
+enum access_check_state {
+#define X(name, text) ACCESS_CHECK_##name,
+    ACCESS_CHECK_STATES(X) /* BYPASSED: blocked, but a capability leads past it */
 #undef X
 };
 
-struct gate {
+struct access_check {
     const char *name; /* a literal */
-    enum gate_state state;
-    char found[GATE_TEXT_BYTES];
-    char remedy[GATE_TEXT_BYTES]; /* what opens it; "": nothing is to be done */
+    enum access_check_state state;
+    char found[ACCESS_CHECK_TEXT_BYTES];
+    char remedy[ACCESS_CHECK_TEXT_BYTES]; /* what opens it; "": nothing is to be done */
 };
 
-struct gates {
-    struct gate items[GATES_MAX];
+struct access_checks {
+    struct access_check items[ACCESS_CHECKS_MAX];
     size_t count;
 };
 
-/* What was found, as a sentence.  Behind GATES_MAX the last one is written over. */
-struct gate *gates_add(struct gates *gates, const char *name, enum gate_state state,
-                       const char *format, ...) PRINTF_LIKE(4, 5);
-void gate_remedy(struct gate *gate, const char *format, ...) PRINTF_LIKE(2, 3);
+/* What was found, as a sentence.  Behind ACCESS_CHECKS_MAX the last one is written over. */
+struct access_check *access_checks_add(struct access_checks *checks, const char *name,
+                                       enum access_check_state state, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+void access_check_remedy(struct access_check *check, const char *format, ...) PRINTF_LIKE(2, 3);
 /* NULL: none is shut. */
-const struct gate *gates_first_shut(const struct gates *gates);
-const char *gate_state_text(enum gate_state state);
+const struct access_check *access_checks_first_blocked(const struct access_checks *checks);
+const char *access_check_state_text(enum access_check_state state);
 
 #endif /* SAMPLER_BASE_ACCESS_CHECK_H */

@@ -156,7 +156,7 @@ static enum err_code read_head(const struct capture_source *source, struct block
 
 static bool is_known(unsigned kind)
 {
-    return kind == CAPTURE_FACTS || kind == CAPTURE_ROWS || kind == CAPTURE_WINDOWS ||
+    return kind == CAPTURE_METADATA || kind == CAPTURE_ROWS || kind == CAPTURE_WINDOWS ||
            kind == CAPTURE_END;
 }
 

@@ -26,10 +26,10 @@ enum {
 
 /* A kind in small letters may be skipped by who does not know it. */
 enum capture_kind {
-    CAPTURE_FACTS = 'F',   /* the first block */
-    CAPTURE_ROWS = 'R',    /* new rows of the tables */
-    CAPTURE_WINDOWS = 'W', /* samples, and the counters of quality after them */
-    CAPTURE_END = 'E',     /* the last block */
+    CAPTURE_METADATA = 'F', /* the first block */
+    CAPTURE_ROWS = 'R',     /* new rows of the tables */
+    CAPTURE_WINDOWS = 'W',  /* samples, and the counters of quality after them */
+    CAPTURE_END = 'E',      /* the last block */
 };
 
 #endif /* SAMPLER_CAPTURE_FORMAT_H */

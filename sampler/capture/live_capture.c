@@ -22,10 +22,10 @@ struct chunk {
     uint64_t end_ns, period_ns;
     struct quality quality;
     uint64_t lost; /* samples, up to here */
-    struct run runs[RECORDER_CHUNK_RUNS];
+    struct run runs[LIVE_CAPTURE_CHUNK_RUNS];
 };
 
-struct recorder {
+struct live_capture {
     struct sink sink;
     int fd;
     struct profile *profile;
@@ -49,23 +49,23 @@ struct recorder {
     /* Only the recorder's thread touches these, and others after the end. */
     struct writer writer;
     struct quality quality; /* as last told */
-    uint64_t told_lost;
+    uint64_t target_list_lost;
     uint64_t dropped; /* samples that had no room in a block */
     bool is_regular;
     off_t start; /* where in the file we began */
     struct err err;
 };
 
-static struct chunk *take_free(struct recorder *recorder)
+static struct chunk *take_free(struct live_capture *capture)
 {
-    pthread_mutex_lock(&recorder->lock);
-    struct chunk *chunk = recorder->free;
+    pthread_mutex_lock(&capture->lock);
+    struct chunk *chunk = capture->free;
     if (chunk)
-        recorder->free = chunk->next;
-    pthread_mutex_unlock(&recorder->lock);
-    if (!chunk && recorder->made < RECORDER_MAX_CHUNKS) {
+        capture->free = chunk->next;
+    pthread_mutex_unlock(&capture->lock);
+    if (!chunk && capture->made < LIVE_CAPTURE_MAX_CHUNKS) {
         chunk = malloc(sizeof *chunk);
-        recorder->made += chunk != NULL;
+        capture->made += chunk != NULL;
     }
     if (chunk) {
         chunk->next = NULL;
@@ -75,80 +75,80 @@ static struct chunk *take_free(struct recorder *recorder)
     return chunk;
 }
 
-static void hand_over(struct recorder *recorder)
+static void hand_over(struct live_capture *capture)
 {
-    struct chunk *const chunk = recorder->filling;
-    recorder->filling = NULL;
-    chunk->lost = recorder->lost;
-    pthread_mutex_lock(&recorder->lock);
-    if (recorder->last)
-        recorder->last->next = chunk;
+    struct chunk *const chunk = capture->filling;
+    capture->filling = NULL;
+    chunk->lost = capture->lost;
+    pthread_mutex_lock(&capture->lock);
+    if (capture->last)
+        capture->last->next = chunk;
     else
-        recorder->first = chunk;
-    recorder->last = chunk;
-    pthread_cond_signal(&recorder->changed);
-    pthread_mutex_unlock(&recorder->lock);
+        capture->first = chunk;
+    capture->last = chunk;
+    pthread_cond_signal(&capture->changed);
+    pthread_mutex_unlock(&capture->lock);
 }
 
-static bool has_room(struct recorder *recorder)
+static bool has_room(struct live_capture *capture)
 {
-    if (!recorder->filling)
-        recorder->filling = take_free(recorder);
-    return recorder->filling != NULL;
+    if (!capture->filling)
+        capture->filling = take_free(capture);
+    return capture->filling != NULL;
 }
 
 static void count(void *context, const struct run *run)
 {
-    struct recorder *const recorder = context;
-    recorder->taken += run->count;
-    if (!has_room(recorder)) {
-        recorder->lost += run->count;
+    struct live_capture *const capture = context;
+    capture->taken += run->count;
+    if (!has_room(capture)) {
+        capture->lost += run->count;
         return;
     }
-    struct chunk *const chunk = recorder->filling;
+    struct chunk *const chunk = capture->filling;
     chunk->runs[chunk->count++] = *run;
-    if (chunk->count == RECORDER_CHUNK_RUNS)
-        hand_over(recorder);
+    if (chunk->count == LIVE_CAPTURE_CHUNK_RUNS)
+        hand_over(capture);
 }
 
 /* Without room for it the window is closed together with the next. */
 static void seal(void *context, uint64_t end_ns, uint64_t period_ns,
                  const struct quality *quality)
 {
-    struct recorder *const recorder = context;
-    if (!has_room(recorder))
+    struct live_capture *const capture = context;
+    if (!has_room(capture))
         return;
-    struct chunk *const chunk = recorder->filling;
+    struct chunk *const chunk = capture->filling;
     chunk->seals = true;
     chunk->end_ns = end_ns;
     chunk->period_ns = period_ns;
     chunk->quality = *quality;
-    hand_over(recorder);
+    hand_over(capture);
 }
 
-enum err_code recorder_create(struct recorder **out, struct err *err)
+enum err_code live_capture_create(struct live_capture **out, struct err *err)
 {
-    struct recorder *const recorder = calloc(1, sizeof *recorder);
-    if (!recorder)
+    struct live_capture *const capture = calloc(1, sizeof *capture);
+    if (!capture)
         return err_set(err, ERR_NOMEM, "no memory to record a capture");
-    recorder->sink = (struct sink){ .context = recorder, .count = count, .seal = seal };
-    pthread_mutex_init(&recorder->lock, NULL);
-    pthread_cond_init(&recorder->changed, NULL);
-    *out = recorder;
+    capture->sink = (struct sink){ .context = capture, .count = count, .seal = seal };
+    pthread_mutex_init(&capture->lock, NULL);
+    pthread_cond_init(&capture->changed, NULL);
+    *out = capture;
     return ERR_OK;
 }
 
-const struct sink *recorder_sink(const struct recorder *recorder)
+const struct sink *live_capture_sink(const struct live_capture *capture)
 {
-    return &recorder->sink;
+    return &capture->sink;
 }
 
 static enum err_code put(void *to, const void *data, size_t bytes, struct err *err)
 {
-    struct recorder *const recorder = to;
+    struct live_capture *const capture = to;
     const char *at = data;
     while (bytes > 0) {
-        const ssize_t n = write(recorder->fd, at, bytes);
+        const ssize_t n = write(capture->fd, at, bytes);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
@@ -162,108 +162,108 @@ static enum err_code put(void *to, const void *data, size_t bytes, struct err *e
 }
 
 /* What the runs so far name was published before they were handed over. */
-static enum err_code flush(struct recorder *recorder, struct err *err)
+static enum err_code flush(struct live_capture *capture, struct err *err)
 {
     struct profile_snapshot snapshot;
-    enum err_code rc = profile_snapshot(recorder->profile, &snapshot, err);
+    enum err_code rc = profile_snapshot(capture->profile, &snapshot, err);
     if (rc)
         return rc;
-    rc = writer_flush(&recorder->writer, &snapshot, &recorder->quality, recorder->told_lost,
+    rc = writer_flush(&capture->writer, &snapshot, &capture->quality, capture->target_list_lost,
                       err);
     profile_snapshot_release(&snapshot);
     return rc;
 }
 
-static void drop(struct recorder *recorder, const struct chunk *chunk)
+static void drop(struct live_capture *capture, const struct chunk *chunk)
 {
     for (size_t i = 0; i < chunk->count; i++)
-        recorder->dropped += chunk->runs[i].count;
+        capture->dropped += chunk->runs[i].count;
 }
 
-static enum err_code take_runs(struct recorder *recorder, const struct chunk *chunk,
+static enum err_code take_runs(struct live_capture *capture, const struct chunk *chunk,
                                struct err *err)
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < chunk->count && !rc; i++)
-        rc = writer_run(&recorder->writer, &chunk->runs[i], err);
+        rc = writer_run(&capture->writer, &chunk->runs[i], err);
     return rc;
 }
 
 /* Rows are published when their window is sealed, so a block is only made then. */
-static enum err_code take_chunk(struct recorder *recorder, const struct chunk *chunk,
+static enum err_code take_chunk(struct live_capture *capture, const struct chunk *chunk,
                                 struct err *err)
 {
-    struct writer *const writer = &recorder->writer;
+    struct writer *const writer = &capture->writer;
     enum err_code rc = ERR_OK;
-    if (writer->windows.run_count < RECORDER_MAX_OPEN_RUNS)
-        rc = take_runs(recorder, chunk, err);
+    if (writer->windows.run_count < LIVE_CAPTURE_MAX_OPEN_RUNS)
+        rc = take_runs(capture, chunk, err);
     else
-        drop(recorder, chunk);
+        drop(capture, chunk);
     if (rc || !chunk->seals)
         return rc;
-    recorder->quality = chunk->quality;
-    recorder->told_lost = chunk->lost + recorder->dropped;
+    capture->quality = chunk->quality;
+    capture->target_list_lost = chunk->lost + capture->dropped;
     rc = writer_seal(writer, chunk->end_ns, chunk->period_ns, err);
-    return !rc && writer_is_due(writer) ? flush(recorder, err) : rc;
+    return !rc && writer_is_due(writer) ? flush(capture, err) : rc;
 }
 
 /* A piece of a block is of no use, and without it there may be room for the end. */
-static void drop_rest(struct recorder *recorder)
+static void drop_rest(struct live_capture *capture)
 {
-    if (recorder->is_regular)
-        (void)!ftruncate(recorder->fd, recorder->start + (off_t)recorder->writer.at);
+    if (capture->is_regular)
+        (void)!ftruncate(capture->fd, capture->start + (off_t)capture->writer.at);
 }
 
-static void fail(struct recorder *recorder)
+static void fail(struct live_capture *capture)
 {
-    drop_rest(recorder);
-    if (recorder->failed)
-        recorder->failed(recorder->context, &recorder->err);
+    drop_rest(capture);
+    if (capture->failed)
+        capture->failed(capture->context, &capture->err);
 }
 
 /* After a failure chunks come to nothing. */
-static void process(struct recorder *recorder, struct chunk *chunk)
+static void process(struct live_capture *capture, struct chunk *chunk)
 {
-    if (!recorder->err.code && take_chunk(recorder, chunk, &recorder->err))
-        fail(recorder);
-    pthread_mutex_lock(&recorder->lock);
-    chunk->next = recorder->free;
-    recorder->free = chunk;
-    pthread_mutex_unlock(&recorder->lock);
+    if (!capture->err.code && take_chunk(capture, chunk, &capture->err))
+        fail(capture);
+    pthread_mutex_lock(&capture->lock);
+    chunk->next = capture->free;
+    capture->free = chunk;
+    pthread_mutex_unlock(&capture->lock);
 }
 
 /* NULL: nothing more will come. */
-static struct chunk *wait_for_chunk(struct recorder *recorder)
+static struct chunk *wait_for_chunk(struct live_capture *capture)
 {
-    pthread_mutex_lock(&recorder->lock);
-    while (!recorder->first && !recorder->is_ending)
-        pthread_cond_wait(&recorder->changed, &recorder->lock);
-    struct chunk *const chunk = recorder->first;
+    pthread_mutex_lock(&capture->lock);
+    while (!capture->first && !capture->is_ending)
+        pthread_cond_wait(&capture->changed, &capture->lock);
+    struct chunk *const chunk = capture->first;
     if (chunk)
-        recorder->first = chunk->next;
-    if (!recorder->first)
-        recorder->last = NULL;
-    pthread_mutex_unlock(&recorder->lock);
+        capture->first = chunk->next;
+    if (!capture->first)
+        capture->last = NULL;
+    pthread_mutex_unlock(&capture->lock);
     return chunk;
 }
 
 static void *main_of_thread(void *context)
 {
-    struct recorder *const recorder = context;
+    struct live_capture *const capture = context;
     struct chunk *chunk;
     pthread_setname_np(pthread_self(), "recorder");
-    while ((chunk = wait_for_chunk(recorder)))
-        process(recorder, chunk);
+    while ((chunk = wait_for_chunk(capture)))
+        process(capture, chunk);
     return NULL;
 }
 
 /* Signals are the main thread's business, and SIGXFSZ would end us where an error will do. */
-static int start_thread(struct recorder *recorder)
+static int start_thread(struct live_capture *capture)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&recorder->thread, NULL, main_of_thread, recorder);
+    const int rc = pthread_create(&capture->thread, NULL, main_of_thread, capture);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
@@ -291,77 +291,77 @@ static void unblock(const sigset_t *before)
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-enum err_code recorder_begin(struct recorder *recorder, int fd, struct profile *profile,
-                             const struct capture_facts *facts,
-                             void (*failed)(void *context, const struct err *err),
-                             void *context, struct err *err)
+enum err_code live_capture_begin(struct live_capture *capture, int fd, struct profile *profile,
+                                 const struct capture_metadata *metadata,
+                                 void (*failed)(void *context, const struct err *err),
+                                 void *context, struct err *err)
 {
-    struct capture_facts own = *facts;
+    struct capture_metadata own = *metadata;
     struct stat status;
-    recorder->fd = fd;
-    recorder->profile = profile;
-    recorder->failed = failed;
-    recorder->context = context;
-    recorder->is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
-    recorder->start = recorder->is_regular ? lseek(fd, 0, SEEK_CUR) : 0;
-    own.unit_ns = writer_unit_ns((double)facts->rate_uhz / 1e6);
+    capture->fd = fd;
+    capture->profile = profile;
+    capture->failed = failed;
+    capture->context = context;
+    capture->is_regular = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    capture->start = capture->is_regular ? lseek(fd, 0, SEEK_CUR) : 0;
+    own.unit_ns = writer_unit_ns((double)metadata->rate_uhz / 1e6);
     const sigset_t before = block_limit_signal();
-    enum err_code rc = writer_init(&recorder->writer, &own, put, recorder, err);
+    enum err_code rc = writer_init(&capture->writer, &own, put, capture, err);
     unblock(&before);
     if (rc)
         return rc;
-    const int sys = start_thread(recorder);
+    const int sys = start_thread(capture);
     if (sys)
         return err_sys(err, sys, "cannot start a thread to write the capture");
-    recorder->has_thread = true;
+    capture->has_thread = true;
     return ERR_OK;
 }
 
-static void join(struct recorder *recorder)
+static void join(struct live_capture *capture)
 {
-    if (!recorder->has_thread)
+    if (!capture->has_thread)
         return;
-    pthread_mutex_lock(&recorder->lock);
-    recorder->is_ending = true;
-    pthread_cond_signal(&recorder->changed);
-    pthread_mutex_unlock(&recorder->lock);
-    pthread_join(recorder->thread, NULL);
-    recorder->has_thread = false;
+    pthread_mutex_lock(&capture->lock);
+    capture->is_ending = true;
+    pthread_cond_signal(&capture->changed);
+    pthread_mutex_unlock(&capture->lock);
+    pthread_join(capture->thread, NULL);
+    capture->has_thread = false;
 }
 
-static enum err_code write_end(struct recorder *recorder, const struct capture_facts *end,
+static enum err_code write_end(struct live_capture *capture, const struct capture_metadata *end,
                                struct err *err)
 {
-    struct capture_facts own = *end;
-    recorder->told_lost = recorder->lost + recorder->dropped;
-    if (!recorder->err.code && flush(recorder, &recorder->err))
-        drop_rest(recorder);
-    if (recorder->err.code) {
+    struct capture_metadata own = *end;
+    capture->target_list_lost = capture->lost + capture->dropped;
+    if (!capture->err.code && flush(capture, &capture->err))
+        drop_rest(capture);
+    if (capture->err.code) {
         /* There may be room for the end, as it is short. */
         own.has_failed = true;
-        own.reason = recorder->err.message;
+        own.reason = capture->err.message;
     }
-    own.lost = recorder_lost(recorder);
-    const enum err_code rc = writer_finish(&recorder->writer, &own, err);
+    own.lost = live_capture_lost(capture);
+    const enum err_code rc = writer_finish(&capture->writer, &own, err);
     if (rc)
-        drop_rest(recorder);
+        drop_rest(capture);
     return rc;
 }
 
-enum err_code recorder_finish(struct recorder *recorder, const struct capture_facts *end,
-                              struct err *err)
+enum err_code live_capture_finish(struct live_capture *capture,
+                                  const struct capture_metadata *end, struct err *err)
 {
-    if (recorder->filling && recorder->filling->count)
-        hand_over(recorder);
-    join(recorder);
+    if (capture->filling && capture->filling->count)
+        hand_over(capture);
+    join(capture);
     const sigset_t before = block_limit_signal();
-    const enum err_code rc = write_end(recorder, end, err);
+    const enum err_code rc = write_end(capture, end, err);
     unblock(&before);
-    if (!recorder->err.code)
+    if (!capture->err.code)
         return rc;
     if (err)
-        *err = recorder->err;
-    return recorder->err.code;
+        *err = capture->err;
+    return capture->err.code;
 }
 
 static void free_chunks(struct chunk *chunk)
@@ -373,31 +373,31 @@ static void free_chunks(struct chunk *chunk)
     }
 }
 
-void recorder_destroy(struct recorder *recorder)
+void live_capture_destroy(struct live_capture *capture)
 {
-    if (!recorder)
+    if (!capture)
         return;
-    join(recorder);
-    writer_deinit(&recorder->writer);
-    free_chunks(recorder->first);
-    free_chunks(recorder->free);
-    free(recorder->filling);
-    pthread_cond_destroy(&recorder->changed);
-    pthread_mutex_destroy(&recorder->lock);
-    free(recorder);
+    join(capture);
+    writer_deinit(&capture->writer);
+    free_chunks(capture->first);
+    free_chunks(capture->free);
+    free(capture->filling);
+    pthread_cond_destroy(&capture->changed);
+    pthread_mutex_destroy(&capture->lock);
+    free(capture);
 }
 
-uint64_t recorder_bytes(const struct recorder *recorder)
+uint64_t live_capture_bytes(const struct live_capture *capture)
 {
-    return recorder->writer.at;
+    return capture->writer.at;
 }
 
-uint64_t recorder_samples(const struct recorder *recorder)
+uint64_t live_capture_samples(const struct live_capture *capture)
 {
-    return recorder->writer.samples;
+    return capture->writer.samples;
 }
 
-uint64_t recorder_lost(const struct recorder *recorder)
+uint64_t live_capture_lost(const struct live_capture *capture)
 {
-    return recorder->taken - recorder->writer.samples;
+    return capture->taken - capture->writer.samples;
 }

@@ -29,9 +29,9 @@ struct merge {
     uint64_t now_ns;
 };
 
-static const struct capture_facts *facts_of(const struct input *input)
+static const struct capture_metadata *facts_of(const struct input *input)
 {
-    return reader_facts(input->reader);
+    return reader_metadata(input->reader);
 }
 
 static uint32_t *ids(uint32_t rows)
@@ -183,22 +183,22 @@ static uint64_t first_start(const struct merge *merge)
 
 static enum err_code begin(struct merge *merge, writer_take take, void *to, struct err *err)
 {
-    struct capture_facts facts = *facts_of(&merge->inputs[0]);
-    facts.started_at_ns = first_start(merge);
-    facts.merged = merge->count;
-    facts.ended_at_ns = facts.elapsed_ns = facts.has_failed = facts.lost = 0;
-    facts.reason = "";
-    facts.processes = (struct capture_texts){ 0 };
+    struct capture_metadata metadata = *facts_of(&merge->inputs[0]);
+    metadata.started_at_ns = first_start(merge);
+    metadata.merged = merge->count;
+    metadata.ended_at_ns = metadata.elapsed_ns = metadata.has_failed = metadata.lost = 0;
+    metadata.reason = "";
+    metadata.processes = (struct capture_texts){ 0 };
     for (size_t i = 0; i < merge->count; i++) {
         struct input *const input = &merge->inputs[i];
-        input->offset_ns = facts_of(input)->started_at_ns - facts.started_at_ns;
+        input->offset_ns = facts_of(input)->started_at_ns - metadata.started_at_ns;
         if (input->offset_ns > WINDOWS_MAX_NS / 2)
             return err_set(err, ERR_INVALID, "the captures are too far apart in time");
-        facts.hides_arguments &= facts_of(input)->hides_arguments;
-        if (facts_of(input)->unit_ns < facts.unit_ns)
-            facts.unit_ns = facts_of(input)->unit_ns;
+        metadata.hides_arguments &= facts_of(input)->hides_arguments;
+        if (facts_of(input)->unit_ns < metadata.unit_ns)
+            metadata.unit_ns = facts_of(input)->unit_ns;
     }
-    return writer_init(&merge->writer, &facts, take, to, err);
+    return writer_init(&merge->writer, &metadata, take, to, err);
 }
 
 /* NULL: all have been taken. */
@@ -272,21 +272,21 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
 static enum err_code end(struct merge *merge, struct err *err)
 {
     char reason[64];
-    struct capture_facts facts = { .elapsed_ns = merge->now_ns, .reason = reason };
+    struct capture_metadata metadata = { .elapsed_ns = merge->now_ns, .reason = reason };
     snprintf(reason, sizeof reason, "merged from %zu captures", merge->count);
     for (size_t i = 0; i < merge->count; i++) {
-        const struct capture_facts *const own = facts_of(&merge->inputs[i]);
+        const struct capture_metadata *const own = facts_of(&merge->inputs[i]);
         const uint64_t to_ns = merge->inputs[i].range.to_ns;
         const bool is_cut = to_ns > 0 && to_ns < own->elapsed_ns;
         const uint64_t elapsed_ns = merge->inputs[i].offset_ns + own->elapsed_ns;
-        facts.lost += own->lost;
-        if (own->elapsed_ns && !is_cut && elapsed_ns > facts.elapsed_ns)
-            facts.elapsed_ns = elapsed_ns;
-        if (own->ended_at_ns > facts.ended_at_ns)
-            facts.ended_at_ns = own->ended_at_ns;
+        metadata.lost += own->lost;
+        if (own->elapsed_ns && !is_cut && elapsed_ns > metadata.elapsed_ns)
+            metadata.elapsed_ns = elapsed_ns;
+        if (own->ended_at_ns > metadata.ended_at_ns)
+            metadata.ended_at_ns = own->ended_at_ns;
     }
     const enum err_code rc = flush(merge, err);
-    return rc ? rc : writer_finish(&merge->writer, &facts, err);
+    return rc ? rc : writer_finish(&merge->writer, &metadata, err);
 }
 
 static enum err_code run(struct merge *merge, size_t memory_bytes, writer_take take, void *to,

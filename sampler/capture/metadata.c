@@ -9,7 +9,7 @@
 /* What stands behind a key; anything else is unknown and cannot be skipped. */
 enum form { FORM_NUMBER = 'n', FORM_TEXT = 't', FORM_LIST = 'l' };
 
-enum { MAX_FACTS = 1 << 10, FACT_BYTES = 4 };
+enum { MAX_PAIRS = 1 << 10, PAIR_BYTES = 4 };
 
 struct key {
     const char *name;
@@ -18,43 +18,43 @@ struct key {
 };
 
 static const struct key keys[] = {
-#define X(name) { #name, FORM_NUMBER, offsetof(struct capture_facts, name) },
+#define X(name) { #name, FORM_NUMBER, offsetof(struct capture_metadata, name) },
     CAPTURE_NUMBERS(X)
 #undef X
-#define X(name) { #name, FORM_TEXT, offsetof(struct capture_facts, name) },
+#define X(name) { #name, FORM_TEXT, offsetof(struct capture_metadata, name) },
         CAPTURE_TEXTS(X)
 #undef X
-#define X(name) { #name, FORM_LIST, offsetof(struct capture_facts, name) },
+#define X(name) { #name, FORM_LIST, offsetof(struct capture_metadata, name) },
             CAPTURE_LISTS(X)
 #undef X
 };
 
 enum { KEYS = sizeof keys / sizeof *keys };
 
-static uint64_t number_of(const struct capture_facts *facts, const struct key *key)
+static uint64_t number_of(const struct capture_metadata *metadata, const struct key *key)
 {
-    return *(const uint64_t *)(const void *)((const char *)facts + key->offset);
+    return *(const uint64_t *)(const void *)((const char *)metadata + key->offset);
 }
 
-static const char *text_of(const struct capture_facts *facts, const struct key *key)
+static const char *text_of(const struct capture_metadata *metadata, const struct key *key)
 {
-    return *(const char *const *)(const void *)((const char *)facts + key->offset);
+    return *(const char *const *)(const void *)((const char *)metadata + key->offset);
 }
 
-static const struct capture_texts *list_of(const struct capture_facts *facts,
+static const struct capture_texts *list_of(const struct capture_metadata *metadata,
                                            const struct key *key)
 {
-    return (const void *)((const char *)facts + key->offset);
+    return (const void *)((const char *)metadata + key->offset);
 }
 
-static bool is_set(const struct capture_facts *facts, const struct key *key)
+static bool is_set(const struct capture_metadata *metadata, const struct key *key)
 {
     switch (key->form) {
-    case FORM_NUMBER: return number_of(facts, key) != 0;
-    case FORM_TEXT: return text_of(facts, key) && *text_of(facts, key);
+    case FORM_NUMBER: return number_of(metadata, key) != 0;
+    case FORM_TEXT: return text_of(metadata, key) && *text_of(metadata, key);
     case FORM_LIST: break;
     }
-    return list_of(facts, key)->count > 0;
+    return list_of(metadata, key)->count > 0;
 }
 
 static void put_list(const struct capture_texts *list, struct bytes *out)
@@ -64,26 +64,27 @@ static void put_list(const struct capture_texts *list, struct bytes *out)
         bytes_text(out, list->items[i]);
 }
 
-static void put(const struct capture_facts *facts, const struct key *key, struct bytes *out)
+static void put(const struct capture_metadata *metadata, const struct key *key,
+                struct bytes *out)
 {
     bytes_text(out, key->name);
     bytes_u8(out, key->form);
     switch (key->form) {
-    case FORM_NUMBER: bytes_number(out, number_of(facts, key)); break;
-    case FORM_TEXT: bytes_text(out, text_of(facts, key)); break;
-    case FORM_LIST: put_list(list_of(facts, key), out); break;
+    case FORM_NUMBER: bytes_number(out, number_of(metadata, key)); break;
+    case FORM_TEXT: bytes_text(out, text_of(metadata, key)); break;
+    case FORM_LIST: put_list(list_of(metadata, key), out); break;
     }
 }
 
-void facts_encode(const struct capture_facts *facts, struct bytes *out)
+void metadata_encode(const struct capture_metadata *metadata, struct bytes *out)
 {
     size_t count = 0;
     for (size_t i = 0; i < KEYS; i++)
-        count += is_set(facts, &keys[i]);
+        count += is_set(metadata, &keys[i]);
     bytes_number(out, count);
     for (size_t i = 0; i < KEYS; i++)
-        if (is_set(facts, &keys[i]))
-            put(facts, &keys[i], out);
+        if (is_set(metadata, &keys[i]))
+            put(metadata, &keys[i], out);
 }
 
 /* NULL: nobody here knows it. */
@@ -110,11 +111,11 @@ static enum err_code take_list(struct capture_texts *list, struct cursor *cursor
 }
 
 /* key: NULL for what is to be skipped. */
-static enum err_code take(struct capture_facts *facts, const struct key *key, unsigned form,
-                          struct cursor *cursor, struct err *err)
+static enum err_code take(struct capture_metadata *metadata, const struct key *key,
+                          unsigned form, struct cursor *cursor, struct err *err)
 {
     struct capture_texts unknown = { 0 };
-    char *const to = key ? (char *)facts + key->offset : NULL;
+    char *const to = key ? (char *)metadata + key->offset : NULL;
     enum err_code rc = ERR_OK;
     if (form == FORM_NUMBER) {
         const uint64_t number = cursor_number(cursor);
@@ -133,32 +134,33 @@ static enum err_code take(struct capture_facts *facts, const struct key *key, un
     return rc;
 }
 
-static void fill_texts(struct capture_facts *facts)
+static void fill_texts(struct capture_metadata *metadata)
 {
-#define X(name) facts->name = facts->name ? facts->name : "";
+#define X(name) metadata->name = metadata->name ? metadata->name : "";
     CAPTURE_TEXTS(X)
 #undef X
 }
 
-enum err_code facts_decode(struct capture_facts *facts, struct cursor *cursor, struct err *err)
+enum err_code metadata_decode(struct capture_metadata *metadata, struct cursor *cursor,
+                              struct err *err)
 {
-    const size_t count = cursor_count(cursor, FACT_BYTES, MAX_FACTS);
+    const size_t count = cursor_count(cursor, PAIR_BYTES, MAX_PAIRS);
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < count && !rc && !cursor->is_bad; i++) {
         const char *const name = cursor_text(cursor);
         const unsigned form = cursor_u8(cursor);
-        rc = take(facts, find(name, form), form, cursor, err);
+        rc = take(metadata, find(name, form), form, cursor, err);
     }
-    fill_texts(facts);
+    fill_texts(metadata);
     if (!rc && cursor->is_bad)
         rc = err_set(err, ERR_CORRUPT, "the facts of a capture make no sense");
     return rc;
 }
 
-void facts_deinit(struct capture_facts *facts)
+void metadata_deinit(struct capture_metadata *metadata)
 {
-#define X(name) free(facts->name.items);
+#define X(name) free(metadata->name.items);
     CAPTURE_LISTS(X)
 #undef X
-    memset(facts, 0, sizeof *facts);
+    memset(metadata, 0, sizeof *metadata);
 }

@@ -6,7 +6,7 @@
  * without a new version.
  *
  * Ownership: who encodes owns the texts; decoded ones point into the bytes they came from, and
- * the lists are freed by facts_deinit, which accepts a zeroed one.
+ * the lists are freed by metadata_deinit, which accepts a zeroed one.
  * Limits: CAPTURE_MAX_TEXTS texts in a list.
  * Depends on: bytes, format.
  */
@@ -63,7 +63,7 @@ struct capture_texts {
  * block only, is what is known of each process of the session (server/wire/target_list.h). */
 #define CAPTURE_LISTS(X) X(argv) X(counters) X(states) X(processes)
 
-struct capture_facts {
+struct capture_metadata {
 #define X(name) uint64_t name;
     CAPTURE_NUMBERS(X)
 #undef X
@@ -76,10 +76,10 @@ struct capture_facts {
 };
 
 /* Leaves out what is 0 or empty. */
-void facts_encode(const struct capture_facts *facts, struct bytes *out);
+void metadata_encode(const struct capture_metadata *metadata, struct bytes *out);
 /* Adds to what is there already. */
-MUST_CHECK enum err_code facts_decode(struct capture_facts *facts, struct cursor *cursor,
-                                      struct err *err);
-void facts_deinit(struct capture_facts *facts);
+MUST_CHECK enum err_code metadata_decode(struct capture_metadata *metadata,
+                                         struct cursor *cursor, struct err *err);
+void metadata_deinit(struct capture_metadata *metadata);
 
 #endif /* SAMPLER_CAPTURE_METADATA_H */

@@ -23,14 +23,14 @@ static const size_t counter_offsets[] = {
 
 static const char *state_names[] = {
 #define X(name, bit, text) text,
-    STATE_FACTS(X)
+    STATE_FLAGS(X)
 #undef X
         NULL
 };
 
 static const unsigned state_shifts[] = {
 #define X(name, bit, text) bit,
-    STATE_FACTS(X)
+    STATE_FLAGS(X)
 #undef X
 };
 
@@ -40,10 +40,10 @@ static const unsigned state_shifts[] = {
 _Static_assert(COUNTERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
 _Static_assert(STATES <= (size_t)NAMES_MAX_STATES, "too many facts for a capture");
 
-void names_tell(struct capture_facts *facts)
+void names_tell(struct capture_metadata *metadata)
 {
-    facts->counters = (struct capture_texts){ COUNTERS, counter_names };
-    facts->states = (struct capture_texts){ STATES, state_names };
+    metadata->counters = (struct capture_texts){ COUNTERS, counter_names };
+    metadata->states = (struct capture_texts){ STATES, state_names };
 }
 
 /* SIZE_MAX: not among them. */
@@ -69,16 +69,16 @@ static void learn_states(struct names *names, const struct capture_texts *list)
     }
 }
 
-void names_learn(struct names *names, const struct capture_facts *facts)
+void names_learn(struct names *names, const struct capture_metadata *metadata)
 {
-    const struct capture_texts *const list = &facts->counters;
+    const struct capture_texts *const list = &metadata->counters;
     memset(names, 0, sizeof *names);
     names->counter_count = list->count < NAMES_MAX_COUNTERS ? list->count : NAMES_MAX_COUNTERS;
     for (size_t i = 0; i < names->counter_count; i++) {
         const size_t at = find(counter_names, COUNTERS, list->items[i]);
         names->counters[i] = at == SIZE_MAX ? SIZE_MAX : counter_offsets[at];
     }
-    learn_states(names, &facts->states);
+    learn_states(names, &metadata->states);
 }
 
 void names_put_quality(const struct quality *quality, struct bytes *out)

@@ -18,7 +18,7 @@
 #include "sampler/profile/state.h"
 
 struct bytes;
-struct capture_facts;
+struct capture_metadata;
 struct cursor;
 
 enum { NAMES_MAX_COUNTERS = 64, NAMES_MAX_STATES = 8 };
@@ -33,9 +33,9 @@ struct names {
 };
 
 /* Names what this program writes; the lists are static. */
-void names_tell(struct capture_facts *facts);
+void names_tell(struct capture_metadata *metadata);
 /* Those of a capture. */
-void names_learn(struct names *names, const struct capture_facts *facts);
+void names_learn(struct names *names, const struct capture_metadata *metadata);
 
 void names_put_quality(const struct quality *quality, struct bytes *out);
 void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out);

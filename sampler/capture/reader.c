@@ -21,7 +21,7 @@ struct reader {
     uint64_t first_at;                   /* the first block behind the facts */
     struct bytes raw;                    /* the present block */
     struct bytes start_bytes, end_bytes; /* what the facts point into */
-    struct capture_facts facts;
+    struct capture_metadata metadata;
     struct names names;
     struct indexed *index;
     size_t index_count;
@@ -45,7 +45,7 @@ struct reader {
     void *watch_context;
 };
 
-static enum err_code take_facts(struct reader *reader, struct err *err)
+static enum err_code take_metadata(struct reader *reader, struct err *err)
 {
     struct block_head head;
     enum err_code rc = source_next(&reader->source, &head, &reader->start_bytes, err);
@@ -55,15 +55,15 @@ static enum err_code take_facts(struct reader *reader, struct err *err)
                        reader->source.size);
     if (rc)
         return rc;
-    if (head.kind != CAPTURE_FACTS)
+    if (head.kind != CAPTURE_METADATA)
         return err_set(err, ERR_CORRUPT, "it does not begin with facts");
     struct cursor cursor = cursor_of(reader->start_bytes.data, reader->start_bytes.count);
-    rc = facts_decode(&reader->facts, &cursor, err);
+    rc = metadata_decode(&reader->metadata, &cursor, err);
     if (rc)
         return rc;
-    if (reader->facts.unit_ns < 1 || reader->facts.unit_ns > WINDOWS_MAX_UNIT_NS)
+    if (reader->metadata.unit_ns < 1 || reader->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
         return err_set(err, ERR_CORRUPT, "its unit of time makes no sense");
-    names_learn(&reader->names, &reader->facts);
+    names_learn(&reader->names, &reader->metadata);
     reader->first_at = reader->source.at;
     return ERR_OK;
 }
@@ -90,7 +90,7 @@ static enum err_code take_index(struct reader *reader, struct cursor *cursor, st
 static enum err_code take_end(struct reader *reader, struct err *err)
 {
     struct cursor cursor = cursor_of(reader->end_bytes.data, reader->end_bytes.count);
-    enum err_code rc = facts_decode(&reader->facts, &cursor, err);
+    enum err_code rc = metadata_decode(&reader->metadata, &cursor, err);
     if (rc)
         return rc;
     reader->has_end = true;
@@ -102,7 +102,7 @@ static enum err_code take_end(struct reader *reader, struct err *err)
 }
 
 /* A file without a whole end is read all the same; what is wrong shows when it is read. */
-static enum err_code look_at_end(struct reader *reader, struct err *err)
+static enum err_code read_end(struct reader *reader, struct err *err)
 {
     struct block_head head;
     const uint64_t at = source_end_at(&reader->source);
@@ -120,9 +120,9 @@ static enum err_code open_reader(struct reader *reader, const char *path, struct
 {
     enum err_code rc = source_open_capture(&reader->source, path, err);
     if (!rc)
-        rc = take_facts(reader, err);
+        rc = take_metadata(reader, err);
     if (!rc)
-        rc = look_at_end(reader, err);
+        rc = read_end(reader, err);
     if (!rc)
         rc = profile_create(&reader->profile, err);
     reader->sizes = rows_at_start();
@@ -148,7 +148,7 @@ void reader_close(struct reader *reader)
     if (!reader)
         return;
     source_close_capture(&reader->source);
-    facts_deinit(&reader->facts);
+    metadata_deinit(&reader->metadata);
     windows_block_deinit(&reader->block);
     windows_places_deinit(&reader->places);
     profile_destroy(reader->profile);
@@ -160,9 +160,9 @@ void reader_close(struct reader *reader)
     free(reader);
 }
 
-const struct capture_facts *reader_facts(const struct reader *reader)
+const struct capture_metadata *reader_metadata(const struct reader *reader)
 {
-    return &reader->facts;
+    return &reader->metadata;
 }
 
 bool reader_has_end(const struct reader *reader)
@@ -234,8 +234,8 @@ static enum err_code take_windows(struct reader *reader, bool is_piece, struct e
     windows_block_deinit(&reader->block);
     reader->window = 0;
     const enum err_code rc =
-        windows_decode(&cursor, &reader->names, reader->facts.unit_ns, &reader->sizes, is_piece,
-                       &reader->places, &reader->block, err);
+        windows_decode(&cursor, &reader->names, reader->metadata.unit_ns, &reader->sizes,
+                       is_piece, &reader->places, &reader->block, err);
     for (size_t i = 0; i < reader->block.run_count; i++)
         reader->read_samples += reader->block.runs[i].count;
     if (reader->read_samples > reader->samples)
@@ -292,7 +292,7 @@ enum err_code reader_next_window(struct reader *reader, struct reader_window *ou
         rc = next_block(reader, err);
     if (rc)
         return rc;
-    const struct captured_window *const window = &reader->block.windows[reader->window++];
+    const struct capture_input_window *const window = &reader->block.windows[reader->window++];
     *out = (struct reader_window){ .start_ns = window->start_ns,
                                    .end_ns = window->end_ns,
                                    .period_ns = window->period_ns,
@@ -300,8 +300,8 @@ enum err_code reader_next_window(struct reader *reader, struct reader_window *ou
                                    .quality = reader->block.quality,
                                    .runs = reader->block.runs + window->runs_at,
                                    .run_count = window->run_count };
-    if (reader->block.lost > reader->facts.lost)
-        reader->facts.lost = reader->block.lost;
+    if (reader->block.lost > reader->metadata.lost)
+        reader->metadata.lost = reader->block.lost;
     return ERR_OK;
 }
 

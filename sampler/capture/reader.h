@@ -49,7 +49,7 @@ void reader_close(struct reader *reader);
 
 /* Those of the start; those of the end once it was seen, which is at once where there is an
  * index. */
-const struct capture_facts *reader_facts(const struct reader *reader);
+const struct capture_metadata *reader_metadata(const struct reader *reader);
 /* It was ended as it should be, by the index.  Known at once. */
 bool reader_has_end(const struct reader *reader);
 /* A sentence about what is not there; NULL: all of it is.  Known once all was read. */

@@ -41,7 +41,7 @@ enum {
 #define WINDOWS_MAX_UNIT_NS 1000000000ull
 
 /* A window; runs_at and run_count are runs of the block. */
-struct captured_window {
+struct capture_input_window {
     uint64_t start_ns, end_ns;
     uint64_t period_ns; /* what a sample stands for; 0: unknown */
     bool is_open;       /* goes on in the next block */
@@ -55,13 +55,13 @@ struct windows_encoder {
     struct idmap index;
     struct place *places;
     size_t place_count, place_room;
-    size_t told_places; /* that earlier blocks of the stream have */
-    struct told_run *runs;
+    size_t target_list_places; /* that earlier blocks of the stream have */
+    struct target_list_run *runs;
     size_t run_count, run_room;
     size_t open_at;    /* the first run of the open window */
     uint32_t *last_of; /* by thread: its last run of the open window, plus 1 */
     size_t last_room;
-    struct captured_window *windows; /* closed ones */
+    struct capture_input_window *windows; /* closed ones */
     size_t window_count, window_room;
 };
 
@@ -104,7 +104,7 @@ void windows_places_deinit(struct windows_places *places);
 struct windows_block {
     struct quality quality; /* as of its end */
     uint64_t lost;          /* samples not written so far */
-    struct captured_window *windows;
+    struct capture_input_window *windows;
     size_t window_count;
     struct run *runs; /* of a window: by thread, then time */
     size_t run_count;

@@ -6,7 +6,7 @@
 #include "sampler/capture/names.h"
 #include "sampler/capture/windows.h"
 
-enum { PLACE_BYTES = 2, WINDOW_BYTES = 5, LANE_BYTES = 2, RUN_BYTES = 4 };
+enum { PLACE_BYTES = 2, WINDOW_BYTES = 5, THREAD_BYTES = 2, RUN_BYTES = 4 };
 
 /* What all of a block's columns are read with. */
 struct decoder {
@@ -16,7 +16,7 @@ struct decoder {
     uint64_t unit_ns;
     bool is_piece;
     struct windows_places *places; /* what runs of each have in common */
-    size_t *lanes;                 /* of each window */
+    size_t *threads;               /* of each window */
     uint64_t *next;                /* by thread: when its next run is expected, in units */
 };
 
@@ -101,8 +101,8 @@ static enum err_code take_places(struct decoder *decoder, struct err *err)
     return ERR_OK;
 }
 
-static void take_window(struct cursor *cursor, const struct captured_window *last,
-                        struct captured_window *out)
+static void take_window(struct cursor *cursor, const struct capture_input_window *last,
+                        struct capture_input_window *out)
 {
     out->start_ns = last->end_ns + cursor_below(cursor, WINDOWS_MAX_NS);
     out->end_ns = out->start_ns + cursor_below(cursor, WINDOWS_MAX_NS);
@@ -110,7 +110,7 @@ static void take_window(struct cursor *cursor, const struct captured_window *las
     out->is_open = cursor_u8(cursor) != 0;
     if (out->end_ns > WINDOWS_MAX_NS || out->period_ns > WINDOWS_MAX_NS) {
         cursor->is_bad = true;
-        *out = (struct captured_window){ 0 };
+        *out = (struct capture_input_window){ 0 };
     }
 }
 
@@ -118,15 +118,15 @@ static enum err_code take_windows(struct decoder *decoder, struct windows_block 
                                   struct err *err)
 {
     struct cursor *const cursor = decoder->cursor;
-    struct captured_window last = { 0 };
+    struct capture_input_window last = { 0 };
     out->window_count = cursor_count(cursor, WINDOW_BYTES, CAPTURE_MAX_WINDOWS);
     out->windows = calloc(out->window_count + 1, sizeof *out->windows);
-    decoder->lanes = calloc(out->window_count + 1, sizeof *decoder->lanes);
-    if (!out->windows || !decoder->lanes)
+    decoder->threads = calloc(out->window_count + 1, sizeof *decoder->threads);
+    if (!out->windows || !decoder->threads)
         return no_memory(err);
     for (size_t i = 0; i < out->window_count; i++) {
         take_window(cursor, &last, &out->windows[i]);
-        decoder->lanes[i] = cursor_count(cursor, LANE_BYTES, CAPTURE_MAX_RUNS);
+        decoder->threads[i] = cursor_count(cursor, THREAD_BYTES, CAPTURE_MAX_RUNS);
         last = out->windows[i];
     }
     return ERR_OK;
@@ -157,10 +157,10 @@ static enum err_code take_lanes(struct decoder *decoder, struct windows_block *o
     size_t room = 0;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < out->window_count; i++) {
-        struct captured_window *const window = &out->windows[i];
+        struct capture_input_window *const window = &out->windows[i];
         uint64_t thread = 0;
         window->runs_at = out->run_count;
-        for (size_t j = 0; j < decoder->lanes[i] && !rc && !decoder->cursor->is_bad; j++) {
+        for (size_t j = 0; j < decoder->threads[i] && !rc && !decoder->cursor->is_bad; j++) {
             thread += (uint64_t)cursor_signed(decoder->cursor);
             rc = take_lane(decoder, out,
                            take_id(decoder->cursor, (int64_t)thread, decoder->sizes->threads),
@@ -262,7 +262,7 @@ enum err_code windows_decode(struct cursor *cursor, const struct names *names, u
                                .places = places };
     memset(out, 0, sizeof *out);
     const enum err_code rc = decode(&decoder, out, err);
-    free(decoder.lanes);
+    free(decoder.threads);
     free(decoder.next);
     if (rc)
         windows_block_deinit(out);

@@ -14,7 +14,7 @@ struct place {
 };
 
 /* A run in units of time. */
-struct told_run {
+struct target_list_run {
     thread_id thread;
     uint32_t place;
     uint32_t count;
@@ -98,15 +98,15 @@ static enum err_code find_place(struct windows_encoder *encoder, const struct ru
 
 /* Does the run go on where the last one of its thread ended?  A hole of a sample or two does not
  * make another run; the run's samples are then taken as evenly spaced. */
-static bool follows(const struct told_run *last, const struct told_run *next)
+static bool follows(const struct target_list_run *last, const struct target_list_run *next)
 {
     const uint64_t step = last->count > 1 ? (last->last - last->first) / (last->count - 1) : 1;
     return last->place == next->place && next->first >= last->last &&
            next->first - last->last <= 2 * step + 1 && next->count <= UINT32_MAX - last->count;
 }
 
-static enum err_code append_run(struct windows_encoder *encoder, const struct told_run *run,
-                                struct err *err)
+static enum err_code append_run(struct windows_encoder *encoder,
+                                const struct target_list_run *run, struct err *err)
 {
     void *runs = encoder->runs;
     const enum err_code rc =
@@ -123,10 +123,10 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
                                   struct err *err)
 {
     const uint64_t last_ns = run->first_ns + (run->count - 1) * run->step_ns;
-    struct told_run told = { .thread = run->thread,
-                             .count = run->count,
-                             .first = run->first_ns / encoder->unit_ns,
-                             .last = last_ns / encoder->unit_ns };
+    struct target_list_run told = { .thread = run->thread,
+                                    .count = run->count,
+                                    .first = run->first_ns / encoder->unit_ns,
+                                    .last = last_ns / encoder->unit_ns };
     void *last_of = encoder->last_of;
     enum err_code rc = find_place(encoder, run, &told.place, err);
     if (!rc)
@@ -160,12 +160,12 @@ static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns
     if (rc)
         return rc;
     encoder->windows[encoder->window_count++] =
-        (struct captured_window){ .start_ns = encoder->start_ns,
-                                  .end_ns = end_ns,
-                                  .period_ns = period_ns,
-                                  .is_open = is_open,
-                                  .runs_at = encoder->open_at,
-                                  .run_count = encoder->run_count - encoder->open_at };
+        (struct capture_input_window){ .start_ns = encoder->start_ns,
+                                       .end_ns = end_ns,
+                                       .period_ns = period_ns,
+                                       .is_open = is_open,
+                                       .runs_at = encoder->open_at,
+                                       .run_count = encoder->run_count - encoder->open_at };
     forget_open(encoder);
     return ERR_OK;
 }
@@ -198,8 +198,8 @@ uint64_t windows_encoder_samples(const struct windows_encoder *encoder)
 
 static int compare_runs(const void *left, const void *right)
 {
-    const struct told_run *const a = left;
-    const struct told_run *const b = right;
+    const struct target_list_run *const a = left;
+    const struct target_list_run *const b = right;
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     return (a->first > b->first) - (a->first < b->first);
@@ -217,7 +217,7 @@ static int compare_uses(const void *left, const void *right)
 /* New places come behind those that earlier blocks told, which keep their rank. */
 static size_t rank_places(struct windows_encoder *encoder, struct place **ranked)
 {
-    const size_t told = encoder->told_places, count = encoder->place_count - told;
+    const size_t told = encoder->target_list_places, count = encoder->place_count - told;
     for (size_t i = 0; i < encoder->run_count; i++)
         encoder->places[encoder->runs[i].place].uses++;
     for (size_t i = 0; i < count; i++)
@@ -246,12 +246,12 @@ static void put_places(struct place *const *places, size_t count, struct bytes *
     }
 }
 
-static size_t lanes_of(const struct told_run *runs, size_t count)
+static size_t thread_cpus_of(const struct target_list_run *runs, size_t count)
 {
-    size_t lanes = 0;
+    size_t threads = 0;
     for (size_t i = 0; i < count; i++)
-        lanes += i == 0 || runs[i].thread != runs[i - 1].thread;
-    return lanes;
+        threads += i == 0 || runs[i].thread != runs[i - 1].thread;
+    return threads;
 }
 
 static void put_windows(const struct windows_encoder *encoder, struct bytes *out)
@@ -259,12 +259,12 @@ static void put_windows(const struct windows_encoder *encoder, struct bytes *out
     uint64_t end_ns = 0, period_ns = 0;
     bytes_number(out, encoder->window_count);
     for (size_t i = 0; i < encoder->window_count; i++) {
-        const struct captured_window *const window = &encoder->windows[i];
+        const struct capture_input_window *const window = &encoder->windows[i];
         bytes_number(out, window->start_ns - end_ns);
         bytes_number(out, window->end_ns - window->start_ns);
         bytes_signed(out, (int64_t)(window->period_ns - period_ns));
         bytes_u8(out, window->is_open);
-        bytes_number(out, lanes_of(encoder->runs + window->runs_at, window->run_count));
+        bytes_number(out, thread_cpus_of(encoder->runs + window->runs_at, window->run_count));
         end_ns = window->end_ns;
         period_ns = window->period_ns;
     }
@@ -274,7 +274,7 @@ static void put_windows(const struct windows_encoder *encoder, struct bytes *out
 static void put_lanes(const struct windows_encoder *encoder, struct bytes *out)
 {
     for (size_t i = 0; i < encoder->window_count; i++) {
-        const struct captured_window *const window = &encoder->windows[i];
+        const struct capture_input_window *const window = &encoder->windows[i];
         const size_t end = window->runs_at + window->run_count;
         thread_id thread = 0;
         for (size_t j = window->runs_at, next; j < end; j = next) {
@@ -291,7 +291,7 @@ static void put_lanes(const struct windows_encoder *encoder, struct bytes *out)
  * block's start; what does not fit costs bytes and nothing else. */
 static void put_runs(struct windows_encoder *encoder, uint64_t start, struct bytes *out)
 {
-    const struct told_run *const runs = encoder->runs;
+    const struct target_list_run *const runs = encoder->runs;
     for (size_t i = 0; i < encoder->run_count; i++)
         bytes_number(out, encoder->places[runs[i].place].rank);
     for (size_t i = 0; i < encoder->run_count; i++)
@@ -309,14 +309,14 @@ static void put_runs(struct windows_encoder *encoder, uint64_t start, struct byt
 
 static void start_anew(struct windows_encoder *encoder)
 {
-    encoder->told_places = encoder->place_count;
+    encoder->target_list_places = encoder->place_count;
     encoder->run_count = encoder->window_count = encoder->open_at = 0;
 }
 
 void windows_encoder_forget(struct windows_encoder *encoder)
 {
     idmap_clear(&encoder->index);
-    encoder->told_places = encoder->place_count = 0;
+    encoder->target_list_places = encoder->place_count = 0;
 }
 
 enum err_code windows_encode(struct windows_encoder *encoder, const struct quality *quality,
@@ -336,7 +336,7 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
                   sizeof *encoder->runs, compare_runs);
         names_put_quality(quality, out);
         bytes_number(out, lost);
-        bytes_number(out, encoder->told_places);
+        bytes_number(out, encoder->target_list_places);
         put_places(ranked, places, out);
         put_windows(encoder, out);
         put_lanes(encoder, out);

@@ -54,19 +54,19 @@ static void put_preamble(struct bytes *out)
     bytes_u32(out, 0);
 }
 
-enum err_code writer_init(struct writer *writer, const struct capture_facts *facts,
+enum err_code writer_init(struct writer *writer, const struct capture_metadata *metadata,
                           writer_take take, void *to, struct err *err)
 {
-    struct capture_facts named = *facts;
+    struct capture_metadata named = *metadata;
     memset(writer, 0, sizeof *writer);
     writer->take = take;
     writer->to = to;
     writer->done = rows_at_start();
-    windows_encoder_init(&writer->windows, facts->unit_ns);
+    windows_encoder_init(&writer->windows, metadata->unit_ns);
     names_tell(&named);
     put_preamble(&writer->out);
-    facts_encode(&named, &writer->raw);
-    const enum err_code rc = add_block(writer, CAPTURE_FACTS, err);
+    metadata_encode(&named, &writer->raw);
+    const enum err_code rc = add_block(writer, CAPTURE_METADATA, err);
     return rc ? rc : send(writer, err);
 }
 
@@ -158,12 +158,12 @@ static void put_trailer(struct bytes *out, uint64_t end_at)
     bytes_put(out, CAPTURE_MAGIC, sizeof CAPTURE_MAGIC - 1);
 }
 
-enum err_code writer_finish(struct writer *writer, const struct capture_facts *end,
+enum err_code writer_finish(struct writer *writer, const struct capture_metadata *end,
                             struct err *err)
 {
     const uint64_t end_at = writer->at;
     const bool has_index = writer->index_count <= CAPTURE_MAX_INDEX;
-    facts_encode(end, &writer->raw);
+    metadata_encode(end, &writer->raw);
     bytes_number(&writer->raw, writer->samples);
     bytes_number(&writer->raw, has_index ? writer->index_count : 0);
     if (has_index)

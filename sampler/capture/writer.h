@@ -29,7 +29,7 @@
 #include "sampler/capture/windows.h"
 #include "sampler/profile/profile.h"
 
-struct capture_facts;
+struct capture_metadata;
 
 /* How old the oldest sample of a block gets before it is written: with windows of a quarter of a
  * second it is on its way within a second of its time. */
@@ -57,8 +57,9 @@ struct writer {
 uint64_t writer_unit_ns(double rate_hz);
 
 /* facts->unit_ns must be set; names are added. */
-MUST_CHECK enum err_code writer_init(struct writer *writer, const struct capture_facts *facts,
-                                     writer_take take, void *to, struct err *err);
+MUST_CHECK enum err_code writer_init(struct writer *writer,
+                                     const struct capture_metadata *metadata, writer_take take,
+                                     void *to, struct err *err);
 void writer_deinit(struct writer *writer);
 
 MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run,
@@ -73,7 +74,7 @@ MUST_CHECK enum err_code writer_flush(struct writer *writer,
                                       const struct quality *quality, uint64_t lost,
                                       struct err *err);
 /* end: the facts known only now. */
-MUST_CHECK enum err_code writer_finish(struct writer *writer, const struct capture_facts *end,
-                                       struct err *err);
+MUST_CHECK enum err_code writer_finish(struct writer *writer,
+                                       const struct capture_metadata *end, struct err *err);
 
 #endif /* SAMPLER_CAPTURE_WRITER_H */

@@ -23,7 +23,7 @@ struct python {
     struct strtab *strings;
     struct code_table codes;
     struct leaves leaves;
-    struct links links;
+    struct call_edges links;
     struct thread_list threads;
     struct tasks tasks;
     struct pthread_tids tids; /* until 3.10 */
@@ -31,7 +31,7 @@ struct python {
     bool list_is_old;
     struct thread **chosen; /* to be looked at in this tick */
     size_t chosen_count;
-    struct thread *some[PYTHON_MAX_LOOKS];
+    struct thread *some[PYTHON_MAX_THREADS_PER_TICK];
     struct random random;
     struct memory_span spans[MEMORY_MAX_SPANS];
     char version[LAYOUT_VERSION_TEXT];
@@ -56,7 +56,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     layout_name(&runtime.layout, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
-    links_init(&python->links);
+    call_edges_init(&python->links);
     thread_list_init(&python->threads, memory, &python->runtime);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
@@ -70,7 +70,7 @@ void python_detach(struct python *python)
         return;
     tasks_deinit(&python->tasks);
     thread_list_deinit(&python->threads);
-    links_deinit(&python->links);
+    call_edges_deinit(&python->links);
     leaves_deinit(&python->leaves);
     code_table_deinit(&python->codes);
     free(python);
@@ -126,7 +126,7 @@ static enum err_code report(struct thread *thread, enum err_code rc, python_seen
 {
     if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
         return rc;
-    return nested_is_away(thread) ? ERR_OK : seen(context, thread, rc);
+    return sub_stacks_is_away(thread) ? ERR_OK : seen(context, thread, rc);
 }
 
 /* Adds the plans of threads from `from` on to the call, as many as leave `rest` places.  A stack too
@@ -191,8 +191,8 @@ static enum err_code see_heads(struct python *python, const struct memory_span *
 /* One call for as many threads as it holds, and then the heads of the lists: the generation of code
  * objects that is among them is one after all frames have been read.  *done_out counts the
  * threads looked at; new threads are looked at from the next tick on. */
-static enum err_code look_at_batch(struct python *python, size_t from, size_t *done_out,
-                                   python_seen seen, void *context)
+static enum err_code scan_batch(struct python *python, size_t from, size_t *done_out,
+                                python_seen seen, void *context)
 {
     size_t spans = 0, arrived = 0;
     const size_t heads = thread_list_plan_count(&python->threads);
@@ -201,16 +201,18 @@ static enum err_code look_at_batch(struct python *python, size_t from, size_t *d
     thread_list_plan(&python->threads, python->spans + spans);
     const size_t all_bytes = bytes + bytes_of(python->spans + spans, heads);
     struct copy *const only = threads == 1 ? &python->chosen[from]->stack.copy : NULL;
-    const size_t hopes = only ? copy_plan_hopes(only, python->spans + spans + heads) : 0;
+    const size_t predictions =
+        only ? copy_plan_predictions(only, python->spans + spans + heads) : 0;
     struct memory *const memory = &python->process->memory.memory;
-    enum err_code rc = memory_readv(memory, python->spans, spans + heads + hopes, &arrived);
+    enum err_code rc =
+        memory_readv(memory, python->spans, spans + heads + predictions, &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
     rc = see_heads(python, python->spans + spans, arrived > bytes ? arrived - bytes : 0);
     if (rc)
         return rc;
     if (only)
-        copy_settle_hopes(only, arrived > all_bytes ? arrived - all_bytes : 0);
+        copy_settle_predictions(only, arrived > all_bytes ? arrived - all_bytes : 0);
     *done_out = threads;
     if (threads)
         return finish_threads(python, from, threads, python->spans, arrived, seen, context);
@@ -220,12 +222,12 @@ static enum err_code look_at_batch(struct python *python, size_t from, size_t *d
                   context);
 }
 
-static enum err_code look_at_chosen(struct python *python, python_seen seen, void *context)
+static enum err_code sample_chosen(struct python *python, python_seen seen, void *context)
 {
     enum err_code rc = ERR_OK;
     size_t done = 0;
     for (size_t from = 0; from < python->chosen_count && !rc; from += done)
-        rc = look_at_batch(python, from, &done, seen, context);
+        rc = scan_batch(python, from, &done, seen, context);
     return rc;
 }
 
@@ -235,10 +237,10 @@ static void choose_some(struct python *python)
 {
     const size_t count = python->threads.count;
     const size_t start = (size_t)random_below(&python->random, count);
-    for (size_t i = 0; i < PYTHON_MAX_LOOKS; i++)
+    for (size_t i = 0; i < PYTHON_MAX_THREADS_PER_TICK; i++)
         python->some[i] = python->threads.items[(start + i) % count];
     python->chosen = python->some;
-    python->chosen_count = PYTHON_MAX_LOOKS;
+    python->chosen_count = PYTHON_MAX_THREADS_PER_TICK;
 }
 
 static enum err_code choose_threads(struct python *python, bool all_threads)
@@ -249,7 +251,7 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
         python->chosen_count = 1;
         return python->some[0] ? ERR_OK : ERR_GONE;
     }
-    if (python->threads.count > PYTHON_MAX_LOOKS) {
+    if (python->threads.count > PYTHON_MAX_THREADS_PER_TICK) {
         choose_some(python);
         return ERR_OK;
     }
@@ -265,8 +267,8 @@ static void clear_if_full(struct python *python)
         return;
     thread_list_clear_stacks(&python->threads);
     tasks_clear(&python->tasks);
-    links_deinit(&python->links);
-    links_init(&python->links);
+    call_edges_deinit(&python->links);
+    call_edges_init(&python->links);
     code_table_clear(&python->codes);
     leaves_clear(&python->leaves);
 }
@@ -285,22 +287,24 @@ enum err_code python_tick(struct python *python, bool all_threads, python_seen s
     if (!rc)
         rc = choose_threads(python, all_threads);
     if (!rc)
-        rc = look_at_chosen(python, seen, context);
+        rc = sample_chosen(python, seen, context);
     python->list_is_old = python->list_is_old || rc;
     return rc;
 }
 
 double python_weight(const struct python *python)
 {
-    return python->chosen == python->some && python->chosen_count == PYTHON_MAX_LOOKS
-               ? (double)python->threads.count / PYTHON_MAX_LOOKS
+    return python->chosen == python->some && python->chosen_count == PYTHON_MAX_THREADS_PER_TICK
+               ? (double)python->threads.count / PYTHON_MAX_THREADS_PER_TICK
                : 1;
 }
 
-size_t python_looks(const struct python *python, bool all_threads)
+size_t python_threads_per_tick(const struct python *python, bool all_threads)
 {
     const size_t count = all_threads ? python->threads.count : 1;
-    return count < 1 ? 1 : count < PYTHON_MAX_LOOKS ? count : PYTHON_MAX_LOOKS;
+    return count < 1                             ? 1
+           : count < PYTHON_MAX_THREADS_PER_TICK ? count
+                                                 : PYTHON_MAX_THREADS_PER_TICK;
 }
 
 bool python_tells_gil(const struct python *python)
@@ -313,9 +317,9 @@ bool python_tells_exceptions(const struct python *python)
     return thread_list_tells_exceptions(&python->threads);
 }
 
-struct thread_facts python_facts(struct python *python, const struct thread *thread)
+struct thread_state python_info(struct python *python, const struct thread *thread)
 {
-    return thread_list_facts(&python->threads, thread);
+    return thread_list_state(&python->threads, thread);
 }
 
 struct thread *const *python_threads(const struct python *python, size_t *count_out)
@@ -324,12 +328,12 @@ struct thread *const *python_threads(const struct python *python, size_t *count_
     return python->threads.items;
 }
 
-enum err_code python_look_at_tasks(struct python *python, uint64_t now_ns)
+enum err_code python_read_tasks(struct python *python, uint64_t now_ns)
 {
     /* Before the first tick. */
     const enum err_code rc =
         python->threads.count ? ERR_OK : refresh_threads(python, false, now_ns);
-    return rc ? rc : tasks_look(&python->tasks, now_ns);
+    return rc ? rc : tasks_read(&python->tasks, now_ns);
 }
 
 struct tasks *python_tasks(struct python *python)

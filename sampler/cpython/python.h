@@ -25,7 +25,7 @@
 #include "sampler/process/process.h"
 
 /* Threads looked at in one tick; of more a random part is, each as likely as any other. */
-enum { PYTHON_MAX_LOOKS = 256 };
+enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
 
 struct python;
 
@@ -49,16 +49,16 @@ bool python_tells_gil(const struct python *python);
 bool python_tells_exceptions(const struct python *python);
 
 /* What the thread was doing at this tick; for `seen`. */
-struct thread_facts python_facts(struct python *python, const struct thread *thread);
+struct thread_state python_info(struct python *python, const struct thread *thread);
 /* How many threads each one looked at in this tick stands for; 1 unless there are more than
- * PYTHON_MAX_LOOKS. */
+ * PYTHON_MAX_THREADS_PER_TICK. */
 double python_weight(const struct python *python);
 /* How many threads a tick would look at, 1 before the first. */
-size_t python_looks(const struct python *python, bool all_threads);
+size_t python_threads_per_tick(const struct python *python, bool all_threads);
 /* The threads of all interpreters as they were listed last; none before the first tick. */
 struct thread *const *python_threads(const struct python *python, size_t *count_out);
 /* Looks at the asyncio tasks of the process; what it saw stays until the next look. */
-MUST_CHECK enum err_code python_look_at_tasks(struct python *python, uint64_t now_ns);
+MUST_CHECK enum err_code python_read_tasks(struct python *python, uint64_t now_ns);
 struct tasks *python_tasks(struct python *python);
 struct code_table *python_codes(struct python *python);
 /* For looking at the leaf of a stack. */

@@ -16,7 +16,7 @@
 #include "sampler/process/procfs.h"
 
 /* Looks at a thread that is busy may fail; so many in a row mean something. */
-enum { MAX_LOOKS = 20 };
+enum { MAX_SCANS = 20 };
 
 struct looked {
     unsigned threads, failed;
@@ -24,21 +24,24 @@ struct looked {
     char innermost[120];
 };
 
-static void add_process(const struct process *process, struct gates *out)
+static void add_process(const struct process *process, struct access_checks *out)
 {
     const int32_t inside = namespace_inside(process->pid);
     const char *const name = *process->executable ? process->executable
                              : process->argc      ? process->argv[0]
                                                   : "a kernel thread, or not to be seen";
     if (inside != process->pid)
-        gates_add(out, "process", GATE_OPEN, "process %d (%.150s), %d in its own pid namespace",
-                  process->pid, name, inside);
+        access_checks_add(out, "process", ACCESS_CHECK_OK,
+                          "process %d (%.150s), %d in its own pid namespace", process->pid,
+                          name, inside);
     else
-        gates_add(out, "process", GATE_OPEN, "process %d (%.200s)", process->pid, name);
+        access_checks_add(out, "process", ACCESS_CHECK_OK, "process %d (%.200s)", process->pid,
+                          name);
 }
 
 /* One byte of the program itself. */
-static void add_memory(struct process *process, const struct maps *maps, struct gates *out)
+static void add_memory(struct process *process, const struct maps *maps,
+                       struct access_checks *out)
 {
     unsigned char byte;
     for (size_t i = 0; i < maps->count; i++) {
@@ -47,13 +50,13 @@ static void add_memory(struct process *process, const struct maps *maps, struct 
             continue;
         const enum err_code rc =
             memory_read(&process->memory.memory, m->start, &byte, sizeof byte);
-        gates_add(out, "memory", rc ? GATE_SHUT : GATE_OPEN,
-                  "%zu mappings; a byte at %#" PRIx64 " %s", maps->count, m->start,
-                  rc ? "cannot be read" : "was read");
+        access_checks_add(out, "memory", rc ? ACCESS_CHECK_BLOCKED : ACCESS_CHECK_OK,
+                          "%zu mappings; a byte at %#" PRIx64 " %s", maps->count, m->start,
+                          rc ? "cannot be read" : "was read");
         return;
     }
-    gates_add(out, "memory", GATE_SHUT,
-              "no memory of a file: a kernel thread, or it is ending");
+    access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
+                      "no memory of a file: a kernel thread, or it is ending");
 }
 
 /* Data of a file is followed by its zeroed data, which no longer names it. */
@@ -76,29 +79,31 @@ static enum err_code look(void *context, struct thread *thread, enum err_code fa
     return ERR_OK;
 }
 
-static enum err_code add_stacks(struct python *python, struct gates *out, struct err *err)
+static enum err_code add_stacks(struct python *python, struct access_checks *out,
+                                struct err *err)
 {
     struct looked looked = { .threads = 0 };
     enum err_code rc = ERR_CORRUPT;
-    for (int i = 0; i < MAX_LOOKS && (rc || looked.failed || !looked.threads); i++) {
+    for (int i = 0; i < MAX_SCANS && (rc || looked.failed || !looked.threads); i++) {
         looked = (struct looked){ .threads = 0 };
         rc = python_tick(python, true, look, &looked);
         if (rc == ERR_NOMEM)
             return err_set(err, rc, "no memory for stacks");
     }
     if (rc || looked.failed) {
-        gates_add(out, "stacks", GATE_SHUT, "%u of %u threads cannot be read", looked.failed,
-                  looked.threads);
+        access_checks_add(out, "stacks", ACCESS_CHECK_BLOCKED,
+                          "%u of %u threads cannot be read", looked.failed, looked.threads);
         return err_set(err, rc ? rc : ERR_CORRUPT, "the stacks of its threads cannot be read");
     }
-    gates_add(out, "stacks", GATE_OPEN, "%u thread%s with %zu Python frame%s", looked.threads,
-              looked.threads == 1 ? "" : "s", looked.frames, looked.frames == 1 ? "" : "s");
+    access_checks_add(out, "stacks", ACCESS_CHECK_OK, "%u thread%s with %zu Python frame%s",
+                      looked.threads, looked.threads == 1 ? "" : "s", looked.frames,
+                      looked.frames == 1 ? "" : "s");
     return ERR_OK;
 }
 
 /* Beside the one that is looked at: a library that is loaded and not used, or used as well. */
 static void add_others(struct process *process, const struct maps *maps, remote_addr chosen,
-                       struct gates *out)
+                       struct access_checks *out)
 {
     struct runtime_list list;
     char name[LAYOUT_VERSION_TEXT];
@@ -109,26 +114,28 @@ static void add_others(struct process *process, const struct maps *maps, remote_
         if (other->addr == chosen)
             continue;
         layout_name(&other->layout, name);
-        gates_add(out, "another", GATE_PASSED, "CPython %s in %.150s, found by %s, %s", name,
-                  file_at(maps, other->addr), runtime_way_text(other->way),
-                  other->evidence.frames ? "runs too: only one is sampled" : "runs nothing");
+        access_checks_add(
+            out, "another", ACCESS_CHECK_BYPASSED, "CPython %s in %.150s, found by %s, %s",
+            name, file_at(maps, other->addr), runtime_way_text(other->way),
+            other->evidence.frames ? "runs too: only one is sampled" : "runs nothing");
     }
 }
 
-static void add_found(struct python *python, const struct maps *maps, struct gates *out)
+static void add_found(struct python *python, const struct maps *maps, struct access_checks *out)
 {
     const struct runtime *const runtime = python_runtime(python);
-    gates_add(out, "Python", GATE_OPEN, "CPython %s in %.200s, found by %s",
-              python_version(python), file_at(maps, runtime->addr),
-              runtime_way_text(runtime->way));
-    gates_add(out, "layout", runtime->layout.validated ? GATE_OPEN : GATE_PASSED, "%s",
-              runtime->layout.validated
-                  ? "of a version that is tested"
-                  : "of a version newer than any that is tested: unvalidated");
+    access_checks_add(out, "Python", ACCESS_CHECK_OK, "CPython %s in %.200s, found by %s",
+                      python_version(python), file_at(maps, runtime->addr),
+                      runtime_way_text(runtime->way));
+    access_checks_add(out, "layout",
+                      runtime->layout.validated ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
+                      runtime->layout.validated
+                          ? "of a version that is tested"
+                          : "of a version newer than any that is tested: unvalidated");
 }
 
 static enum err_code add_python(struct process *process, const struct maps *maps,
-                                struct gates *out, struct err *err)
+                                struct access_checks *out, struct err *err)
 {
     struct strtab strings;
     struct python *python = NULL;
@@ -137,7 +144,7 @@ static enum err_code add_python(struct process *process, const struct maps *maps
         return rc;
     rc = python_attach(process, RUNTIME_THOROUGH, &strings, &python, err);
     if (rc && rc != ERR_PERM)
-        gates_add(out, "Python", GATE_SHUT, "%.250s", err->message);
+        access_checks_add(out, "Python", ACCESS_CHECK_BLOCKED, "%.250s", err->message);
     if (!rc) {
         add_found(python, maps, out);
         add_others(process, maps, python_anchor(python), out);
@@ -148,7 +155,7 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     return rc;
 }
 
-static enum err_code walk(struct process *process, struct maps *maps, struct gates *out,
+static enum err_code walk(struct process *process, struct maps *maps, struct access_checks *out,
                           struct err *err)
 {
     add_process(process, out);
@@ -159,11 +166,11 @@ static enum err_code walk(struct process *process, struct maps *maps, struct gat
     if (!rc)
         add_memory(process, maps, out);
     else if (rc == ERR_PERM)
-        gates_add(out, "memory", GATE_SHUT, "its mappings may not be read");
+        access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED, "its mappings may not be read");
     return rc == ERR_OK || rc == ERR_PERM ? add_python(process, maps, out, err) : rc;
 }
 
-enum err_code gates_of_process(int pid, struct gates *out, struct err *err)
+enum err_code access_checks_of_process(int pid, struct access_checks *out, struct err *err)
 {
     struct process process;
     struct maps maps = { .count = 0 };
@@ -171,7 +178,7 @@ enum err_code gates_of_process(int pid, struct gates *out, struct err *err)
     struct err *const why = err ? err : &own;
     enum err_code rc = process_open(&process, pid, why);
     if (rc) {
-        gates_add(out, "process", GATE_SHUT, "%.250s", why->message);
+        access_checks_add(out, "process", ACCESS_CHECK_BLOCKED, "%.250s", why->message);
         return rc;
     }
     rc = walk(&process, &maps, out, why);
@@ -180,40 +187,42 @@ enum err_code gates_of_process(int pid, struct gates *out, struct err *err)
     return rc;
 }
 
-static void add_kernel(struct gates *out)
+static void add_kernel(struct access_checks *out)
 {
     struct utsname name;
     if (uname(&name) == 0)
-        gates_add(out, "kernel", GATE_OPEN, "%s %s, %s", name.sysname, name.release,
-                  name.machine);
+        access_checks_add(out, "kernel", ACCESS_CHECK_OK, "%s %s, %s", name.sysname,
+                          name.release, name.machine);
 }
 
 /* Where others are hidden, not even the first process can be seen. */
-static void add_proc(struct gates *out)
+static void add_proc(struct access_checks *out)
 {
     char state;
     const bool is_hidden = procfs_state(1, &state, NULL) != ERR_OK;
-    struct gate *const gate =
-        gates_add(out, "/proc", is_hidden ? GATE_PASSED : GATE_OPEN, "%s",
-                  is_hidden ? "processes of other users are hidden (hidepid)"
-                            : "all processes of this pid namespace are to be seen");
+    struct access_check *const check = access_checks_add(
+        out, "/proc", is_hidden ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_OK, "%s",
+        is_hidden ? "processes of other users are hidden (hidepid)"
+                  : "all processes of this pid namespace are to be seen");
     if (is_hidden)
-        gate_remedy(gate, "sudo mount -o remount,hidepid=0 /proc, or run pyrometer with sudo");
+        access_check_remedy(
+            check, "sudo mount -o remount,hidepid=0 /proc, or run pyrometer with sudo");
 }
 
 /* Without it nobody knows whether a thread runs. */
-static void add_accounting(struct gates *out)
+static void add_accounting(struct access_checks *out)
 {
     SCOPED_FREE char *text = NULL;
     size_t bytes;
     const bool is_there = procfs_read(getpid(), "schedstat", &text, &bytes, NULL) == ERR_OK;
-    gates_add(out, "accounting", is_there ? GATE_OPEN : GATE_PASSED, "%s",
-              is_there ? "the kernel tells how long threads run"
-                       : "the kernel does not tell how long threads run (CONFIG_SCHED_INFO): "
-                         "the state on_cpu is unknown");
+    access_checks_add(
+        out, "accounting", is_there ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
+        is_there ? "the kernel tells how long threads run"
+                 : "the kernel does not tell how long threads run (CONFIG_SCHED_INFO): "
+                   "the state on_cpu is unknown");
 }
 
-enum err_code gates_of_host(struct gates *out, struct err *err)
+enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
 {
     add_kernel(out);
     add_proc(out);
@@ -221,10 +230,11 @@ enum err_code gates_of_host(struct gates *out, struct err *err)
     add_accounting(out);
     /* Yama's are those of one process: whom it shuts out depends on which. */
     for (size_t i = 0; i < out->count; i++)
-        if (out->items[i].state == GATE_SHUT && strcmp(out->items[i].name, "Yama") == 0 &&
+        if (out->items[i].state == ACCESS_CHECK_BLOCKED &&
+            strcmp(out->items[i].name, "Yama") == 0 &&
             strncmp(out->items[i].found, "kernel.yama.ptrace_scope is 3", 29) != 0)
-            out->items[i].state = GATE_PASSED;
-    const struct gate *const shut = gates_first_shut(out);
+            out->items[i].state = ACCESS_CHECK_BYPASSED;
+    const struct access_check *const shut = access_checks_first_blocked(out);
     return shut ? err_set(err, ERR_PERM, "nothing can be sampled here, %.120s: %s", shut->found,
                           shut->remedy)
                 : ERR_OK;

@@ -85,18 +85,18 @@ void processes_destroy(struct processes *processes)
 }
 
 static void measure(const struct processes *processes, struct entry *entry,
-                    const struct vitals *vitals, uint64_t now_ns)
+                    const struct process_stats *stats, uint64_t now_ns)
 {
     const uint64_t passed_ns = now_ns - entry->measured_ns;
-    if (entry->measured_ns && passed_ns && vitals->cpu_ticks >= entry->vitals.cpu_ticks)
-        entry->cpu_percent = 100.0 * (double)(vitals->cpu_ticks - entry->vitals.cpu_ticks) /
+    if (entry->measured_ns && passed_ns && stats->cpu_ticks >= entry->stats.cpu_ticks)
+        entry->cpu_percent = 100.0 * (double)(stats->cpu_ticks - entry->stats.cpu_ticks) /
                              (double)processes->ticks_per_s /
                              ((double)passed_ns / (double)NS_PER_S);
     entry->measured_ns = now_ns;
-    entry->vitals = *vitals;
+    entry->stats = *stats;
 }
 
-static bool is_same_program(const struct vitals *a, const struct vitals *b)
+static bool is_same_program(const struct process_stats *a, const struct process_stats *b)
 {
     return a->start_ticks == b->start_ticks && a->stack_start == b->stack_start &&
            a->code_start == b->code_start;
@@ -113,17 +113,18 @@ static void forget(struct entry *entry)
 /* false: it is gone. */
 static bool renew(struct processes *processes, struct entry *entry, uint64_t now_ns)
 {
-    struct vitals vitals;
+    struct process_stats stats;
     if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
         (processes->summary.number + (uint64_t)entry->pid) % OTHERS_ASKED_EVERY)
         return true;
-    if (vitals_read(entry->pid, &vitals, NULL) || vitals.state == 'Z' || vitals.state == 'X')
+    if (process_stats_read(entry->pid, &stats, NULL) || stats.state == 'Z' ||
+        stats.state == 'X')
         return false;
-    if (entry->measured_ns && !is_same_program(&vitals, &entry->vitals))
+    if (entry->measured_ns && !is_same_program(&stats, &entry->stats))
         forget(entry);
     if (!entry->serial)
         entry->serial = ++processes->serials;
-    measure(processes, entry, &vitals, now_ns);
+    measure(processes, entry, &stats, now_ns);
     return true;
 }
 
@@ -150,7 +151,7 @@ static enum err_code take_census(struct processes *processes, struct err *err)
     struct pid_list pids = { 0 };
     size_t count = 0, old = 0;
     const int own = (int)getpid();
-    enum err_code rc = census_all(&pids, err);
+    enum err_code rc = process_scan_all(&pids, err);
     if (!rc)
         qsort(pids.items, pids.count, sizeof *pids.items, compare);
     const size_t most = pids.count < PROCESSES_MAX ? pids.count : PROCESSES_MAX;
@@ -244,11 +245,11 @@ static void tell_one(const struct processes *processes, const struct entry *entr
     const struct process *const process = &finding->process;
     const uint64_t started_at_ns =
         processes->boot_ns +
-        entry->vitals.start_ticks * (NS_PER_S / (uint64_t)processes->ticks_per_s);
+        entry->stats.start_ticks * (NS_PER_S / (uint64_t)processes->ticks_per_s);
     const uint64_t at_ns = processes->summary.at_ns;
-    const struct process_facts facts = {
+    const struct process_info facts = {
         .pid = entry->pid,
-        .parent = entry->vitals.parent,
+        .parent = entry->stats.parent,
         .argc = process->argc,
         .argv = (const char *const *)process->argv,
         .executable = process->executable && *process->executable ? process->executable : NULL,
@@ -257,9 +258,9 @@ static void tell_one(const struct processes *processes, const struct entry *entr
         .user = finding->user,
         .container = *finding->container.id ? finding->container.id : NULL,
         .container_name = finding->container.name,
-        .threads = entry->vitals.threads,
+        .threads = entry->stats.threads,
         .cpu_percent = entry->cpu_percent,
-        .rss_bytes = entry->vitals.rss_bytes,
+        .rss_bytes = entry->stats.rss_bytes,
         .started_at_ns = started_at_ns,
         .uptime_ns = at_ns > started_at_ns ? at_ns - started_at_ns : 0,
         .reason = *finding->reason ? finding->reason : NULL,

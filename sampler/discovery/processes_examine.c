@@ -29,7 +29,7 @@ static void fill_queue(struct processes *processes, uint64_t now_ns)
     for (size_t i = 0; i < processes->count; i++) {
         struct entry *const entry = processes->items[i];
         if (now_ns < entry->again_ns || entry->is_taken ||
-            (!entry->has_uid && vitals_user(entry->pid, &entry->uid, NULL)))
+            (!entry->has_uid && process_stats_user(entry->pid, &entry->uid, NULL)))
             continue;
         entry->has_uid = true;
         queue[count++] = (struct turn_item){ .pid = entry->pid, .uid = entry->uid };

@@ -36,7 +36,7 @@ struct entry {
     unsigned uid;
     uint64_t serial;   /* of the program it runs; 0: it has not been looked into */
     uint64_t again_ns; /* when to examine it again; UINT64_MAX: never */
-    struct vitals vitals;
+    struct process_stats stats;
     uint64_t measured_ns; /* of the CPU time in vitals */
     double cpu_percent;
     bool has_uid;               /* asked for since it was examined last */

@@ -338,10 +338,10 @@ static void unpack(struct elf *elf)
     elf->has_unpacked = true;
     if (!section || section->sh_type == SHT_NOBITS)
         return;
-    const size_t packed_bytes = (size_t)section->sh_size;
+    const size_t embedded_profile_bytes = (size_t)section->sh_size;
     SCOPED_FREE unsigned char *packed =
         read_table(elf, section->sh_offset, section->sh_size, ELF_MAX_PACKED_BYTES, 1);
-    if (!packed || unxz(packed, packed_bytes, ELF_MAX_UNPACKED_BYTES, &elf->deadline,
+    if (!packed || unxz(packed, embedded_profile_bytes, ELF_MAX_UNPACKED_BYTES, &elf->deadline,
                         &elf->unpacked, &bytes))
         return;
     const struct elf inner = { .fd = -1,

@@ -92,7 +92,7 @@ static bool is_same(int fd, int other)
 }
 
 /* A capability counts in the user namespace it was given in and in those below. */
-static void look_at_namespaces(struct view *view)
+static void check_namespaces(struct view *view)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%d/ns/user", view->pid);
@@ -141,67 +141,72 @@ static bool is_descendant(int pid)
     return false;
 }
 
-static enum gate_state shut_unless(const struct view *view)
+static enum access_check_state blocked_unless(const struct view *view)
 {
-    return view->reaches ? GATE_PASSED : GATE_SHUT;
+    return view->reaches ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_BLOCKED;
 }
 
 /* What opens a gate that CAP_SYS_PTRACE leads past. */
-static void tell_capability(struct gate *gate, const struct view *view)
+static void tell_capability(struct access_check *check, const struct view *view)
 {
-    if (gate->state != GATE_SHUT)
+    if (check->state != ACCESS_CHECK_BLOCKED)
         return;
     if (has_capability(&view->we))
-        gate_remedy(gate, "our CAP_SYS_PTRACE counts in our user namespace only: run pyrometer "
-                          "as root of the host, or of the namespace that the process is in");
+        access_check_remedy(
+            check, "our CAP_SYS_PTRACE counts in our user namespace only: run pyrometer "
+                   "as root of the host, or of the namespace that the process is in");
     else
-        gate_remedy(gate, "%s", was_started_by_root() ? in_container : with_capability);
+        access_check_remedy(check, "%s",
+                            was_started_by_root() ? in_container : with_capability);
 }
 
-static void add_capability(const struct view *view, struct gates *out)
+static void add_capability(const struct view *view, struct access_checks *out)
 {
     if (view->reaches)
-        gates_add(out, "capability", GATE_OPEN, "we have CAP_SYS_PTRACE%s",
-                  view->same_namespace ? "" : ", and the process is in a user namespace below");
+        access_checks_add(
+            out, "capability", ACCESS_CHECK_OK, "we have CAP_SYS_PTRACE%s",
+            view->same_namespace ? "" : ", and the process is in a user namespace below");
     else if (has_capability(&view->we))
-        gates_add(out, "capability", GATE_PASSED,
-                  "we have CAP_SYS_PTRACE, but the process is outside of our user namespace");
+        access_checks_add(
+            out, "capability", ACCESS_CHECK_BYPASSED,
+            "we have CAP_SYS_PTRACE, but the process is outside of our user namespace");
     else
-        gates_add(out, "capability", GATE_PASSED,
-                  "we do not have CAP_SYS_PTRACE, and need it only past a shut gate");
+        access_checks_add(out, "capability", ACCESS_CHECK_BYPASSED,
+                          "we do not have CAP_SYS_PTRACE, and need it only past a shut gate");
 }
 
-static void add_owner(const struct view *view, struct gates *out)
+static void add_owner(const struct view *view, struct access_checks *out)
 {
     const unsigned uid = getuid(), gid = getgid();
     bool same = true;
     for (int i = 0; i < 3; i++)
         same = same && view->it.uids[i] == uid && view->it.gids[i] == gid;
     if (same) {
-        gates_add(out, "user", GATE_OPEN, "process %d belongs to user %u, as we do", view->pid,
-                  uid);
+        access_checks_add(out, "user", ACCESS_CHECK_OK,
+                          "process %d belongs to user %u, as we do", view->pid, uid);
         return;
     }
-    struct gate *gate;
+    struct access_check *check;
     if (view->it.uids[1] != uid)
-        gate = gates_add(out, "user", shut_unless(view),
-                         "process %d belongs to user %u and you are %u", view->pid,
-                         view->it.uids[1], uid);
+        check = access_checks_add(out, "user", blocked_unless(view),
+                                  "process %d belongs to user %u and you are %u", view->pid,
+                                  view->it.uids[1], uid);
     else
-        gate = gates_add(out, "user", shut_unless(view),
-                         "process %d has another real, effective or saved user or group than "
-                         "you (user %u, group %u)",
-                         view->pid, uid, gid);
-    tell_capability(gate, view);
-    if (gate->state == GATE_SHUT && view->it.uids[1] != uid && !was_started_by_root() &&
-        view->it.uids[1])
-        gate_remedy(gate,
-                    "run pyrometer as that user (sudo -u '#%u' pyrometer ...), or as root",
-                    view->it.uids[1]);
+        check = access_checks_add(
+            out, "user", blocked_unless(view),
+            "process %d has another real, effective or saved user or group than "
+            "you (user %u, group %u)",
+            view->pid, uid, gid);
+    tell_capability(check, view);
+    if (check->state == ACCESS_CHECK_BLOCKED && view->it.uids[1] != uid &&
+        !was_started_by_root() && view->it.uids[1])
+        access_check_remedy(
+            check, "run pyrometer as that user (sudo -u '#%u' pyrometer ...), or as root",
+            view->it.uids[1]);
 }
 
 /* The files of a process that is not dumpable belong to root, whoever it is. */
-static void add_dumpable(const struct view *view, struct gates *out)
+static void add_dumpable(const struct view *view, struct access_checks *out)
 {
     char path[48];
     struct stat st;
@@ -209,34 +214,36 @@ static void add_dumpable(const struct view *view, struct gates *out)
     if (stat(path, &st))
         return;
     if (st.st_uid == view->it.uids[1]) {
-        const bool is_told = view->it.uids[1] != 0;
-        gates_add(
-            out, "dumpable", is_told ? GATE_OPEN : GATE_UNKNOWN, "process %d is %s", view->pid,
-            is_told ? "dumpable" : "root's, and those do not show whether they are dumpable");
+        const bool is_listed = view->it.uids[1] != 0;
+        access_checks_add(
+            out, "dumpable", is_listed ? ACCESS_CHECK_OK : ACCESS_CHECK_UNKNOWN,
+            "process %d is %s", view->pid,
+            is_listed ? "dumpable" : "root's, and those do not show whether they are dumpable");
         return;
     }
-    tell_capability(gates_add(out, "dumpable", shut_unless(view),
-                              "process %d is not dumpable (prctl(PR_SET_DUMPABLE), a setuid "
-                              "program, or a binary that only root may read)",
-                              view->pid),
-                    view);
+    tell_capability(
+        access_checks_add(out, "dumpable", blocked_unless(view),
+                          "process %d is not dumpable (prctl(PR_SET_DUMPABLE), a setuid "
+                          "program, or a binary that only root may read)",
+                          view->pid),
+        view);
 }
 
-static void add_privileges(const struct view *view, struct gates *out)
+static void add_privileges(const struct view *view, struct access_checks *out)
 {
     const bool is_subset = (view->it.permitted & ~view->we.permitted) == 0;
     if (view->same_namespace && is_subset) {
-        gates_add(out, "privileges", GATE_OPEN,
-                  "process %d has no capability that we do not have", view->pid);
+        access_checks_add(out, "privileges", ACCESS_CHECK_OK,
+                          "process %d has no capability that we do not have", view->pid);
         return;
     }
     /* How many we lack depends on how many we have given up since we were started. */
-    struct gate *const gate =
-        gates_add(out, "privileges", shut_unless(view),
-                  view->is_elsewhere ? "process %d is in another user namespace than we are"
-                                     : "process %d has capabilities that we do not have",
-                  view->pid);
-    tell_capability(gate, view);
+    struct access_check *const check = access_checks_add(
+        out, "privileges", blocked_unless(view),
+        view->is_elsewhere ? "process %d is in another user namespace than we are"
+                           : "process %d has capabilities that we do not have",
+        view->pid);
+    tell_capability(check, view);
 }
 
 static const char *const scopes[] = {
@@ -246,56 +253,60 @@ static const char *const scopes[] = {
     "3: nobody may read a process",
 };
 
-static void tell_yama(struct gate *gate, int scope)
+static void tell_yama(struct access_check *check, int scope)
 {
-    if (gate->state != GATE_SHUT)
+    if (check->state != ACCESS_CHECK_BLOCKED)
         return;
     if (scope >= 3)
-        gate_remedy(gate, "it cannot be lowered while the host runs: start the host with "
-                          "kernel.yama.ptrace_scope at 2 or less");
+        access_check_remedy(check,
+                            "it cannot be lowered while the host runs: start the host with "
+                            "kernel.yama.ptrace_scope at 2 or less");
     else if (scope == 2)
-        gate_remedy(gate, "%s", was_started_by_root() ? in_container : with_capability);
+        access_check_remedy(check, "%s",
+                            was_started_by_root() ? in_container : with_capability);
     else
-        gate_remedy(gate,
-                    "sudo sysctl kernel.yama.ptrace_scope=0, or sudo, or start the program "
-                    "with 'pyrometer run'");
+        access_check_remedy(
+            check, "sudo sysctl kernel.yama.ptrace_scope=0, or sudo, or start the program "
+                   "with 'pyrometer run'");
 }
 
-static void add_yama(const struct view *view, struct gates *out)
+static void add_yama(const struct view *view, struct access_checks *out)
 {
     const int scope = yama_scope();
     if (scope < 0 || scope > 3) {
-        gates_add(out, "Yama", GATE_OPEN, "this kernel has no Yama, or hides it");
+        access_checks_add(out, "Yama", ACCESS_CHECK_OK, "this kernel has no Yama, or hides it");
         return;
     }
-    enum gate_state state = GATE_OPEN;
+    enum access_check_state state = ACCESS_CHECK_OK;
     if (scope == 3)
-        state = GATE_SHUT;
+        state = ACCESS_CHECK_BLOCKED;
     else if (scope > 0 && !(scope == 1 && is_descendant(view->pid)))
-        state = shut_unless(view);
-    tell_yama(gates_add(out, "Yama", state, "kernel.yama.ptrace_scope is %s", scopes[scope]),
-              scope);
+        state = blocked_unless(view);
+    tell_yama(
+        access_checks_add(out, "Yama", state, "kernel.yama.ptrace_scope is %s", scopes[scope]),
+        scope);
 }
 
 /* Everybody may read oneself, unless the call itself is forbidden. */
-static void add_seccomp(struct gates *out)
+static void add_seccomp(struct access_checks *out)
 {
     char from = 1, to = 0;
     const struct iovec local = { &to, 1 }, remote = { &from, 1 };
     if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1) {
-        gates_add(out, "seccomp", GATE_OPEN, "process_vm_readv works");
+        access_checks_add(out, "seccomp", ACCESS_CHECK_OK, "process_vm_readv works");
         return;
     }
     const int sys = errno;
-    gate_remedy(gates_add(out, "seccomp", GATE_SHUT, "process_vm_readv is forbidden here: %s",
-                          strerror(sys)),
-                "%s",
-                sys == ENOSYS ? "use a kernel that was built with CONFIG_CROSS_MEMORY_ATTACH"
-                              : "docker run --cap-add=SYS_PTRACE ..., or "
-                                "--security-opt seccomp=PROFILE with a profile that allows it");
+    access_check_remedy(
+        access_checks_add(out, "seccomp", ACCESS_CHECK_BLOCKED,
+                          "process_vm_readv is forbidden here: %s", strerror(sys)),
+        "%s",
+        sys == ENOSYS ? "use a kernel that was built with CONFIG_CROSS_MEMORY_ATTACH"
+                      : "docker run --cap-add=SYS_PTRACE ..., or "
+                        "--security-opt seccomp=PROFILE with a profile that allows it");
 }
 
-enum err_code permission_of_process(int pid, struct gates *out, struct err *err)
+enum err_code permission_of_process(int pid, struct access_checks *out, struct err *err)
 {
     struct view view = { .pid = pid };
     enum err_code rc = read_credentials(getpid(), &view.we, err);
@@ -303,7 +314,7 @@ enum err_code permission_of_process(int pid, struct gates *out, struct err *err)
         rc = read_credentials(pid, &view.it, err);
     if (rc)
         return rc;
-    look_at_namespaces(&view);
+    check_namespaces(&view);
     add_capability(&view, out);
     add_owner(&view, out);
     add_dumpable(&view, out);
@@ -313,40 +324,43 @@ enum err_code permission_of_process(int pid, struct gates *out, struct err *err)
     return ERR_OK;
 }
 
-static void add_host_namespace(struct gates *out)
+static void add_host_namespace(struct access_checks *out)
 {
     SCOPED_FREE char *map = NULL;
     size_t bytes;
     unsigned long long inside = 1, outside = 1, count = 0;
     if (procfs_read(getpid(), "uid_map", &map, &bytes, NULL)) {
-        gates_add(out, "namespace", GATE_OPEN, "this kernel has no user namespaces");
+        access_checks_add(out, "namespace", ACCESS_CHECK_OK,
+                          "this kernel has no user namespaces");
         return;
     }
     const bool is_first = sscanf(map, "%llu %llu %llu", &inside, &outside, &count) == 3 &&
                           inside == 0 && outside == 0 && count >= UINT32_MAX;
-    gates_add(out, "namespace", is_first ? GATE_OPEN : GATE_PASSED, "%s",
-              is_first
-                  ? "we are in the host's user namespace"
-                  : "we are in a user namespace of our own: only processes in it, or of our "
-                    "own user, can be read");
+    access_checks_add(
+        out, "namespace", is_first ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
+        is_first ? "we are in the host's user namespace"
+                 : "we are in a user namespace of our own: only processes in it, or of our "
+                   "own user, can be read");
 }
 
-void permission_of_host(struct gates *out)
+void permission_of_host(struct access_checks *out)
 {
     struct view view = { .same_namespace = true };
     if (read_credentials(getpid(), &view.we, NULL)) {
-        gate_remedy(gates_add(out, "/proc", GATE_SHUT, "/proc cannot be read"),
-                    "mount it: mount -t proc proc /proc");
+        access_check_remedy(
+            access_checks_add(out, "/proc", ACCESS_CHECK_BLOCKED, "/proc cannot be read"),
+            "mount it: mount -t proc proc /proc");
         return;
     }
     view.reaches = has_capability(&view.we);
-    struct gate *const gate = gates_add(
-        out, "capability", view.reaches ? GATE_OPEN : GATE_PASSED, "%s",
+    struct access_check *const check = access_checks_add(
+        out, "capability", view.reaches ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
         view.reaches ? "we have CAP_SYS_PTRACE: processes of all users can be read"
                      : "we do not have CAP_SYS_PTRACE: only our own user's processes can "
                        "be read");
     if (!view.reaches)
-        gate_remedy(gate, "%s", was_started_by_root() ? in_container : with_capability);
+        access_check_remedy(check, "%s",
+                            was_started_by_root() ? in_container : with_capability);
     add_host_namespace(out);
     view.pid = 0;
     add_yama(&view, out);
@@ -355,11 +369,11 @@ void permission_of_host(struct gates *out)
 
 enum err_code permission_explain(int pid, struct err *err)
 {
-    struct gates gates = { .count = 0 };
-    const enum err_code rc = permission_of_process(pid, &gates, err);
+    struct access_checks checks = { .count = 0 };
+    const enum err_code rc = permission_of_process(pid, &checks, err);
     if (rc)
         return rc;
-    const struct gate *const shut = gates_first_shut(&gates);
+    const struct access_check *const shut = access_checks_first_blocked(&checks);
     if (shut && strncmp(shut->found, "process ", strlen("process ")) == 0)
         return err_set(err, ERR_PERM, "%.130s: %s", shut->found, shut->remedy);
     if (shut)

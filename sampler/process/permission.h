@@ -14,9 +14,10 @@
 #include "sampler/base/err.h"
 
 /* The gates between us and a process.  ERR_GONE: there is no such process. */
-MUST_CHECK enum err_code permission_of_process(int pid, struct gates *out, struct err *err);
+MUST_CHECK enum err_code permission_of_process(int pid, struct access_checks *out,
+                                               struct err *err);
 /* Those of this host for any process. */
-void permission_of_host(struct gates *out);
+void permission_of_host(struct access_checks *out);
 
 /* After a reading that was refused: the gate that did it, as one line with what opens it.
  * ERR_PERM, or ERR_GONE. */

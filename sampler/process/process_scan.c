@@ -20,7 +20,7 @@ void pid_list_deinit(struct pid_list *list)
 
 enum err_code pid_list_add(struct pid_list *list, int pid)
 {
-    if (list->count == CENSUS_MAX_PIDS)
+    if (list->count == PROCESS_SCAN_MAX_PIDS)
         return ERR_LIMIT;
     if (list->count == list->room) {
         const size_t room = list->room ? list->room * 2 : 64;
@@ -59,17 +59,17 @@ static enum err_code add_entries(const char *path, struct pid_list *out)
     return rc;
 }
 
-enum err_code census_all(struct pid_list *out, struct err *err)
+enum err_code process_scan_all(struct pid_list *out, struct err *err)
 {
     const enum err_code rc = add_entries("/proc", out);
     return rc ? err_set(err, rc, "cannot list the processes of this host") : ERR_OK;
 }
 
-enum census_way census_way(void)
+enum process_scan_way process_scan_way(void)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)gettid());
-    return access(path, R_OK) == 0 ? CENSUS_LISTED : CENSUS_ASKED;
+    return access(path, R_OK) == 0 ? PROCESS_SCAN_LISTED : PROCESS_SCAN_ASKED;
 }
 
 static enum err_code add_words(const char *text, struct pid_list *out)
@@ -116,7 +116,7 @@ static enum err_code add_asked(const int *parents, size_t count, struct pid_list
     struct pid_list all = { 0 };
     struct procfs_identity identity;
     int *const sorted = malloc((count ? count : 1) * sizeof *sorted);
-    enum err_code rc = sorted ? census_all(&all, NULL) : ERR_NOMEM;
+    enum err_code rc = sorted ? process_scan_all(&all, NULL) : ERR_NOMEM;
     if (sorted && count) {
         memcpy(sorted, parents, count * sizeof *sorted);
         qsort(sorted, count, sizeof *sorted, compare);
@@ -130,11 +130,11 @@ static enum err_code add_asked(const int *parents, size_t count, struct pid_list
     return rc;
 }
 
-enum err_code census_children(enum census_way way, const int *parents, size_t count,
-                              struct pid_list *out)
+enum err_code process_scan_children(enum process_scan_way way, const int *parents, size_t count,
+                                    struct pid_list *out)
 {
     enum err_code rc = ERR_OK;
-    if (way == CENSUS_ASKED)
+    if (way == PROCESS_SCAN_ASKED)
         return add_asked(parents, count, out);
     for (size_t i = 0; i < count && !rc; i++)
         rc = add_listed(parents[i], out);

@@ -11,39 +11,39 @@
 
 enum { ID_LEAST_DIGITS = 32 };
 
-enum err_code vitals_parse(const char *stat, struct vitals *out)
+enum err_code process_stats_parse(const char *stat, struct process_stats *out)
 {
     /* The name may hold spaces and parentheses. */
     const char *const end = strrchr(stat, ')');
     uint64_t user = 0, system = 0;
-    struct vitals vitals = { .state = '?' };
-    if (!end || sscanf(end + 1,
-                       " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
-                       " %*d %*d %*d %*d %" SCNu32 " %*d %" SCNu64 " %*u %" SCNu64
-                       " %*u %" SCNu64 " %*u %" SCNu64,
-                       &vitals.state, &vitals.parent, &user, &system, &vitals.threads,
-                       &vitals.start_ticks, &vitals.rss_bytes, &vitals.code_start,
-                       &vitals.stack_start) != 9)
+    struct process_stats stats = { .state = '?' };
+    if (!end ||
+        sscanf(end + 1,
+               " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+               " %*d %*d %*d %*d %" SCNu32 " %*d %" SCNu64 " %*u %" SCNu64 " %*u %" SCNu64
+               " %*u %" SCNu64,
+               &stats.state, &stats.parent, &user, &system, &stats.threads, &stats.start_ticks,
+               &stats.rss_bytes, &stats.code_start, &stats.stack_start) != 9)
         return ERR_CORRUPT;
-    vitals.cpu_ticks = user + system;
-    vitals.rss_bytes *= (uint64_t)sysconf(_SC_PAGESIZE);
-    *out = vitals;
+    stats.cpu_ticks = user + system;
+    stats.rss_bytes *= (uint64_t)sysconf(_SC_PAGESIZE);
+    *out = stats;
     return ERR_OK;
 }
 
-enum err_code vitals_read(int pid, struct vitals *out, struct err *err)
+enum err_code process_stats_read(int pid, struct process_stats *out, struct err *err)
 {
     SCOPED_FREE char *stat = NULL;
     size_t bytes;
     const enum err_code rc = procfs_read(pid, "stat", &stat, &bytes, err);
     if (rc)
         return rc;
-    return vitals_parse(stat, out)
+    return process_stats_parse(stat, out)
                ? err_set(err, ERR_CORRUPT, "/proc/%d/stat is too short", pid)
                : ERR_OK;
 }
 
-enum err_code vitals_user(int pid, unsigned *uid_out, struct err *err)
+enum err_code process_stats_user(int pid, unsigned *uid_out, struct err *err)
 {
     SCOPED_FREE char *status = NULL;
     size_t bytes;

@@ -11,7 +11,7 @@
 
 #include "sampler/base/err.h"
 
-struct vitals {
+struct process_stats {
     char state; /* 'Z': a zombie */
     int parent;
     uint32_t threads;
@@ -22,12 +22,13 @@ struct vitals {
 };
 
 /* One small file.  ERR_GONE: no such process. */
-MUST_CHECK enum err_code vitals_read(int pid, struct vitals *out, struct err *err);
+MUST_CHECK enum err_code process_stats_read(int pid, struct process_stats *out,
+                                            struct err *err);
 /* The same from the text of /proc/PID/stat.  ERR_CORRUPT: it is none. */
-MUST_CHECK enum err_code vitals_parse(const char *stat, struct vitals *out);
+MUST_CHECK enum err_code process_stats_parse(const char *stat, struct process_stats *out);
 
 /* The real user, also where the process is not dumpable. */
-MUST_CHECK enum err_code vitals_user(int pid, unsigned *uid_out, struct err *err);
+MUST_CHECK enum err_code process_stats_user(int pid, unsigned *uid_out, struct err *err);
 
 enum { CONTAINER_ID_BYTES = 80, CONTAINER_NAME_BYTES = 32 };
 

@@ -50,7 +50,7 @@ struct quality {
 };
 
 /* Counts the interval that ends with a look at now_ns (any clock, not 0). */
-static inline void quality_note_look(struct quality *quality, uint64_t now_ns)
+static inline void quality_note_tick(struct quality *quality, uint64_t now_ns)
 {
     const uint64_t interval_ns = now_ns - quality->looked_ns;
     const bool is_first = !quality->looked_ns;

@@ -1,27 +1,27 @@
 #include "sampler/profile/state.h"
 
-static const struct fact {
+static const struct flag {
     const char *text;
     state_bits yes, unknown;
-} facts[STATE_FACT_COUNT] = {
+} facts[STATE_FLAG_COUNT] = {
 #define X(name, bit, text) { text, STATE_##name, STATE_UNKNOWN_##name },
-    STATE_FACTS(X)
+    STATE_FLAGS(X)
 #undef X
 };
 
-const char *state_fact_text(enum state_fact fact)
+const char *state_flag_text(enum state_flag flag)
 {
-    return facts[fact].text;
+    return facts[flag].text;
 }
 
-state_bits state_fact_yes(enum state_fact fact)
+state_bits state_flag_yes(enum state_flag flag)
 {
-    return facts[fact].yes;
+    return facts[flag].yes;
 }
 
-state_bits state_fact_unknown(enum state_fact fact)
+state_bits state_flag_unknown(enum state_flag flag)
 {
-    return facts[fact].unknown;
+    return facts[flag].unknown;
 }
 
 const char *state_doing_text(enum state_doing doing)

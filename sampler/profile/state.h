@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define STATE_FACTS(X)           \
+#define STATE_FLAGS(X)           \
     X(ON_CPU, 0, "on_cpu")       \
     X(HAS_GIL, 1, "has_gil")     \
     X(WAITS_GIL, 2, "waits_gil") \
@@ -21,7 +21,7 @@
 
 enum state_bits {
 #define X(name, bit, text) STATE_##name = 1 << bit, STATE_UNKNOWN_##name = 1 << (bit + 8),
-    STATE_FACTS(X)
+    STATE_FLAGS(X)
 #undef X
 };
 
@@ -29,11 +29,11 @@ typedef uint16_t state_bits;
 
 #define STATE_ALL_UNKNOWN ((state_bits)0x3f00)
 
-enum state_fact {
-#define X(name, bit, text) STATE_FACT_##name,
-    STATE_FACTS(X)
+enum state_flag {
+#define X(name, bit, text) STATE_FLAG_##name,
+    STATE_FLAGS(X)
 #undef X
-        STATE_FACT_COUNT
+        STATE_FLAG_COUNT
 };
 
 /* What a thread was doing, the first that is known of it. */
@@ -55,9 +55,9 @@ const char *state_doing_text(enum state_doing doing);
 enum state_doing state_doing_of(state_bits state);
 
 /* As on the wire: "on_cpu". */
-const char *state_fact_text(enum state_fact fact);
+const char *state_flag_text(enum state_flag flag);
 /* The bit that says yes, and the one that says unknown. */
-state_bits state_fact_yes(enum state_fact fact);
-state_bits state_fact_unknown(enum state_fact fact);
+state_bits state_flag_yes(enum state_flag flag);
+state_bits state_flag_unknown(enum state_flag flag);
 
 #endif /* SAMPLER_PROFILE_STATE_H */

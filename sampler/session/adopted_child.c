@@ -6,9 +6,10 @@
 
 #include "sampler/base/scoped.h"
 
-void stray_remember(struct stray_forebears *forebears, const struct procfs_identity *identity)
+void adopted_child_remember(struct adopted_child_forebears *forebears,
+                            const struct procfs_identity *identity)
 {
-    forebears->gone[forebears->gone_count++ % STRAY_MAX_GONE] = *identity;
+    forebears->gone[forebears->gone_count++ % ADOPTED_CHILD_MAX_GONE] = *identity;
 }
 
 static bool is_forked(const struct procfs_identity *from,
@@ -18,15 +19,16 @@ static bool is_forked(const struct procfs_identity *from,
            from->code_start == identity->code_start && from->start_time <= identity->start_time;
 }
 
-bool stray_has_forebear(const struct stray_forebears *forebears, const struct kin_table *table,
-                        const struct procfs_identity *identity)
+bool adopted_child_has_forebear(const struct adopted_child_forebears *forebears,
+                                const struct child_table *table,
+                                const struct procfs_identity *identity)
 {
     if (!identity->stack_start || !identity->code_start)
         return false;
     for (size_t i = 0; i < table->count; i++)
         if (is_forked(&table->items[i].identity, identity))
             return true;
-    for (size_t i = 0; i < forebears->gone_count && i < STRAY_MAX_GONE; i++)
+    for (size_t i = 0; i < forebears->gone_count && i < ADOPTED_CHILD_MAX_GONE; i++)
         if (is_forked(&forebears->gone[i], identity))
             return true;
     return false;
@@ -44,7 +46,7 @@ static bool host_is_random(void)
     return mode > 0;
 }
 
-bool stray_is_random(int pid)
+bool adopted_child_is_random(int pid)
 {
     SCOPED_FREE char *text = NULL;
     size_t bytes;

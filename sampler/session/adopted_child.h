@@ -6,7 +6,7 @@
  * code lie where those of its forebear do, at addresses that the kernel drew by chance for that one.
  * Where it draws none (a personality without random addresses, or the whole host), nothing is told.
  *
- * Limits: of those that have ended the last STRAY_MAX_GONE are remembered.
+ * Limits: of those that have ended the last ADOPTED_CHILD_MAX_GONE are remembered.
  * Depends on: kin, procfs.
  */
 #ifndef SAMPLER_SESSION_ADOPTED_CHILD_H
@@ -16,19 +16,21 @@
 
 #include "sampler/session/child_table.h"
 
-enum { STRAY_MAX_GONE = 64 };
+enum { ADOPTED_CHILD_MAX_GONE = 64 };
 
-struct stray_forebears {
-    struct procfs_identity gone[STRAY_MAX_GONE];
+struct adopted_child_forebears {
+    struct procfs_identity gone[ADOPTED_CHILD_MAX_GONE];
     size_t gone_count; /* ever; the place of the next is told by it */
 };
 
 /* It was followed and has ended. */
-void stray_remember(struct stray_forebears *forebears, const struct procfs_identity *identity);
+void adopted_child_remember(struct adopted_child_forebears *forebears,
+                            const struct procfs_identity *identity);
 /* Was it forked from one that is followed, or was? */
-bool stray_has_forebear(const struct stray_forebears *forebears, const struct kin_table *table,
-                        const struct procfs_identity *identity);
+bool adopted_child_has_forebear(const struct adopted_child_forebears *forebears,
+                                const struct child_table *table,
+                                const struct procfs_identity *identity);
 /* Are the addresses of this process drawn by chance?  false also where that cannot be read. */
-bool stray_is_random(int pid);
+bool adopted_child_is_random(int pid);
 
 #endif /* SAMPLER_SESSION_ADOPTED_CHILD_H */

@@ -2,43 +2,44 @@
 
 #include "sampler/session/target.h"
 
-void joining_init(struct joining *joining)
+void attach_queue_init(struct attach_queue *queue)
 {
-    pthread_mutex_init(&joining->mutex, NULL);
-    joining->count = 0;
-    atomic_init(&joining->waiting, 0);
+    pthread_mutex_init(&queue->mutex, NULL);
+    queue->count = 0;
+    atomic_init(&queue->waiting, 0);
 }
 
-void joining_deinit(struct joining *joining)
+void attach_queue_deinit(struct attach_queue *queue)
 {
-    for (size_t i = 0; i < joining->count; i++)
-        member_close(joining->items[i]);
-    joining->count = 0;
-    pthread_mutex_destroy(&joining->mutex);
+    for (size_t i = 0; i < queue->count; i++)
+        target_close(queue->items[i]);
+    queue->count = 0;
+    pthread_mutex_destroy(&queue->mutex);
 }
 
-enum err_code joining_put(struct joining *joining, struct member *member, struct err *err)
+enum err_code attach_queue_put(struct attach_queue *queue, struct target *target,
+                               struct err *err)
 {
     enum err_code rc = ERR_OK;
-    pthread_mutex_lock(&joining->mutex);
-    if (joining->count == JOINING_MAX)
-        rc = err_set(err, ERR_LIMIT, "%d processes wait to join already", JOINING_MAX);
+    pthread_mutex_lock(&queue->mutex);
+    if (queue->count == ATTACH_QUEUE_MAX)
+        rc = err_set(err, ERR_LIMIT, "%d processes wait to join already", ATTACH_QUEUE_MAX);
     else
-        joining->items[joining->count++] = member;
-    atomic_store(&joining->waiting, joining->count);
-    pthread_mutex_unlock(&joining->mutex);
+        queue->items[queue->count++] = target;
+    atomic_store(&queue->waiting, queue->count);
+    pthread_mutex_unlock(&queue->mutex);
     return rc;
 }
 
-struct member *joining_take(struct joining *joining)
+struct target *attach_queue_take(struct attach_queue *queue)
 {
-    struct member *member = NULL;
-    if (atomic_load_explicit(&joining->waiting, memory_order_relaxed) == 0)
+    struct target *target = NULL;
+    if (atomic_load_explicit(&queue->waiting, memory_order_relaxed) == 0)
         return NULL;
-    pthread_mutex_lock(&joining->mutex);
-    if (joining->count > 0)
-        member = joining->items[--joining->count];
-    atomic_store(&joining->waiting, joining->count);
-    pthread_mutex_unlock(&joining->mutex);
-    return member;
+    pthread_mutex_lock(&queue->mutex);
+    if (queue->count > 0)
+        target = queue->items[--queue->count];
+    atomic_store(&queue->waiting, queue->count);
+    pthread_mutex_unlock(&queue->mutex);
+    return target;
 }

@@ -2,9 +2,9 @@
  * joining - processes that are to become members of a session that runs already: found and opened
  * by one thread, taken by the sampling thread.
  *
- * Ownership: the caller's storage; joining_deinit closes what nobody took.
+ * Ownership: the caller's storage; attach_queue_deinit closes what nobody took.
  * Threads: any put, one takes.
- * Limits: JOINING_MAX wait at a time.
+ * Limits: ATTACH_QUEUE_MAX wait at a time.
  * Depends on: member.
  */
 #ifndef SAMPLER_SESSION_ATTACH_QUEUE_H
@@ -16,24 +16,24 @@
 
 #include "sampler/base/err.h"
 
-struct member;
+struct target;
 
-enum { JOINING_MAX = 64 };
+enum { ATTACH_QUEUE_MAX = 64 };
 
-struct joining {
+struct attach_queue {
     pthread_mutex_t mutex;
-    struct member *items[JOINING_MAX];
+    struct target *items[ATTACH_QUEUE_MAX];
     size_t count;
     atomic_size_t waiting; /* the same, to be looked at without the lock */
 };
 
-void joining_init(struct joining *joining);
-void joining_deinit(struct joining *joining);
+void attach_queue_init(struct attach_queue *queue);
+void attach_queue_deinit(struct attach_queue *queue);
 
 /* Takes the member on success.  ERR_LIMIT. */
-MUST_CHECK enum err_code joining_put(struct joining *joining, struct member *member,
-                                     struct err *err);
+MUST_CHECK enum err_code attach_queue_put(struct attach_queue *queue, struct target *target,
+                                          struct err *err);
 /* NULL: none waits; costs one atomic read. */
-struct member *joining_take(struct joining *joining);
+struct target *attach_queue_take(struct attach_queue *queue);
 
 #endif /* SAMPLER_SESSION_ATTACH_QUEUE_H */

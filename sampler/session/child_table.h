@@ -1,7 +1,7 @@
 /*
  * kin - the processes that a scout follows, each told from a later one with its number.
  *
- * Ownership: the caller's storage; kin_deinit accepts a zeroed one.
+ * Ownership: the caller's storage; child_table_deinit accepts a zeroed one.
  * Limits: given at init.
  * Depends on: err, target/procfs.
  */
@@ -15,7 +15,7 @@
 #include "sampler/base/err.h"
 #include "sampler/process/procfs.h"
 
-struct kin {
+struct child {
     int pid;
     struct procfs_identity identity;
     bool is_member;    /* the sampling thread has it, or is about to */
@@ -24,17 +24,17 @@ struct kin {
     uint64_t try_ns;   /* when to look for an interpreter in it */
 };
 
-struct kin_table {
-    struct kin *items;
+struct child_table {
+    struct child *items;
     size_t count, room, most;
 };
 
-void kin_init(struct kin_table *table, size_t most);
-void kin_deinit(struct kin_table *table);
+void child_table_init(struct child_table *table, size_t most);
+void child_table_deinit(struct child_table *table);
 /* NULL: none of that number.  Rows move when others are added or dropped. */
-struct kin *kin_find(const struct kin_table *table, int pid);
+struct child *child_table_find(const struct child_table *table, int pid);
 /* ERR_LIMIT: there are as many as there may be. */
-MUST_CHECK enum err_code kin_add(struct kin_table *table, const struct kin *kin);
-void kin_drop(struct kin_table *table, struct kin *kin);
+MUST_CHECK enum err_code child_table_add(struct child_table *table, const struct child *child);
+void child_table_drop(struct child_table *table, struct child *child);
 
 #endif /* SAMPLER_SESSION_CHILD_TABLE_H */

@@ -35,7 +35,13 @@ static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_P
 /* Whoever destroys it waits at most so long for what it is looking into. */
 static const uint64_t STOP_NS = 250 * NS_PER_MS;
 
-enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, STRAY_LOOKS = 5, SETTLING_LOOKS = 2 };
+enum {
+    SHARE = 100,
+    TRY_SHARE = 20,
+    AGE_SHARE = 4,
+    ADOPTED_CHILD_ATTEMPTS = 5,
+    SETTLING_TICKS = 2
+};
 
 struct released {
     int pid;
@@ -43,7 +49,7 @@ struct released {
     bool is_refused;
 };
 
-struct scout {
+struct child_tracker {
     struct strtab *strings;
     enum sampler_mode mode;
     pthread_t thread;
@@ -54,29 +60,30 @@ struct scout {
     pthread_cond_t changed;
     bool stop, has_ended;
     bool is_left; /* who destroyed it did not wait: its thread frees it */
-    struct member *ready[SAMPLER_MAX_PROCESSES];
+    struct target *ready[SAMPLER_MAX_PROCESSES];
     size_t ready_count;
     struct released released[SAMPLER_MAX_PROCESSES];
     size_t released_count;
     bool is_settling; /* what was given back may have left others behind */
     size_t members;   /* made and not released, those at the start too */
     size_t others;    /* that are followed and no members */
-    struct scout_counts counts;
+    struct child_tracker_counts counts;
 
     /* Of its thread only. */
-    struct kin_table kin;
-    struct stray_forebears forebears;
-    enum census_way way;
+    struct child_table child;
+    struct adopted_child_forebears forebears;
+    enum process_scan_way way;
     bool adopts;
     pid_t helper;
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
-    struct stray_search {
-        int known[STRAY_LOOKS]; /* the newest process at the last looks, the last one first */
-        int looks_left;         /* a new process has its number before it is listed */
+    struct adopted_child_search {
+        int known
+            [ADOPTED_CHILD_ATTEMPTS]; /* the newest process at the last looks, the last one first */
+        int attempts_left;            /* a new process has its number before it is listed */
         int settling; /* looks until what was given back is known to have left no others */
         uint64_t last_ns, cost_ns, next_ns;
-    } strays;
+    } adopted_children;
     bool is_blind;          /* new processes do not show there */
     uint64_t list_until_ns; /* there are new processes, and until then they may yet be listed */
     uint64_t listed_ns, looked_ns, cost_ns;
@@ -91,54 +98,57 @@ static uint64_t cpu_ns(clockid_t clock)
 }
 
 /* Has the host new processes since the last time it was asked? */
-static bool has_newer(struct scout *scout)
+static bool has_newer(struct child_tracker *tracker)
 {
     char text[128];
     const ssize_t length =
-        scout->newest_fd < 0 ? -1 : pread(scout->newest_fd, text, sizeof text - 1, 0);
+        tracker->newest_fd < 0 ? -1 : pread(tracker->newest_fd, text, sizeof text - 1, 0);
     if (length <= 0) {
-        scout->is_blind = true;
+        tracker->is_blind = true;
         return false;
     }
     text[length] = '\0';
     const char *const last = strrchr(text, ' ');
-    if (!last || strncmp(scout->newest, last, sizeof scout->newest - 1) == 0)
+    if (!last || strncmp(tracker->newest, last, sizeof tracker->newest - 1) == 0)
         return false;
-    snprintf(scout->newest, sizeof scout->newest, "%s", last);
+    snprintf(tracker->newest, sizeof tracker->newest, "%s", last);
     return true;
 }
 
-static uint64_t stray_pause_ns(const struct stray_search *strays)
+static uint64_t adopted_child_pause_ns(const struct adopted_child_search *adopted_children)
 {
-    const uint64_t pause_ns = STRAYS_NS << (STRAY_LOOKS - strays->looks_left);
-    return pause_ns < strays->cost_ns * SHARE ? strays->cost_ns * SHARE : pause_ns;
+    const uint64_t pause_ns = STRAYS_NS
+                              << (ADOPTED_CHILD_ATTEMPTS - adopted_children->attempts_left);
+    return pause_ns < adopted_children->cost_ns * SHARE ? adopted_children->cost_ns * SHARE
+                                                        : pause_ns;
 }
 
-static void begin_strays(struct stray_search *strays)
+static void begin_adopted_children(struct adopted_child_search *adopted_children)
 {
-    strays->looks_left = STRAY_LOOKS;
-    strays->next_ns = strays->last_ns + stray_pause_ns(strays);
+    adopted_children->attempts_left = ADOPTED_CHILD_ATTEMPTS;
+    adopted_children->next_ns =
+        adopted_children->last_ns + adopted_child_pause_ns(adopted_children);
 }
 
 /* The sampling thread has given members back. */
-static void take_released(struct scout *scout, uint64_t now_ns)
+static void take_released(struct child_tracker *tracker, uint64_t now_ns)
 {
-    pthread_mutex_lock(&scout->mutex);
-    for (size_t i = 0; i < scout->released_count; i++) {
-        struct kin *const kin = kin_find(&scout->kin, scout->released[i].pid);
-        if (kin && kin->identity.start_time == scout->released[i].start_time) {
-            kin->is_member = false;
-            kin->since_ns = now_ns;
-            kin->try_ns = now_ns + (scout->released[i].is_refused ? LAST_PAUSE_NS : 0);
+    pthread_mutex_lock(&tracker->mutex);
+    for (size_t i = 0; i < tracker->released_count; i++) {
+        struct child *const child = child_table_find(&tracker->child, tracker->released[i].pid);
+        if (child && child->identity.start_time == tracker->released[i].start_time) {
+            child->is_member = false;
+            child->since_ns = now_ns;
+            child->try_ns = now_ns + (tracker->released[i].is_refused ? LAST_PAUSE_NS : 0);
         }
     }
-    if (scout->released_count > 0) {
-        scout->is_settling = true;
-        scout->strays.settling = SETTLING_LOOKS;
-        begin_strays(&scout->strays);
+    if (tracker->released_count > 0) {
+        tracker->is_settling = true;
+        tracker->adopted_children.settling = SETTLING_TICKS;
+        begin_adopted_children(&tracker->adopted_children);
     }
-    scout->released_count = 0;
-    pthread_mutex_unlock(&scout->mutex);
+    tracker->released_count = 0;
+    pthread_mutex_unlock(&tracker->mutex);
 }
 
 static bool is_over(const struct procfs_identity *identity)
@@ -147,108 +157,113 @@ static bool is_over(const struct procfs_identity *identity)
 }
 
 /* Drops what has ended; what is another program now is tried again. */
-static void refresh(struct scout *scout, uint64_t now_ns)
+static void refresh(struct child_tracker *tracker, uint64_t now_ns)
 {
-    for (size_t i = scout->kin.count; i-- > 0;) {
-        struct kin *const kin = &scout->kin.items[i];
+    for (size_t i = tracker->child.count; i-- > 0;) {
+        struct child *const child = &tracker->child.items[i];
         struct procfs_identity identity;
-        if (kin->is_member)
+        if (child->is_member)
             continue;
-        if (procfs_identify(kin->pid, &identity, NULL) || is_over(&identity) ||
-            identity.start_time != kin->identity.start_time) {
-            stray_remember(&scout->forebears, &kin->identity);
-            kin_drop(&scout->kin, kin);
+        if (procfs_identify(child->pid, &identity, NULL) || is_over(&identity) ||
+            identity.start_time != child->identity.start_time) {
+            adopted_child_remember(&tracker->forebears, &child->identity);
+            child_table_drop(&tracker->child, child);
             continue;
         }
-        if (identity.stack_start != kin->identity.stack_start ||
-            identity.code_start != kin->identity.code_start)
-            kin->since_ns = kin->try_ns = now_ns;
-        kin->identity = identity;
+        if (identity.stack_start != child->identity.stack_start ||
+            identity.code_start != child->identity.code_start)
+            child->since_ns = child->try_ns = now_ns;
+        child->identity = identity;
     }
 }
 
-static void count(struct scout *scout, struct kin *kin, uint64_t *counter)
+static void count(struct child_tracker *tracker, struct child *child, uint64_t *counter)
 {
-    if (kin && kin->is_counted)
+    if (child && child->is_counted)
         return;
-    if (kin)
-        kin->is_counted = true;
-    pthread_mutex_lock(&scout->mutex);
+    if (child)
+        child->is_counted = true;
+    pthread_mutex_lock(&tracker->mutex);
     ++*counter;
-    pthread_mutex_unlock(&scout->mutex);
+    pthread_mutex_unlock(&tracker->mutex);
 }
 
 /* true: it is followed from now on. */
-static bool meet(struct scout *scout, int pid, uint64_t now_ns, uint64_t settle_ns)
+static bool meet(struct child_tracker *tracker, int pid, uint64_t now_ns, uint64_t settle_ns)
 {
-    struct kin kin = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
-    if (pid == (int)getpid() || (pid_t)pid == scout->helper || kin_find(&scout->kin, pid) ||
-        procfs_identify(pid, &kin.identity, NULL) || is_over(&kin.identity))
+    struct child child = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
+    if (pid == (int)getpid() || (pid_t)pid == tracker->helper ||
+        child_table_find(&tracker->child, pid) || procfs_identify(pid, &child.identity, NULL) ||
+        is_over(&child.identity))
         return false;
-    const enum err_code rc = kin_add(&scout->kin, &kin);
+    const enum err_code rc = child_table_add(&tracker->child, &child);
     if (rc == ERR_LIMIT)
-        count(scout, NULL, &scout->counts.over);
+        count(tracker, NULL, &tracker->counts.over);
     return !rc;
 }
 
 /* Numbers are given in order and begin anew behind the highest. */
-static bool is_newer(const struct scout *scout, int pid)
+static bool is_newer(const struct child_tracker *tracker, int pid)
 {
-    const int known = scout->strays.known[STRAY_LOOKS - 1], newest = atoi(scout->newest);
+    const int known = tracker->adopted_children.known[ADOPTED_CHILD_ATTEMPTS - 1],
+              newest = atoi(tracker->newest);
     return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
 }
 
 /* Of the processes that are new on this host, those that were forked by what is followed and have
  * another parent by now. */
-static void discover_strays(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
+static void discover_adopted_children(struct child_tracker *tracker, uint64_t now_ns,
+                                      uint64_t settle_ns)
 {
     struct pid_list pids = { 0 };
     struct procfs_identity identity;
-    if (census_all(&pids, NULL))
+    if (process_scan_all(&pids, NULL))
         pids.count = 0;
     for (size_t i = 0; i < pids.count; i++) {
         const int pid = pids.items[i];
-        if (is_newer(scout, pid) && !kin_find(&scout->kin, pid) &&
+        if (is_newer(tracker, pid) && !child_table_find(&tracker->child, pid) &&
             !procfs_identify(pid, &identity, NULL) &&
-            stray_has_forebear(&scout->forebears, &scout->kin, &identity) &&
-            stray_is_random(pid))
-            (void)meet(scout, pid, now_ns, settle_ns);
+            adopted_child_has_forebear(&tracker->forebears, &tracker->child, &identity) &&
+            adopted_child_is_random(pid))
+            (void)meet(tracker, pid, now_ns, settle_ns);
     }
     pid_list_deinit(&pids);
 }
 
 /* All processes of the host are listed for it, so it has a hundredth of a core of its own. */
-static void look_for_strays(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
+static void find_adopted_children(struct child_tracker *tracker, uint64_t now_ns,
+                                  uint64_t settle_ns)
 {
-    struct stray_search *const strays = &scout->strays;
-    if (!strays->looks_left || now_ns < strays->next_ns)
+    struct adopted_child_search *const adopted_children = &tracker->adopted_children;
+    if (!adopted_children->attempts_left || now_ns < adopted_children->next_ns)
         return;
     const uint64_t began_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-    discover_strays(scout, now_ns, settle_ns);
-    memmove(strays->known + 1, strays->known, sizeof strays->known - sizeof *strays->known);
-    strays->known[0] = atoi(scout->newest);
-    strays->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-    strays->last_ns = now_ns;
-    strays->looks_left--;
-    strays->settling -= strays->settling > 0;
-    strays->next_ns = now_ns + stray_pause_ns(strays);
+    discover_adopted_children(tracker, now_ns, settle_ns);
+    memmove(adopted_children->known + 1, adopted_children->known,
+            sizeof adopted_children->known - sizeof *adopted_children->known);
+    adopted_children->known[0] = atoi(tracker->newest);
+    adopted_children->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    adopted_children->last_ns = now_ns;
+    adopted_children->attempts_left--;
+    adopted_children->settling -= adopted_children->settling > 0;
+    adopted_children->next_ns = now_ns + adopted_child_pause_ns(adopted_children);
 }
 
 /* Children of all that is followed, and theirs.  Returns how many are new. */
-static size_t discover(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
+static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     struct pid_list parents = { 0 }, children = { 0 };
     size_t found = 0;
-    for (size_t i = 0; i < scout->kin.count; i++)
-        if (pid_list_add(&parents, scout->kin.items[i].pid))
+    for (size_t i = 0; i < tracker->child.count; i++)
+        if (pid_list_add(&parents, tracker->child.items[i].pid))
             break;
-    if (scout->adopts)
+    if (tracker->adopts)
         (void)!pid_list_add(&parents, (int)getpid());
     while (parents.count > 0) {
-        (void)!census_children(scout->way, parents.items, parents.count, &children);
+        (void)!process_scan_children(tracker->way, parents.items, parents.count, &children);
         parents.count = 0;
         for (size_t i = 0; i < children.count; i++)
-            if (meet(scout, children.items[i], now_ns, settle_ns) &&
+            if (meet(tracker, children.items[i], now_ns, settle_ns) &&
                 !pid_list_add(&parents, children.items[i]))
                 found++;
         children.count = 0;
@@ -259,24 +274,24 @@ static size_t discover(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
 }
 
 /* Hands a member over unless there are too many.  true: it has been taken. */
-static bool hand_over(struct scout *scout, struct member *member)
+static bool hand_over(struct child_tracker *tracker, struct target *target)
 {
-    pthread_mutex_lock(&scout->mutex);
+    pthread_mutex_lock(&tracker->mutex);
     /* So that those given back have room too. */
-    const bool has_room = scout->members + scout->released_count < SAMPLER_MAX_PROCESSES;
+    const bool has_room = tracker->members + tracker->released_count < SAMPLER_MAX_PROCESSES;
     if (has_room) {
-        scout->members++;
-        scout->ready[scout->ready_count++] = member;
-        atomic_store(&scout->has_ready, true);
+        tracker->members++;
+        tracker->ready[tracker->ready_count++] = target;
+        atomic_store(&tracker->has_ready, true);
     }
-    pthread_mutex_unlock(&scout->mutex);
+    pthread_mutex_unlock(&tracker->mutex);
     return has_room;
 }
 
 /* Later and later while it stays the program it is, and never so often that it costs much. */
-static uint64_t pause_after(const struct kin *kin, uint64_t now_ns, uint64_t cost_ns)
+static uint64_t pause_after(const struct child *child, uint64_t now_ns, uint64_t cost_ns)
 {
-    uint64_t pause_ns = (now_ns - kin->since_ns) / AGE_SHARE;
+    uint64_t pause_ns = (now_ns - child->since_ns) / AGE_SHARE;
     if (pause_ns < cost_ns * TRY_SHARE)
         pause_ns = cost_ns * TRY_SHARE;
     if (pause_ns < FIRST_PAUSE_NS)
@@ -284,256 +299,259 @@ static uint64_t pause_after(const struct kin *kin, uint64_t now_ns, uint64_t cos
     return pause_ns < LAST_PAUSE_NS ? pause_ns : LAST_PAUSE_NS;
 }
 
-static void try_one(struct scout *scout, struct kin *kin)
+static void try_one(struct child_tracker *tracker, struct child *child)
 {
     const uint64_t began_ns = clock_now_ns();
-    struct member *member = NULL;
-    const enum err_code rc = member_open(kin->pid, RUNTIME_QUICK, scout->mode,
-                                         &scout->is_ending, scout->strings, &member, NULL);
+    struct target *target = NULL;
+    const enum err_code rc = target_open(child->pid, RUNTIME_QUICK, tracker->mode,
+                                         &tracker->is_ending, tracker->strings, &target, NULL);
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED || rc == ERR_INVALID)
-        count(scout, kin, &scout->counts.denied);
-    if (!rc && member->process.start_time == kin->identity.start_time) {
+        count(tracker, child, &tracker->counts.denied);
+    if (!rc && target->process.start_time == child->identity.start_time) {
         /* Whoever is followed is of the family; who started the first of it is not. */
-        const int parent = kin->identity.parent;
-        member->parent = kin_find(&scout->kin, parent) ? parent : 0;
-        if (hand_over(scout, member)) {
-            kin->is_member = true;
+        const int parent = child->identity.parent;
+        target->parent = child_table_find(&tracker->child, parent) ? parent : 0;
+        if (hand_over(tracker, target)) {
+            child->is_member = true;
             return;
         }
-        count(scout, kin, &scout->counts.over);
+        count(tracker, child, &tracker->counts.over);
     }
-    member_close(member);
+    target_close(target);
     const uint64_t now_ns = clock_now_ns();
-    kin->try_ns = now_ns + pause_after(kin, now_ns, now_ns - began_ns);
+    child->try_ns = now_ns + pause_after(child, now_ns, now_ns - began_ns);
 }
 
-static void try_all(struct scout *scout, uint64_t now_ns)
+static void try_all(struct child_tracker *tracker, uint64_t now_ns)
 {
-    for (size_t i = 0; i < scout->kin.count; i++) {
-        struct kin *const kin = &scout->kin.items[i];
-        if (!kin->is_member && kin->try_ns <= now_ns)
-            try_one(scout, kin);
+    for (size_t i = 0; i < tracker->child.count; i++) {
+        struct child *const child = &tracker->child.items[i];
+        if (!child->is_member && child->try_ns <= now_ns)
+            try_one(tracker, child);
     }
 }
 
-static bool is_time_to_list(struct scout *scout, uint64_t now_ns)
+static bool is_time_to_list(struct child_tracker *tracker, uint64_t now_ns)
 {
-    if (has_newer(scout)) {
-        scout->list_until_ns = now_ns + LISTED_NS;
-        begin_strays(&scout->strays);
+    if (has_newer(tracker)) {
+        tracker->list_until_ns = now_ns + LISTED_NS;
+        begin_adopted_children(&tracker->adopted_children);
     }
-    return now_ns < scout->list_until_ns ||
-           now_ns - scout->listed_ns >= (scout->is_blind ? BLIND_NS : ANYWAY_NS);
+    return now_ns < tracker->list_until_ns ||
+           now_ns - tracker->listed_ns >= (tracker->is_blind ? BLIND_NS : ANYWAY_NS);
 }
 
-static void look(struct scout *scout, uint64_t now_ns, uint64_t settle_ns)
+static void look(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     const uint64_t began_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-    take_released(scout, now_ns);
-    refresh(scout, now_ns);
-    if (is_time_to_list(scout, now_ns)) {
-        const bool is_expected = now_ns < scout->list_until_ns;
-        scout->is_blind |= discover(scout, now_ns, settle_ns) > 0 && !is_expected;
-        scout->listed_ns = now_ns;
+    take_released(tracker, now_ns);
+    refresh(tracker, now_ns);
+    if (is_time_to_list(tracker, now_ns)) {
+        const bool is_expected = now_ns < tracker->list_until_ns;
+        tracker->is_blind |= discover(tracker, now_ns, settle_ns) > 0 && !is_expected;
+        tracker->listed_ns = now_ns;
     }
-    scout->looked_ns = clock_now_ns();
-    scout->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-    look_for_strays(scout, now_ns, settle_ns);
-    try_all(scout, scout->looked_ns);
+    tracker->looked_ns = clock_now_ns();
+    tracker->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    find_adopted_children(tracker, now_ns, settle_ns);
+    try_all(tracker, tracker->looked_ns);
     size_t others = 0;
-    for (size_t i = 0; i < scout->kin.count; i++)
-        others += !scout->kin.items[i].is_member;
-    pthread_mutex_lock(&scout->mutex);
-    scout->others = others;
-    scout->is_settling = scout->strays.settling > 0;
-    pthread_mutex_unlock(&scout->mutex);
+    for (size_t i = 0; i < tracker->child.count; i++)
+        others += !tracker->child.items[i].is_member;
+    pthread_mutex_lock(&tracker->mutex);
+    tracker->others = others;
+    tracker->is_settling = tracker->adopted_children.settling > 0;
+    pthread_mutex_unlock(&tracker->mutex);
 }
 
-static uint64_t next_look_ns(const struct scout *scout)
+static uint64_t next_tick_ns(const struct child_tracker *tracker)
 {
-    const uint64_t pause_ns = scout->cost_ns * SHARE;
+    const uint64_t pause_ns = tracker->cost_ns * SHARE;
     const uint64_t least_ns = pause_ns < POLL_NS ? POLL_NS : pause_ns;
-    return scout->looked_ns + (least_ns < BLIND_NS ? least_ns : BLIND_NS);
+    return tracker->looked_ns + (least_ns < BLIND_NS ? least_ns : BLIND_NS);
 }
 
 /* false: asked to stop. */
-static bool wait_until(struct scout *scout, uint64_t deadline_ns)
+static bool wait_until(struct child_tracker *tracker, uint64_t deadline_ns)
 {
     const struct timespec deadline = clock_timespec(deadline_ns);
     int rc = 0;
-    pthread_mutex_lock(&scout->mutex);
-    while (!scout->stop && rc == 0)
-        rc = pthread_cond_timedwait(&scout->changed, &scout->mutex, &deadline);
-    const bool goes_on = !scout->stop;
-    pthread_mutex_unlock(&scout->mutex);
+    pthread_mutex_lock(&tracker->mutex);
+    while (!tracker->stop && rc == 0)
+        rc = pthread_cond_timedwait(&tracker->changed, &tracker->mutex, &deadline);
+    const bool goes_on = !tracker->stop;
+    pthread_mutex_unlock(&tracker->mutex);
     return goes_on;
 }
 
-static void free_scout(struct scout *scout)
+static void free_scout(struct child_tracker *tracker)
 {
-    for (size_t i = 0; i < scout->ready_count; i++)
-        member_close(scout->ready[i]);
-    if (scout->newest_fd >= 0)
-        close(scout->newest_fd);
-    kin_deinit(&scout->kin);
-    pthread_cond_destroy(&scout->changed);
-    pthread_mutex_destroy(&scout->mutex);
-    free(scout);
+    for (size_t i = 0; i < tracker->ready_count; i++)
+        target_close(tracker->ready[i]);
+    if (tracker->newest_fd >= 0)
+        close(tracker->newest_fd);
+    child_table_deinit(&tracker->child);
+    pthread_cond_destroy(&tracker->changed);
+    pthread_mutex_destroy(&tracker->mutex);
+    free(tracker);
 }
 
 static void *main_of_thread(void *context)
 {
-    struct scout *const scout = context;
+    struct child_tracker *const tracker = context;
     pthread_setname_np(pthread_self(), "scout");
-    while (wait_until(scout, next_look_ns(scout)))
-        look(scout, clock_now_ns(), SETTLE_NS);
-    pthread_mutex_lock(&scout->mutex);
-    const bool is_left = scout->is_left;
-    scout->has_ended = true;
-    pthread_cond_broadcast(&scout->changed);
-    pthread_mutex_unlock(&scout->mutex);
+    while (wait_until(tracker, next_tick_ns(tracker)))
+        look(tracker, clock_now_ns(), SETTLE_NS);
+    pthread_mutex_lock(&tracker->mutex);
+    const bool is_left = tracker->is_left;
+    tracker->has_ended = true;
+    pthread_cond_broadcast(&tracker->changed);
+    pthread_mutex_unlock(&tracker->mutex);
     if (is_left)
-        free_scout(scout);
+        free_scout(tracker);
     return NULL;
 }
 
-enum err_code scout_create(struct strtab *strings, enum sampler_mode mode, bool adopts,
-                           pid_t helper, struct scout **out, struct err *err)
+enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode, bool adopts,
+                                   pid_t helper, struct child_tracker **out, struct err *err)
 {
     pthread_condattr_t monotonic;
-    struct scout *const scout = calloc(1, sizeof *scout);
-    if (!scout)
+    struct child_tracker *const tracker = calloc(1, sizeof *tracker);
+    if (!tracker)
         return err_set(err, ERR_NOMEM, "no memory to follow processes");
-    scout->strings = strings;
-    atomic_init(&scout->is_ending, false);
-    scout->mode = mode;
-    scout->way = census_way();
-    scout->adopts = adopts;
-    scout->helper = helper;
-    scout->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    tracker->strings = strings;
+    atomic_init(&tracker->is_ending, false);
+    tracker->mode = mode;
+    tracker->way = process_scan_way();
+    tracker->adopts = adopts;
+    tracker->helper = helper;
+    tracker->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     /* Whoever is newer than this is looked at. */
-    (void)has_newer(scout);
-    for (int i = 0; i < STRAY_LOOKS; i++)
-        scout->strays.known[i] = atoi(scout->newest);
-    scout->newest[0] = '\0';
-    kin_init(&scout->kin, SCOUT_MAX_KIN);
-    pthread_mutex_init(&scout->mutex, NULL);
+    (void)has_newer(tracker);
+    for (int i = 0; i < ADOPTED_CHILD_ATTEMPTS; i++)
+        tracker->adopted_children.known[i] = atoi(tracker->newest);
+    tracker->newest[0] = '\0';
+    child_table_init(&tracker->child, CHILD_TRACKER_MAX);
+    pthread_mutex_init(&tracker->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&scout->changed, &monotonic);
+    pthread_cond_init(&tracker->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    *out = scout;
+    *out = tracker;
     return ERR_OK;
 }
 
 /* false: its thread hangs in the kernel, on a process that it looks into. */
-static bool stop(struct scout *scout)
+static bool stop(struct child_tracker *tracker)
 {
     const struct timespec deadline = clock_timespec(clock_now_ns() + STOP_NS);
     int rc = 0;
-    pthread_mutex_lock(&scout->mutex);
-    scout->stop = true;
-    atomic_store(&scout->is_ending, true);
-    pthread_cond_broadcast(&scout->changed);
-    while (scout->has_thread && !scout->has_ended && rc == 0)
-        rc = pthread_cond_timedwait(&scout->changed, &scout->mutex, &deadline);
-    scout->is_left = scout->has_thread && !scout->has_ended;
-    const bool is_left = scout->is_left;
+    pthread_mutex_lock(&tracker->mutex);
+    tracker->stop = true;
+    atomic_store(&tracker->is_ending, true);
+    pthread_cond_broadcast(&tracker->changed);
+    while (tracker->has_thread && !tracker->has_ended && rc == 0)
+        rc = pthread_cond_timedwait(&tracker->changed, &tracker->mutex, &deadline);
+    tracker->is_left = tracker->has_thread && !tracker->has_ended;
+    const bool is_left = tracker->is_left;
     if (is_left)
-        pthread_detach(scout->thread);
-    pthread_mutex_unlock(&scout->mutex);
+        pthread_detach(tracker->thread);
+    pthread_mutex_unlock(&tracker->mutex);
     return !is_left;
 }
 
-void scout_destroy(struct scout *scout)
+void child_tracker_destroy(struct child_tracker *tracker)
 {
-    if (!scout || !stop(scout))
+    if (!tracker || !stop(tracker))
         return;
-    if (scout->has_thread)
-        pthread_join(scout->thread, NULL);
-    free_scout(scout);
+    if (tracker->has_thread)
+        pthread_join(tracker->thread, NULL);
+    free_scout(tracker);
 }
 
-enum err_code scout_follow(struct scout *scout, int pid, bool is_member, struct err *err)
+enum err_code child_tracker_follow(struct child_tracker *tracker, int pid, bool is_member,
+                                   struct err *err)
 {
-    struct kin kin = { .pid = pid, .is_member = is_member, .since_ns = clock_now_ns() };
-    enum err_code rc = procfs_identify(pid, &kin.identity, err);
-    kin.try_ns = kin.since_ns;
-    if (!rc && (rc = kin_add(&scout->kin, &kin)))
+    struct child child = { .pid = pid, .is_member = is_member, .since_ns = clock_now_ns() };
+    enum err_code rc = procfs_identify(pid, &child.identity, err);
+    child.try_ns = child.since_ns;
+    if (!rc && (rc = child_table_add(&tracker->child, &child)))
         return err_set(err, rc, "process %d cannot be followed: %s", pid, err_text(rc));
-    scout->members += !rc && is_member;
+    tracker->members += !rc && is_member;
     return rc;
 }
 
-void scout_look_once(struct scout *scout)
+void child_tracker_scan_once(struct child_tracker *tracker)
 {
-    look(scout, clock_now_ns(), 0);
+    look(tracker, clock_now_ns(), 0);
 }
 
 /* Signals are the main thread's business. */
-enum err_code scout_start(struct scout *scout, struct err *err)
+enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int sys = pthread_create(&scout->thread, NULL, main_of_thread, scout);
+    const int sys = pthread_create(&tracker->thread, NULL, main_of_thread, tracker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    scout->has_thread = sys == 0;
+    tracker->has_thread = sys == 0;
     return sys ? err_sys(err, sys, "cannot start the thread that follows processes") : ERR_OK;
 }
 
-struct member *scout_take(struct scout *scout)
+struct target *child_tracker_take(struct child_tracker *tracker)
 {
-    struct member *member = NULL;
-    if (!atomic_load_explicit(&scout->has_ready, memory_order_relaxed))
+    struct target *target = NULL;
+    if (!atomic_load_explicit(&tracker->has_ready, memory_order_relaxed))
         return NULL;
-    pthread_mutex_lock(&scout->mutex);
-    if (scout->ready_count > 0)
-        member = scout->ready[--scout->ready_count];
-    atomic_store(&scout->has_ready, scout->ready_count > 0);
-    pthread_mutex_unlock(&scout->mutex);
-    return member;
+    pthread_mutex_lock(&tracker->mutex);
+    if (tracker->ready_count > 0)
+        target = tracker->ready[--tracker->ready_count];
+    atomic_store(&tracker->has_ready, tracker->ready_count > 0);
+    pthread_mutex_unlock(&tracker->mutex);
+    return target;
 }
 
-static void give_back(struct scout *scout, const struct process *process, bool is_refused)
+static void give_back(struct child_tracker *tracker, const struct process *process,
+                      bool is_refused)
 {
-    pthread_mutex_lock(&scout->mutex);
-    scout->released[scout->released_count++] =
+    pthread_mutex_lock(&tracker->mutex);
+    tracker->released[tracker->released_count++] =
         (struct released){ process->pid, process->start_time, is_refused };
-    scout->members--;
-    scout->counts.over += is_refused;
-    pthread_mutex_unlock(&scout->mutex);
+    tracker->members--;
+    tracker->counts.over += is_refused;
+    pthread_mutex_unlock(&tracker->mutex);
 }
 
-void scout_release(struct scout *scout, const struct process *process)
+void child_tracker_release(struct child_tracker *tracker, const struct process *process)
 {
-    give_back(scout, process, false);
+    give_back(tracker, process, false);
 }
 
-void scout_refuse(struct scout *scout, const struct process *process)
+void child_tracker_refuse(struct child_tracker *tracker, const struct process *process)
 {
-    give_back(scout, process, true);
+    give_back(tracker, process, true);
 }
 
-bool scout_has_hope(struct scout *scout)
+bool child_tracker_has_hope(struct child_tracker *tracker)
 {
-    pthread_mutex_lock(&scout->mutex);
-    const bool has_hope = scout->others > 0 || scout->ready_count > 0 ||
-                          scout->released_count > 0 || scout->is_settling;
-    pthread_mutex_unlock(&scout->mutex);
+    pthread_mutex_lock(&tracker->mutex);
+    const bool has_hope = tracker->others > 0 || tracker->ready_count > 0 ||
+                          tracker->released_count > 0 || tracker->is_settling;
+    pthread_mutex_unlock(&tracker->mutex);
     return has_hope;
 }
 
-void scout_counts(struct scout *scout, struct scout_counts *out)
+void child_tracker_counts(struct child_tracker *tracker, struct child_tracker_counts *out)
 {
-    pthread_mutex_lock(&scout->mutex);
-    *out = scout->counts;
-    pthread_mutex_unlock(&scout->mutex);
+    pthread_mutex_lock(&tracker->mutex);
+    *out = tracker->counts;
+    pthread_mutex_unlock(&tracker->mutex);
 }
 
-uint64_t scout_cpu_ns(struct scout *scout)
+uint64_t child_tracker_cpu_ns(struct child_tracker *tracker)
 {
     clockid_t clock;
-    return scout->has_thread && !pthread_getcpuclockid(scout->thread, &clock) ? cpu_ns(clock)
-                                                                              : 0;
+    return tracker->has_thread && !pthread_getcpuclockid(tracker->thread, &clock)
+               ? cpu_ns(clock)
+               : 0;
 }

@@ -12,10 +12,10 @@
  * A child whose parent has ended before it was seen is told by its addresses (see stray.h), or by
  * being ours (adopts).  What became another program by then is not found.
  *
- * Ownership: scout_create makes, scout_destroy stops and frees; members go to who takes them.  Where its
+ * Ownership: child_tracker_create makes, child_tracker_destroy stops and frees; members go to who takes them.  Where its
  * thread hangs in the kernel nobody waits for it: it frees what is its own when it comes back.
  * Threads: the scout's own, and one that calls everything here.
- * Limits: SCOUT_MAX_KIN processes are followed, SAMPLER_MAX_PROCESSES are members at a time; those
+ * Limits: CHILD_TRACKER_MAX processes are followed, SAMPLER_MAX_PROCESSES are members at a time; those
  * beyond are counted, and join once there is room.
  * Depends on: member, target/census.
  */
@@ -30,42 +30,42 @@
 #include "sampler/base/err.h"
 #include "sampler/sampler.h"
 
-struct member;
+struct target;
 struct process;
-struct scout;
+struct child_tracker;
 struct strtab;
 
-enum { SCOUT_MAX_KIN = 4096 };
+enum { CHILD_TRACKER_MAX = 4096 };
 
-struct scout_counts {
+struct child_tracker_counts {
     uint64_t over;   /* Python processes that had to wait for room, or were not followed */
     uint64_t denied; /* processes that cannot be read, or do not tell what the mode keeps */
 };
 
 /* Members that it makes intern into `strings`, from their first look on.  `adopts`: whoever becomes a
  * child of ours is followed, but for the helper (0: there is none). */
-MUST_CHECK enum err_code scout_create(struct strtab *strings, enum sampler_mode mode,
-                                      bool adopts, pid_t helper, struct scout **out,
-                                      struct err *err);
-void scout_destroy(struct scout *scout);
+MUST_CHECK enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode,
+                                              bool adopts, pid_t helper,
+                                              struct child_tracker **out, struct err *err);
+void child_tracker_destroy(struct child_tracker *tracker);
 
-/* Before scout_start: follows a process; is_member: that it need not make a member of. */
-MUST_CHECK enum err_code scout_follow(struct scout *scout, int pid, bool is_member,
-                                      struct err *err);
-/* Before scout_start: looks once, at everything that is there. */
-void scout_look_once(struct scout *scout);
-MUST_CHECK enum err_code scout_start(struct scout *scout, struct err *err);
+/* Before child_tracker_start: follows a process; is_member: that it need not make a member of. */
+MUST_CHECK enum err_code child_tracker_follow(struct child_tracker *tracker, int pid,
+                                              bool is_member, struct err *err);
+/* Before child_tracker_start: looks once, at everything that is there. */
+void child_tracker_scan_once(struct child_tracker *tracker);
+MUST_CHECK enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err);
 
 /* A new member; NULL: none now.  Costs one atomic read when there is none. */
-struct member *scout_take(struct scout *scout);
+struct target *child_tracker_take(struct child_tracker *tracker);
 /* This one is no member any more: it has ended, or is another program now. */
-void scout_release(struct scout *scout, const struct process *process);
+void child_tracker_release(struct child_tracker *tracker, const struct process *process);
 /* This one could not become a member: it is tried again, but not soon. */
-void scout_refuse(struct scout *scout, const struct process *process);
+void child_tracker_refuse(struct child_tracker *tracker, const struct process *process);
 /* May there be members yet, of what is followed now? */
-bool scout_has_hope(struct scout *scout);
-void scout_counts(struct scout *scout, struct scout_counts *out);
+bool child_tracker_has_hope(struct child_tracker *tracker);
+void child_tracker_counts(struct child_tracker *tracker, struct child_tracker_counts *out);
 /* Of its thread. */
-uint64_t scout_cpu_ns(struct scout *scout);
+uint64_t child_tracker_cpu_ns(struct child_tracker *tracker);
 
 #endif /* SAMPLER_SESSION_CHILD_TRACKER_H */

@@ -37,12 +37,12 @@ static enum err_code make_marks(struct fold *fold, struct err *err)
 }
 
 enum err_code fold_init(struct fold *fold, struct profile *profile, struct leaves *leaves,
-                        struct lanes *lanes, const struct sampler_options *options, int pid,
-                        const char *name, struct err *err)
+                        struct thread_cpus *cpus, const struct sampler_options *options,
+                        int pid, const char *name, struct err *err)
 {
     str_id name_id;
     *fold = (struct fold){ .profile = profile,
-                           .lanes = lanes,
+                           .cpus = cpus,
                            .pid = pid,
                            .codes = leaves->codes,
                            .leaves = leaves,
@@ -140,17 +140,17 @@ static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
  * thread.  From 3.15 on the interpreter says in which frame it was started. */
 static const size_t NOWHERE = SIZE_MAX;
 
-static size_t gc_place(const struct stack *stack, struct thread_facts *facts)
+static size_t gc_place(const struct stack *stack, struct thread_state *info)
 {
-    if (!facts->gc_frame)
-        return facts->in_gc == FACT_YES ? stack->count : NOWHERE;
+    if (!info->gc_frame)
+        return info->in_gc == VALUE_YES ? stack->count : NOWHERE;
     for (size_t i = stack->count; i-- > 0;)
-        if (stack->frames[i].addr == facts->gc_frame) {
-            facts->in_gc = FACT_YES;
+        if (stack->frames[i].addr == info->gc_frame) {
+            info->in_gc = VALUE_YES;
             return i + 1;
         }
     if (stack->certainty != STACK_TRUNCATED)
-        facts->in_gc = FACT_NO;
+        info->in_gc = VALUE_NO;
     return NOWHERE;
 }
 
@@ -163,7 +163,7 @@ static enum err_code add_end(struct fold *fold, const struct thread *thread, nod
     if (thread->stack.count == 0)
         return add_mark(fold, fold->idle, node);
     if (!thread->leaf.callee)
-        return fold->native && thread->leaf.in_native == FACT_YES
+        return fold->native && thread->leaf.in_native == VALUE_YES
                    ? add_mark(fold, fold->callback, node)
                    : ERR_OK;
     const enum err_code rc = named_mark(fold, thread->leaf.callee, &callee, NULL);
@@ -268,7 +268,7 @@ static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id 
 
 /* Where the tables are full the sample is counted at the nearest caller they know. */
 static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc,
-                             struct sighting *sighting)
+                             struct sample *sample)
 {
     struct stack *const stack = &thread->stack;
     node_id node = 0;
@@ -279,11 +279,11 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
         rc = add_end(fold, thread, &node);
     if (!rc && gc == stack->count)
         rc = add_mark(fold, fold->gc, &node);
-    sighting->node = node;
-    sighting->is_folded = rc == ERR_LIMIT;
-    if (!rc || sighting->is_folded)
+    sample->node = node;
+    sample->is_folded = rc == ERR_LIMIT;
+    if (!rc || sample->is_folded)
         stack->tag = gc == NOWHERE && !rc && !fold->tasks ? node + 1 : 0;
-    return sighting->is_folded ? ERR_OK : rc;
+    return sample->is_folded ? ERR_OK : rc;
 }
 
 static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_id *out)
@@ -328,43 +328,43 @@ static void count_failure(struct quality *quality, enum err_code failure)
         quality->failed_corrupt++;
 }
 
-static state_bits fact_bits(enum fact fact, state_bits yes, state_bits unknown)
+static state_bits flag_bits(enum three_valued fact, state_bits yes, state_bits unknown)
 {
-    return fact == FACT_YES ? yes : fact == FACT_UNKNOWN ? unknown : 0;
+    return fact == VALUE_YES ? yes : fact == VALUE_UNKNOWN ? unknown : 0;
 }
 
 /* All facts but the CPU. */
-static state_bits state_of(struct thread_facts facts, enum fact in_native)
+static state_bits state_of(struct thread_state info, enum three_valued in_native)
 {
     const unsigned bits =
-        fact_bits(facts.has_gil, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL) |
-        fact_bits(facts.waits_gil, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL) |
-        fact_bits(facts.in_gc, STATE_IN_GC, STATE_UNKNOWN_IN_GC) |
-        fact_bits(facts.has_exception, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION) |
-        fact_bits(in_native, STATE_IN_NATIVE, STATE_UNKNOWN_IN_NATIVE);
+        flag_bits(info.has_gil, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL) |
+        flag_bits(info.waits_gil, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL) |
+        flag_bits(info.in_gc, STATE_IN_GC, STATE_UNKNOWN_IN_GC) |
+        flag_bits(info.has_exception, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION) |
+        flag_bits(in_native, STATE_IN_NATIVE, STATE_UNKNOWN_IN_NATIVE);
     return (state_bits)bits;
 }
 
 /* A stack that is as it was has the leaf and the node it had, unless the collector runs now. */
 static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
-                           struct sighting *sighting)
+                           struct sample *sample)
 {
     const struct stack *const stack = &thread->stack;
     const bool is_known = stack->is_unchanged && stack->tag;
     enum err_code rc = ERR_OK;
     if (!is_known)
-        rc = leaf_look(fold->leaves, stack, &thread->leaf);
+        rc = leaf_read(fold->leaves, stack, &thread->leaf);
     if (!rc && is_known && gc == NOWHERE)
-        sighting->node = stack->tag - 1;
+        sample->node = stack->tag - 1;
     else if (!rc)
-        rc = node_of(fold, thread, gc, sighting);
+        rc = node_of(fold, thread, gc, sample);
     /* A tag is one more than the spot, and 0 for none. */
-    sighting->spot = thread->leaf.tags[0] - 1u;
-    sighting->spot_node = thread->leaf.tags[1];
+    sample->spot = thread->leaf.tags[0] - 1u;
+    sample->spot_node = thread->leaf.tags[1];
     return rc;
 }
 
-enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_facts facts,
+enum err_code fold_thread(struct fold *fold, struct thread *thread, struct thread_state info,
                           enum err_code failure, uint64_t now_ns)
 {
     struct quality *const quality = profile_quality(fold->profile);
@@ -373,20 +373,20 @@ enum err_code fold_thread(struct fold *fold, struct thread *thread, struct threa
         count_failure(quality, failure);
         return ERR_OK;
     }
-    const size_t gc = gc_place(stack, &facts);
-    struct sighting sighting = { .pid = fold->pid,
-                                 .tid = thread->host_tid,
-                                 .state = state_of(facts, FACT_UNKNOWN),
-                                 .certainty = certainty_counter(quality, stack->certainty),
-                                 .spot = PROFILE_NO_SPOT,
-                                 .is_still = stack->is_unchanged,
-                                 .is_stopped = thread->is_stopped,
-                                 .runs = thread->runs,
-                                 .now_ns = now_ns };
-    enum err_code rc = thread_of(fold, thread, &sighting.thread);
-    if (!rc && lanes_may_keep(fold->lanes, sighting.state)) {
-        rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sighting);
-        sighting.state = state_of(facts, thread->leaf.in_native);
+    const size_t gc = gc_place(stack, &info);
+    struct sample sample = { .pid = fold->pid,
+                             .tid = thread->host_tid,
+                             .state = state_of(info, VALUE_UNKNOWN),
+                             .certainty = certainty_counter(quality, stack->certainty),
+                             .spot = PROFILE_NO_SPOT,
+                             .is_still = stack->is_unchanged,
+                             .is_stopped = thread->is_stopped,
+                             .runs = thread->runs,
+                             .now_ns = now_ns };
+    enum err_code rc = thread_of(fold, thread, &sample.thread);
+    if (!rc && thread_cpus_may_keep(fold->cpus, sample.state)) {
+        rc = place(fold, thread, fold->no_gc ? NOWHERE : gc, &sample);
+        sample.state = state_of(info, thread->leaf.in_native);
     }
-    return rc ? rc : lanes_add(fold->lanes, &sighting);
+    return rc ? rc : thread_cpus_add(fold->cpus, &sample);
 }

@@ -27,7 +27,7 @@ struct fold {
     struct profile *profile;
     struct code_table *codes;
     struct leaves *leaves;
-    struct lanes *lanes;
+    struct thread_cpus *cpus;
     int pid;
     process_id process;
     str_id no_file;                         /* of marks */
@@ -42,7 +42,7 @@ struct fold {
 /* `pid` and `name` are those of the process; the lanes may be shared with others.  The leaves, and
  * the code objects they look into, are used from now on. */
 MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
-                                   struct leaves *leaves, struct lanes *lanes,
+                                   struct leaves *leaves, struct thread_cpus *cpus,
                                    const struct sampler_options *options, int pid,
                                    const char *name, struct err *err);
 
@@ -55,7 +55,7 @@ MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_fra
 
 /* Counts one sample of the thread, or its failure. */
 MUST_CHECK enum err_code fold_thread(struct fold *fold, struct thread *thread,
-                                     struct thread_facts facts, enum err_code failure,
+                                     struct thread_state info, enum err_code failure,
                                      uint64_t now_ns);
 
 #endif /* SAMPLER_SESSION_FOLD_H */

@@ -37,9 +37,9 @@ static enum err_code check_options(const struct sampler_options *options, struct
 
 static void free_loop(struct loop *loop)
 {
-    scout_destroy(loop->scout);
-    joining_deinit(&loop->joining);
-    crew_deinit(&loop->crew);
+    child_tracker_destroy(loop->tracker);
+    attach_queue_deinit(&loop->queue);
+    targets_deinit(&loop->targets);
     if (loop->end_fd >= 0)
         close(loop->end_fd);
     pthread_cond_destroy(&loop->changed);
@@ -59,7 +59,7 @@ static struct loop *allocate(const struct sampler_options *options)
     atomic_init(&loop->is_ending, false);
     loop->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&loop->mutex, NULL);
-    joining_init(&loop->joining);
+    attach_queue_init(&loop->queue);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&loop->changed, &monotonic);
@@ -101,16 +101,16 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
     loop->options.is_cancelled = NULL;
     if (!rc) {
         loop->created_ns = clock_now_ns();
-        crew_begin(&loop->crew, loop->created_ns);
-        profile_set_memory(loop->crew.profile, options->memory_bytes);
+        targets_begin(&loop->targets, loop->created_ns);
+        profile_set_memory(loop->targets.profile, options->memory_bytes);
         const double first_hz =
             budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
-        profile_set_period(loop->crew.profile, (uint64_t)((double)NS_PER_S / first_hz));
+        profile_set_period(loop->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
         loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
                                                 .started_at_ns = clock_wall_ns(),
                                                 .rate_hz = first_hz };
-        if (loop->scout)
-            rc = scout_start(loop->scout, err);
+        if (loop->tracker)
+            rc = child_tracker_start(loop->tracker, err);
         const int sys = rc ? 0 : start_thread(loop);
         if (sys)
             rc = err_sys(err, sys, "cannot start the sampling thread");
@@ -151,13 +151,13 @@ void loop_pause(struct loop *loop, bool paused)
 
 enum err_code loop_join(struct loop *loop, int pid, struct err *err)
 {
-    struct member *member = NULL;
+    struct target *target = NULL;
     if (loop->options.subprocesses)
         return err_set(err, ERR_INVALID, "the session follows processes itself");
-    enum err_code rc = member_open(pid, RUNTIME_THOROUGH, loop->options.mode, &loop->is_ending,
-                                   profile_strings(loop->crew.profile), &member, err);
-    if (!rc && (rc = joining_put(&loop->joining, member, err)))
-        member_close(member);
+    enum err_code rc = target_open(pid, RUNTIME_THOROUGH, loop->options.mode, &loop->is_ending,
+                                   profile_strings(loop->targets.profile), &target, err);
+    if (!rc && (rc = attach_queue_put(&loop->queue, target, err)))
+        target_close(target);
     return rc;
 }
 
@@ -192,28 +192,28 @@ void loop_status(struct loop *loop, struct sampler_status *out)
 
 struct profile *loop_profile(struct loop *loop)
 {
-    return loop->crew.profile;
+    return loop->targets.profile;
 }
 
 const struct sampler_target *loop_target(const struct loop *loop)
 {
-    return &loop->crew.roster.items[0];
+    return &loop->targets.target_table.items[0];
 }
 
 bool loop_target_at(struct loop *loop, size_t index, struct sampler_target *out)
 {
-    return roster_at(&loop->crew.roster, index, out);
+    return target_table_at(&loop->targets.target_table, index, out);
 }
 
 void loop_processes(struct loop *loop, struct sampler_processes *out)
 {
-    roster_counts(&loop->crew.roster, out);
+    target_table_counts(&loop->targets.target_table, out);
 }
 
 enum err_code loop_origin(struct loop *loop, profile_origin number, struct sampler_origin *out,
                           struct err *err)
 {
-    return origins_find(&loop->crew.origins, number, out, err);
+    return origins_find(&loop->targets.origins, number, out, err);
 }
 
 const struct sampler_options *loop_options(const struct loop *loop)
@@ -223,7 +223,7 @@ const struct sampler_options *loop_options(const struct loop *loop)
 
 enum err_code loop_tasks(struct loop *loop, struct sampler_tasks *out, struct err *err)
 {
-    return task_board_copy(&loop->crew.board, out, err);
+    return task_board_copy(&loop->targets.board, out, err);
 }
 
 int loop_end_fd(const struct loop *loop)

@@ -12,27 +12,27 @@
 
 void loop_grow(struct loop *loop)
 {
-    struct member *member = NULL;
-    while (loop->scout && (member = scout_take(loop->scout)))
-        if (crew_add(&loop->crew, member, NULL)) {
-            scout_refuse(loop->scout, &member->process);
-            member_close(member);
+    struct target *target = NULL;
+    while (loop->tracker && (target = child_tracker_take(loop->tracker)))
+        if (targets_add(&loop->targets, target, NULL)) {
+            child_tracker_refuse(loop->tracker, &target->process);
+            target_close(target);
         }
-    while ((member = joining_take(&loop->joining)))
-        if (crew_add(&loop->crew, member, NULL))
-            member_close(member);
+    while ((target = attach_queue_take(&loop->queue)))
+        if (targets_add(&loop->targets, target, NULL))
+            target_close(target);
 }
 
 static enum err_code attach_one(struct loop *loop, int pid, enum runtime_effort effort,
                                 struct err *err)
 {
-    struct member *member = NULL;
-    enum err_code rc = member_open(pid, effort, loop->options.mode, loop->options.is_cancelled,
-                                   profile_strings(loop->crew.profile), &member, err);
-    if (!rc && (rc = crew_add(&loop->crew, member, err)))
-        member_close(member);
-    if (!rc && loop->scout)
-        rc = scout_follow(loop->scout, pid, true, err);
+    struct target *target = NULL;
+    enum err_code rc = target_open(pid, effort, loop->options.mode, loop->options.is_cancelled,
+                                   profile_strings(loop->targets.profile), &target, err);
+    if (!rc && (rc = targets_add(&loop->targets, target, err)))
+        target_close(target);
+    if (!rc && loop->tracker)
+        rc = child_tracker_follow(loop->tracker, pid, true, err);
     return rc;
 }
 
@@ -41,13 +41,13 @@ static enum err_code list_all(struct turn_item **out, size_t *count_out, struct 
 {
     struct pid_list pids = { 0 };
     size_t count = 0;
-    const enum err_code rc = census_all(&pids, err);
+    const enum err_code rc = process_scan_all(&pids, err);
     if (rc)
         return rc;
     struct turn_item *const items = calloc(pids.count + 1, sizeof *items);
     for (size_t i = 0; items && i < pids.count; i++)
         if (pids.items[i] != (int)getpid() &&
-            !vitals_user(pids.items[i], &items[count].uid, NULL))
+            !process_stats_user(pids.items[i], &items[count].uid, NULL))
             items[count++].pid = pids.items[i];
     pid_list_deinit(&pids);
     if (!items)
@@ -83,10 +83,10 @@ static enum err_code attach_all(struct loop *loop, struct err *err)
         over += rc == ERR_LIMIT;
         unfit += rc == ERR_INVALID;
     }
-    roster_left_out(&loop->crew.roster, over, unfit);
+    target_table_left_out(&loop->targets.target_table, over, unfit);
     if (rc == ERR_NOMEM)
         return err_set(err, rc, "no memory for all processes");
-    if (loop->crew.count == 0)
+    if (loop->targets.count == 0)
         return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read%s",
                        unfit ? " and that tells what the mode keeps" : "");
     return ERR_OK;
@@ -97,16 +97,16 @@ static enum err_code attach_named(struct loop *loop, int pid, struct err *err)
 {
     struct err own = { 0 };
     enum err_code rc = attach_one(loop, pid, RUNTIME_THOROUGH, &own);
-    if (rc == ERR_NOT_PYTHON && loop->scout)
-        return scout_follow(loop->scout, pid, false, err);
+    if (rc == ERR_NOT_PYTHON && loop->tracker)
+        return child_tracker_follow(loop->tracker, pid, false, err);
     return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;
 }
 
 static enum err_code attach_family(struct loop *loop, struct err *err)
 {
-    scout_look_once(loop->scout);
+    child_tracker_scan_once(loop->tracker);
     loop_grow(loop);
-    if (loop->crew.count > 0)
+    if (loop->targets.count > 0)
         return ERR_OK;
     return err_set(err, ERR_NOT_PYTHON,
                    "process %d is not a Python process, and has none below it",
@@ -115,29 +115,29 @@ static enum err_code attach_family(struct loop *loop, struct err *err)
 
 static void give_back(void *context, const struct process *process)
 {
-    scout_release(context, process);
+    child_tracker_release(context, process);
 }
 
 static enum err_code follow(struct loop *loop, struct err *err)
 {
     const enum err_code rc =
-        scout_create(profile_strings(loop->crew.profile), loop->options.mode,
-                     loop->options.adopts, loop->options.helper, &loop->scout, err);
-    loop->crew.left = rc ? NULL : give_back;
-    loop->crew.context = loop->scout;
+        child_tracker_create(profile_strings(loop->targets.profile), loop->options.mode,
+                             loop->options.adopts, loop->options.helper, &loop->tracker, err);
+    loop->targets.left = rc ? NULL : give_back;
+    loop->targets.context = loop->tracker;
     return rc;
 }
 
 enum err_code loop_attach(struct loop *loop, struct err *err)
 {
-    enum err_code rc = crew_init(&loop->crew, &loop->options, err);
+    enum err_code rc = targets_init(&loop->targets, &loop->options, err);
     if (!rc && loop->options.subprocesses)
         rc = follow(loop, err);
     if (!rc && loop->options.all)
         rc = attach_all(loop, err);
     for (size_t i = 0; i < loop->options.pid_count && !rc; i++)
         rc = attach_named(loop, loop->options.pids[i], err);
-    if (!rc && loop->scout)
+    if (!rc && loop->tracker)
         rc = attach_family(loop, err);
     return rc;
 }

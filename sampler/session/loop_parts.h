@@ -22,9 +22,9 @@
 
 struct loop {
     struct sampler_options options;
-    struct crew crew;
-    struct joining joining;
-    struct scout *scout; /* NULL: children are not followed */
+    struct targets targets;
+    struct attach_queue queue;
+    struct child_tracker *tracker; /* NULL: children are not followed */
     int end_fd;
     atomic_bool is_ending; /* it is stopped: no process is searched any more */
 

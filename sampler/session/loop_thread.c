@@ -49,7 +49,7 @@ static bool end(struct turn *turn, enum sampler_state state, const char *reason)
 static void tell_reason(struct loop *loop, const struct turn *turn)
 {
     struct sampler_processes processes;
-    roster_counts(&loop->crew.roster, &processes);
+    target_table_counts(&loop->targets.target_table, &processes);
     if (!turn->is_deserted || processes.joined < 2)
         snprintf(loop->status.reason, sizeof loop->status.reason, "%s", turn->ending.reason);
     else
@@ -113,7 +113,7 @@ static bool is_paused(struct loop *loop)
 /* What a sample of the open window stands for. */
 static uint64_t weigh(struct turn *turn, bool is_last)
 {
-    const uint64_t looks = profile_quality(turn->loop->crew.profile)->ticks;
+    const uint64_t looks = profile_quality(turn->loop->targets.profile)->ticks;
     const uint64_t made = looks - turn->looks;
     turn->looks = looks;
     return schedule_weight_ns(turn->period_ns, made, &turn->owed, is_last);
@@ -127,53 +127,53 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
     turn->sealed_ns = now_ns - (now_ns - loop->created_ns) % WINDOW_NS;
     const struct sink *const sink = loop->options.sink;
     const uint64_t end_ns = now_ns - loop->created_ns;
-    enum err_code rc = crew_flush(&loop->crew, now_ns);
+    enum err_code rc = targets_flush(&loop->targets, now_ns);
     if (!rc && loop->options.async != SAMPLER_ASYNC_OFF)
-        rc = crew_tell_tasks(&loop->crew);
-    profile_set_period(loop->crew.profile, weight_ns);
+        rc = targets_tell_tasks(&loop->targets);
+    profile_set_period(loop->targets.profile, weight_ns);
     if (!rc)
-        rc = profile_seal(loop->crew.profile, end_ns, NULL);
+        rc = profile_seal(loop->targets.profile, end_ns, NULL);
     if (!rc && sink)
-        sink->seal(sink->context, end_ns, weight_ns, profile_quality(loop->crew.profile));
+        sink->seal(sink->context, end_ns, weight_ns, profile_quality(loop->targets.profile));
     turn->period_ns = (uint64_t)((double)NS_PER_S / turn->budget.rate_hz);
-    profile_set_period(loop->crew.profile, turn->period_ns);
+    profile_set_period(loop->targets.profile, turn->period_ns);
     return rc;
 }
 
 static bool may_grow(struct loop *loop)
 {
-    return loop->options.waits || (loop->scout && scout_has_hope(loop->scout));
+    return loop->options.waits || (loop->tracker && child_tracker_has_hope(loop->tracker));
 }
 
 static void tell_left_out(struct loop *loop)
 {
-    struct scout_counts counts;
-    if (!loop->scout)
+    struct child_tracker_counts counts;
+    if (!loop->tracker)
         return;
-    scout_counts(loop->scout, &counts);
-    roster_left_out(&loop->crew.roster, counts.over, counts.denied);
+    child_tracker_counts(loop->tracker, &counts);
+    target_table_left_out(&loop->targets.target_table, counts.over, counts.denied);
 }
 
 /* Are there members, or may there yet be?  Returns false when the session is over. */
 static bool go_on(struct turn *turn, bool is_well, const struct ending *ending)
 {
-    const struct crew *const crew = &turn->loop->crew;
+    const struct targets *const targets = &turn->loop->targets;
     if (!is_well)
         turn->ending = *ending;
-    turn->is_deserted = is_well && crew->count == 0 && !may_grow(turn->loop);
-    return turn->is_deserted ? end(turn, crew->last.state, crew->last.reason) : is_well;
+    turn->is_deserted = is_well && targets->count == 0 && !may_grow(turn->loop);
+    return turn->is_deserted ? end(turn, targets->last.state, targets->last.reason) : is_well;
 }
 
 /* One look at all members.  Returns false when the session is over. */
 static bool look(struct turn *turn)
 {
-    struct crew *const crew = &turn->loop->crew;
+    struct targets *const targets = &turn->loop->targets;
     struct ending ending;
-    bool has_looked;
-    const bool is_well = crew_look(crew, &has_looked, &ending);
-    if (has_looked) {
-        profile_quality(crew->profile)->ticks++;
-        quality_note_look(profile_quality(crew->profile), crew->glance.now_ns);
+    bool has_scanned;
+    const bool is_well = targets_tick(targets, &has_scanned, &ending);
+    if (has_scanned) {
+        profile_quality(targets->profile)->ticks++;
+        quality_note_tick(profile_quality(targets->profile), targets->tick.now_ns);
     }
     return go_on(turn, is_well, &ending);
 }
@@ -196,8 +196,9 @@ static bool take_changes(struct turn *turn)
 static void keep_budget(struct turn *turn, uint64_t now_ns)
 {
     struct loop *const loop = turn->loop;
-    const uint64_t looks = profile_quality(loop->crew.profile)->ticks;
-    const uint64_t cpu_ns = clock_thread_ns() + (loop->scout ? scout_cpu_ns(loop->scout) : 0);
+    const uint64_t looks = profile_quality(loop->targets.profile)->ticks;
+    const uint64_t cpu_ns =
+        clock_thread_ns() + (loop->tracker ? child_tracker_cpu_ns(loop->tracker) : 0);
     const bool has_changed = take_changes(turn);
     if (!budget_measure(&turn->budget, cpu_ns, looks) && !has_changed)
         return;
@@ -217,7 +218,7 @@ static bool publish(struct turn *turn, uint64_t now_ns)
     if (seal(turn, now_ns, false))
         return end(turn, SAMPLER_FAILED, "out of memory");
     tell_left_out(turn->loop);
-    const bool is_well = crew_check(&turn->loop->crew, &ending);
+    const bool is_well = targets_check(&turn->loop->targets, &ending);
     return go_on(turn, is_well, &ending);
 }
 
@@ -262,7 +263,7 @@ static void prepare_following(struct turn *turn)
 
 static void note_missed(struct turn *turn, uint64_t missed)
 {
-    profile_quality(turn->loop->crew.profile)->missed += missed;
+    profile_quality(turn->loop->targets.profile)->missed += missed;
     if ((double)missed * turn->schedule.period_ns < (double)HOLE_NS)
         turn->owed += missed;
 }
@@ -276,17 +277,17 @@ static void run(struct turn *turn)
         loop_grow(loop);
         const uint64_t now_ns = clock_now_ns();
         /* Nobody is there to be looked at: the scout may yet find somebody. */
-        const bool paused = is_paused(loop) || loop->crew.count == 0;
+        const bool paused = is_paused(loop) || loop->targets.count == 0;
         uint64_t instant_ns = schedule_next(&turn->schedule, now_ns, &missed);
         if (!paused)
             prepare_following(turn);
-        if (loop->crew.count == 0 && instant_ns < now_ns + EMPTY_NS)
+        if (loop->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
         if (!paused && !was_paused)
             note_missed(turn, missed);
         was_paused = paused;
         if (paused)
-            quality_note_pause(profile_quality(loop->crew.profile));
+            quality_note_pause(profile_quality(loop->targets.profile));
         if (!wait_for(turn, instant_ns) || (!paused && !look(turn)))
             return;
     }
@@ -309,7 +310,7 @@ void *loop_main(void *context)
     run(&turn);
     waker_deinit(&turn.waker);
     (void)!seal(&turn, clock_now_ns(), true);
-    crew_dismiss(&loop->crew);
+    targets_dismiss(&loop->targets);
     announce_end(&turn);
     return NULL;
 }

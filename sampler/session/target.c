@@ -14,80 +14,80 @@ static const uint64_t GIVE_UP_NS = NS_PER_S;
 /* How long a thread may take to stop. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 
-static enum err_code check_mode(const struct member *member, enum sampler_mode mode,
+static enum err_code check_mode(const struct target *target, enum sampler_mode mode,
                                 struct err *err)
 {
-    const bool is_gil = mode == SAMPLER_MODE_GIL && !python_tells_gil(member->python);
-    if (!is_gil && (mode != SAMPLER_MODE_EXCEPTION || python_tells_exceptions(member->python)))
+    const bool is_gil = mode == SAMPLER_MODE_GIL && !python_tells_gil(target->python);
+    if (!is_gil && (mode != SAMPLER_MODE_EXCEPTION || python_tells_exceptions(target->python)))
         return ERR_OK;
     return err_set(err, ERR_INVALID,
                    "process %d runs Python %s, which does not tell which threads %s: mode %s "
                    "needs a newer one (3.12), use mode wall",
-                   member->process.pid, python_version(member->python),
+                   target->process.pid, python_version(target->python),
                    is_gil ? "hold the GIL" : "handle an exception",
                    is_gil ? "gil" : "exception");
 }
 
-enum err_code member_open(int pid, enum runtime_effort effort, enum sampler_mode mode,
+enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode mode,
                           const atomic_bool *is_cancelled, struct strtab *strings,
-                          struct member **out, struct err *err)
+                          struct target **out, struct err *err)
 {
-    struct member *const member = calloc(1, sizeof *member);
-    if (!member)
+    struct target *const target = calloc(1, sizeof *target);
+    if (!target)
         return err_set(err, ERR_NOMEM, "no memory for a process");
-    member->process.pidfd = member->process.space_fd = -1;
-    enum err_code rc = process_open(&member->process, pid, err);
-    member->process.is_cancelled = is_cancelled;
+    target->process.pidfd = target->process.space_fd = -1;
+    enum err_code rc = process_open(&target->process, pid, err);
+    target->process.is_cancelled = is_cancelled;
     if (!rc)
-        rc = python_attach(&member->process, effort, strings, &member->python, err);
-    member->process.is_cancelled = NULL;
+        rc = python_attach(&target->process, effort, strings, &target->python, err);
+    target->process.is_cancelled = NULL;
     if (!rc)
-        rc = check_mode(member, mode, err);
+        rc = check_mode(target, mode, err);
     if (rc)
-        member_close(member);
+        target_close(target);
     else
-        *out = member;
+        *out = target;
     return rc;
 }
 
-void member_close(struct member *member)
+void target_close(struct target *target)
 {
-    if (!member)
+    if (!target)
         return;
-    task_fold_deinit(&member->tasks);
-    python_detach(member->python);
-    process_close(&member->process);
-    free(member);
+    task_fold_deinit(&target->tasks);
+    python_detach(target->python);
+    process_close(&target->process);
+    free(target);
 }
 
-enum err_code member_join(struct member *member, struct profile *profile, struct lanes *lanes,
-                          struct origins *origins, const struct sampler_options *options,
-                          struct err *err)
+enum err_code target_join(struct target *target, struct profile *profile,
+                          struct thread_cpus *cpus, struct origins *origins,
+                          const struct sampler_options *options, struct err *err)
 {
-    struct process *const process = &member->process;
+    struct process *const process = &target->process;
     const char *const name = process->argc ? process->argv[0] : "";
-    member->options = options;
-    const enum err_code rc = fold_init(&member->fold, profile, python_leaves(member->python),
-                                       lanes, options, process->pid, name, err);
+    target->options = options;
+    const enum err_code rc = fold_init(&target->fold, profile, python_leaves(target->python),
+                                       cpus, options, process->pid, name, err);
     if (rc)
         return rc;
-    member->fold.origins = origins;
-    member->fold.origin = origins_add(origins, process, python_anchor(member->python));
+    target->fold.origins = origins;
+    target->fold.origin = origins_add(origins, process, python_anchor(target->python));
     if (options->async == SAMPLER_ASYNC_OFF)
         return rc;
-    member->fold.tasks = &member->tasks;
+    target->fold.tasks = &target->tasks;
     const enum err_code made =
-        task_fold_init(&member->tasks, &member->fold, python_tasks(member->python),
+        task_fold_init(&target->tasks, &target->fold, python_tasks(target->python),
                        options->async == SAMPLER_ASYNC_ALL, err);
-    member->tasks.is_each = options->tasks_each;
+    target->tasks.is_each = options->tasks_each;
     return made;
 }
 
-static void count_reads(struct member *member)
+static void count_reads(struct target *target)
 {
-    struct quality *const quality = profile_quality(member->fold.profile);
-    struct code_counters *const codes = &python_codes(member->python)->counters;
-    struct memory *const memory = &member->process.memory.memory;
+    struct quality *const quality = profile_quality(target->fold.profile);
+    struct code_counters *const codes = &python_codes(target->python)->counters;
+    struct memory *const memory = &target->process.memory.memory;
     quality->reads += memory->reads;
     quality->read_bytes += memory->read_bytes;
     quality->code_hits += codes->hits;
@@ -98,50 +98,50 @@ static void count_reads(struct member *member)
     *codes = (struct code_counters){ 0 };
 }
 
-enum err_code member_flush(struct member *member, uint64_t now_ns)
+enum err_code target_flush(struct target *target, uint64_t now_ns)
 {
-    count_reads(member);
-    return member->fold.tasks ? task_fold_flush(&member->tasks, now_ns) : ERR_OK;
+    count_reads(target);
+    return target->fold.tasks ? task_fold_flush(&target->tasks, now_ns) : ERR_OK;
 }
 
-enum err_code member_leave(struct member *member, uint64_t now_ns)
+enum err_code target_leave(struct target *target, uint64_t now_ns)
 {
-    const enum err_code rc = member_flush(member, now_ns);
-    return rc ? rc : lanes_drop(member->fold.lanes, member->process.pid, now_ns);
+    const enum err_code rc = target_flush(target, now_ns);
+    return rc ? rc : thread_cpus_drop(target->fold.cpus, target->process.pid, now_ns);
 }
 
-size_t member_looks(const struct member *member)
+size_t target_threads(const struct target *target)
 {
-    return python_looks(member->python, member->options->all_threads);
+    return python_threads_per_tick(target->python, target->options->all_threads);
 }
 
 /* One look at one member. */
 struct sight {
-    struct member *member;
-    struct glance *glance;
+    struct target *target;
+    struct tick *tick;
 };
 
 /* A whole number that is `weight` on average. */
-static uint32_t whole(struct glance *glance, double weight)
+static uint32_t whole(struct tick *tick, double weight)
 {
     const uint32_t floor = (uint32_t)weight;
-    return weight > floor ? floor + (random_fraction(&glance->random) < weight - floor) : floor;
+    return weight > floor ? floor + (random_fraction(&tick->random) < weight - floor) : floor;
 }
 
 static enum err_code seen(void *context, struct thread *thread, enum err_code failure)
 {
     const struct sight *const sight = context;
-    struct fold *const fold = &sight->member->fold;
-    struct glance *const glance = sight->glance;
-    thread->looked_ns = glance->now_ns;
-    const struct thread_facts facts = python_facts(sight->member->python, thread);
-    const double weight = python_weight(sight->member->python) * glance->weight;
-    const uint32_t times = whole(glance, weight);
-    enum err_code rc = fold_thread(fold, thread, facts, failure, glance->now_ns);
+    struct fold *const fold = &sight->target->fold;
+    struct tick *const tick = sight->tick;
+    thread->looked_ns = tick->now_ns;
+    const struct thread_state info = python_info(sight->target->python, thread);
+    const double weight = python_weight(sight->target->python) * tick->weight;
+    const uint32_t times = whole(tick, weight);
+    enum err_code rc = fold_thread(fold, thread, info, failure, tick->now_ns);
     /* It stands for threads that were not looked at. */
     for (uint32_t i = 1; i < times && !rc && !failure; i++) {
         thread->stack.is_unchanged = true;
-        rc = fold_thread(fold, thread, facts, failure, glance->now_ns);
+        rc = fold_thread(fold, thread, info, failure, tick->now_ns);
         profile_quality(fold->profile)->stood_in++;
     }
     return rc;
@@ -149,63 +149,63 @@ static enum err_code seen(void *context, struct thread *thread, enum err_code fa
 
 /* Stops the threads that are to be looked at.  Whether one runs is asked before any of them is
  * stopped: afterwards none does. */
-static enum err_code stop_threads(const struct member *member, struct stopper *stopper)
+static enum err_code stop_threads(const struct target *target, struct stopper *stopper)
 {
     int32_t tids[STOPPER_MAX_THREADS];
     size_t count, stopped = 0;
-    struct thread *const *const threads = python_threads(member->python, &count);
+    struct thread *const *const threads = python_threads(target->python, &count);
     for (size_t i = 0; i < count; i++) {
         struct thread *const thread = threads[i];
-        thread->is_stopped = (member->options->all_threads || thread->is_main) &&
+        thread->is_stopped = (target->options->all_threads || thread->is_main) &&
                              thread->host_tid > 0 && stopped < STOPPER_MAX_THREADS;
         if (!thread->is_stopped)
             continue;
         tids[stopped++] = thread->host_tid;
-        thread->runs = lanes_ask(member->fold.lanes, thread->tag - 1u, member->process.pid,
-                                 thread->host_tid);
+        thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
+                                       thread->host_tid);
     }
     if (stopped == 0)
         return ERR_OK;
     const enum err_code rc =
         stopper_stop(stopper, tids, stopped, clock_now_ns() + STOP_DEADLINE_NS);
     for (size_t i = 0; i < count && !rc; i++)
-        if (threads[i]->is_stopped && threads[i]->runs == FACT_YES &&
+        if (threads[i]->is_stopped && threads[i]->runs == VALUE_YES &&
             stopper_has_interrupted_wait(threads[i]->host_tid))
-            threads[i]->runs = FACT_NO;
+            threads[i]->runs = VALUE_NO;
     return rc;
 }
 
 /* That tasks cannot be read is no reason not to look at threads. */
-static enum err_code look_at_tasks(struct member *member, uint64_t now_ns)
+static enum err_code read_tasks(struct target *target, uint64_t now_ns)
 {
-    if (!member->fold.tasks || !task_fold_is_due(&member->tasks, now_ns))
+    if (!target->fold.tasks || !task_fold_is_due(&target->tasks, now_ns))
         return ERR_OK;
-    const enum err_code rc = python_look_at_tasks(member->python, now_ns);
+    const enum err_code rc = python_read_tasks(target->python, now_ns);
     if (rc)
         return rc == ERR_NOMEM ? rc : ERR_OK;
-    return task_fold_count(&member->tasks);
+    return task_fold_count(&target->tasks);
 }
 
-enum err_code member_look(struct member *member, struct glance *glance)
+enum err_code target_sample(struct target *target, struct tick *tick)
 {
-    struct sight sight = { member, glance };
+    struct sight sight = { target, tick };
     enum err_code rc = ERR_OK;
-    if (glance->stopper)
-        rc = stop_threads(member, glance->stopper);
+    if (tick->stopper)
+        rc = stop_threads(target, tick->stopper);
     if (!rc || rc == ERR_GONE) {
-        rc = look_at_tasks(member, clock_now_ns());
-        glance->now_ns = clock_now_ns();
+        rc = read_tasks(target, clock_now_ns());
+        tick->now_ns = clock_now_ns();
         if (!rc)
-            rc = python_tick(member->python, member->options->all_threads, seen, &sight);
-        if (member->fold.tasks)
-            task_fold_settle(&member->tasks, glance->now_ns);
+            rc = python_tick(target->python, target->options->all_threads, seen, &sight);
+        if (target->fold.tasks)
+            task_fold_settle(&target->tasks, tick->now_ns);
     }
-    if (glance->stopper) {
-        stopper_resume(glance->stopper);
-        profile_quality(member->fold.profile)->stopped_ns = glance->stopper->stopped_ns;
+    if (tick->stopper) {
+        stopper_resume(tick->stopper);
+        profile_quality(target->fold.profile)->stopped_ns = tick->stopper->stopped_ns;
     }
     if (!rc)
-        member->failing_since_ns = 0;
+        target->failing_since_ns = 0;
     return rc;
 }
 
@@ -217,27 +217,27 @@ static bool end(struct ending *out, enum sampler_state state, bool is_of_all,
     return false;
 }
 
-bool member_bears(struct member *member, enum err_code rc, uint64_t now_ns, struct ending *out)
+bool target_bears(struct target *target, enum err_code rc, uint64_t now_ns, struct ending *out)
 {
     if (rc == ERR_NOMEM)
         return end(out, SAMPLER_FAILED, true, "out of memory");
     if (rc == ERR_LIMIT)
         return end(out, SAMPLER_FAILED, true, "a table of the profile is full");
-    if (rc == ERR_PERM && member->options->blocking)
+    if (rc == ERR_PERM && target->options->blocking)
         return end(out, SAMPLER_FAILED, false,
                    "the kernel refuses to stop the target (is it being traced already?)");
-    if (!member_runs(member, out))
+    if (!target_runs(target, out))
         return false;
-    if (!member->failing_since_ns)
-        member->failing_since_ns = now_ns;
-    if (now_ns - member->failing_since_ns > GIVE_UP_NS)
+    if (!target->failing_since_ns)
+        target->failing_since_ns = now_ns;
+    if (now_ns - target->failing_since_ns > GIVE_UP_NS)
         return end(out, SAMPLER_ENDED, false, "the target's interpreter has ended");
     return true;
 }
 
-bool member_runs(struct member *member, struct ending *out)
+bool target_runs(struct target *target, struct ending *out)
 {
-    switch (process_fate(&member->process, python_anchor(member->python))) {
+    switch (process_fate(&target->process, python_anchor(target->python))) {
     case PROCESS_EXITED: return end(out, SAMPLER_ENDED, false, "the target exited");
     case PROCESS_REPLACED:
         return end(out, SAMPLER_ENDED, false,

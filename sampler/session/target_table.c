@@ -6,10 +6,10 @@
 
 #include "sampler/process/process.h"
 
-void roster_init(struct roster *roster)
+void target_table_init(struct target_table *target_table)
 {
-    memset(roster, 0, sizeof *roster);
-    pthread_mutex_init(&roster->mutex, NULL);
+    memset(target_table, 0, sizeof *target_table);
+    pthread_mutex_init(&target_table->mutex, NULL);
 }
 
 static void forget(const struct sampler_target *item)
@@ -21,89 +21,92 @@ static void forget(const struct sampler_target *item)
     free((char *)(uintptr_t)item->python);
 }
 
-void roster_deinit(struct roster *roster)
+void target_table_deinit(struct target_table *target_table)
 {
-    for (size_t i = 0; i < roster->count; i++)
-        forget(&roster->items[i]);
-    pthread_mutex_destroy(&roster->mutex);
-    memset(roster, 0, sizeof *roster);
+    for (size_t i = 0; i < target_table->count; i++)
+        forget(&target_table->items[i]);
+    pthread_mutex_destroy(&target_table->mutex);
+    memset(target_table, 0, sizeof *target_table);
 }
 
-static enum err_code describe(struct process *process, const struct roster_facts *facts,
+static enum err_code describe(struct process *process, const struct target_table_info *info,
                               struct sampler_target *out, struct err *err)
 {
     char *const executable = strdup(process->executable ? process->executable : "");
-    char *const python = strdup(facts->python);
+    char *const python = strdup(info->python);
     if (!executable || !python) {
         free(executable);
         free(python);
         return err_set(err, ERR_NOMEM, "no memory for a process");
     }
     *out = (struct sampler_target){ .pid = process->pid,
-                                    .parent = facts->parent,
+                                    .parent = info->parent,
                                     .argc = process->argc,
                                     .argv = (const char *const *)process->argv,
                                     .executable = executable,
                                     .python = python,
-                                    .validated = facts->validated,
-                                    .from_ns = facts->from_ns };
+                                    .validated = info->validated,
+                                    .from_ns = info->from_ns };
     process->argv = NULL;
     process->argc = 0;
     return ERR_OK;
 }
 
-enum err_code roster_add(struct roster *roster, struct process *process,
-                         const struct roster_facts *facts, size_t *place_out, struct err *err)
+enum err_code target_table_add(struct target_table *target_table, struct process *process,
+                               const struct target_table_info *info, size_t *place_out,
+                               struct err *err)
 {
     struct sampler_target item;
     enum err_code rc = ERR_OK;
-    const size_t place = roster->count;
+    const size_t place = target_table->count;
     if (place < SAMPLER_MAX_TOLD)
-        rc = describe(process, facts, &item, err);
+        rc = describe(process, info, &item, err);
     if (rc)
         return rc;
-    pthread_mutex_lock(&roster->mutex);
+    pthread_mutex_lock(&target_table->mutex);
     if (place < SAMPLER_MAX_TOLD)
-        roster->items[roster->count++] = item;
-    roster->counts.joined++;
-    roster->counts.running++;
-    pthread_mutex_unlock(&roster->mutex);
+        target_table->items[target_table->count++] = item;
+    target_table->counts.joined++;
+    target_table->counts.running++;
+    pthread_mutex_unlock(&target_table->mutex);
     *place_out = place;
     return ERR_OK;
 }
 
-void roster_end(struct roster *roster, size_t place, uint64_t to_ns, const char *reason)
+void target_table_end(struct target_table *target_table, size_t place, uint64_t to_ns,
+                      const char *reason)
 {
-    pthread_mutex_lock(&roster->mutex);
-    roster->counts.running--;
+    pthread_mutex_lock(&target_table->mutex);
+    target_table->counts.running--;
     if (place < SAMPLER_MAX_TOLD) {
-        roster->items[place].to_ns = to_ns;
-        roster->items[place].reason = reason;
+        target_table->items[place].to_ns = to_ns;
+        target_table->items[place].reason = reason;
     }
-    pthread_mutex_unlock(&roster->mutex);
+    pthread_mutex_unlock(&target_table->mutex);
 }
 
-void roster_left_out(struct roster *roster, uint64_t over, uint64_t denied)
+void target_table_left_out(struct target_table *target_table, uint64_t over, uint64_t denied)
 {
-    pthread_mutex_lock(&roster->mutex);
-    roster->counts.over = over;
-    roster->counts.denied = denied;
-    pthread_mutex_unlock(&roster->mutex);
+    pthread_mutex_lock(&target_table->mutex);
+    target_table->counts.over = over;
+    target_table->counts.denied = denied;
+    pthread_mutex_unlock(&target_table->mutex);
 }
 
-bool roster_at(struct roster *roster, size_t index, struct sampler_target *out)
+bool target_table_at(struct target_table *target_table, size_t index,
+                     struct sampler_target *out)
 {
-    pthread_mutex_lock(&roster->mutex);
-    const bool is_told = index < roster->count;
-    if (is_told)
-        *out = roster->items[index];
-    pthread_mutex_unlock(&roster->mutex);
-    return is_told;
+    pthread_mutex_lock(&target_table->mutex);
+    const bool is_listed = index < target_table->count;
+    if (is_listed)
+        *out = target_table->items[index];
+    pthread_mutex_unlock(&target_table->mutex);
+    return is_listed;
 }
 
-void roster_counts(struct roster *roster, struct sampler_processes *out)
+void target_table_counts(struct target_table *target_table, struct sampler_processes *out)
 {
-    pthread_mutex_lock(&roster->mutex);
-    *out = roster->counts;
-    pthread_mutex_unlock(&roster->mutex);
+    pthread_mutex_lock(&target_table->mutex);
+    *out = target_table->counts;
+    pthread_mutex_unlock(&target_table->mutex);
 }

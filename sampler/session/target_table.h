@@ -1,7 +1,7 @@
 /*
  * roster - who has been part of a session: told to readers while processes come and go.
  *
- * Ownership: the caller's storage; the roster owns its texts until roster_deinit.
+ * Ownership: the caller's storage; the roster owns its texts until target_table_deinit.
  * Threads: one writer adds and ends, any thread asks.
  * Limits: the first SAMPLER_MAX_TOLD processes are told, the others are counted.
  * Depends on: sampler.h, target/process.
@@ -18,7 +18,7 @@
 
 struct process;
 
-struct roster {
+struct target_table {
     pthread_mutex_t mutex;
     struct sampler_target items[SAMPLER_MAX_TOLD];
     size_t count;
@@ -26,27 +26,30 @@ struct roster {
 };
 
 /* What is to be kept of a process beside what the kernel says of it. */
-struct roster_facts {
+struct target_table_info {
     const char *python; /* copied */
     bool validated;
     int parent;
     uint64_t from_ns;
 };
 
-void roster_init(struct roster *roster);
-void roster_deinit(struct roster *roster);
+void target_table_init(struct target_table *target_table);
+void target_table_deinit(struct target_table *target_table);
 
-/* Takes the process's command line over.  *place_out is for roster_end. */
-MUST_CHECK enum err_code roster_add(struct roster *roster, struct process *process,
-                                    const struct roster_facts *facts, size_t *place_out,
-                                    struct err *err);
+/* Takes the process's command line over.  *place_out is for target_table_end. */
+MUST_CHECK enum err_code target_table_add(struct target_table *target_table,
+                                          struct process *process,
+                                          const struct target_table_info *info,
+                                          size_t *place_out, struct err *err);
 /* The reason is a text that stays. */
-void roster_end(struct roster *roster, size_t place, uint64_t to_ns, const char *reason);
+void target_table_end(struct target_table *target_table, size_t place, uint64_t to_ns,
+                      const char *reason);
 /* Counts that others keep. */
-void roster_left_out(struct roster *roster, uint64_t over, uint64_t denied);
+void target_table_left_out(struct target_table *target_table, uint64_t over, uint64_t denied);
 
 /* false: fewer than index + 1 are told. */
-bool roster_at(struct roster *roster, size_t index, struct sampler_target *out);
-void roster_counts(struct roster *roster, struct sampler_processes *out);
+bool target_table_at(struct target_table *target_table, size_t index,
+                     struct sampler_target *out);
+void target_table_counts(struct target_table *target_table, struct sampler_processes *out);
 
 #endif /* SAMPLER_SESSION_TARGET_TABLE_H */

@@ -7,167 +7,171 @@
 #include "sampler/cpython/python.h"
 #include "sampler/profile/profile.h"
 
-enum err_code crew_init(struct crew *crew, const struct sampler_options *options,
-                        struct err *err)
+enum err_code targets_init(struct targets *targets, const struct sampler_options *options,
+                           struct err *err)
 {
-    memset(crew, 0, sizeof *crew);
-    crew->options = options;
-    roster_init(&crew->roster);
-    origins_init(&crew->origins);
-    task_board_init(&crew->board);
-    stopper_init(&crew->stopper);
-    const enum err_code rc = profile_create(&crew->profile, err);
+    memset(targets, 0, sizeof *targets);
+    targets->options = options;
+    target_table_init(&targets->target_table);
+    origins_init(&targets->origins);
+    task_board_init(&targets->board);
+    stopper_init(&targets->stopper);
+    const enum err_code rc = profile_create(&targets->profile, err);
     if (rc)
         return rc;
-    lanes_init(&crew->lanes, crew->profile);
-    crew->lanes.mode = options->mode;
-    crew->lanes.sink = options->sink;
-    random_init_any(&crew->glance.random);
+    thread_cpus_init(&targets->cpus, targets->profile);
+    targets->cpus.mode = options->mode;
+    targets->cpus.sink = options->sink;
+    random_init_any(&targets->tick.random);
     if (options->blocking)
-        crew->glance.stopper = &crew->stopper;
+        targets->tick.stopper = &targets->stopper;
     return ERR_OK;
 }
 
-static void close_members(struct crew *crew)
+static void close_members(struct targets *targets)
 {
-    while (crew->count > 0)
-        member_close(crew->members[--crew->count]);
-    lanes_deinit(&crew->lanes);
+    while (targets->count > 0)
+        target_close(targets->items[--targets->count]);
+    thread_cpus_deinit(&targets->cpus);
 }
 
-void crew_dismiss(struct crew *crew)
+void targets_dismiss(struct targets *targets)
 {
-    close_members(crew);
+    close_members(targets);
     malloc_trim(0);
 }
 
-void crew_deinit(struct crew *crew)
+void targets_deinit(struct targets *targets)
 {
-    if (!crew->options)
+    if (!targets->options)
         return;
-    close_members(crew);
-    stopper_deinit(&crew->stopper);
-    profile_destroy(crew->profile);
-    task_board_deinit(&crew->board);
-    roster_deinit(&crew->roster);
-    origins_deinit(&crew->origins);
-    memset(crew, 0, sizeof *crew);
+    close_members(targets);
+    stopper_deinit(&targets->stopper);
+    profile_destroy(targets->profile);
+    task_board_deinit(&targets->board);
+    target_table_deinit(&targets->target_table);
+    origins_deinit(&targets->origins);
+    memset(targets, 0, sizeof *targets);
 }
 
-void crew_begin(struct crew *crew, uint64_t created_ns)
+void targets_begin(struct targets *targets, uint64_t created_ns)
 {
-    crew->created_ns = created_ns;
-    crew->lanes.created_ns = created_ns;
+    targets->created_ns = created_ns;
+    targets->cpus.created_ns = created_ns;
 }
 
-static uint64_t since_begin(const struct crew *crew, uint64_t now_ns)
+static uint64_t since_begin(const struct targets *targets, uint64_t now_ns)
 {
-    return crew->created_ns && now_ns > crew->created_ns ? now_ns - crew->created_ns : 0;
+    return targets->created_ns && now_ns > targets->created_ns ? now_ns - targets->created_ns
+                                                               : 0;
 }
 
-enum err_code crew_add(struct crew *crew, struct member *member, struct err *err)
+enum err_code targets_add(struct targets *targets, struct target *target, struct err *err)
 {
-    const struct roster_facts facts = { .python = python_version(member->python),
-                                        .validated = python_is_validated(member->python),
-                                        .parent = member->parent,
-                                        .from_ns = since_begin(crew, clock_now_ns()) };
-    if (crew->count == SAMPLER_MAX_PROCESSES)
+    const struct target_table_info info = { .python = python_version(target->python),
+                                            .validated = python_is_validated(target->python),
+                                            .parent = target->parent,
+                                            .from_ns = since_begin(targets, clock_now_ns()) };
+    if (targets->count == SAMPLER_MAX_PROCESSES)
         return err_set(err, ERR_LIMIT, "%d processes at a time are enough",
                        SAMPLER_MAX_PROCESSES);
-    if (crew->options->hides_arguments)
-        process_hide_arguments(&member->process);
-    enum err_code rc =
-        member_join(member, crew->profile, &crew->lanes, &crew->origins, crew->options, err);
+    if (targets->options->hides_arguments)
+        process_hide_arguments(&target->process);
+    enum err_code rc = target_join(target, targets->profile, &targets->cpus, &targets->origins,
+                                   targets->options, err);
     if (!rc)
-        rc = roster_add(&crew->roster, &member->process, &facts, &member->told, err);
+        rc = target_table_add(&targets->target_table, &target->process, &info, &target->told,
+                              err);
     if (!rc)
-        crew->members[crew->count++] = member;
+        targets->items[targets->count++] = target;
     else
-        origins_end(&crew->origins, member->fold.origin);
+        origins_end(&targets->origins, target->fold.origin);
     return rc;
 }
 
 /* The last member takes the place of the one that leaves.  false: the session is over. */
-static bool leave(struct crew *crew, size_t index, const struct ending *ending,
+static bool leave(struct targets *targets, size_t index, const struct ending *ending,
                   struct ending *out)
 {
-    struct member *const member = crew->members[index];
+    struct target *const target = targets->items[index];
     const uint64_t now_ns = clock_now_ns();
-    const uint64_t to_ns = since_begin(crew, now_ns);
-    const bool is_counted = member_leave(member, now_ns) == ERR_OK;
-    crew->members[index] = crew->members[--crew->count];
-    crew->last = *ending;
-    origins_end(&crew->origins, member->fold.origin);
-    roster_end(&crew->roster, member->told, to_ns ? to_ns : 1, ending->reason);
-    if (crew->left)
-        crew->left(crew->context, &member->process);
-    member_close(member);
+    const uint64_t to_ns = since_begin(targets, now_ns);
+    const bool is_counted = target_leave(target, now_ns) == ERR_OK;
+    targets->items[index] = targets->items[--targets->count];
+    targets->last = *ending;
+    origins_end(&targets->origins, target->fold.origin);
+    target_table_end(&targets->target_table, target->told, to_ns ? to_ns : 1, ending->reason);
+    if (targets->left)
+        targets->left(targets->context, &target->process);
+    target_close(target);
     *out = is_counted ? *ending : (struct ending){ SAMPLER_FAILED, "out of memory", true };
     return !out->is_of_all;
 }
 
 /* Members that each one looked at stands for. */
-static double weigh(const struct crew *crew)
+static double weigh(const struct targets *targets)
 {
     size_t looks = 0;
-    if (crew->count == 1)
+    if (targets->count == 1)
         return 1;
-    for (size_t i = 0; i < crew->count; i++)
-        looks += member_looks(crew->members[i]);
-    return looks > PYTHON_MAX_LOOKS ? (double)looks / PYTHON_MAX_LOOKS : 1;
+    for (size_t i = 0; i < targets->count; i++)
+        looks += target_threads(targets->items[i]);
+    return looks > PYTHON_MAX_THREADS_PER_TICK ? (double)looks / PYTHON_MAX_THREADS_PER_TICK
+                                               : 1;
 }
 
-static bool is_chosen(struct glance *glance)
+static bool is_chosen(struct tick *tick)
 {
-    if (glance->weight <= 1)
+    if (tick->weight <= 1)
         return true;
-    return random_fraction(&glance->random) * glance->weight < 1;
+    return random_fraction(&tick->random) * tick->weight < 1;
 }
 
-bool crew_look(struct crew *crew, bool *looked_out, struct ending *out)
+bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out)
 {
-    crew->glance.weight = weigh(crew);
-    *looked_out = false;
-    for (size_t i = crew->count; i-- > 0;) {
-        struct member *const member = crew->members[i];
+    targets->tick.weight = weigh(targets);
+    *sampled_out = false;
+    for (size_t i = targets->count; i-- > 0;) {
+        struct target *const target = targets->items[i];
         struct ending ending;
-        if (!is_chosen(&crew->glance))
+        if (!is_chosen(&targets->tick))
             continue;
-        const enum err_code rc = member_look(member, &crew->glance);
-        *looked_out |= !rc;
-        if (rc && !member_bears(member, rc, clock_now_ns(), &ending) &&
-            !leave(crew, i, &ending, out))
+        const enum err_code rc = target_sample(target, &targets->tick);
+        *sampled_out |= !rc;
+        if (rc && !target_bears(target, rc, clock_now_ns(), &ending) &&
+            !leave(targets, i, &ending, out))
             return false;
     }
     return true;
 }
 
-bool crew_check(struct crew *crew, struct ending *out)
+bool targets_check(struct targets *targets, struct ending *out)
 {
-    for (size_t i = crew->count; i-- > 0;) {
+    for (size_t i = targets->count; i-- > 0;) {
         struct ending ending;
-        if (!member_runs(crew->members[i], &ending) && !leave(crew, i, &ending, out))
+        if (!target_runs(targets->items[i], &ending) && !leave(targets, i, &ending, out))
             return false;
     }
     return true;
 }
 
-enum err_code crew_tell_tasks(struct crew *crew)
+enum err_code targets_tell_tasks(struct targets *targets)
 {
     enum err_code rc = ERR_OK;
-    task_board_begin(&crew->board);
-    for (size_t i = 0; i < crew->count && !rc; i++)
-        if (crew->members[i]->fold.tasks)
-            rc = task_board_add(&crew->board, &crew->members[i]->tasks, crew->created_ns);
+    task_board_begin(&targets->board);
+    for (size_t i = 0; i < targets->count && !rc; i++)
+        if (targets->items[i]->fold.tasks)
+            rc =
+                task_board_add(&targets->board, &targets->items[i]->tasks, targets->created_ns);
     if (!rc)
-        task_board_show(&crew->board);
+        task_board_show(&targets->board);
     return rc;
 }
 
-enum err_code crew_flush(struct crew *crew, uint64_t now_ns)
+enum err_code targets_flush(struct targets *targets, uint64_t now_ns)
 {
     enum err_code rc = ERR_OK;
-    for (size_t i = 0; i < crew->count && !rc; i++)
-        rc = member_flush(crew->members[i], now_ns);
-    return rc ? rc : lanes_flush(&crew->lanes, now_ns);
+    for (size_t i = 0; i < targets->count && !rc; i++)
+        rc = target_flush(targets->items[i], now_ns);
+    return rc ? rc : thread_cpus_flush(&targets->cpus, now_ns);
 }

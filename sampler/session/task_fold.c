@@ -136,7 +136,7 @@ static size_t outermost_coroutine(struct task_fold *fold, const struct stack *st
 {
     struct tasks *const all = fold->tasks;
     for (size_t i = 0; i < stack->count; i++)
-        if (stack->frames[i].is_loose &&
+        if (stack->frames[i].is_off_chunk &&
             tasks_is_coroutine(all, stack->frames[i].addr, stack->frames[i].code))
             return i;
     return SIZE_MAX;
@@ -152,7 +152,7 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
     /* A task may run an event loop of its own. */
     for (size_t i = stack->count; i-- > 0 && (!innermost || fold->is_fresh);) {
         struct task *const task =
-            stack->frames[i].is_loose ? tasks_of_frame(all, stack->frames[i].addr) : NULL;
+            stack->frames[i].is_off_chunk ? tasks_of_frame(all, stack->frames[i].addr) : NULL;
         if (!task)
             continue;
         fold->bases[task - all->items].seen = fold->is_fresh ? fold->looks : 0;
@@ -181,21 +181,21 @@ static enum err_code waiting_thread(struct task_fold *fold, thread_id *out)
 static enum err_code count_task(struct task_fold *fold, const struct task *task,
                                 uint64_t now_ns)
 {
-    struct lanes *const lanes = fold->of_threads->lanes;
+    struct thread_cpus *const cpus = fold->of_threads->cpus;
     struct quality *const quality = profile_quality(fold->of_threads->profile);
-    struct sighting sighting = { .pid = fold->of_threads->pid,
-                                 .certainty = &quality->exact,
-                                 .spot = PROFILE_NO_SPOT,
-                                 .now_ns = now_ns };
-    enum err_code rc = task_fold_node(fold, task, &sighting.node);
-    sighting.is_folded = rc == ERR_LIMIT;
-    if (rc && !sighting.is_folded)
+    struct sample sample = { .pid = fold->of_threads->pid,
+                             .certainty = &quality->exact,
+                             .spot = PROFILE_NO_SPOT,
+                             .now_ns = now_ns };
+    enum err_code rc = task_fold_node(fold, task, &sample.node);
+    sample.is_folded = rc == ERR_LIMIT;
+    if (rc && !sample.is_folded)
         return rc;
-    rc = waiting_thread(fold, &sighting.thread);
+    rc = waiting_thread(fold, &sample.thread);
     if (rc)
         return rc;
     quality->stood_in += fold->owed - 1;
-    return lanes_add_waiting(lanes, &sighting, fold->owed, fold->counted_ns);
+    return thread_cpus_add_waiting(cpus, &sample, fold->owed, fold->counted_ns);
 }
 
 enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)

@@ -50,7 +50,7 @@ static void put_line(struct json *json, const char *action, const struct identit
     const size_t body_bytes =
         request->body_bytes < AUDIT_MAX_BODY ? request->body_bytes : AUDIT_MAX_BODY;
     json_object(json);
-    moment_write(json, "at", clock_wall_ns());
+    rfc3339_write(json, "at", clock_wall_ns());
     put_text(json, "action", action);
     json_key(json, "status");
     json_int(json, status);
@@ -106,7 +106,7 @@ static void put_deed(struct json *json, const struct audit_deed *deed)
     if (deed->session)
         snprintf(path, sizeof path, "/api/v1/sessions/%.20s", deed->session);
     json_object(json);
-    moment_write(json, "at", clock_wall_ns());
+    rfc3339_write(json, "at", clock_wall_ns());
     put_text(json, "action", deed->action);
     put_none(json, "status");
     put_text(json, "who", deed->who);

@@ -11,77 +11,80 @@
 
 #include "sampler/base/err.h"
 
-struct call;
+struct handler_context;
 struct response;
 struct session;
 
-enum err_code api_list_sessions(const struct call *call, struct response *response,
-                                struct err *err);
-enum err_code api_list_processes(const struct call *call, struct response *response,
-                                 struct err *err);
-enum err_code api_dump_process(const struct call *call, struct response *response,
+enum err_code api_list_sessions(const struct handler_context *handler,
+                                struct response *response, struct err *err);
+enum err_code api_list_processes(const struct handler_context *handler,
+                                 struct response *response, struct err *err);
+enum err_code api_dump_process(const struct handler_context *handler, struct response *response,
                                struct err *err);
-enum err_code api_list_captures(const struct call *call, struct response *response,
-                                struct err *err);
-enum err_code api_get_capture(const struct call *call, struct response *response,
+enum err_code api_list_captures(const struct handler_context *handler,
+                                struct response *response, struct err *err);
+enum err_code api_get_capture(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_get_capture_file(const struct call *call, struct response *response,
-                                   struct err *err);
-enum err_code api_open_capture(const struct call *call, struct response *response,
+enum err_code api_get_capture_file(const struct handler_context *handler,
+                                   struct response *response, struct err *err);
+enum err_code api_open_capture(const struct handler_context *handler, struct response *response,
                                struct err *err);
-enum err_code api_put_capture(const struct call *call, struct response *response,
+enum err_code api_put_capture(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_change_capture(const struct call *call, struct response *response,
-                                 struct err *err);
-enum err_code api_delete_capture(const struct call *call, struct response *response,
-                                 struct err *err);
+enum err_code api_change_capture(const struct handler_context *handler,
+                                 struct response *response, struct err *err);
+enum err_code api_delete_capture(const struct handler_context *handler,
+                                 struct response *response, struct err *err);
 /* The document of the session that the call holds as the answer, with its Location. */
-enum err_code api_send_held(const struct call *call, int status, struct response *response,
-                            struct err *err);
-enum err_code api_start_session(const struct call *call, struct response *response,
-                                struct err *err);
-enum err_code api_delete_session(const struct call *call, struct response *response,
-                                 struct err *err);
-enum err_code api_get_session(const struct call *call, struct response *response,
+enum err_code api_send_held(const struct handler_context *handler, int status,
+                            struct response *response, struct err *err);
+enum err_code api_start_session(const struct handler_context *handler,
+                                struct response *response, struct err *err);
+enum err_code api_delete_session(const struct handler_context *handler,
+                                 struct response *response, struct err *err);
+enum err_code api_get_session(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_change_session(const struct call *call, struct response *response,
-                                 struct err *err);
-enum err_code api_get_tree(const struct call *call, struct response *response, struct err *err);
-enum err_code api_get_view(const struct call *call, struct response *response, struct err *err);
-enum err_code api_get_tasks(const struct call *call, struct response *response,
+enum err_code api_change_session(const struct handler_context *handler,
+                                 struct response *response, struct err *err);
+enum err_code api_get_tree(const struct handler_context *handler, struct response *response,
+                           struct err *err);
+enum err_code api_get_view(const struct handler_context *handler, struct response *response,
+                           struct err *err);
+enum err_code api_get_tasks(const struct handler_context *handler, struct response *response,
                             struct err *err);
-enum err_code api_get_threads(const struct call *call, struct response *response,
+enum err_code api_get_threads(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_get_timeline(const struct call *call, struct response *response,
+enum err_code api_get_timeline(const struct handler_context *handler, struct response *response,
                                struct err *err);
-enum err_code api_get_gil(const struct call *call, struct response *response, struct err *err);
-enum err_code api_get_heatmap(const struct call *call, struct response *response,
+enum err_code api_get_gil(const struct handler_context *handler, struct response *response,
+                          struct err *err);
+enum err_code api_get_heatmap(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_get_lines(const struct call *call, struct response *response,
+enum err_code api_get_lines(const struct handler_context *handler, struct response *response,
                             struct err *err);
-enum err_code api_find_matches(const struct call *call, struct response *response,
+enum err_code api_find_matches(const struct handler_context *handler, struct response *response,
                                struct err *err);
-enum err_code api_get_source(const struct call *call, struct response *response,
+enum err_code api_get_source(const struct handler_context *handler, struct response *response,
                              struct err *err);
-enum err_code api_get_quality(const struct call *call, struct response *response,
+enum err_code api_get_quality(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_get_export(const struct call *call, struct response *response,
+enum err_code api_get_export(const struct handler_context *handler, struct response *response,
                              struct err *err);
-enum err_code api_get_report(const struct call *call, struct response *response,
+enum err_code api_get_report(const struct handler_context *handler, struct response *response,
                              struct err *err);
-enum err_code api_end_access(const struct call *call, struct response *response,
+enum err_code api_end_access(const struct handler_context *handler, struct response *response,
                              struct err *err);
-enum err_code api_get_access(const struct call *call, struct response *response,
+enum err_code api_get_access(const struct handler_context *handler, struct response *response,
                              struct err *err);
-enum err_code api_list_shares(const struct call *call, struct response *response,
+enum err_code api_list_shares(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_add_share(const struct call *call, struct response *response,
+enum err_code api_add_share(const struct handler_context *handler, struct response *response,
                             struct err *err);
-enum err_code api_revoke_share(const struct call *call, struct response *response,
+enum err_code api_revoke_share(const struct handler_context *handler, struct response *response,
                                struct err *err);
-enum err_code api_get_metrics(const struct call *call, struct response *response,
+enum err_code api_get_metrics(const struct handler_context *handler, struct response *response,
                               struct err *err);
-enum err_code api_pull_pprof(const struct call *call, struct response *response,
+enum err_code api_pull_pprof(const struct handler_context *handler, struct response *response,
                              struct err *err);
 
 #endif /* SERVER_API_API_H */

@@ -27,11 +27,11 @@ struct listing {
     size_t at, offset, limit;
 };
 
-static enum err_code captures_of(const struct call *call, struct captures **out,
+static enum err_code captures_of(const struct handler_context *handler, struct captures **out,
                                  struct err *err)
 {
     struct dashboard *dashboard = NULL;
-    const enum err_code rc = call_dashboard(call, &dashboard, err);
+    const enum err_code rc = call_dashboard(handler, &dashboard, err);
     if (rc != ERR_OK)
         return rc;
     if (!dashboard->captures)
@@ -90,8 +90,8 @@ static void write_labels(struct json *json, const struct capture_words *words)
 
 static void write_times(struct json *json, const struct capture_entry *entry)
 {
-    moment_write(json, "started_at", entry->started_at_ns);
-    moment_write(json, "ended_at", entry->ended_at_ns);
+    rfc3339_write(json, "started_at", entry->started_at_ns);
+    rfc3339_write(json, "ended_at", entry->ended_at_ns);
     json_key(json, "elapsed_s");
     if (entry->elapsed_ns)
         json_number(json, (double)entry->elapsed_ns / (double)NS_PER_S);
@@ -133,9 +133,10 @@ static void write_row(void *context, const struct capture_entry *entry)
         write_capture(context, entry);
 }
 
-static struct listing listing_of(const struct call *call, struct json *json)
+static struct listing listing_of(const struct handler_context *handler, struct json *json)
 {
-    return (struct listing){ .json = json, .sessions = call->sessions, .limit = DEFAULT_LIMIT };
+    return (
+        struct listing){ .json = json, .sessions = handler->sessions, .limit = DEFAULT_LIMIT };
 }
 
 static void write_keep(struct json *json, const struct captures_settings *settings)
@@ -183,19 +184,19 @@ static enum err_code write_list(struct listing *listing, struct captures *captur
     return rc;
 }
 
-enum err_code api_list_captures(const struct call *call, struct response *response,
-                                struct err *err)
+enum err_code api_list_captures(const struct handler_context *handler,
+                                struct response *response, struct err *err)
 {
     struct captures *captures = NULL;
     struct query query;
     struct document document;
-    enum err_code rc = captures_of(call, &captures, err);
+    enum err_code rc = captures_of(handler, &captures, err);
     if (rc == ERR_OK)
-        rc = query_read(call->request, QUERY_CAPTURES, &query, err);
+        rc = query_read(handler->request, QUERY_CAPTURES, &query, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    struct listing listing = listing_of(call, &document.json);
+    struct listing listing = listing_of(handler, &document.json);
     listing.offset = query.offset;
     if (query.limit)
         listing.limit = query.limit;
@@ -203,45 +204,45 @@ enum err_code api_list_captures(const struct call *call, struct response *respon
     return document_send_or_drop(&document, rc, response, err);
 }
 
-static enum err_code send_one(const struct call *call, struct captures *captures,
+static enum err_code send_one(const struct handler_context *handler, struct captures *captures,
                               const char *name, struct response *response, struct err *err)
 {
     struct document document;
     document_begin(&document);
-    struct listing listing = listing_of(call, &document.json);
+    struct listing listing = listing_of(handler, &document.json);
     const enum err_code rc = captures_tell_one(captures, name, write_capture, &listing, err);
     return document_send_or_drop(&document, rc, response, err);
 }
 
-enum err_code api_get_capture(const struct call *call, struct response *response,
+enum err_code api_get_capture(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
     struct captures *captures = NULL;
-    const enum err_code rc = captures_of(call, &captures, err);
-    return rc == ERR_OK ? send_one(call, captures, call->argument, response, err) : rc;
+    const enum err_code rc = captures_of(handler, &captures, err);
+    return rc == ERR_OK ? send_one(handler, captures, handler->argument, response, err) : rc;
 }
 
-enum err_code api_open_capture(const struct call *call, struct response *response,
+enum err_code api_open_capture(const struct handler_context *handler, struct response *response,
                                struct err *err)
 {
     struct captures *captures = NULL;
     struct body_member name = { .name = "name" };
-    enum err_code rc = captures_of(call, &captures, err);
+    enum err_code rc = captures_of(handler, &captures, err);
     if (rc == ERR_OK)
-        rc = body_read(call->request->body, call->request->body_bytes, &name, 1, err);
+        rc = body_read(handler->request->body, handler->request->body_bytes, &name, 1, err);
     if (rc == ERR_OK && !name.is_present)
         rc = err_set(err, ERR_INVALID, "\"name\" is missing");
     if (rc != ERR_OK)
         return rc;
-    *call->held = sessions_of_capture(call->sessions, name.text);
-    if (*call->held)
-        return api_send_held(call, 200, response, err);
-    rc = dashboard_launch_capture(call->dashboard, name.text, call->held, err);
+    *handler->held = sessions_of_capture(handler->sessions, name.text);
+    if (*handler->held)
+        return api_send_held(handler, 200, response, err);
+    rc = dashboard_launch_capture(handler->dashboard, name.text, handler->held, err);
     if (rc == ERR_LIMIT) {
         response_problem(response, 409, "%s", err->message);
         return ERR_OK;
     }
-    return rc == ERR_OK ? api_send_held(call, 202, response, err) : rc;
+    return rc == ERR_OK ? api_send_held(handler, 202, response, err) : rc;
 }
 
 enum { PATCH_TITLE, PATCH_NOTE, PATCH_LABELS, PATCH_MEMBERS };
@@ -283,28 +284,28 @@ static enum err_code change_words(const struct request *request, struct capture_
     return ERR_OK;
 }
 
-enum err_code api_change_capture(const struct call *call, struct response *response,
-                                 struct err *err)
+enum err_code api_change_capture(const struct handler_context *handler,
+                                 struct response *response, struct err *err)
 {
     struct captures *captures = NULL;
     struct capture_words words;
-    enum err_code rc = captures_of(call, &captures, err);
+    enum err_code rc = captures_of(handler, &captures, err);
     if (rc == ERR_OK)
-        rc = captures_tell_one(captures, call->argument, take_words, &words, err);
+        rc = captures_tell_one(captures, handler->argument, take_words, &words, err);
     if (rc == ERR_OK)
-        rc = change_words(call->request, &words, err);
+        rc = change_words(handler->request, &words, err);
     if (rc == ERR_OK)
-        rc = captures_describe(captures, call->argument, &words, err);
-    return rc == ERR_OK ? send_one(call, captures, call->argument, response, err) : rc;
+        rc = captures_describe(captures, handler->argument, &words, err);
+    return rc == ERR_OK ? send_one(handler, captures, handler->argument, response, err) : rc;
 }
 
-enum err_code api_delete_capture(const struct call *call, struct response *response,
-                                 struct err *err)
+enum err_code api_delete_capture(const struct handler_context *handler,
+                                 struct response *response, struct err *err)
 {
     struct captures *captures = NULL;
-    enum err_code rc = captures_of(call, &captures, err);
+    enum err_code rc = captures_of(handler, &captures, err);
     if (rc == ERR_OK)
-        rc = captures_remove(captures, call->argument, err);
+        rc = captures_remove(captures, handler->argument, err);
     if (rc == ERR_LIMIT) {
         response_problem(response, 409, "%s", err->message);
         return ERR_OK;
@@ -314,24 +315,24 @@ enum err_code api_delete_capture(const struct call *call, struct response *respo
     return rc;
 }
 
-enum err_code api_get_capture_file(const struct call *call, struct response *response,
-                                   struct err *err)
+enum err_code api_get_capture_file(const struct handler_context *handler,
+                                   struct response *response, struct err *err)
 {
     struct captures *captures = NULL;
     uint64_t bytes = 0, changed_ns = 0;
     int fd = -1;
-    enum err_code rc = captures_of(call, &captures, err);
+    enum err_code rc = captures_of(handler, &captures, err);
     if (rc == ERR_OK)
-        rc = captures_check_file(captures, call->argument, err);
+        rc = captures_check_file(captures, handler->argument, err);
     if (rc == ERR_OK)
-        rc = captures_open_file(captures, call->argument, &fd, &bytes, &changed_ns, err);
+        rc = captures_open_file(captures, handler->argument, &fd, &bytes, &changed_ns, err);
     if (rc != ERR_OK)
         return rc;
     snprintf(response->tag, sizeof response->tag, "file-%" PRIx64 "-%" PRIx64, bytes,
              changed_ns);
     response_own_file(response, "application/octet-stream", fd, bytes);
     response_set_header(response, "Content-Disposition", "attachment; filename=\"%s.pyro\"",
-                        call->argument);
+                        handler->argument);
     return ERR_OK;
 }
 
@@ -341,35 +342,35 @@ static bool is_their_fault(enum err_code rc)
     return rc == ERR_UNSUPPORTED || rc == ERR_CORRUPT || rc == ERR_INVALID;
 }
 
-enum err_code api_put_capture(const struct call *call, struct response *response,
+enum err_code api_put_capture(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
     struct captures *captures = NULL;
     struct capture_words words = { .label_count = 0 };
     struct query query;
     char name[CAPTURES_NAME_BYTES];
-    enum err_code rc = captures_of(call, &captures, err);
+    enum err_code rc = captures_of(handler, &captures, err);
     if (rc == ERR_OK)
-        rc = query_read(call->request, QUERY_TITLE, &query, err);
+        rc = query_read(handler->request, QUERY_TITLE, &query, err);
     if (rc == ERR_OK && query.title && strlen(query.title) > SESSION_MAX_NAME)
         rc = err_set(err, ERR_INVALID, "\"title\" has at most %d bytes", SESSION_MAX_NAME);
-    if (rc == ERR_OK && call->request->body_fd < 0)
+    if (rc == ERR_OK && handler->request->body_fd < 0)
         rc = err_set(err, ERR_INVALID, "the body is missing");
     if (rc != ERR_OK)
         return rc;
     if (query.title)
         snprintf(words.title, sizeof words.title, "%s", query.title);
-    rc = captures_adopt(captures, call->request->body_fd, &words, name, err);
+    rc = captures_adopt(captures, handler->request->body_fd, &words, name, err);
     if (is_their_fault(rc)) {
         response_problem(response, 422, "%s", err->message);
         return ERR_OK;
     }
     if (rc == ERR_OK)
-        rc = send_one(call, captures, name, response, err);
+        rc = send_one(handler, captures, name, response, err);
     if (rc != ERR_OK)
         return rc;
     response->status = 201;
-    response_set_header(response, "Location", "%s/api/v1/captures/%s", call->auth->base_path,
+    response_set_header(response, "Location", "%s/api/v1/captures/%s", handler->auth->base_path,
                         name);
     return ERR_OK;
 }

@@ -51,7 +51,7 @@ static void write_states(struct json *json, const char *key, state_bits state, u
 #define X(name, bit, text)          \
     if (state >> (bit + shift) & 1) \
         json_text(json, text);
-    STATE_FACTS(X)
+    STATE_FLAGS(X)
 #undef X
     json_end(json);
 }
@@ -103,7 +103,7 @@ static void write_dump(struct json *json, const struct dump *dump, pid_t pid, bo
     json_int(json, pid);
     json_key(json, "python");
     json_text(json, sampler_target(dump->sampler)->python);
-    moment_write(json, "at", dump->at_ns);
+    rfc3339_write(json, "at", dump->at_ns);
     json_key(json, "samples");
     json_uint(json, dump->samples);
     json_key(json, "threads");
@@ -124,7 +124,7 @@ static enum err_code read_pid(const char *text, pid_t *out, struct err *err)
     return pid > 0 ? ERR_OK : err_set(err, ERR_NOT_FOUND, "no process %.32s", text);
 }
 
-enum err_code api_dump_process(const struct call *call, struct response *response,
+enum err_code api_dump_process(const struct handler_context *handler, struct response *response,
                                struct err *err)
 {
     struct dashboard *dashboard = NULL;
@@ -132,17 +132,17 @@ enum err_code api_dump_process(const struct call *call, struct response *respons
     struct query query;
     struct dump dump;
     pid_t pid = 0;
-    enum err_code rc = call_dashboard(call, &dashboard, err);
+    enum err_code rc = call_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
-        rc = query_read(call->request, QUERY_TASKS, &query, err);
+        rc = query_read(handler->request, QUERY_TASKS, &query, err);
     if (rc == ERR_OK)
-        rc = read_pid(call->argument, &pid, err);
+        rc = read_pid(handler->argument, &pid, err);
     if (rc == ERR_OK)
-        rc = admission_check(call->admission, pid, err);
+        rc = admission_check(handler->admission, pid, err);
     if (rc == ERR_OK)
         rc =
             dump_take(&dump, pid, query.wants_tasks ? SAMPLER_ASYNC_RUNNING : SAMPLER_ASYNC_OFF,
-                      call->request->is_ending, err);
+                      handler->request->is_ending, err);
     if (rc == ERR_NOT_PYTHON || rc == ERR_GONE) {
         response_problem(response, 404, "%s", err->message);
         return ERR_OK;

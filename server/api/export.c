@@ -30,23 +30,24 @@ static enum err_code send(const struct report_source *source,
     return rc;
 }
 
-static enum err_code write(const struct look *look, const struct profile_snapshot *snapshot,
+static enum err_code write(const struct session_request *asked,
+                           const struct profile_snapshot *snapshot,
                            const struct view_query *query, const struct report_format *format,
                            const struct report_source *baseline, struct response *response,
                            struct err *err)
 {
-    const struct report_selection selection = { .snapshot = &look->snapshot,
-                                                .query = &look->query.view,
-                                                .rules = &look->query.rules };
-    struct session_facts facts;
+    const struct report_selection selection = { .snapshot = &asked->snapshot,
+                                                .query = &asked->query.view,
+                                                .rules = &asked->query.rules };
+    struct session_info info;
     struct report_header header;
-    session_describe(look->session, snapshot, &facts);
+    session_describe(asked->session, snapshot, &info);
     struct report_source source = { .snapshot = snapshot,
                                     .query = query,
                                     .selection = &selection,
-                                    .session = &facts,
-                                    .settings.redacts = look->query.redacts,
-                                    .files = session_files(look->session),
+                                    .session = &info,
+                                    .settings.redacts = asked->query.redacts,
+                                    .files = session_files(asked->session),
                                     .baseline = baseline };
     enum err_code rc = report_header_init(&header, &source, err);
     if (rc != ERR_OK)
@@ -57,65 +58,67 @@ static enum err_code write(const struct look *look, const struct profile_snapsho
     return rc;
 }
 
-static enum err_code write_reshaped(const struct look *look, const struct report_format *format,
+static enum err_code write_reshaped(const struct session_request *asked,
+                                    const struct report_format *format,
                                     const struct report_source *baseline,
                                     struct response *response, struct err *err)
 {
     const struct view_query everything = { 0 };
     struct reshaped reshaped;
-    enum err_code rc = reshaped_init(&reshaped, &look->snapshot, &look->query.view,
-                                     &look->query.rules, RESHAPED_WINDOWS, err);
+    enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
+                                     &asked->query.rules, RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
-        rc = write(look, &reshaped.snapshot, &everything, format, baseline, response, err);
+        rc = write(asked, &reshaped.snapshot, &everything, format, baseline, response, err);
     reshaped_deinit(&reshaped);
     return rc;
 }
 
-static enum err_code answer(const struct look *look, const struct report_format *format,
+static enum err_code answer(const struct session_request *asked,
+                            const struct report_format *format,
                             const struct report_source *baseline, struct response *response,
                             struct err *err)
 {
-    if (rules_are_any(&look->query.rules))
-        return write_reshaped(look, format, baseline, response, err);
-    return write(look, &look->snapshot, &look->query.view, format, baseline, response, err);
+    if (rules_are_any(&asked->query.rules))
+        return write_reshaped(asked, format, baseline, response, err);
+    return write(asked, &asked->snapshot, &asked->query.view, format, baseline, response, err);
 }
 
-static enum err_code write_against(const struct look *look, struct session *base,
+static enum err_code write_against(const struct session_request *asked, struct session *base,
                                    const struct profile_snapshot *snapshot,
                                    const struct report_format *format,
                                    struct response *response, struct err *err)
 {
     const struct view_query everything = { 0 };
-    struct session_facts facts;
-    session_describe(base, snapshot, &facts);
+    struct session_info info;
+    session_describe(base, snapshot, &info);
     const struct report_selection selection = { .snapshot = snapshot,
                                                 .query = &everything,
-                                                .rules = &look->query.rules };
+                                                .rules = &asked->query.rules };
     const struct report_source baseline = { .snapshot = snapshot,
                                             .query = &everything,
                                             .selection = &selection,
-                                            .session = &facts,
+                                            .session = &info,
                                             .files = session_files(base) };
-    return answer(look, format, &baseline, response, err);
+    return answer(asked, format, &baseline, response, err);
 }
 
 /* Against all of another session, with its stacks as the rules make them. */
-static enum err_code compare_with(const struct look *look, struct session *base,
+static enum err_code compare_with(const struct session_request *asked, struct session *base,
                                   const struct report_format *format, struct response *response,
                                   struct err *err)
 {
     const struct view_query everything = { 0 };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
-    const bool has_rules = rules_are_any(&look->query.rules);
+    const bool has_rules = rules_are_any(&asked->query.rules);
     enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
     if (has_rules)
-        rc = reshaped_init(&reshaped, &snapshot, &everything, &look->query.rules,
+        rc = reshaped_init(&reshaped, &snapshot, &everything, &asked->query.rules,
                            RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
-        rc = write_against(look, base, has_rules ? &reshaped.snapshot : &snapshot, format,
+        rc = write_against(asked, base, has_rules ? &reshaped.snapshot : &snapshot, format,
                            response, err);
     reshaped_deinit(&reshaped);
     profile_snapshot_release(&snapshot);
@@ -134,51 +137,53 @@ static enum err_code unknown_format(struct err *err)
     return ERR_INVALID;
 }
 
-static enum err_code compare(const struct call *call, const struct look *look,
+static enum err_code compare(const struct handler_context *handler,
+                             const struct session_request *asked,
                              const struct report_format *format, struct response *response,
                              struct err *err)
 {
-    const char *const id = look->query.base;
+    const char *const id = asked->query.base;
     if (!id)
         return err_set(err, ERR_INVALID, "format \"%s\" compares with the session of base=ID",
                        format->name);
-    struct session *base = sessions_find(call->sessions, id);
-    if (base && !call_sees(call, base)) {
+    struct session *base = sessions_find(handler->sessions, id);
+    if (base && !call_sees(handler, base)) {
         session_release(base);
         base = NULL;
     }
     if (!base)
         return err_set(err, ERR_INVALID, "parameter \"base\": no session %.32s", id);
-    const enum err_code rc = compare_with(look, base, format, response, err);
+    const enum err_code rc = compare_with(asked, base, format, response, err);
     session_release(base);
     return rc;
 }
 
-enum err_code api_get_export(const struct call *call, struct response *response,
+enum err_code api_get_export(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_EXPORT | QUERY_FORMAT | QUERY_BASE, err);
+    struct session_request asked;
+    enum err_code rc =
+        session_request_begin(&asked, handler, QUERY_EXPORT | QUERY_FORMAT | QUERY_BASE, err);
     if (rc != ERR_OK)
         return rc;
     const struct report_format *const format =
-        report_find(look.query.format ? look.query.format : "");
+        report_find(asked.query.format ? asked.query.format : "");
     if (format && format->needs_baseline)
-        rc = compare(call, &look, format, response, err);
+        rc = compare(handler, &asked, format, response, err);
     else
-        rc = format ? answer(&look, format, NULL, response, err) : unknown_format(err);
-    look_end(&look);
+        rc = format ? answer(&asked, format, NULL, response, err) : unknown_format(err);
+    session_request_end(&asked);
     return rc;
 }
 
-enum err_code api_get_report(const struct call *call, struct response *response,
+enum err_code api_get_report(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_EXPORT, err);
+    struct session_request asked;
+    enum err_code rc = session_request_begin(&asked, handler, QUERY_EXPORT, err);
     if (rc != ERR_OK)
         return rc;
-    rc = answer(&look, report_find("flamegraph"), NULL, response, err);
-    look_end(&look);
+    rc = answer(&asked, report_find("flamegraph"), NULL, response, err);
+    session_request_end(&asked);
     return rc;
 }

@@ -52,13 +52,14 @@ static void write_nodes(struct json *json, const struct gil *gil)
     json_end(json);
 }
 
-static void write_gil(struct json *json, const struct look *look, const struct gil *gil)
+static void write_gil(struct json *json, const struct session_request *asked,
+                      const struct gil *gil)
 {
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, look->session->epoch);
+    json_text(json, asked->session->epoch);
     json_key(json, "generation");
-    json_uint(json, look->snapshot.generation);
+    json_uint(json, asked->snapshot.generation);
     put_samples(json, "waited", gil->waited);
     put_samples(json, "unheld", gil->unheld);
     write_threads(json, gil);
@@ -67,21 +68,23 @@ static void write_gil(struct json *json, const struct look *look, const struct g
     json_end(json);
 }
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
     struct document document;
     struct gil gil;
-    const enum err_code rc = gil_init(&gil, &look->snapshot, &look->query.view, err);
+    const enum err_code rc = gil_init(&gil, &asked->snapshot, &asked->query.view, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_gil(&document.json, look, &gil);
+    write_gil(&document.json, asked, &gil);
     gil_deinit(&gil);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_gil(const struct call *call, struct response *response, struct err *err)
+enum err_code api_get_gil(const struct handler_context *handler, struct response *response,
+                          struct err *err)
 {
-    return look_answer(call, QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS, answer,
-                       response, err);
+    return session_request_answer(handler, QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS,
+                                  answer, response, err);
 }

@@ -14,58 +14,60 @@
 #include "server/http/response_cache.h"
 #include "server/sessions/sessions.h"
 
-bool call_sees(const struct call *call, const struct session *session)
+bool call_sees(const struct handler_context *handler, const struct session *session)
 {
-    const struct share_scope *const shared = &call->who->shared;
-    return call->who->scope > SCOPE_SESSION || (strcmp(shared->session, session->id) == 0 &&
-                                                strcmp(shared->epoch, session->epoch) == 0);
+    const struct share_scope *const shared = &handler->who->shared;
+    return handler->who->scope > SCOPE_SESSION || (strcmp(shared->session, session->id) == 0 &&
+                                                   strcmp(shared->epoch, session->epoch) == 0);
 }
 
-enum err_code call_session(const struct call *call, struct session **out, struct err *err)
+enum err_code call_session(const struct handler_context *handler, struct session **out,
+                           struct err *err)
 {
-    struct session *session = sessions_find(call->sessions, call->argument);
-    if (session && !call_sees(call, session)) {
+    struct session *session = sessions_find(handler->sessions, handler->argument);
+    if (session && !call_sees(handler, session)) {
         session_release(session);
         session = NULL;
     }
     if (!session)
-        return err_set(err, ERR_NOT_FOUND, "no session %s", call->argument);
-    *call->held = session;
+        return err_set(err, ERR_NOT_FOUND, "no session %s", handler->argument);
+    *handler->held = session;
     *out = session;
     return ERR_OK;
 }
 
-enum err_code call_dashboard(const struct call *call, struct dashboard **out, struct err *err)
+enum err_code call_dashboard(const struct handler_context *handler, struct dashboard **out,
+                             struct err *err)
 {
-    if (!call->dashboard)
+    if (!handler->dashboard)
         return err_set(err, ERR_NOT_FOUND,
                        "this server shows given sessions only; pyrometer serve has all of "
                        "the host");
-    *out = call->dashboard;
+    *out = handler->dashboard;
     return ERR_OK;
 }
 
-enum err_code call_admit(const struct call *call, const struct sampler_options *options,
-                         struct err *err)
+enum err_code call_admit(const struct handler_context *handler,
+                         const struct sampler_options *options, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    if (options->all && !admission_is_open(call->admission))
+    if (options->all && !admission_is_open(handler->admission))
         return err_set(err, ERR_PERM,
                        "this server may look at listed processes only: name them in \"pids\"");
     for (size_t i = 0; i < options->pid_count && rc == ERR_OK; i++)
-        rc = admission_check(call->admission, options->pids[i], err);
+        rc = admission_check(handler->admission, options->pids[i], err);
     return rc;
 }
 
-bool call_is_fresh(const struct call *call, struct response *response, const char *epoch,
-                   uint32_t generation, uint64_t query_hash)
+bool call_is_fresh(const struct handler_context *handler, struct response *response,
+                   const char *epoch, uint32_t generation, uint64_t query_hash)
 {
     snprintf(response->tag, sizeof response->tag, "%s-%" PRIu32 "-%016" PRIx64, epoch,
              generation, query_hash);
-    if (response_is_fresh(response, call->request))
+    if (response_is_fresh(response, handler->request))
         return true;
     response->is_shared = true;
-    if (!call->answers || !answers_take(call->answers, call->request, response))
+    if (!handler->cache || !response_cache_take(handler->cache, handler->request, response))
         return false;
     response->is_shared = false;
     return true;

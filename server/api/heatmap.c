@@ -17,10 +17,10 @@ struct range {
     uint64_t first, end;
 };
 
-static struct range range_of(const struct look *look)
+static struct range range_of(const struct session_request *asked)
 {
-    const struct view_query *const query = &look->query.view;
-    const uint64_t last_ns = look->snapshot.end_ns;
+    const struct view_query *const query = &asked->query.view;
+    const uint64_t last_ns = asked->snapshot.end_ns;
     const uint64_t to_ns = query->to_ns && query->to_ns < last_ns ? query->to_ns : last_ns;
     struct range range = { query->from_ns / NS_PER_S, (to_ns + NS_PER_S - 1) / NS_PER_S };
     const uint64_t most = query->from_ns ? MAX_SECONDS : USUAL_SECONDS;
@@ -68,14 +68,14 @@ static void write_steps(struct json *json, const struct series *series, struct r
     json_end(json);
 }
 
-static void write_heatmap(struct json *json, const struct look *look,
+static void write_heatmap(struct json *json, const struct session_request *asked,
                           const struct series *series, struct range range)
 {
-    const uint32_t since = look->query.view.since;
+    const uint32_t since = asked->query.view.since;
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, look->session->epoch);
-    put_uint(json, "generation", look->snapshot.generation);
+    json_text(json, asked->session->epoch);
+    put_uint(json, "generation", asked->snapshot.generation);
     put_uint(json, "since", since);
     put_uint(json, "from", range.first);
     put_uint(json, "to", range.end);
@@ -86,23 +86,25 @@ static void write_heatmap(struct json *json, const struct look *look,
     json_end(json);
 }
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
-    const struct range range = range_of(look);
+    const struct range range = range_of(asked);
     struct document document;
     struct series series;
-    const enum err_code rc = profile_copy_series(session_profile(look->session), range.first,
+    const enum err_code rc = profile_copy_series(session_profile(asked->session), range.first,
                                                  range.end, &series, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_heatmap(&document.json, look, &series, range);
+    write_heatmap(&document.json, asked, &series, range);
     series_deinit(&series);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_heatmap(const struct call *call, struct response *response,
+enum err_code api_get_heatmap(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    return look_answer(call, QUERY_SINCE | QUERY_FROM | QUERY_TO, answer, response, err);
+    return session_request_answer(handler, QUERY_SINCE | QUERY_FROM | QUERY_TO, answer,
+                                  response, err);
 }

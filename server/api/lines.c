@@ -23,32 +23,32 @@ static struct hotfile find_file(const struct hotlines *hot,
     return found;
 }
 
-static enum err_code write_lines(struct json *json, const struct look *look,
+static enum err_code write_lines(struct json *json, const struct session_request *asked,
                                  const struct hotlines *hot, str_id file, struct err *err)
 {
-    const struct hotfile found = find_file(hot, &look->snapshot, file);
+    const struct hotfile found = find_file(hot, &asked->snapshot, file);
     size_t rows = 0;
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, look->session->epoch);
+    json_text(json, asked->session->epoch);
     json_key(json, "generation");
-    json_uint(json, look->snapshot.generation);
+    json_uint(json, asked->snapshot.generation);
     json_key(json, "samples");
     json_uint(json, hot->samples);
     const enum err_code rc =
-        instructions_write(json, &look->snapshot, hot, &found, MAX_INSTRUCTIONS, &rows, err);
+        instructions_write(json, &asked->snapshot, hot, &found, MAX_INSTRUCTIONS, &rows, err);
     json_end(json);
     return rc;
 }
 
 /* Only what is told of all that hotlines finds: its instructions, and how many samples there are. */
-static enum err_code find_instructions(const struct look *look, struct hotlines *hot,
-                                       struct err *err)
+static enum err_code find_instructions(const struct session_request *asked,
+                                       struct hotlines *hot, struct err *err)
 {
-    const struct report_source source = { .snapshot = &look->snapshot,
-                                          .query = &look->query.view };
+    const struct report_source source = { .snapshot = &asked->snapshot,
+                                          .query = &asked->query.view };
     struct view view;
-    enum err_code rc = view_init(&view, &look->snapshot, &look->query.view, err);
+    enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
     if (rc != ERR_OK)
         return rc;
     hot->samples = view.total;
@@ -56,24 +56,27 @@ static enum err_code find_instructions(const struct look *look, struct hotlines 
     return hotspots_find(hot, &source, err);
 }
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
-    const struct profile_snapshot *const snapshot = &look->snapshot;
-    const function_id function = look->query.function;
+    const struct profile_snapshot *const snapshot = &asked->snapshot;
+    const function_id function = asked->query.function;
     if (function >= snapshot->sizes.functions)
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
     const str_id file = profile_function_at(snapshot, function).file;
     struct hotlines hot = { 0 };
     struct document document;
-    enum err_code rc = find_instructions(look, &hot, err);
+    enum err_code rc = find_instructions(asked, &hot, err);
     document_begin(&document);
     if (rc == ERR_OK)
-        rc = write_lines(&document.json, look, &hot, file, err);
+        rc = write_lines(&document.json, asked, &hot, file, err);
     hotlines_deinit(&hot);
     return document_send_or_drop(&document, rc, response, err);
 }
 
-enum err_code api_get_lines(const struct call *call, struct response *response, struct err *err)
+enum err_code api_get_lines(const struct handler_context *handler, struct response *response,
+                            struct err *err)
 {
-    return look_answer(call, QUERY_FUNCTION | QUERY_FROM | QUERY_TO, answer, response, err);
+    return session_request_answer(handler, QUERY_FUNCTION | QUERY_FROM | QUERY_TO, answer,
+                                  response, err);
 }

@@ -83,16 +83,16 @@ static void write_column(struct json *json, const char *name, const struct match
     json_end(json);
 }
 
-static enum err_code send(const struct look *look, const struct matches *matches,
+static enum err_code send(const struct session_request *asked, const struct matches *matches,
                           struct response *response, struct err *err)
 {
     struct document document;
     document_begin(&document);
     json_object(&document.json);
     json_key(&document.json, "epoch");
-    json_text(&document.json, look->session->epoch);
+    json_text(&document.json, asked->session->epoch);
     json_key(&document.json, "generation");
-    json_uint(&document.json, look->snapshot.generation);
+    json_uint(&document.json, asked->snapshot.generation);
     write_column(&document.json, "start", matches, slot_start, NS_DECIMALS);
     write_column(&document.json, "end", matches, slot_end, NS_DECIMALS);
     write_column(&document.json, "samples", matches, slot_samples, 0);
@@ -101,35 +101,37 @@ static enum err_code send(const struct look *look, const struct matches *matches
     return document_send(&document, response, err);
 }
 
-static enum err_code answer(const struct look *look, const struct call *call,
-                            struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked,
+                            const struct handler_context *handler, struct response *response,
+                            struct err *err)
 {
-    const struct view_query *const query = &look->query.view;
-    const uint32_t functions = look->snapshot.sizes.functions;
+    const struct view_query *const query = &asked->query.view;
+    const uint32_t functions = asked->snapshot.sizes.functions;
     unsigned char *const wanted = calloc((size_t)functions + 1, 1);
     double *const numbers = malloc(MAX_NUMBERS * sizeof *numbers);
     struct matches matches = { 0 };
     enum err_code rc = wanted && numbers
-                           ? mark_functions(call->request, wanted, functions, numbers, err)
+                           ? mark_functions(handler->request, wanted, functions, numbers, err)
                            : err_set(err, ERR_NOMEM, "no memory for %u functions", functions);
     if (rc == ERR_OK)
-        rc = matches_init(&matches, &look->snapshot, query->from_ns, query->to_ns, wanted, err);
+        rc =
+            matches_init(&matches, &asked->snapshot, query->from_ns, query->to_ns, wanted, err);
     if (rc == ERR_OK)
-        rc = send(look, &matches, response, err);
+        rc = send(asked, &matches, response, err);
     matches_deinit(&matches);
     free(numbers);
     free(wanted);
     return rc;
 }
 
-enum err_code api_find_matches(const struct call *call, struct response *response,
+enum err_code api_find_matches(const struct handler_context *handler, struct response *response,
                                struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_FROM | QUERY_TO, err);
+    struct session_request asked;
+    enum err_code rc = session_request_begin(&asked, handler, QUERY_FROM | QUERY_TO, err);
     if (rc != ERR_OK)
         return rc;
-    rc = answer(&look, call, response, err);
-    look_end(&look);
+    rc = answer(&asked, handler, response, err);
+    session_request_end(&asked);
     return rc;
 }

@@ -207,23 +207,23 @@ static void put_counters(struct buffer *out, const struct rows *rows)
                           rows->items[k].id, (double)rows->items[k].quality.stopped_ns / 1e9);
 }
 
-enum err_code api_get_metrics(const struct call *call, struct response *response,
+enum err_code api_get_metrics(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
     struct query query;
     struct buffer out = { 0 };
-    enum err_code rc = query_read(call->request, 0, &query, err);
+    enum err_code rc = query_read(handler->request, 0, &query, err);
     if (rc != ERR_OK)
         return rc;
     struct rows *const rows = calloc(1, sizeof *rows);
     if (!rows)
         return err_set(err, ERR_NOMEM, "no memory for metrics");
-    rc = gather(call->sessions, rows, err);
+    rc = gather(handler->sessions, rows, err);
     put_head(&out, "pyrometer_build_info", "gauge", "The version of this program");
     buffer_printf(&out, "pyrometer_build_info{version=\"%s\"} 1\n", PYROMETER_VERSION);
     put_states(&out, rows);
     put_counters(&out, rows);
-    put_requests(&out, call->traffic);
+    put_requests(&out, handler->traffic);
     put_process(&out);
     free(rows);
     if (rc == ERR_OK)

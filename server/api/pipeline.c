@@ -16,53 +16,54 @@
 
 _Static_assert((int)TRAFFIC_ROUTES == (int)ROUTES_MAX + 1, "each route has its counters");
 
-enum err_code site_init(struct site *site, const struct site_options *options, struct err *err)
+enum err_code pipeline_init(struct pipeline *pipeline, const struct pipeline_options *options,
+                            struct err *err)
 {
     static const struct admission all;
-    memset(site, 0, sizeof *site);
-    answers_init(&site->answers);
-    site->audit.fd = -1;
-    site->admission = options->admission ? options->admission : &all;
-    site->sessions = options->sessions;
-    site->base_path = options->base_path ? options->base_path : "";
-    site->dashboard = options->dashboard;
+    memset(pipeline, 0, sizeof *pipeline);
+    response_cache_init(&pipeline->cache);
+    pipeline->audit.fd = -1;
+    pipeline->admission = options->admission ? options->admission : &all;
+    pipeline->sessions = options->sessions;
+    pipeline->base_path = options->base_path ? options->base_path : "";
+    pipeline->dashboard = options->dashboard;
     enum err_code rc =
-        auth_init(&site->auth, options->needs_token, options->token, options->port, err);
+        auth_init(&pipeline->auth, options->needs_token, options->token, options->port, err);
     if (rc == ERR_OK)
-        rc = hosts_init(&site->hosts, err);
+        rc = hosts_init(&pipeline->hosts, err);
     if (rc == ERR_OK)
-        rc = page_init(&site->page, err);
+        rc = page_init(&pipeline->page, err);
     if (rc == ERR_OK)
-        rc = logins_create(&site->logins, err);
+        rc = logins_create(&pipeline->logins, err);
     if (rc == ERR_OK)
-        rc = shares_create(options->shares_file, &site->shares, err);
+        rc = shares_create(options->shares_file, &pipeline->shares, err);
     if (rc == ERR_OK)
-        rc = audit_open(options->audit_file, &site->audit, err);
-    site->auth.logins = site->logins;
-    site->auth.shares = site->shares;
-    site->auth.base_path = site->base_path;
-    site->auth.is_tls = options->is_tls;
+        rc = audit_open(options->audit_file, &pipeline->audit, err);
+    pipeline->auth.logins = pipeline->logins;
+    pipeline->auth.shares = pipeline->shares;
+    pipeline->auth.base_path = pipeline->base_path;
+    pipeline->auth.is_tls = options->is_tls;
     if (rc != ERR_OK)
-        site_deinit(site);
+        pipeline_deinit(pipeline);
     return rc;
 }
 
-void site_deinit(struct site *site)
+void pipeline_deinit(struct pipeline *pipeline)
 {
-    page_deinit(&site->page);
-    answers_deinit(&site->answers);
-    hosts_deinit(&site->hosts);
-    logins_destroy(site->logins);
-    shares_destroy(site->shares);
-    site->logins = NULL;
-    site->shares = NULL;
-    audit_close(&site->audit);
+    page_deinit(&pipeline->page);
+    response_cache_deinit(&pipeline->cache);
+    hosts_deinit(&pipeline->hosts);
+    logins_destroy(pipeline->logins);
+    shares_destroy(pipeline->shares);
+    pipeline->logins = NULL;
+    pipeline->shares = NULL;
+    audit_close(&pipeline->audit);
 }
 
-static bool is_refused(struct site *site, const struct request *request,
+static bool is_refused(struct pipeline *pipeline, const struct request *request,
                        struct response *response)
 {
-    const int host = hosts_check(&site->hosts, request);
+    const int host = hosts_check(&pipeline->hosts, request);
     if (host == 421)
         response_problem(response, 421,
                          "this server does not answer to the name in Host; start pyrometer "
@@ -78,10 +79,11 @@ static bool is_refused(struct site *site, const struct request *request,
     return host != 0 || request->refusal != 0;
 }
 
-static void run(const struct route *route, const struct call *call, struct response *response)
+static void run(const struct route *route, const struct handler_context *handler,
+                struct response *response)
 {
     struct err err = { 0 };
-    if (route->handler(call, response, &err) != ERR_OK)
+    if (route->handler(handler, response, &err) != ERR_OK)
         response_error(response, &err);
 }
 
@@ -97,11 +99,11 @@ static void refuse_route(const struct request *request, struct response *respons
 }
 
 /* The page's addresses are relative: without the '/' at the end they would miss the base path. */
-static bool is_redirected(const struct site *site, struct request *request,
+static bool is_redirected(const struct pipeline *pipeline, struct request *request,
                           struct response *response)
 {
-    const size_t length = strlen(site->base_path);
-    if (length == 0 || strncmp(request->path, site->base_path, length) != 0)
+    const size_t length = strlen(pipeline->base_path);
+    if (length == 0 || strncmp(request->path, pipeline->base_path, length) != 0)
         return false;
     if (request->path[length] == '/') {
         request->path += length;
@@ -114,60 +116,61 @@ static bool is_redirected(const struct site *site, struct request *request,
         return false;
     }
     response->status = 308;
-    response_set_header(response, "Location", "%s/", site->base_path);
+    response_set_header(response, "Location", "%s/", pipeline->base_path);
     return true;
 }
 
 /* NULL: none. */
-static const struct route *find_route(const struct site *site, struct request *request)
+static const struct route *find_route(const struct pipeline *pipeline, struct request *request)
 {
-    const size_t length = strlen(site->base_path);
+    const size_t length = strlen(pipeline->base_path);
     const char *const path = request->path;
     char argument[32], allow[ROUTES_ALLOW_BYTES];
     if (request->refusal != 0)
         return NULL;
-    if (strncmp(path, site->base_path, length) == 0 && path[length] == '/')
+    if (strncmp(path, pipeline->base_path, length) == 0 && path[length] == '/')
         request->path += length;
     const struct route *const route = routes_find(request, argument, allow);
     request->path = path;
     return route;
 }
 
-static bool may(const struct site *site, const struct route *route,
+static bool may(const struct pipeline *pipeline, const struct route *route,
                 const struct request *request)
 {
     struct identity who;
-    auth_identify(&site->auth, request, &who);
+    auth_identify(&pipeline->auth, request, &who);
     return who.scope >= (enum scope)(route->marks & ROUTE_SCOPE);
 }
 
 /* Who is refused takes no thread from those who are not. */
-bool site_is_slow(void *context, struct request *request)
+bool pipeline_is_slow(void *context, struct request *request)
 {
-    const struct site *const site = context;
-    const struct route *const route = find_route(site, request);
-    return route && (route->marks & ROUTE_SLOW) != 0 && may(site, route, request);
+    const struct pipeline *const pipeline = context;
+    const struct route *const route = find_route(pipeline, request);
+    return route && (route->marks & ROUTE_SLOW) != 0 && may(pipeline, route, request);
 }
 
-bool site_knows(void *context, const struct request *request)
+bool pipeline_knows(void *context, const struct request *request)
 {
-    const struct site *const site = context;
-    return auth_knows(&site->auth, request);
+    const struct pipeline *const pipeline = context;
+    return auth_knows(&pipeline->auth, request);
 }
 
-/* It passes what site_answer asks of it, before anything of the body is taken. */
-int site_admit(void *context, struct request *request, size_t *most_out)
+/* It passes what pipeline_answer asks of it, before anything of the body is taken. */
+int pipeline_admit(void *context, struct request *request, size_t *most_out)
 {
-    struct site *const site = context;
-    struct captures *const captures = site->dashboard ? site->dashboard->captures : NULL;
-    const struct route *const route = find_route(site, request);
+    struct pipeline *const pipeline = context;
+    struct captures *const captures =
+        pipeline->dashboard ? pipeline->dashboard->captures : NULL;
+    const struct route *const route = find_route(pipeline, request);
     const char *fault = NULL;
     struct err err = { 0 };
     int fd = -1;
     if (!captures || !route || !(route->marks & ROUTE_LARGE) ||
-        hosts_check(&site->hosts, request) != 0 || auth_check_change(request, &fault) != 0)
+        hosts_check(&pipeline->hosts, request) != 0 || auth_check_change(request, &fault) != 0)
         return -1;
-    if (!may(site, route, request))
+    if (!may(pipeline, route, request))
         return -1;
     if (captures_spool(captures, &fd, &err) != ERR_OK) {
         request->refusal = response_is_full(err.sys) ? 507 : 0;
@@ -177,47 +180,48 @@ int site_admit(void *context, struct request *request, size_t *most_out)
     return fd;
 }
 
-static void answer(struct site *site, const struct route *route, struct call *call,
-                   const char *allow, struct response *response)
+static void answer(struct pipeline *pipeline, const struct route *route,
+                   struct handler_context *handler, const char *allow,
+                   struct response *response)
 {
     const enum scope needed = route ? (enum scope)(route->marks & ROUTE_SCOPE) : SCOPE_SESSION;
     const char *fault = NULL;
     const int refusal =
-        request_is_safe(call->request) ? 0 : auth_check_change(call->request, &fault);
-    if (call->who->scope < needed)
-        auth_refuse(call->who, call->request, response);
+        request_is_safe(handler->request) ? 0 : auth_check_change(handler->request, &fault);
+    if (handler->who->scope < needed)
+        auth_refuse(handler->who, handler->request, response);
     else if (!route)
-        refuse_route(call->request, response, allow);
+        refuse_route(handler->request, response, allow);
     else if (refusal != 0)
         response_problem(response, refusal, "%s", fault);
     else
-        run(route, call, response);
+        run(route, handler, response);
     /* Who is nobody could fill the log. */
-    if (route && route_audit_text(route) && call->who->scope != SCOPE_OPEN)
-        audit_write(&site->audit, route_audit_text(route), call->who, call->request,
+    if (route && route_audit_text(route) && handler->who->scope != SCOPE_OPEN)
+        audit_write(&pipeline->audit, route_audit_text(route), handler->who, handler->request,
                     response->status);
 }
 
 /* The place of the route in the table; TRAFFIC_ROUTES - 1: none. */
-static size_t dispatch(struct site *site, const struct request *request,
+static size_t dispatch(struct pipeline *pipeline, const struct request *request,
                        struct response *response)
 {
     struct identity who;
     struct session *held = NULL;
-    struct call call = { .request = request,
-                         .sessions = site->sessions,
-                         .page = &site->page,
-                         .auth = &site->auth,
-                         .who = &who,
-                         .admission = site->admission,
-                         .traffic = &site->traffic,
-                         .dashboard = site->dashboard,
-                         .answers = &site->answers,
-                         .held = &held };
+    struct handler_context handler = { .request = request,
+                                       .sessions = pipeline->sessions,
+                                       .page = &pipeline->page,
+                                       .auth = &pipeline->auth,
+                                       .who = &who,
+                                       .admission = pipeline->admission,
+                                       .traffic = &pipeline->traffic,
+                                       .dashboard = pipeline->dashboard,
+                                       .cache = &pipeline->cache,
+                                       .held = &held };
     char allow[ROUTES_ALLOW_BYTES];
-    const struct route *const route = routes_find(request, call.argument, allow);
-    auth_identify(&site->auth, request, &who);
-    answer(site, route, &call, allow, response);
+    const struct route *const route = routes_find(request, handler.argument, allow);
+    auth_identify(&pipeline->auth, request, &who);
+    answer(pipeline, route, &handler, allow, response);
     session_release(held);
     return route ? (size_t)(route - routes_at(0)) : TRAFFIC_ROUTES - 1;
 }
@@ -232,17 +236,18 @@ static void add_security_headers(struct response *response)
     response_set_header(response, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
-void site_answer(void *context, struct request *request, struct response *response)
+void pipeline_answer(void *context, struct request *request, struct response *response)
 {
-    struct site *const site = context;
+    struct pipeline *const pipeline = context;
     size_t route = TRAFFIC_ROUTES - 1;
-    if (!is_refused(site, request, response) && !is_redirected(site, request, response) &&
-        !auth_login(&site->auth, request, response))
-        route = dispatch(site, request, response);
+    if (!is_refused(pipeline, request, response) &&
+        !is_redirected(pipeline, request, response) &&
+        !auth_login(&pipeline->auth, request, response))
+        route = dispatch(pipeline, request, response);
     response_finish(response, request);
     if (response->is_shared)
-        answers_keep(&site->answers, request, response);
-    auth_renew(&site->auth, request, response);
+        response_cache_keep(&pipeline->cache, request, response);
+    auth_renew(&pipeline->auth, request, response);
     add_security_headers(response);
-    traffic_count(&site->traffic, route, response->status);
+    traffic_count(&pipeline->traffic, route, response->status);
 }

@@ -30,8 +30,8 @@ struct response;
 struct sessions;
 struct shares;
 
-struct site {
-    struct answers answers;
+struct pipeline {
+    struct response_cache cache;
     struct auth auth;
     struct hosts hosts;
     struct page page;
@@ -45,7 +45,7 @@ struct site {
     struct dashboard *dashboard; /* NULL: none */
 };
 
-struct site_options {
+struct pipeline_options {
     struct sessions *sessions;
     struct dashboard *dashboard;
     unsigned port;
@@ -58,18 +58,18 @@ struct site_options {
     const char *audit_file;            /* NULL: none; "-": standard error */
 };
 
-MUST_CHECK enum err_code site_init(struct site *site, const struct site_options *options,
-                                   struct err *err);
-void site_deinit(struct site *site);
+MUST_CHECK enum err_code pipeline_init(struct pipeline *pipeline,
+                                       const struct pipeline_options *options, struct err *err);
+void pipeline_deinit(struct pipeline *pipeline);
 
 /* Fills an initialised response, and takes the base path off the request.  `site` is a struct
  * site; the type is http.h's. */
-void site_answer(void *site, struct request *request, struct response *response);
-/* Where a capture that is sent goes; -1: nowhere, site_answer says why. */
-int site_admit(void *site, struct request *request, size_t *most_out);
-/* Whether site_answer may take long. */
-bool site_is_slow(void *site, struct request *request);
+void pipeline_answer(void *pipeline, struct request *request, struct response *response);
+/* Where a capture that is sent goes; -1: nowhere, pipeline_answer says why. */
+int pipeline_admit(void *pipeline, struct request *request, size_t *most_out);
+/* Whether pipeline_answer may take long. */
+bool pipeline_is_slow(void *pipeline, struct request *request);
 /* Whether the request brings a valid token, cookie or share. */
-bool site_knows(void *site, const struct request *request);
+bool pipeline_knows(void *pipeline, const struct request *request);
 
 #endif /* SERVER_API_PIPELINE_H */

@@ -76,13 +76,14 @@ static enum err_code read_pull(const struct request *request, struct pull *out, 
 
 /* Without a name it is the process of the first session that runs; a server of given sessions
  * looks at their processes only. */
-static enum err_code choose(const struct call *call, struct pull *pull, struct err *err)
+static enum err_code choose(const struct handler_context *handler, struct pull *pull,
+                            struct err *err)
 {
     struct session *session = NULL;
-    bool is_known = call->dashboard && pull->pid != 0;
+    bool is_known = handler->dashboard && pull->pid != 0;
     if (is_known)
-        pull->hides_arguments = call->dashboard->hides_arguments;
-    for (size_t i = 0; !is_known && (session = sessions_at(call->sessions, i)); i++) {
+        pull->hides_arguments = handler->dashboard->hides_arguments;
+    for (size_t i = 0; !is_known && (session = sessions_at(handler->sessions, i)); i++) {
         struct sampler *const sampler = session->sampler;
         struct sampler_target target;
         for (size_t k = 0; sampler && sampler_target_at(sampler, k, &target) && !is_known; k++)
@@ -94,17 +95,17 @@ static enum err_code choose(const struct call *call, struct pull *pull, struct e
         session_release(session);
     }
     if (is_known)
-        return admission_check(call->admission, (pid_t)pull->pid, err);
+        return admission_check(handler->admission, (pid_t)pull->pid, err);
     if (pull->pid == 0)
         return err_set(err, ERR_INVALID, "parameter \"pid\" is missing, and no session runs");
     return err_set(err, ERR_PERM, "this server looks at the processes of its sessions only");
 }
 
 /* Until it has ended by itself, or the server ends. */
-static void wait_for_end(const struct call *call, struct sampler *sampler)
+static void wait_for_end(const struct handler_context *handler, struct sampler *sampler)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
-    const atomic_bool *const is_ending = call->request->is_ending;
+    const atomic_bool *const is_ending = handler->request->is_ending;
     while (poll(&end, 1, PULL_GLANCE_MS) <= 0)
         if (is_ending && atomic_load(is_ending))
             sampler_stop(sampler);
@@ -119,16 +120,16 @@ static enum err_code send_profile(struct sampler *sampler, struct response *resp
     enum err_code rc = profile_snapshot(sampler_profile(sampler), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    struct session_facts facts = { .id = "0",
-                                   .epoch = "",
-                                   .target = sampler_target(sampler),
-                                   .sampler = sampler,
-                                   .options = sampler_options(sampler),
-                                   .snapshot = &snapshot };
-    sampler_status(sampler, &facts.status);
+    struct session_info info = { .id = "0",
+                                 .epoch = "",
+                                 .target = sampler_target(sampler),
+                                 .sampler = sampler,
+                                 .options = sampler_options(sampler),
+                                 .snapshot = &snapshot };
+    sampler_status(sampler, &info.status);
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = &everything,
-                                          .session = &facts };
+                                          .session = &info };
     const struct report_format *const format = report_find("pprof");
     rc = report_write(format, &source, &file, err);
     if (rc == ERR_OK)
@@ -143,7 +144,7 @@ static enum err_code send_profile(struct sampler *sampler, struct response *resp
     return rc;
 }
 
-static enum err_code pull(const struct call *call, const struct pull *pull,
+static enum err_code pull(const struct handler_context *handler, const struct pull *pull,
                           struct response *response, struct err *err)
 {
     struct sampler_options options = { .pids = { (pid_t)pull->pid },
@@ -157,24 +158,24 @@ static enum err_code pull(const struct call *call, const struct pull *pull,
     enum err_code rc = sampler_start(&options, &sampler, err);
     if (rc != ERR_OK)
         return rc;
-    wait_for_end(call, sampler);
+    wait_for_end(handler, sampler);
     rc = send_profile(sampler, response, err);
     sampler_destroy(sampler);
     return rc;
 }
 
-enum err_code api_pull_pprof(const struct call *call, struct response *response,
+enum err_code api_pull_pprof(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
     static atomic_int running;
     struct pull wanted;
-    enum err_code rc = read_pull(call->request, &wanted, err);
+    enum err_code rc = read_pull(handler->request, &wanted, err);
     if (rc == ERR_OK)
-        rc = choose(call, &wanted, err);
+        rc = choose(handler, &wanted, err);
     if (rc != ERR_OK)
         return rc;
     if (atomic_fetch_add(&running, 1) < PULL_MAX_AT_ONCE) {
-        rc = pull(call, &wanted, response, err);
+        rc = pull(handler, &wanted, response, err);
     } else {
         response_problem(response, 503, "%d profiles are being taken: ask again later",
                          PULL_MAX_AT_ONCE);

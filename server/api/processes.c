@@ -66,25 +66,25 @@ static void put_uint(struct json *json, const char *key, uint64_t value)
     json_uint(json, value);
 }
 
-static void write_container(struct json *json, const struct process_facts *facts)
+static void write_container(struct json *json, const struct process_info *info)
 {
     json_key(json, "container");
-    if (!facts->container) {
+    if (!info->container) {
         json_null(json);
         return;
     }
     json_object(json);
-    put_text(json, "id", facts->container);
-    put_text(json, "name", facts->container_name);
+    put_text(json, "id", info->container);
+    put_text(json, "name", info->container_name);
     json_end(json);
 }
 
-static void write_command(const struct listing *listing, const struct process_facts *facts)
+static void write_command(const struct listing *listing, const struct process_info *info)
 {
     json_key(listing->json, "command");
     json_array(listing->json);
-    for (size_t i = 0; i < facts->argc; i++)
-        json_text(listing->json, facts->argv[i]);
+    for (size_t i = 0; i < info->argc; i++)
+        json_text(listing->json, info->argv[i]);
     json_end(listing->json);
 }
 
@@ -98,21 +98,21 @@ static void write_uses(const struct listing *listing, pid_t pid)
     json_end(listing->json);
 }
 
-static void write_usage(struct json *json, const struct process_facts *facts)
+static void write_usage(struct json *json, const struct process_info *info)
 {
-    put_uint(json, "threads", facts->threads);
+    put_uint(json, "threads", info->threads);
     json_key(json, "cpu_percent");
-    if (facts->cpu_percent < 0)
+    if (info->cpu_percent < 0)
         json_null(json);
     else
-        json_number(json, facts->cpu_percent);
-    put_uint(json, "rss_bytes", facts->rss_bytes);
-    moment_write(json, "started_at", facts->started_at_ns);
+        json_number(json, info->cpu_percent);
+    put_uint(json, "rss_bytes", info->rss_bytes);
+    rfc3339_write(json, "started_at", info->started_at_ns);
     json_key(json, "uptime_s");
-    json_number(json, (double)(facts->uptime_ns / NS_PER_MS) / 1000);
+    json_number(json, (double)(info->uptime_ns / NS_PER_MS) / 1000);
 }
 
-static void write_process(void *context, const struct process_facts *facts)
+static void write_process(void *context, const struct process_info *info)
 {
     struct listing *const listing = context;
     struct json *const json = listing->json;
@@ -121,20 +121,20 @@ static void write_process(void *context, const struct process_facts *facts)
         return;
     json_object(json);
     json_key(json, "pid");
-    json_int(json, facts->pid);
+    json_int(json, info->pid);
     json_key(json, "parent");
-    json_int(json, facts->parent);
-    write_command(listing, facts);
-    put_text(json, "executable", facts->executable);
-    put_text(json, "python", facts->python);
-    put_uint(json, "uid", facts->uid);
-    put_text(json, "user", facts->user);
-    write_container(json, facts);
-    write_usage(json, facts);
-    write_uses(listing, facts->pid);
+    json_int(json, info->parent);
+    write_command(listing, info);
+    put_text(json, "executable", info->executable);
+    put_text(json, "python", info->python);
+    put_uint(json, "uid", info->uid);
+    put_text(json, "user", info->user);
+    write_container(json, info);
+    write_usage(json, info);
+    write_uses(listing, info->pid);
     json_key(json, "attach");
-    json_bool(json, facts->reason == NULL);
-    put_text(json, "reason", facts->reason);
+    json_bool(json, info->reason == NULL);
+    put_text(json, "reason", info->reason);
     json_end(json);
 }
 
@@ -155,30 +155,30 @@ static enum err_code write_listing(struct listing *listing, struct err *err)
     json_end(json);
     if (rc != ERR_OK)
         return rc;
-    moment_write(json, "at", summary.at_ns);
+    rfc3339_write(json, "at", summary.at_ns);
     put_uint(json, "examining", summary.examining);
     put_uint(json, "total", summary.count);
     json_end(json);
     return ERR_OK;
 }
 
-enum err_code api_list_processes(const struct call *call, struct response *response,
-                                 struct err *err)
+enum err_code api_list_processes(const struct handler_context *handler,
+                                 struct response *response, struct err *err)
 {
     struct dashboard *dashboard = NULL;
     struct query query;
     struct document document;
     struct listing listing = { .json = &document.json, .limit = DEFAULT_LIMIT };
-    enum err_code rc = call_dashboard(call, &dashboard, err);
+    enum err_code rc = call_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
-        rc = query_read(call->request, QUERY_PAGE, &query, err);
+        rc = query_read(handler->request, QUERY_PAGE, &query, err);
     if (rc != ERR_OK)
         return rc;
     listing.dashboard = dashboard;
     listing.offset = query.offset;
     if (query.limit)
         listing.limit = query.limit;
-    note_all_uses(&listing, call->sessions);
+    note_all_uses(&listing, handler->sessions);
     document_begin(&document);
     rc = write_listing(&listing, err);
     return document_send_or_drop(&document, rc, response, err);

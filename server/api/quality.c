@@ -9,32 +9,33 @@
 #include "server/wire/session.h"
 #include "server/wire/usage.h"
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
     const struct view_query everything = { 0 };
     struct document document;
-    struct session_facts facts;
+    struct session_info info;
     struct states states;
     struct usage usage;
-    const enum err_code rc = states_init(&states, &look->snapshot, &everything, err);
+    const enum err_code rc = states_init(&states, &asked->snapshot, &everything, err);
     if (rc != ERR_OK)
         return rc;
-    session_describe(look->session, &look->snapshot, &facts);
+    session_describe(asked->session, &asked->snapshot, &info);
     document_begin(&document);
     usage_read(&usage);
-    quality_write(&document.json, &facts, &states.all, &usage, NULL);
+    quality_write(&document.json, &info, &states.all, &usage, NULL);
     states_deinit(&states);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_quality(const struct call *call, struct response *response,
+enum err_code api_get_quality(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, 0, err);
+    struct session_request asked;
+    enum err_code rc = session_request_begin(&asked, handler, 0, err);
     if (rc != ERR_OK)
         return rc;
-    rc = answer(&look, response, err);
-    look_end(&look);
+    rc = answer(&asked, response, err);
+    session_request_end(&asked);
     return rc;
 }

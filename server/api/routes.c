@@ -9,28 +9,28 @@
 #include "server/http/response.h"
 #include "server/wire/assets.h"
 
-static enum err_code get_page(const struct call *call, struct response *response,
+static enum err_code get_page(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
     (void)err;
-    page_answer(call->page, call->request, response);
+    page_answer(handler->page, handler->request, response);
     return ERR_OK;
 }
 
-static enum err_code get_health(const struct call *call, struct response *response,
-                                struct err *err)
+static enum err_code get_health(const struct handler_context *handler,
+                                struct response *response, struct err *err)
 {
-    (void)call;
+    (void)handler;
     (void)err;
     response_fix_body(response, MIME_TEXT, "ok\n", 3);
     return ERR_OK;
 }
 
-static enum err_code get_openapi(const struct call *call, struct response *response,
-                                 struct err *err)
+static enum err_code get_openapi(const struct handler_context *handler,
+                                 struct response *response, struct err *err)
 {
     const struct asset document = asset_openapi();
-    (void)call;
+    (void)handler;
     (void)err;
     response_fix_body(response, MIME_JSON, document.data, document.bytes);
     return ERR_OK;

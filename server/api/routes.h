@@ -18,7 +18,7 @@ struct response;
 struct route {
     enum method method;  /* GET serves HEAD too */
     const char *pattern; /* `*` stands for one segment */
-    enum err_code (*handler)(const struct call *call, struct response *response,
+    enum err_code (*handler)(const struct handler_context *handler, struct response *response,
                              struct err *err);
     unsigned marks; /* the scope that the caller needs, and enum route_mark */
 };

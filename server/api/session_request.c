@@ -4,41 +4,44 @@
 #include "server/api/handler_context.h"
 #include "server/sessions/sessions.h"
 
-enum err_code look_begin(struct look *look, const struct call *call, unsigned accepted,
-                         struct err *err)
+enum err_code session_request_begin(struct session_request *asked,
+                                    const struct handler_context *handler, unsigned accepted,
+                                    struct err *err)
 {
-    enum err_code rc = call_session(call, &look->session, err);
+    enum err_code rc = call_session(handler, &asked->session, err);
     if (rc == ERR_OK)
-        rc = query_read(call->request, accepted, &look->query, err);
+        rc = query_read(handler->request, accepted, &asked->query, err);
     if (rc == ERR_OK)
-        rc = profile_snapshot(session_profile(look->session), &look->snapshot, err);
-    if (rc == ERR_OK && look->query.view.since > look->snapshot.generation)
-        look->query.view.since = 0;
+        rc = profile_snapshot(session_profile(asked->session), &asked->snapshot, err);
+    if (rc == ERR_OK && asked->query.view.since > asked->snapshot.generation)
+        asked->query.view.since = 0;
     return rc;
 }
 
-void look_end(struct look *look)
+void session_request_end(struct session_request *asked)
 {
-    profile_snapshot_release(&look->snapshot);
+    profile_snapshot_release(&asked->snapshot);
 }
 
-bool look_is_fresh(const struct look *look, const struct call *call, struct response *response)
+bool session_request_is_fresh(const struct session_request *asked,
+                              const struct handler_context *handler, struct response *response)
 {
-    return call_is_fresh(call, response, look->session->epoch, look->snapshot.generation,
-                         query_hash(&look->query));
+    return call_is_fresh(handler, response, asked->session->epoch, asked->snapshot.generation,
+                         query_hash(&asked->query));
 }
 
-enum err_code look_answer(const struct call *call, unsigned accepted,
-                          enum err_code (*answer)(const struct look *look,
-                                                  struct response *response, struct err *err),
-                          struct response *response, struct err *err)
+enum err_code session_request_answer(
+    const struct handler_context *handler, unsigned accepted,
+    enum err_code (*answer)(const struct session_request *asked, struct response *response,
+                            struct err *err),
+    struct response *response, struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, accepted, err);
+    struct session_request asked;
+    enum err_code rc = session_request_begin(&asked, handler, accepted, err);
     if (rc != ERR_OK)
         return rc;
-    if (!look_is_fresh(&look, call, response))
-        rc = answer(&look, response, err);
-    look_end(&look);
+    if (!session_request_is_fresh(&asked, handler, response))
+        rc = answer(&asked, response, err);
+    session_request_end(&asked);
     return rc;
 }

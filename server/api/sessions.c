@@ -20,25 +20,26 @@
 static enum err_code write_session(struct json *json, struct session *session, struct err *err)
 {
     struct profile_snapshot snapshot;
-    struct session_facts facts;
+    struct session_info info;
     const enum err_code rc = profile_snapshot(session_profile(session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    session_describe(session, &snapshot, &facts);
-    session_write(json, &facts);
+    session_describe(session, &snapshot, &info);
+    session_write(json, &info);
     profile_snapshot_release(&snapshot);
     return ERR_OK;
 }
 
-static enum err_code write_list(struct json *json, const struct call *call, struct err *err)
+static enum err_code write_list(struct json *json, const struct handler_context *handler,
+                                struct err *err)
 {
     enum err_code rc = ERR_OK;
     struct session *session = NULL;
     json_object(json);
     json_key(json, "sessions");
     json_array(json);
-    for (size_t i = 0; rc == ERR_OK && (session = sessions_at(call->sessions, i)); i++) {
-        if (call_sees(call, session))
+    for (size_t i = 0; rc == ERR_OK && (session = sessions_at(handler->sessions, i)); i++) {
+        if (call_sees(handler, session))
             rc = write_session(json, session, err);
         session_release(session);
     }
@@ -47,21 +48,21 @@ static enum err_code write_list(struct json *json, const struct call *call, stru
     return rc;
 }
 
-static enum err_code accept_no_query(const struct call *call, struct err *err)
+static enum err_code accept_no_query(const struct handler_context *handler, struct err *err)
 {
     struct query query;
-    return query_read(call->request, 0, &query, err);
+    return query_read(handler->request, 0, &query, err);
 }
 
-enum err_code api_list_sessions(const struct call *call, struct response *response,
-                                struct err *err)
+enum err_code api_list_sessions(const struct handler_context *handler,
+                                struct response *response, struct err *err)
 {
     struct document document;
-    const enum err_code rc = accept_no_query(call, err);
+    const enum err_code rc = accept_no_query(handler, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    return document_send_or_drop(&document, write_list(&document.json, call, err), response,
+    return document_send_or_drop(&document, write_list(&document.json, handler, err), response,
                                  err);
 }
 
@@ -74,23 +75,23 @@ static enum err_code send_session(struct session *session, struct response *resp
                                  response, err);
 }
 
-enum err_code api_get_session(const struct call *call, struct response *response,
+enum err_code api_get_session(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
     struct session *session = NULL;
-    enum err_code rc = accept_no_query(call, err);
+    enum err_code rc = accept_no_query(handler, err);
     if (rc == ERR_OK)
-        rc = call_session(call, &session, err);
+        rc = call_session(handler, &session, err);
     return rc == ERR_OK ? send_session(session, response, err) : rc;
 }
 
-enum err_code api_send_held(const struct call *call, int status, struct response *response,
-                            struct err *err)
+enum err_code api_send_held(const struct handler_context *handler, int status,
+                            struct response *response, struct err *err)
 {
     response->status = status;
-    response_set_header(response, "Location", "%s/api/v1/sessions/%s", call->auth->base_path,
-                        (*call->held)->id);
-    return send_session(*call->held, response, err);
+    response_set_header(response, "Location", "%s/api/v1/sessions/%s", handler->auth->base_path,
+                        (*handler->held)->id);
+    return send_session(*handler->held, response, err);
 }
 
 enum {
@@ -245,26 +246,26 @@ static enum err_code conflict(struct response *response, const struct err *err)
     return ERR_OK;
 }
 
-enum err_code api_start_session(const struct call *call, struct response *response,
-                                struct err *err)
+enum err_code api_start_session(const struct handler_context *handler,
+                                struct response *response, struct err *err)
 {
     struct dashboard *dashboard = NULL;
     struct sampler_options options;
     struct session_words words;
-    enum err_code rc = call_dashboard(call, &dashboard, err);
+    enum err_code rc = call_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
-        rc = accept_no_query(call, err);
+        rc = accept_no_query(handler, err);
     if (rc != ERR_OK)
         return rc;
     dashboard_defaults(dashboard, &options);
-    rc = read_post(call->request, &options, &words, err);
+    rc = read_post(handler->request, &options, &words, err);
     if (rc == ERR_OK)
-        rc = call_admit(call, &options, err);
+        rc = call_admit(handler, &options, err);
     if (rc == ERR_OK)
-        rc = dashboard_launch(dashboard, &options, &words, call->held, err);
+        rc = dashboard_launch(dashboard, &options, &words, handler->held, err);
     if (rc == ERR_LIMIT)
         return conflict(response, err);
-    return rc == ERR_OK ? api_send_held(call, 202, response, err) : rc;
+    return rc == ERR_OK ? api_send_held(handler, 202, response, err) : rc;
 }
 
 enum { PATCH_STATE, PATCH_RATE, PATCH_NAME, PATCH_NOTE, PATCH_MEMBERS };
@@ -283,10 +284,10 @@ static enum err_code change_state(struct session *session, const char *state, st
     return ERR_OK;
 }
 
-static enum err_code change_rate(const struct call *call, struct session *session,
+static enum err_code change_rate(const struct handler_context *handler, struct session *session,
                                  double rate_hz, struct err *err)
 {
-    const struct dashboard *const dashboard = call->dashboard;
+    const struct dashboard *const dashboard = handler->dashboard;
     if (dashboard && rate_hz > dashboard->max_rate_hz)
         return err_set(err, ERR_INVALID, "\"rate_hz\" is at most %g here",
                        dashboard->max_rate_hz);
@@ -300,10 +301,10 @@ static void take_words(void *context, const struct capture_entry *entry)
 }
 
 /* What people say of a session is said of its capture too, which outlives it. */
-static enum err_code keep_words(const struct call *call, struct session *session,
+static enum err_code keep_words(const struct handler_context *handler, struct session *session,
                                 struct err *err)
 {
-    struct captures *const captures = call->dashboard ? call->dashboard->captures : NULL;
+    struct captures *const captures = handler->dashboard ? handler->dashboard->captures : NULL;
     struct session_words said;
     struct capture_words words;
     session_words(session, &said);
@@ -319,21 +320,21 @@ static enum err_code keep_words(const struct call *call, struct session *session
     return captures_describe(captures, said.capture, &words, err);
 }
 
-static enum err_code change(const struct call *call, struct session *session,
+static enum err_code change(const struct handler_context *handler, struct session *session,
                             const struct body_member *members, struct err *err)
 {
     const struct body_member *const name = &members[PATCH_NAME];
     const struct body_member *const note = &members[PATCH_NOTE];
     enum err_code rc = check_words(name, note, err);
     if (rc == ERR_OK && members[PATCH_RATE].is_present)
-        rc = change_rate(call, session, members[PATCH_RATE].number, err);
+        rc = change_rate(handler, session, members[PATCH_RATE].number, err);
     if (rc == ERR_OK && members[PATCH_STATE].is_present)
         rc = change_state(session, members[PATCH_STATE].text, err);
     if (rc != ERR_OK || (!name->is_present && !note->is_present))
         return rc;
     session_rename(session, name->is_present ? name->text : NULL,
                    note->is_present ? note->text : NULL);
-    return keep_words(call, session, err);
+    return keep_words(handler, session, err);
 }
 
 /* Why it cannot be changed so now; NULL: it can. */
@@ -349,8 +350,8 @@ static const char *objection(struct session *session, const struct body_member *
                                                                            : NULL;
 }
 
-enum err_code api_change_session(const struct call *call, struct response *response,
-                                 struct err *err)
+enum err_code api_change_session(const struct handler_context *handler,
+                                 struct response *response, struct err *err)
 {
     struct body_member members[PATCH_MEMBERS] = {
         [PATCH_STATE] = { .name = "state" },
@@ -360,30 +361,30 @@ enum err_code api_change_session(const struct call *call, struct response *respo
     };
     struct session *session = NULL;
     const char *why = NULL;
-    enum err_code rc = call_session(call, &session, err);
+    enum err_code rc = call_session(handler, &session, err);
     if (rc == ERR_OK)
-        rc = body_read(call->request->body, call->request->body_bytes, members, PATCH_MEMBERS,
-                       err);
+        rc = body_read(handler->request->body, handler->request->body_bytes, members,
+                       PATCH_MEMBERS, err);
     if (rc == ERR_OK && (why = objection(session, members))) {
         response_problem(response, 409, "session %s %s", session->id, why);
         return ERR_OK;
     }
     if (rc == ERR_OK)
-        rc = change(call, session, members, err);
+        rc = change(handler, session, members, err);
     return rc == ERR_OK ? send_session(session, response, err) : rc;
 }
 
-enum err_code api_delete_session(const struct call *call, struct response *response,
-                                 struct err *err)
+enum err_code api_delete_session(const struct handler_context *handler,
+                                 struct response *response, struct err *err)
 {
     struct session *session = NULL;
-    enum err_code rc = call_session(call, &session, err);
+    enum err_code rc = call_session(handler, &session, err);
     if (rc == ERR_OK)
-        rc = accept_no_query(call, err);
+        rc = accept_no_query(handler, err);
     if (rc != ERR_OK)
         return rc;
-    sessions_remove(call->sessions, session);
-    sessions_share(call->sessions);
+    sessions_remove(handler->sessions, session);
+    sessions_share(handler->sessions);
     response->status = 204;
     return ERR_OK;
 }

@@ -19,10 +19,10 @@
 
 enum { DEFAULT_LIFE_S = 7 * 86400, MAX_LIFE_S = 366 * 86400 };
 
-static enum err_code accept_no_query(const struct call *call, struct err *err)
+static enum err_code accept_no_query(const struct handler_context *handler, struct err *err)
 {
     struct query query;
-    return query_read(call->request, 0, &query, err);
+    return query_read(handler->request, 0, &query, err);
 }
 
 /* "90m", "12h", "7d"; 0: forever. */
@@ -63,26 +63,27 @@ static void put_share(struct json *json, const struct share *share)
     json_key(json, "scope");
     json_text(json, auth_scope_text(SCOPE_VIEWER));
     put_session(json, &share->shared);
-    moment_write(json, "made_at", share->made_at_ns);
-    moment_write(json, "expires_at", share->expires_at_ns);
-    moment_write(json, "used_at", share->used_at_ns);
+    rfc3339_write(json, "made_at", share->made_at_ns);
+    rfc3339_write(json, "expires_at", share->expires_at_ns);
+    rfc3339_write(json, "used_at", share->used_at_ns);
 }
 
 /* As the one who asked sees us, also through a proxy. */
-static void put_url(struct json *json, const struct call *call, const char *token)
+static void put_url(struct json *json, const struct handler_context *handler, const char *token)
 {
-    const char *const protocol = request_header(call->request, "X-Forwarded-Proto");
-    const bool is_tls = call->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
-    const char *const host = request_header(call->request, "Host");
+    const char *const protocol = request_header(handler->request, "X-Forwarded-Proto");
+    const bool is_tls =
+        handler->auth->is_tls || (protocol && strcasecmp(protocol, "https") == 0);
+    const char *const host = request_header(handler->request, "Host");
     struct buffer url = { 0 };
     buffer_printf(&url, "%s://%s%s/?token=%s", is_tls ? "https" : "http", host ? host : "",
-                  call->auth->base_path, token);
+                  handler->auth->base_path, token);
     json_key(json, "url");
     json_text(json, buffer_string(&url));
     buffer_deinit(&url);
 }
 
-static enum err_code send_made(const struct call *call, const struct share *share,
+static enum err_code send_made(const struct handler_context *handler, const struct share *share,
                                const char *token, struct response *response, struct err *err)
 {
     struct document document;
@@ -91,18 +92,18 @@ static enum err_code send_made(const struct call *call, const struct share *shar
     put_share(&document.json, share);
     json_key(&document.json, "token");
     json_text(&document.json, token);
-    put_url(&document.json, call, token);
+    put_url(&document.json, handler, token);
     json_end(&document.json);
     response->status = 201;
     response_set_header(response, "Location", "%s/api/v1/shares/%" PRIu32,
-                        call->auth->base_path, share->id);
+                        handler->auth->base_path, share->id);
     return document_send(&document, response, err);
 }
 
-static enum err_code find_shared(const struct call *call, const char *id,
+static enum err_code find_shared(const struct handler_context *handler, const char *id,
                                  struct share_scope *out, struct err *err)
 {
-    struct session *const session = sessions_find(call->sessions, id);
+    struct session *const session = sessions_find(handler->sessions, id);
     if (!session)
         return err_set(err, ERR_INVALID, "\"session\": there is no session %.32s", id);
     memcpy(out->session, session->id, sizeof out->session);
@@ -113,7 +114,8 @@ static enum err_code find_shared(const struct call *call, const char *id,
 
 enum { POST_NAME, POST_LIFE, POST_SESSION, POST_MEMBERS };
 
-enum err_code api_add_share(const struct call *call, struct response *response, struct err *err)
+enum err_code api_add_share(const struct handler_context *handler, struct response *response,
+                            struct err *err)
 {
     struct body_member members[POST_MEMBERS] = { [POST_NAME] = { .name = "name" },
                                                  [POST_LIFE] = { .name = "expires_in" },
@@ -122,41 +124,41 @@ enum err_code api_add_share(const struct call *call, struct response *response, 
     char token[DIGEST_SECRET_LENGTH + 1];
     struct share share;
     uint64_t life_s = DEFAULT_LIFE_S;
-    enum err_code rc = accept_no_query(call, err);
-    if (rc == ERR_OK && call->request->body_bytes > 0)
-        rc = body_read(call->request->body, call->request->body_bytes, members, POST_MEMBERS,
-                       err);
+    enum err_code rc = accept_no_query(handler, err);
+    if (rc == ERR_OK && handler->request->body_bytes > 0)
+        rc = body_read(handler->request->body, handler->request->body_bytes, members,
+                       POST_MEMBERS, err);
     if (rc == ERR_OK && strlen(members[POST_NAME].text) > SHARES_MAX_NAME)
         rc = err_set(err, ERR_INVALID, "\"name\" has up to %d bytes", SHARES_MAX_NAME);
     if (rc == ERR_OK && members[POST_LIFE].is_present)
         rc = read_life(members[POST_LIFE].text, &life_s, err);
     if (rc == ERR_OK && members[POST_SESSION].is_present)
-        rc = find_shared(call, members[POST_SESSION].text, &shared, err);
+        rc = find_shared(handler, members[POST_SESSION].text, &shared, err);
     if (rc != ERR_OK)
         return rc;
-    if (!call->auth->required) {
+    if (!handler->auth->required) {
         response_problem(response, 409,
                          "this server lets everybody in (--no-token): there is nothing to "
                          "share but its address");
         return ERR_OK;
     }
-    rc = shares_add(call->auth->shares, members[POST_NAME].text,
+    rc = shares_add(handler->auth->shares, members[POST_NAME].text,
                     life_s ? clock_wall_ns() + life_s * NS_PER_S : 0, &shared, &share, token,
                     err);
-    return rc == ERR_OK ? send_made(call, &share, token, response, err) : rc;
+    return rc == ERR_OK ? send_made(handler, &share, token, response, err) : rc;
 }
 
-enum err_code api_list_shares(const struct call *call, struct response *response,
+enum err_code api_list_shares(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
     struct document document;
-    const enum err_code rc = accept_no_query(call, err);
+    const enum err_code rc = accept_no_query(handler, err);
     if (rc != ERR_OK)
         return rc;
     struct share *const shares = calloc(SHARES_MAX, sizeof *shares);
     if (!shares)
         return err_set(err, ERR_NOMEM, "no memory for a list of shares");
-    const size_t count = shares_list(call->auth->shares, shares, SHARES_MAX);
+    const size_t count = shares_list(handler->auth->shares, shares, SHARES_MAX);
     document_begin(&document);
     json_object(&document.json);
     json_key(&document.json, "shares");
@@ -172,53 +174,53 @@ enum err_code api_list_shares(const struct call *call, struct response *response
     return document_send(&document, response, err);
 }
 
-enum err_code api_revoke_share(const struct call *call, struct response *response,
+enum err_code api_revoke_share(const struct handler_context *handler, struct response *response,
                                struct err *err)
 {
-    const size_t digits = strspn(call->argument, "0123456789");
+    const size_t digits = strspn(handler->argument, "0123456789");
     const unsigned long long id =
-        digits > 0 && digits < 11 ? strtoull(call->argument, NULL, 10) : 0;
-    if (call->argument[digits] != '\0' || id == 0 || id > UINT32_MAX)
-        return err_set(err, ERR_NOT_FOUND, "no share %s", call->argument);
-    const enum err_code rc = shares_revoke(call->auth->shares, (uint32_t)id, err);
+        digits > 0 && digits < 11 ? strtoull(handler->argument, NULL, 10) : 0;
+    if (handler->argument[digits] != '\0' || id == 0 || id > UINT32_MAX)
+        return err_set(err, ERR_NOT_FOUND, "no share %s", handler->argument);
+    const enum err_code rc = shares_revoke(handler->auth->shares, (uint32_t)id, err);
     if (rc == ERR_OK)
         response->status = 204;
     return rc;
 }
 
-enum err_code api_end_access(const struct call *call, struct response *response,
+enum err_code api_end_access(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
-    const enum err_code rc = accept_no_query(call, err);
+    const enum err_code rc = accept_no_query(handler, err);
     if (rc != ERR_OK)
         return rc;
-    auth_logout(call->auth, call->request, response);
+    auth_logout(handler->auth, handler->request, response);
     response->status = 204;
     return ERR_OK;
 }
 
-enum err_code api_get_access(const struct call *call, struct response *response,
+enum err_code api_get_access(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
     struct document document;
-    const enum err_code rc = accept_no_query(call, err);
+    const enum err_code rc = accept_no_query(handler, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
     json_object(&document.json);
     json_key(&document.json, "scope");
-    json_text(&document.json, auth_scope_text(call->who->scope));
+    json_text(&document.json, auth_scope_text(handler->who->scope));
     json_key(&document.json, "share");
-    if (call->who->share)
-        json_uint(&document.json, call->who->share);
+    if (handler->who->share)
+        json_uint(&document.json, handler->who->share);
     else
         json_null(&document.json);
-    put_session(&document.json, &call->who->shared);
-    moment_write(&document.json, "expires_at", call->who->expires_at_ns);
+    put_session(&document.json, &handler->who->shared);
+    rfc3339_write(&document.json, "expires_at", handler->who->expires_at_ns);
     json_key(&document.json, "can_share");
-    json_bool(&document.json, call->auth->required && call->who->scope == SCOPE_OPERATOR);
+    json_bool(&document.json, handler->auth->required && handler->who->scope == SCOPE_OPERATOR);
     json_key(&document.json, "host");
-    json_bool(&document.json, call->dashboard && call->who->scope > SCOPE_SESSION);
+    json_bool(&document.json, handler->dashboard && handler->who->scope > SCOPE_SESSION);
     json_end(&document.json);
     return document_send(&document, response, err);
 }

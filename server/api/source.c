@@ -21,40 +21,41 @@ static void write_source(struct json *json, struct strtab_string path,
 }
 
 /* Of no other file than one that a function of the session names. */
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
-    const struct profile_snapshot *const snapshot = &look->snapshot;
-    const function_id function = look->query.function;
+    const struct profile_snapshot *const snapshot = &asked->snapshot;
+    const function_id function = asked->query.function;
     if (function >= snapshot->sizes.functions)
         return err_set(err, ERR_NOT_FOUND, "no function %u", function);
     const struct strtab_string path =
         profile_string(snapshot, profile_function_at(snapshot, function).file);
-    struct session_facts facts;
+    struct session_info info;
     struct buffer text = { 0 };
     uint64_t changed_ns = 0;
     struct document document;
-    session_describe(look->session, snapshot, &facts);
-    const enum err_code rc = source_read(session_files(look->session), snapshot, &function, 1,
+    session_describe(asked->session, snapshot, &info);
+    const enum err_code rc = source_read(session_files(asked->session), snapshot, &function, 1,
                                          &text, &changed_ns, err);
     if (rc != ERR_OK) {
         buffer_deinit(&text);
         return rc;
     }
-    const uint64_t began_ns = facts.status.started_at_ns;
+    const uint64_t began_ns = info.status.started_at_ns;
     document_begin(&document);
     write_source(&document.json, path, &text, began_ns > 0 && changed_ns > began_ns);
     buffer_deinit(&text);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_source(const struct call *call, struct response *response,
+enum err_code api_get_source(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_FUNCTION, err);
+    struct session_request asked;
+    enum err_code rc = session_request_begin(&asked, handler, QUERY_FUNCTION, err);
     if (rc != ERR_OK)
         return rc;
-    rc = answer(&look, response, err);
-    look_end(&look);
+    rc = answer(&asked, response, err);
+    session_request_end(&asked);
     return rc;
 }

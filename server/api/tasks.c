@@ -14,16 +14,18 @@ static const char *const column_names[COLUMNS] = {
     "process", "thread", "name", "state", "node", "seen_s", "since_s", "awaited_by"
 };
 
-static void write_field(struct json *json, const struct look *look,
+static void write_field(struct json *json, const struct session_request *asked,
                         const struct sampler_tasks *tasks, const struct sampler_task *task,
                         enum column column)
 {
     switch (column) {
     case PROCESS: json_int(json, task->pid); break;
     case THREAD: json_int(json, task->tid); break;
-    case NAME: task_write_name(json, &look->snapshot, task); break;
+    case NAME: task_write_name(json, &asked->snapshot, task); break;
     case STATE: json_text(json, task_state_text(task)); break;
-    case NODE: json_uint(json, task->node < look->snapshot.sizes.nodes ? task->node : 0); break;
+    case NODE:
+        json_uint(json, task->node < asked->snapshot.sizes.nodes ? task->node : 0);
+        break;
     case SEEN: json_number(json, (double)task->seen_ns * SECONDS); break;
     case SINCE: json_number(json, (double)task->since_ns * SECONDS); break;
     case AWAITED_BY: task_write_awaiters(json, tasks, task); break;
@@ -31,14 +33,14 @@ static void write_field(struct json *json, const struct look *look,
     }
 }
 
-static void write_tasks(struct json *json, const struct look *look,
+static void write_tasks(struct json *json, const struct session_request *asked,
                         const struct sampler_tasks *tasks)
 {
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, look->session->epoch);
+    json_text(json, asked->session->epoch);
     json_key(json, "generation");
-    json_uint(json, look->snapshot.generation);
+    json_uint(json, asked->snapshot.generation);
     json_key(json, "at_s");
     json_number(json, (double)tasks->at_ns * SECONDS);
     json_key(json, "cut");
@@ -47,27 +49,29 @@ static void write_tasks(struct json *json, const struct look *look,
         json_key(json, column_names[column]);
         json_array(json);
         for (size_t i = 0; i < tasks->count; i++)
-            write_field(json, look, tasks, &tasks->items[i], column);
+            write_field(json, asked, tasks, &tasks->items[i], column);
         json_end(json);
     }
     json_end(json);
 }
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
-    struct sampler *const sampler = atomic_load(&look->session->sampler);
+    struct sampler *const sampler = atomic_load(&asked->session->sampler);
     struct sampler_tasks tasks = { 0 };
     struct document document;
     const enum err_code rc = sampler ? sampler_tasks(sampler, &tasks, err) : ERR_OK;
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_tasks(&document.json, look, &tasks);
+    write_tasks(&document.json, asked, &tasks);
     sampler_tasks_deinit(&tasks);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_tasks(const struct call *call, struct response *response, struct err *err)
+enum err_code api_get_tasks(const struct handler_context *handler, struct response *response,
+                            struct err *err)
 {
-    return look_answer(call, 0, answer, response, err);
+    return session_request_answer(handler, 0, answer, response, err);
 }

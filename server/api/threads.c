@@ -22,30 +22,32 @@ static void write_threads(struct json *json, const char *epoch, uint32_t since,
     json_end(json);
 }
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
     struct document document;
     struct states states;
-    const enum err_code rc = states_init(&states, &look->snapshot, &look->query.view, err);
+    const enum err_code rc = states_init(&states, &asked->snapshot, &asked->query.view, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_threads(&document.json, look->session->epoch, look->query.view.since, &states);
+    write_threads(&document.json, asked->session->epoch, asked->query.view.since, &states);
     states_deinit(&states);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_threads(const struct call *call, struct response *response,
+enum err_code api_get_threads(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(
-        &look, call, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE | QUERY_PROCESS, err);
+    struct session_request asked;
+    enum err_code rc = session_request_begin(
+        &asked, handler, QUERY_SINCE | QUERY_FROM | QUERY_TO | QUERY_STATE | QUERY_PROCESS,
+        err);
     if (rc != ERR_OK)
         return rc;
-    look.query.view.since = profile_snapshot_since(&look.snapshot, look.query.view.since);
-    if (!look_is_fresh(&look, call, response))
-        rc = answer(&look, response, err);
-    look_end(&look);
+    asked.query.view.since = profile_snapshot_since(&asked.snapshot, asked.query.view.since);
+    if (!session_request_is_fresh(&asked, handler, response))
+        rc = answer(&asked, response, err);
+    session_request_end(&asked);
     return rc;
 }

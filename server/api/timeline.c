@@ -98,20 +98,20 @@ static void write_columns(struct json *json, const char *name, const char *all,
     for (size_t doing = 0; doing < STATE_DOING_COUNT; doing++)
         write_column(json, state_doing_text((enum state_doing)doing), timeline, values[1],
                      doing, decimals);
-    write_column(json, state_fact_text(STATE_FACT_IN_GC), timeline, values[2], 0, decimals);
+    write_column(json, state_flag_text(STATE_FLAG_IN_GC), timeline, values[2], 0, decimals);
     json_end(json);
 }
 
-static void write_timeline(struct json *json, const struct look *look,
+static void write_timeline(struct json *json, const struct session_request *asked,
                            const struct timeline_slots *timeline)
 {
     static value_of *const counts[] = { samples, samples_doing, samples_in_gc };
     static value_of *const times[] = { slot_time, time_doing, time_in_gc };
     json_object(json);
     json_key(json, "epoch");
-    json_text(json, look->session->epoch);
-    put_uint(json, "generation", look->snapshot.generation);
-    put_uint(json, "since", look->query.view.since);
+    json_text(json, asked->session->epoch);
+    put_uint(json, "generation", asked->snapshot.generation);
+    put_uint(json, "since", asked->query.view.since);
     put_ns(json, "from", timeline->from_ns);
     put_ns(json, "to", timeline->to_ns);
     put_ns(json, "width", timeline->width_ns);
@@ -123,31 +123,33 @@ static void write_timeline(struct json *json, const struct look *look,
     json_end(json);
 }
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
-    const size_t buckets = look->query.buckets ? look->query.buckets : TIMELINE_USUAL_SLOTS;
+    const size_t buckets = asked->query.buckets ? asked->query.buckets : TIMELINE_USUAL_SLOTS;
     struct document document;
     struct timeline_slots timeline;
     const enum err_code rc =
-        timeline_slots_init(&timeline, &look->snapshot, &look->query.view, buckets, err);
+        timeline_slots_init(&timeline, &asked->snapshot, &asked->query.view, buckets, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
-    write_timeline(&document.json, look, &timeline);
+    write_timeline(&document.json, asked, &timeline);
     timeline_slots_deinit(&timeline);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_timeline(const struct call *call, struct response *response,
+enum err_code api_get_timeline(const struct handler_context *handler, struct response *response,
                                struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_SINCE | QUERY_VIEW | QUERY_BUCKETS, err);
+    struct session_request asked;
+    enum err_code rc =
+        session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_BUCKETS, err);
     if (rc != ERR_OK)
         return rc;
-    look.query.view.since = profile_snapshot_since(&look.snapshot, look.query.view.since);
-    if (!look_is_fresh(&look, call, response))
-        rc = answer(&look, response, err);
-    look_end(&look);
+    asked.query.view.since = profile_snapshot_since(&asked.snapshot, asked.query.view.since);
+    if (!session_request_is_fresh(&asked, handler, response))
+        rc = answer(&asked, response, err);
+    session_request_end(&asked);
     return rc;
 }

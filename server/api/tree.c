@@ -5,15 +5,18 @@
 #include "server/api/session_request.h"
 #include "server/sessions/sessions.h"
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
     struct document document;
     document_begin(&document);
-    tree_write(&document.json, &look->snapshot, look->session->epoch, look->query.view.since);
+    tree_write(&document.json, &asked->snapshot, asked->session->epoch,
+               asked->query.view.since);
     return document_send(&document, response, err);
 }
 
-enum err_code api_get_tree(const struct call *call, struct response *response, struct err *err)
+enum err_code api_get_tree(const struct handler_context *handler, struct response *response,
+                           struct err *err)
 {
-    return look_answer(call, QUERY_SINCE, answer, response, err);
+    return session_request_answer(handler, QUERY_SINCE, answer, response, err);
 }

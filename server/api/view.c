@@ -28,17 +28,17 @@ static void write_times(struct json *json, const struct view *view)
 }
 
 /* tree: what the nodes are of; NULL: the session's own. */
-static void write_view(struct json *json, const struct look *look, const struct view *view,
-                       const struct profile_snapshot *tree)
+static void write_view(struct json *json, const struct session_request *asked,
+                       const struct view *view, const struct profile_snapshot *tree)
 {
-    const char *const epoch = look->session->epoch;
+    const char *const epoch = asked->session->epoch;
     json_object(json);
     json_key(json, "epoch");
     json_text(json, epoch);
     json_key(json, "generation");
-    json_uint(json, look->snapshot.generation);
+    json_uint(json, asked->snapshot.generation);
     json_key(json, "since");
-    json_uint(json, look->query.view.since);
+    json_uint(json, asked->query.view.since);
     json_key(json, "total");
     json_uint(json, view->total);
     json_key(json, "node");
@@ -59,56 +59,59 @@ static void write_view(struct json *json, const struct look *look, const struct 
     json_end(json);
 }
 
-static enum err_code send(const struct look *look, const struct view *view,
+static enum err_code send(const struct session_request *asked, const struct view *view,
                           const struct profile_snapshot *tree, struct response *response,
                           struct err *err)
 {
     struct document document;
     document_begin(&document);
-    write_view(&document.json, look, view, tree);
+    write_view(&document.json, asked, view, tree);
     return document_send(&document, response, err);
 }
 
 /* Stacks that the session does not have come with a tree of their own. */
-static enum err_code answer_reshaped(const struct look *look, struct response *response,
-                                     struct err *err)
+static enum err_code answer_reshaped(const struct session_request *asked,
+                                     struct response *response, struct err *err)
 {
     const struct view_query everything = { 0 };
     struct view view = { 0 };
     struct reshaped reshaped;
-    enum err_code rc = reshaped_init(&reshaped, &look->snapshot, &look->query.view,
-                                     &look->query.rules, RESHAPED_SUM, err);
+    enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
+                                     &asked->query.rules, RESHAPED_SUM, err);
     if (rc == ERR_OK)
         rc = view_init(&view, &reshaped.snapshot, &everything, err);
     if (rc == ERR_OK)
-        rc = send(look, &view, &reshaped.snapshot, response, err);
+        rc = send(asked, &view, &reshaped.snapshot, response, err);
     view_deinit(&view);
     reshaped_deinit(&reshaped);
     return rc;
 }
 
-static enum err_code answer(const struct look *look, struct response *response, struct err *err)
+static enum err_code answer(const struct session_request *asked, struct response *response,
+                            struct err *err)
 {
     struct view view;
-    enum err_code rc = view_init(&view, &look->snapshot, &look->query.view, err);
+    enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
     if (rc != ERR_OK)
         return rc;
-    rc = send(look, &view, NULL, response, err);
+    rc = send(asked, &view, NULL, response, err);
     view_deinit(&view);
     return rc;
 }
 
-enum err_code api_get_view(const struct call *call, struct response *response, struct err *err)
+enum err_code api_get_view(const struct handler_context *handler, struct response *response,
+                           struct err *err)
 {
-    struct look look;
-    enum err_code rc = look_begin(&look, call, QUERY_SINCE | QUERY_VIEW | QUERY_RULES, err);
+    struct session_request asked;
+    enum err_code rc =
+        session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_RULES, err);
     if (rc != ERR_OK)
         return rc;
-    const bool has_rules = rules_are_any(&look.query.rules);
-    look.query.view.since =
-        has_rules ? 0 : profile_snapshot_since(&look.snapshot, look.query.view.since);
-    if (!look_is_fresh(&look, call, response))
-        rc = has_rules ? answer_reshaped(&look, response, err) : answer(&look, response, err);
-    look_end(&look);
+    const bool has_rules = rules_are_any(&asked.query.rules);
+    asked.query.view.since =
+        has_rules ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
+    if (!session_request_is_fresh(&asked, handler, response))
+        rc = has_rules ? answer_reshaped(&asked, response, err) : answer(&asked, response, err);
+    session_request_end(&asked);
     return rc;
 }

@@ -13,15 +13,15 @@
 #include "server/source/helper.h"
 
 static enum err_code start(struct live *live, const struct options *options,
-                           struct recording *recording, struct capturing *capturing,
+                           struct run_summary *summary, struct capture_output *capture,
                            struct signals *signals, struct err *err)
 {
     struct sampler_options sampling = options->sampling;
     struct sampler *sampler = NULL;
-    enum err_code rc = recording_open(recording, options, err);
+    enum err_code rc = run_summary_open(summary, options, err);
     if (rc == ERR_OK)
-        rc = capturing_open(capturing, options, err);
-    sampling.sink = capturing_sink(capturing);
+        rc = capture_output_open(capture, options, err);
+    sampling.sink = capture_output_sink(capture);
     if (rc == ERR_OK)
         rc = live_open(live, options, signals, err);
     if (rc == ERR_OK)
@@ -33,48 +33,48 @@ static enum err_code start(struct live *live, const struct options *options,
     rc = live_start(live, options, sampler, err);
     if (rc != ERR_OK)
         return rc;
-    recording_begin(recording, live_session(live));
-    return capturing_begin(capturing, sampler, err);
+    run_summary_begin(summary, live_session(live));
+    return capture_output_begin(capture, sampler, err);
 }
 
 /* Until the user has seen enough; the end of sampling is only news. */
-static enum err_code serve(struct live *live, struct recording *recording,
-                           struct capturing *capturing, struct signals *signals,
+static enum err_code serve(struct live *live, struct run_summary *summary,
+                           struct capture_output *capture, struct signals *signals,
                            struct err *err)
 {
-    struct sampler *const sampler = recording->session->sampler;
+    struct sampler *const sampler = summary->session->sampler;
     enum err_code rc = ERR_OK;
     int end_fd = sampler_end_fd(sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
-    while ((event = recording_wait(recording, signals, end_fd)) != SIGNALS_STOP)
+    while ((event = run_summary_wait(summary, signals, end_fd)) != SIGNALS_STOP)
         if (event == SIGNALS_READABLE) {
-            rc = live_finish(live, recording, capturing, err);
+            rc = live_finish(live, summary, capture, err);
             end_fd = -1;
         }
-    if (!recording->is_finished && recording_stop(recording, signals) == RECORDING_ENDED)
-        rc = recording_finish(recording, capturing, err);
+    if (!summary->is_finished && run_summary_stop(summary, signals) == RUN_SUMMARY_ENDED)
+        rc = run_summary_finish(summary, capture, err);
     return rc;
 }
 
 int command_attach(const struct options *options)
 {
     struct live live = { .listener.fd = -1 };
-    struct recording recording = RECORDING_NONE;
-    struct capturing capturing = CAPTURING_NONE;
+    struct run_summary summary = RUN_SUMMARY_NONE;
+    struct capture_output capture = CAPTURE_OUTPUT_NONE;
     struct signals signals;
     struct err err = { 0 };
     enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
     if (rc == ERR_OK)
         rc = signals_init(&signals, &err);
     if (rc == ERR_OK)
-        rc = start(&live, options, &recording, &capturing, &signals, &err);
+        rc = start(&live, options, &summary, &capture, &signals, &err);
     if (rc == ERR_OK)
-        rc = serve(&live, &recording, &capturing, &signals, &err);
+        rc = serve(&live, &summary, &capture, &signals, &err);
     signals_deinit(&signals);
-    recording_close(&recording);
+    run_summary_close(&summary);
     const int status = exit_with(rc, &err);
     leave_within(LEAVE_MS, status);
-    capturing_close(&capturing);
+    capture_output_close(&capture);
     live_close(&live);
     return status;
 }

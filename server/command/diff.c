@@ -15,7 +15,7 @@
 struct comparing {
     const struct options *options;
     struct output output;
-    struct captured base, now;
+    struct capture_input base, now;
     struct redacted base_redacted, now_redacted; /* zeroed: as they are */
     const struct report_source *sources[2];      /* before, and now */
     struct comparison comparison;
@@ -84,13 +84,13 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (rc == ERR_OK)
         rc = privilege_drop(options, err);
     if (rc == ERR_OK)
-        rc = captured_open(&comparing->base, options->files[0], memory_bytes, hides, err);
+        rc = capture_input_open(&comparing->base, options->files[0], memory_bytes, hides, err);
     if (rc == ERR_OK)
-        rc = captured_open(&comparing->now, options->files[1], memory_bytes, hides, err);
+        rc = capture_input_open(&comparing->now, options->files[1], memory_bytes, hides, err);
     if (rc == ERR_OK)
-        rc = captured_reshape(&comparing->base, &options->view.rules, err);
+        rc = capture_input_reshape(&comparing->base, &options->view.rules, err);
     if (rc == ERR_OK)
-        rc = captured_reshape(&comparing->now, &options->view.rules, err);
+        rc = capture_input_reshape(&comparing->now, &options->view.rules, err);
     comparing->sources[0] = &comparing->base.source;
     comparing->sources[1] = &comparing->now.source;
     if (rc == ERR_OK && options->report.redacts)
@@ -111,8 +111,8 @@ int command_diff(const struct options *options)
     comparison_deinit(&comparing.comparison);
     redacted_deinit(&comparing.now_redacted);
     redacted_deinit(&comparing.base_redacted);
-    captured_close(&comparing.now);
-    captured_close(&comparing.base);
+    capture_input_close(&comparing.now);
+    capture_input_close(&comparing.base);
     output_deinit(&comparing.output);
     return exit_with(rc, &err);
 }

@@ -8,7 +8,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 
-enum { STATE_COLUMNS = 8, NAME_COLUMNS = 12 };
+enum { STATE_COLUMNS = 10, NAME_COLUMNS = 12 };
 
 /* Names of processes and files may hold anything, and a terminal obeys much of it. */
 static void print_text(const char *text)
@@ -18,17 +18,17 @@ static void print_text(const char *text)
     putchar('\n');
 }
 
-static void print_gates(const struct gates *gates)
+static void print_checks(const struct access_checks *checks)
 {
-    for (size_t i = 0; i < gates->count; i++) {
-        const struct gate *const gate = &gates->items[i];
-        printf("%-*s%-*s", STATE_COLUMNS, gate_state_text(gate->state), NAME_COLUMNS,
-               gate->name);
-        print_text(gate->found);
-        if (!*gate->remedy)
+    for (size_t i = 0; i < checks->count; i++) {
+        const struct access_check *const check = &checks->items[i];
+        printf("%-*s%-*s", STATE_COLUMNS, access_check_state_text(check->state), NAME_COLUMNS,
+               check->name);
+        print_text(check->found);
+        if (!*check->remedy)
             continue;
         printf("%-*s", STATE_COLUMNS + NAME_COLUMNS, "");
-        print_text(gate->remedy);
+        print_text(check->remedy);
     }
 }
 
@@ -38,16 +38,17 @@ int command_doctor(const struct options *options)
     enum err_code rc = privilege_drop(options, &first);
     const size_t count = rc == ERR_OK ? options->sampling.pid_count : 0;
     if (rc == ERR_OK && count == 0) {
-        struct gates gates = { .count = 0 };
-        rc = gates_of_host(&gates, &first);
-        print_gates(&gates);
+        struct access_checks checks = { .count = 0 };
+        rc = access_checks_of_host(&checks, &first);
+        print_checks(&checks);
     }
     for (size_t i = 0; i < count; i++) {
-        struct gates gates = { .count = 0 };
-        const enum err_code failure = gates_of_process(options->sampling.pids[i], &gates, &err);
+        struct access_checks checks = { .count = 0 };
+        const enum err_code failure =
+            access_checks_of_process(options->sampling.pids[i], &checks, &err);
         if (count > 1)
             printf("%sprocess %d\n", i ? "\n" : "", options->sampling.pids[i]);
-        print_gates(&gates);
+        print_checks(&checks);
         if (failure && !rc) {
             rc = failure;
             first = err;

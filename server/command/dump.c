@@ -42,7 +42,7 @@ static void print_thread(const struct dump *dump, const struct dump_row *row)
 #define X(name, bit, text)        \
     if (row->state & (1u << bit)) \
         fputs(" " text, stdout);
-    STATE_FACTS(X)
+    STATE_FLAGS(X)
 #undef X
     puts("");
     print_frames(&dump->snapshot, row->node);

@@ -59,9 +59,9 @@ static enum err_code allow_hosts(struct live *live, const struct options *option
 {
     enum err_code rc = ERR_OK;
     if (!options->listen.is_unix)
-        rc = hosts_allow(&live->site.hosts, options->listen.host, err);
+        rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
     for (size_t i = 0; i < options->allowed_host_count && rc == ERR_OK; i++)
-        rc = hosts_allow(&live->site.hosts, options->allowed_hosts[i], err);
+        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts[i], err);
     return rc;
 }
 
@@ -69,24 +69,24 @@ static enum err_code open_site(struct live *live, const struct options *options,
                                struct err *err)
 {
     char token[AUTH_MAX_TOKEN + 1];
-    struct site_options site = { .sessions = live->sessions,
-                                 .port = live->listener.port,
-                                 .needs_token = !options->no_token,
-                                 .is_tls = options->access.tls_cert != NULL,
-                                 .base_path = options->access.base_path,
-                                 .shares_file = options->access.shares_file,
-                                 .admission = &options->access.admission,
-                                 .audit_file = options->access.audit_file };
+    struct pipeline_options pipeline = { .sessions = live->sessions,
+                                         .port = live->listener.port,
+                                         .needs_token = !options->no_token,
+                                         .is_tls = options->access.tls_cert != NULL,
+                                         .base_path = options->access.base_path,
+                                         .shares_file = options->access.shares_file,
+                                         .admission = &options->access.admission,
+                                         .audit_file = options->access.audit_file };
     enum err_code rc = ERR_OK;
     /* A server of a whole host is a team's: who did what is said, unless it goes elsewhere. */
-    if (!site.audit_file && options->command->bit == COMMAND_SERVE)
-        site.audit_file = "-";
+    if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE)
+        pipeline.audit_file = "-";
     if (options->token_file) {
         rc = token_read(options->token_file, token, err);
-        site.token = token;
+        pipeline.token = token;
     }
     if (rc == ERR_OK)
-        rc = site_init(&live->site, &site, err);
+        rc = pipeline_init(&live->pipeline, &pipeline, err);
     return rc == ERR_OK ? allow_hosts(live, options, err) : rc;
 }
 
@@ -126,7 +126,7 @@ void live_close(struct live *live)
         close(live->listener.fd);
     /* What happens to sessions until they have ended is for the audit log. */
     sessions_destroy(live->sessions);
-    site_deinit(&live->site);
+    pipeline_deinit(&live->pipeline);
     memset(live, 0, sizeof *live);
     live->listener.fd = -1;
 }
@@ -136,16 +136,16 @@ static void format_url(const struct live *live, const char *token, char *out, si
     char address[LIVE_URL_BYTES];
     listen_format(&live->listener, live->tls_cert != NULL, address, sizeof address);
     /* The fragment stays with the browser, over the redirect that takes the token away. */
-    snprintf(out, bytes, "%s%s/%s%s%s%s", address, live->site.base_path,
-             token && live->site.auth.required ? "?token=" : "",
-             token && live->site.auth.required ? token : "", live->shows ? "#v=1&session=" : "",
-             live->shows ? live->shows : "");
+    snprintf(out, bytes, "%s%s/%s%s%s%s", address, live->pipeline.base_path,
+             token && live->pipeline.auth.required ? "?token=" : "",
+             token && live->pipeline.auth.required ? token : "",
+             live->shows ? "#v=1&session=" : "", live->shows ? live->shows : "");
 }
 
 static void open_browser(struct live *live)
 {
     char url[2 * LIVE_URL_BYTES];
-    format_url(live, live->site.auth.once, url, sizeof url);
+    format_url(live, live->pipeline.auth.once, url, sizeof url);
     child_start_later(&live->browser, url);
 }
 
@@ -178,7 +178,7 @@ static enum err_code say_url(struct live *live, const struct options *options, s
     if (options->listen.port != 0 && options->listen.port != live->listener.port &&
         !live->listener.is_unix && !live->is_passed)
         say("port %u is taken, using %u", options->listen.port, live->listener.port);
-    format_url(live, live->site.auth.token, url, sizeof url);
+    format_url(live, live->pipeline.auth.token, url, sizeof url);
     puts(url);
     const enum err_code rc = exit_flush(err);
     if (rc != ERR_OK)
@@ -193,11 +193,11 @@ static enum err_code start_http(struct live *live, struct err *err)
     struct tls tls;
     enum err_code rc = tls_read(live->tls_cert, live->tls_key, &tls, err);
     const struct http_options http = { .listen_fd = live->listener.fd,
-                                       .handler = site_answer,
-                                       .admit = site_admit,
-                                       .is_slow = site_is_slow,
-                                       .knows = site_knows,
-                                       .context = &live->site,
+                                       .handler = pipeline_answer,
+                                       .admit = pipeline_admit,
+                                       .is_slow = pipeline_is_slow,
+                                       .knows = pipeline_knows,
+                                       .context = &live->pipeline,
                                        .tls_cert = tls.cert,
                                        .tls_key = tls.key };
     if (rc == ERR_OK)
@@ -234,15 +234,15 @@ struct session *live_session(const struct live *live)
     return sessions_at(live->sessions, 0);
 }
 
-enum err_code live_finish(const struct live *live, struct recording *recording,
-                          struct capturing *capturing, struct err *err)
+enum err_code live_finish(const struct live *live, struct run_summary *summary,
+                          struct capture_output *capture, struct err *err)
 {
     struct sampler_status status;
     char url[2 * LIVE_URL_BYTES];
-    const enum err_code rc = recording_finish(recording, capturing, err);
+    const enum err_code rc = run_summary_finish(summary, capture, err);
     if (rc != ERR_OK)
         say("%s", err->message);
-    sampler_status(recording->session->sampler, &status);
+    sampler_status(summary->session->sampler, &status);
     format_url(live, NULL, url, sizeof url);
     say("%s; the page stays at %s; Ctrl-C to quit",
         *status.reason ? status.reason : "sampling ended", url);

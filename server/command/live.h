@@ -16,10 +16,10 @@
 #include "server/command/process/child.h"
 #include "server/http/listen.h"
 
-struct capturing;
+struct capture_output;
 struct http;
 struct options;
-struct recording;
+struct run_summary;
 struct sampler;
 struct session;
 struct sessions;
@@ -27,7 +27,7 @@ struct signals;
 
 struct live {
     struct listener listener;
-    struct site site;
+    struct pipeline pipeline;
     struct sessions *sessions;
     struct http *http;
     struct systemd systemd;
@@ -55,7 +55,7 @@ struct session *live_session(const struct live *live);
 
 /* Sampling has ended by itself: finishes the recording and the capture and says that the page is still there.  An
  * error is said at once, as the page is served on; it is returned too. */
-enum err_code live_finish(const struct live *live, struct recording *recording,
-                          struct capturing *capturing, struct err *err);
+enum err_code live_finish(const struct live *live, struct run_summary *summary,
+                          struct capture_output *capture, struct err *err);
 
 #endif /* SERVER_COMMAND_LIVE_H */

@@ -25,20 +25,20 @@ struct record {
     const struct options *options;
     struct signals signals;
     struct exports exports;
-    struct recording recording;
-    struct capturing capturing;
+    struct run_summary summary;
+    struct capture_output capture;
     struct sessions *sessions;
     struct session *session;
-    enum recording_end end;
+    enum run_summary_end end;
 };
 
 /* Files are named after process and time when the user does not. */
 static enum err_code open_outputs(struct record *record, struct err *err)
 {
     const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
-    const struct session_facts facts = { .target = &target,
-                                         .status.started_at_ns = clock_wall_ns() };
-    return exports_open(&record->exports, record->options, &facts, err);
+    const struct session_info info = { .target = &target,
+                                       .status.started_at_ns = clock_wall_ns() };
+    return exports_open(&record->exports, record->options, &info, err);
 }
 
 static enum err_code start(struct record *record, struct err *err)
@@ -49,10 +49,10 @@ static enum err_code start(struct record *record, struct err *err)
     if (rc == ERR_OK)
         rc = open_outputs(record, err);
     if (rc == ERR_OK)
-        rc = recording_open(&record->recording, record->options, err);
+        rc = run_summary_open(&record->summary, record->options, err);
     if (rc == ERR_OK)
-        rc = capturing_open(&record->capturing, record->options, err);
-    sampling.sink = capturing_sink(&record->capturing);
+        rc = capture_output_open(&record->capture, record->options, err);
+    sampling.sink = capture_output_sink(&record->capture);
     if (rc == ERR_OK)
         rc = sessions_create(&record->sessions, err);
     if (rc == ERR_OK)
@@ -63,10 +63,10 @@ static enum err_code start(struct record *record, struct err *err)
         return rc;
     rc = sessions_add(record->sessions, sampler, &record->session, err);
     if (rc == ERR_OK)
-        recording_begin(&record->recording, record->session);
+        run_summary_begin(&record->summary, record->session);
     else
         sampler_destroy(sampler);
-    return rc == ERR_OK ? capturing_begin(&record->capturing, sampler, err) : rc;
+    return rc == ERR_OK ? capture_output_begin(&record->capture, sampler, err) : rc;
 }
 
 /* As one whom the signal ended, as who waits for us may want to know. */
@@ -74,7 +74,7 @@ static _Noreturn void end_at_once(struct record *record)
 {
     const int signal = record->signals.stopped_by;
     exports_close(&record->exports);
-    recording_close(&record->recording);
+    run_summary_close(&record->summary);
     signals_deinit(&record->signals);
     (void)raise(signal);
     _exit(128 + signal);
@@ -86,10 +86,10 @@ static void sample(struct record *record)
     const int end_fd = sampler_end_fd(record->session->sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
     while (event != SIGNALS_READABLE && event != SIGNALS_STOP)
-        event = recording_wait(&record->recording, &record->signals, end_fd);
+        event = run_summary_wait(&record->summary, &record->signals, end_fd);
     if (event == SIGNALS_STOP)
-        record->end = recording_stop(&record->recording, &record->signals);
-    if (record->end == RECORDING_IMPATIENT)
+        record->end = run_summary_stop(&record->summary, &record->signals);
+    if (record->end == RUN_SUMMARY_IMPATIENT)
         end_at_once(record);
     /* Writing may take a while on a slow disk; from here on a signal ends us at once. */
     signals_deinit(&record->signals);
@@ -99,21 +99,21 @@ static enum err_code finish(struct record *record, struct err *err)
 {
     const struct view_query everything = { 0 };
     struct profile_snapshot snapshot;
-    struct session_facts facts;
+    struct session_info info;
     enum err_code rc = profile_snapshot(session_profile(record->session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    session_describe(record->session, &snapshot, &facts);
+    session_describe(record->session, &snapshot, &info);
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = &everything,
-                                          .session = &facts,
+                                          .session = &info,
                                           .settings = record->options->report,
                                           .files = session_files(record->session) };
-    if (*facts.status.reason)
-        say("%s", facts.status.reason);
+    if (*info.status.reason)
+        say("%s", info.status.reason);
     /* The sampling thread may still write to the capture. */
-    rc = recording_finish(&record->recording,
-                          record->end == RECORDING_HANGS ? NULL : &record->capturing, err);
+    rc = run_summary_finish(&record->summary,
+                            record->end == RUN_SUMMARY_HANGS ? NULL : &record->capture, err);
     if (exports_write(&record->exports, &source, rc == ERR_OK ? err : NULL) != ERR_OK &&
         rc == ERR_OK)
         rc = err->code;
@@ -137,8 +137,8 @@ int command_record(const struct options *options)
 {
     struct record record = { .options = options,
                              .signals.fd = -1,
-                             .recording = RECORDING_NONE,
-                             .capturing = CAPTURING_NONE };
+                             .summary = RUN_SUMMARY_NONE,
+                             .capture = CAPTURE_OUTPUT_NONE };
     struct err err = { 0 };
     enum err_code rc = wants_source(options) ? source_helper_start(&err) : ERR_OK;
     if (rc == ERR_OK)
@@ -148,10 +148,10 @@ int command_record(const struct options *options)
         rc = finish(&record, &err);
     }
     exports_close(&record.exports);
-    recording_close(&record.recording);
+    run_summary_close(&record.summary);
     const int status = exit_with(rc, &err);
     leave_within(LEAVE_MS, status);
-    capturing_close(&record.capturing);
+    capture_output_close(&record.capture);
     source_helper_stop();
     sessions_destroy(record.sessions);
     return status;

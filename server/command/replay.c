@@ -24,21 +24,21 @@ static enum err_code write_query(struct replay *replay, struct session *session,
                                  const struct view_query *query,
                                  const struct report_selection *selection, struct err *err)
 {
-    struct session_facts facts;
+    struct session_info info;
     struct report_header header;
-    session_describe(session, snapshot, &facts);
+    session_describe(session, snapshot, &info);
     struct report_source source = { .snapshot = snapshot,
                                     .query = query,
                                     .selection = selection,
-                                    .session = &facts,
+                                    .session = &info,
                                     .settings = replay->options->report,
                                     .files = session_files(session) };
     enum err_code rc = report_header_init(&header, &source, err);
     if (rc != ERR_OK)
         return rc;
     source.header = &header;
-    facts.target = &header.target;
-    rc = exports_open(&replay->exports, replay->options, &facts, err);
+    info.target = &header.target;
+    rc = exports_open(&replay->exports, replay->options, &info, err);
     if (rc == ERR_OK)
         rc = exports_write(&replay->exports, &source, err);
     report_header_deinit(&header);

@@ -27,8 +27,8 @@ struct run {
     const struct options *options;
     struct signals signals;
     struct live live;
-    struct recording recording;
-    struct capturing capturing;
+    struct run_summary summary;
+    struct capture_output capture;
     struct child child;
     struct sampler *sampler;
     bool ended_by_itself; /* the child, before the user stopped us */
@@ -95,7 +95,7 @@ static enum err_code start_sampler(struct run *run, struct err *err)
     sampling.pid_count = 1;
     sampling.adopts = sampling.subprocesses;
     sampling.helper = source_helper_pid();
-    sampling.sink = capturing_sink(&run->capturing);
+    sampling.sink = capture_output_sink(&run->capture);
     for (;;) {
         const enum err_code rc = starting_sampler(&sampling, &run->signals, &run->sampler, err);
         if (rc == ERR_OK)
@@ -119,9 +119,9 @@ static enum err_code start(struct run *run, struct err *err)
 {
     enum err_code rc = signals_init(&run->signals, err);
     if (rc == ERR_OK)
-        rc = recording_open(&run->recording, run->options, err);
+        rc = run_summary_open(&run->summary, run->options, err);
     if (rc == ERR_OK)
-        rc = capturing_open(&run->capturing, run->options, err);
+        rc = capture_output_open(&run->capture, run->options, err);
     if (rc == ERR_OK)
         rc = live_open(&run->live, run->options, &run->signals, err);
     if (run->options->sampling.subprocesses)
@@ -137,8 +137,8 @@ static enum err_code start(struct run *run, struct err *err)
     rc = live_start(&run->live, run->options, run->sampler, err);
     if (rc != ERR_OK)
         return rc;
-    recording_begin(&run->recording, live_session(&run->live));
-    return capturing_begin(&run->capturing, run->sampler, err);
+    run_summary_begin(&run->summary, live_session(&run->live));
+    return capture_output_begin(&run->capture, run->sampler, err);
 }
 
 static enum err_code serve(struct run *run, struct err *err)
@@ -146,16 +146,16 @@ static enum err_code serve(struct run *run, struct err *err)
     enum err_code rc = ERR_OK;
     int end_fd = sampler_end_fd(run->sampler);
     enum signals_event event = SIGNALS_TIMEOUT;
-    while ((event = recording_wait(&run->recording, &run->signals, end_fd)) != SIGNALS_STOP) {
+    while ((event = run_summary_wait(&run->summary, &run->signals, end_fd)) != SIGNALS_STOP) {
         run->ended_by_itself = child_reap(&run->child);
         if (event == SIGNALS_READABLE) {
-            rc = live_finish(&run->live, &run->recording, &run->capturing, err);
+            rc = live_finish(&run->live, &run->summary, &run->capture, err);
             end_fd = -1;
         }
     }
-    if (!run->recording.is_finished &&
-        recording_stop(&run->recording, &run->signals) == RECORDING_ENDED)
-        rc = recording_finish(&run->recording, &run->capturing, err);
+    if (!run->summary.is_finished &&
+        run_summary_stop(&run->summary, &run->signals) == RUN_SUMMARY_ENDED)
+        rc = run_summary_finish(&run->summary, &run->capture, err);
     return rc;
 }
 
@@ -164,8 +164,8 @@ int command_run(const struct options *options)
     struct run run = { .options = options,
                        .live.listener.fd = -1,
                        .signals.fd = -1,
-                       .recording = RECORDING_NONE,
-                       .capturing = CAPTURING_NONE };
+                       .summary = RUN_SUMMARY_NONE,
+                       .capture = CAPTURE_OUTPUT_NONE };
     struct err err = { 0 };
     enum err_code rc = options->report.no_source ? ERR_OK : source_helper_start(&err);
     if (rc == ERR_OK)
@@ -174,13 +174,13 @@ int command_run(const struct options *options)
         rc = serve(&run, &err);
     child_end(&run.child, &run.signals);
     signals_deinit(&run.signals);
-    recording_close(&run.recording);
+    run_summary_close(&run.summary);
     const int own = exit_with(rc, &err);
     const int status = run.ended_unseen || (rc == ERR_OK && run.ended_by_itself)
                            ? child_exit_status(&run.child)
                            : own;
     leave_within(LEAVE_MS, status);
-    capturing_close(&run.capturing);
+    capture_output_close(&run.capture);
     live_close(&run.live);
     return status;
 }

@@ -22,13 +22,13 @@ enum { TIDY_MS = 60 * 1000 };
 enum { SERVE_LEAVE_MS = 900 };
 
 /* What a capture says of how much of it there is belongs to its user. */
-static void say_state(const struct loaded *loaded)
+static void say_state(const struct open_capture *opened)
 {
-    if (loaded->is_cut)
-        say("%.200s: %s", loaded->path, loaded->status.reason);
-    if (loaded->lost > 0)
-        say("%.200s: %llu samples could not be written when it was recorded", loaded->path,
-            (unsigned long long)loaded->lost);
+    if (opened->is_cut)
+        say("%.200s: %s", opened->path, opened->status.reason);
+    if (opened->lost > 0)
+        say("%.200s: %llu samples could not be written when it was recorded", opened->path,
+            (unsigned long long)opened->lost);
 }
 
 enum err_code serve_load(struct sessions *sessions, const struct options *options,
@@ -38,15 +38,15 @@ enum err_code serve_load(struct sessions *sessions, const struct options *option
                                       .from_ns = options->view.from_ns,
                                       .to_ns = options->view.to_ns };
     const bool hides_arguments = options->sampling.hides_arguments;
-    struct loaded *loaded = NULL;
-    enum err_code rc = captured_load(path, &part, hides_arguments, &loaded, err);
+    struct open_capture *opened = NULL;
+    enum err_code rc = capture_input_load(path, &part, hides_arguments, &opened, err);
     if (rc != ERR_OK)
         return rc;
-    rc = sessions_add_loaded(sessions, loaded, out, err);
+    rc = sessions_add_loaded(sessions, opened, out, err);
     if (rc == ERR_OK)
-        say_state(loaded);
+        say_state(opened);
     else
-        loaded_destroy(loaded);
+        open_capture_destroy(opened);
     return rc;
 }
 
@@ -87,7 +87,7 @@ static void note_fault(void *context, const char *session, const char *what)
     const struct live *const live = context;
     const struct audit_deed deed = { "fault", "server", session, what };
     say("session %s: %s", session, what);
-    audit_tell(&live->site.audit, &deed);
+    audit_tell(&live->pipeline.audit, &deed);
 }
 
 static enum err_code open_dashboard(struct dashboard *dashboard, struct live *live,
@@ -105,13 +105,13 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     if (settings->max_rate_hz > 0)
         dashboard->max_rate_hz = settings->max_rate_hz;
     /* Finding what --continuous samples has its part of it, too. */
-    const double sampling_share = settings->is_continuous ? 1 - CONTINUOUS_LOOK_SHARE : 1;
+    const double sampling_share = settings->is_continuous ? 1 - CONTINUOUS_SCAN_SHARE : 1;
     sessions_limit(live->sessions,
                    settings->max_sessions ? settings->max_sessions : DASHBOARD_MAX_SESSIONS,
                    options->sampling.max_cpu_percent * sampling_share);
     if (options->report.no_source)
         sessions_hide_source(live->sessions);
-    live->site.dashboard = dashboard;
+    live->pipeline.dashboard = dashboard;
     return open_captures(dashboard, settings, err);
 }
 

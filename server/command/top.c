@@ -34,16 +34,16 @@ struct top {
     const struct options *options;
     struct signals signals;
     struct terminal terminal;
-    struct recording recording;
-    struct capturing capturing;
+    struct run_summary summary;
+    struct capture_output capture;
     struct sessions *sessions;
     struct session *session;
     int events; /* epoll of keys and signals of the terminal */
-    struct look look;
+    struct display display;
     struct profile_snapshot snapshot; /* what is shown */
     bool has_snapshot;
-    struct sheet sheet;
-    struct look_room room;
+    struct model model;
+    struct display_room room;
     struct buffer picture;
     struct pace {
         uint64_t at_ns, ticks;
@@ -83,10 +83,10 @@ static enum err_code start(struct top *top, struct err *err)
     if (rc == ERR_OK)
         rc = open_terminal(top, err);
     if (rc == ERR_OK)
-        rc = recording_open(&top->recording, top->options, err);
+        rc = run_summary_open(&top->summary, top->options, err);
     if (rc == ERR_OK)
-        rc = capturing_open(&top->capturing, top->options, err);
-    sampling.sink = capturing_sink(&top->capturing);
+        rc = capture_output_open(&top->capture, top->options, err);
+    sampling.sink = capture_output_sink(&top->capture);
     if (rc == ERR_OK)
         rc = sessions_create(&top->sessions, err);
     if (rc == ERR_OK)
@@ -97,10 +97,10 @@ static enum err_code start(struct top *top, struct err *err)
         return rc;
     rc = sessions_add(top->sessions, sampler, &top->session, err);
     if (rc == ERR_OK)
-        recording_begin(&top->recording, top->session);
+        run_summary_begin(&top->summary, top->session);
     else
         sampler_destroy(sampler);
-    return rc == ERR_OK ? capturing_begin(&top->capturing, sampler, err) : rc;
+    return rc == ERR_OK ? capture_output_begin(&top->capture, sampler, err) : rc;
 }
 
 static void keep_pace(struct pace *pace, const struct quality *quality, uint64_t now_ns)
@@ -122,13 +122,13 @@ static enum err_code renew(struct top *top, struct err *err)
 {
     struct profile_snapshot snapshot;
     const uint64_t now_ns = clock_now_ns();
-    top->due_ns = now_ns + look_period_ms(&top->look) * NS_PER_MS;
-    if (top->has_snapshot && top->look.is_paused)
+    top->due_ns = now_ns + display_period_ms(&top->display) * NS_PER_MS;
+    if (top->has_snapshot && top->display.is_paused)
         return ERR_OK;
     const enum err_code rc = profile_snapshot(session_profile(top->session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    sheet_deinit(&top->sheet);
+    model_deinit(&top->model);
     if (top->has_snapshot)
         profile_snapshot_release(&top->snapshot);
     top->snapshot = snapshot;
@@ -140,44 +140,45 @@ static enum err_code renew(struct top *top, struct err *err)
 /* What keys may move in, as it has been drawn. */
 static void note_room(struct top *top, size_t shown)
 {
-    const struct sheet *const sheet = &top->sheet;
-    const struct look *const look = &top->look;
-    const bool is_list = look->panel == LOOK_FUNCTIONS;
-    top->room = (struct look_room){
+    const struct model *const model = &top->model;
+    const struct display *const display = &top->display;
+    const bool is_list = display->panel == DISPLAY_FUNCTIONS;
+    top->room = (struct display_room){
         .now_ns = top->snapshot.end_ns,
-        .rows = is_list ? sheet->count : sheet->states.count,
+        .rows = is_list ? model->count : model->states.count,
         .shown = shown,
-        .row_at_cursor = look->cursor < sheet->count ? sheet->order[look->cursor] : LOOK_NO_ROW,
-        .threads = sheet->threads,
-        .thread_count = sheet->states.count,
+        .row_at_cursor =
+            display->cursor < model->count ? model->order[display->cursor] : DISPLAY_NO_ROW,
+        .threads = model->threads,
+        .thread_count = model->states.count,
     };
     /* The choice stays with its function when others pass it. */
-    if (is_list && top->look.row == LOOK_NO_ROW && top->look.cursor > 0)
-        top->look.row = top->room.row_at_cursor;
+    if (is_list && top->display.row == DISPLAY_NO_ROW && top->display.cursor > 0)
+        top->display.row = top->room.row_at_cursor;
 }
 
 static enum err_code draw(struct top *top, struct err *err)
 {
     char message[MESSAGE_BYTES];
-    struct session_facts facts;
+    struct session_info info;
     struct sampler_processes processes;
-    struct screen screen = { .session = &facts,
+    struct screen screen = { .session = &info,
                              .processes = &processes,
-                             .sheet = &top->sheet,
+                             .model = &top->model,
                              .now_hz = top->pace.hz,
                              .own_cpu_percent = top->pace.cpu_percent,
                              .message = message,
                              .has_colours = top->terminal.has_colours };
-    sheet_deinit(&top->sheet);
-    const enum err_code rc = sheet_init(&top->sheet, &top->snapshot, &top->look, err);
+    model_deinit(&top->model);
+    const enum err_code rc = model_init(&top->model, &top->snapshot, &top->display, err);
     if (rc != ERR_OK)
         return rc;
-    session_describe(top->session, &top->snapshot, &facts);
+    session_describe(top->session, &top->snapshot, &info);
     sampler_processes(top->session->sampler, &processes);
     terminal_said(&top->terminal, message, sizeof message);
     terminal_size(&top->terminal, &screen.columns, &screen.rows);
     buffer_clear(&top->picture);
-    note_room(top, screen_draw(&top->picture, &screen, &top->look));
+    note_room(top, screen_draw(&top->picture, &screen, &top->display));
     if (buffer_check(&top->picture, err) != ERR_OK)
         return ERR_NOMEM;
     top->is_over |= !terminal_show(&top->terminal, top->picture.data, top->picture.length);
@@ -194,9 +195,10 @@ static enum err_code take_keys(struct top *top, struct err *err)
         return ERR_OK;
     }
     for (const char *at = bytes; at < bytes + n && !top->is_over;) {
-        const enum look_wish wish = look_key(&top->look, keys_next(&at, bytes + n), &top->room);
-        top->is_over |= wish == LOOK_QUITS;
-        if (wish == LOOK_RENEWS && renew(top, err) != ERR_OK)
+        const enum display_wish wish =
+            display_key(&top->display, keys_next(&at, bytes + n), &top->room);
+        top->is_over |= wish == DISPLAY_QUITS;
+        if (wish == DISPLAY_RENEWS && renew(top, err) != ERR_OK)
             return err->code;
         if (!top->is_over && draw(top, err) != ERR_OK)
             return err->code;
@@ -245,22 +247,22 @@ static enum err_code show(struct top *top, struct err *err)
 
 static enum err_code finish(struct top *top, struct err *err)
 {
-    if (recording_stop(&top->recording, &top->signals) != RECORDING_ENDED)
+    if (run_summary_stop(&top->summary, &top->signals) != RUN_SUMMARY_ENDED)
         return ERR_OK;
-    return recording_finish(&top->recording, &top->capturing, err);
+    return run_summary_finish(&top->summary, &top->capture, err);
 }
 
 static void close_all(struct top *top, int status)
 {
-    recording_close(&top->recording);
+    run_summary_close(&top->summary);
     leave_within(LEAVE_MS, status);
-    sheet_deinit(&top->sheet);
+    model_deinit(&top->model);
     buffer_deinit(&top->picture);
     if (top->has_snapshot)
         profile_snapshot_release(&top->snapshot);
     if (top->events >= 0)
         close(top->events);
-    capturing_close(&top->capturing);
+    capture_output_close(&top->capture);
     sessions_destroy(top->sessions);
 }
 
@@ -268,11 +270,11 @@ int command_top(const struct options *options)
 {
     struct top top = { .options = options,
                        .signals.fd = -1,
-                       .recording = RECORDING_NONE,
-                       .capturing = CAPTURING_NONE,
+                       .summary = RUN_SUMMARY_NONE,
+                       .capture = CAPTURE_OUTPUT_NONE,
                        .events = -1 };
     struct err err = { 0 };
-    look_init(&top.look);
+    display_init(&top.display);
     enum err_code rc = start(&top, &err);
     if (rc == ERR_OK)
         rc = show(&top, &err);

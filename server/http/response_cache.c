@@ -6,32 +6,32 @@
 
 #include "server/http/request.h"
 
-void answers_init(struct answers *answers)
+void response_cache_init(struct response_cache *cache)
 {
-    memset(answers, 0, sizeof *answers);
-    pthread_mutex_init(&answers->lock, NULL);
+    memset(cache, 0, sizeof *cache);
+    pthread_mutex_init(&cache->lock, NULL);
 }
 
-static void drop(struct answers *answers, struct answer *answer)
+static void drop(struct response_cache *cache, struct answer *answer)
 {
-    answers->bytes -= answer->bytes;
+    cache->bytes -= answer->bytes;
     free(answer->path);
     free(answer->data);
     memset(answer, 0, sizeof *answer);
 }
 
-void answers_deinit(struct answers *answers)
+void response_cache_deinit(struct response_cache *cache)
 {
-    for (size_t i = 0; i < ANSWERS_MAX; i++)
-        if (answers->items[i].path)
-            drop(answers, &answers->items[i]);
-    pthread_mutex_destroy(&answers->lock);
+    for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++)
+        if (cache->items[i].path)
+            drop(cache, &cache->items[i]);
+    pthread_mutex_destroy(&cache->lock);
 }
 
-static struct answer *find(struct answers *answers, const char *path, const char *tag)
+static struct answer *find(struct response_cache *cache, const char *path, const char *tag)
 {
-    for (size_t i = 0; i < ANSWERS_MAX; i++) {
-        struct answer *const answer = &answers->items[i];
+    for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++) {
+        struct answer *const answer = &cache->items[i];
         if (answer->path && strcmp(answer->tag, tag) == 0 && strcmp(answer->path, path) == 0)
             return answer;
     }
@@ -47,47 +47,47 @@ static void give(const struct answer *answer, struct response *response, void *c
         response_set_header(response, "Content-Encoding", "%s", answer->coding);
 }
 
-bool answers_take(struct answers *answers, const struct request *request,
-                  struct response *response)
+bool response_cache_take(struct response_cache *cache, const struct request *request,
+                         struct response *response)
 {
     char tag[RESPONSE_MAX_TAG + 16];
     response_full_tag(response, request, tag);
-    pthread_mutex_lock(&answers->lock);
-    struct answer *const answer = find(answers, request->path, tag);
+    pthread_mutex_lock(&cache->lock);
+    struct answer *const answer = find(cache, request->path, tag);
     void *const copy = answer ? malloc(answer->bytes) : NULL;
     if (copy) {
-        answer->used = ++answers->clock;
+        answer->used = ++cache->clock;
         give(answer, response, copy);
     }
-    pthread_mutex_unlock(&answers->lock);
+    pthread_mutex_unlock(&cache->lock);
     return copy != NULL;
 }
 
 /* A free place; where there is none, that of the one that was not used for longest. */
-static struct answer *make_room(struct answers *answers, size_t bytes)
+static struct answer *make_room(struct response_cache *cache, size_t bytes)
 {
     for (;;) {
         struct answer *oldest = NULL, *place = NULL;
-        for (size_t i = 0; i < ANSWERS_MAX; i++) {
-            struct answer *const answer = &answers->items[i];
+        for (size_t i = 0; i < RESPONSE_CACHE_MAX; i++) {
+            struct answer *const answer = &cache->items[i];
             if (!answer->path)
                 place = answer;
             else if (!oldest || answer->used < oldest->used)
                 oldest = answer;
         }
-        if (place && answers->bytes + bytes <= ANSWERS_MAX_BYTES)
+        if (place && cache->bytes + bytes <= RESPONSE_CACHE_MAX_BYTES)
             return place;
         if (!oldest)
             return NULL;
-        drop(answers, oldest);
+        drop(cache, oldest);
     }
 }
 
-static void keep(struct answers *answers, const struct request *request,
+static void keep(struct response_cache *cache, const struct request *request,
                  const struct response *response, const char *tag)
 {
     const char *const coding = response_header(response, "Content-Encoding");
-    struct answer *const place = make_room(answers, response->body_bytes);
+    struct answer *const place = make_room(cache, response->body_bytes);
     char *const path = strdup(request->path);
     void *const data = malloc(response->body_bytes);
     if (!place || !path || !data) {
@@ -100,22 +100,22 @@ static void keep(struct answers *answers, const struct request *request,
                               .mime = response->mime,
                               .data = data,
                               .bytes = response->body_bytes,
-                              .used = ++answers->clock };
+                              .used = ++cache->clock };
     snprintf(place->tag, sizeof place->tag, "%s", tag);
     snprintf(place->coding, sizeof place->coding, "%s", coding ? coding : "");
-    answers->bytes += place->bytes;
+    cache->bytes += place->bytes;
 }
 
-void answers_keep(struct answers *answers, const struct request *request,
-                  const struct response *response)
+void response_cache_keep(struct response_cache *cache, const struct request *request,
+                         const struct response *response)
 {
     char tag[RESPONSE_MAX_TAG + 16];
     if (response->status != 200 || response->body_bytes == 0 || response->file_fd >= 0 ||
-        response->body_bytes > ANSWERS_MAX_BYTES / 8)
+        response->body_bytes > RESPONSE_CACHE_MAX_BYTES / 8)
         return;
     response_full_tag(response, request, tag);
-    pthread_mutex_lock(&answers->lock);
-    if (!find(answers, request->path, tag))
-        keep(answers, request, response, tag);
-    pthread_mutex_unlock(&answers->lock);
+    pthread_mutex_lock(&cache->lock);
+    if (!find(cache, request->path, tag))
+        keep(cache, request, response, tag);
+    pthread_mutex_unlock(&cache->lock);
 }

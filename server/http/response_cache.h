@@ -4,7 +4,7 @@
  *
  * Ownership: the caller's storage; answers own copies, and give copies.
  * Threads: any, between init and deinit.
- * Limits: ANSWERS_MAX of them, ANSWERS_MAX_BYTES together and an eighth of it each; the one that
+ * Limits: RESPONSE_CACHE_MAX of them, RESPONSE_CACHE_MAX_BYTES together and an eighth of it each; the one that
  * was not used for longest goes.
  * Depends on: request, response.
  */
@@ -18,11 +18,11 @@
 
 #include "server/http/response.h"
 
-enum { ANSWERS_MAX = 64, ANSWERS_MAX_BYTES = 32 << 20 };
+enum { RESPONSE_CACHE_MAX = 64, RESPONSE_CACHE_MAX_BYTES = 32 << 20 };
 
 struct request;
 
-struct answers {
+struct response_cache {
     pthread_mutex_t lock;
     struct answer {
         char *path; /* NULL: free */
@@ -32,19 +32,19 @@ struct answers {
         void *data;
         size_t bytes;
         uint64_t used; /* the larger, the later */
-    } items[ANSWERS_MAX];
+    } items[RESPONSE_CACHE_MAX];
     size_t bytes;
     uint64_t clock;
 };
 
-void answers_init(struct answers *answers);
-void answers_deinit(struct answers *answers);
+void response_cache_init(struct response_cache *cache);
+void response_cache_deinit(struct response_cache *cache);
 
 /* true: the response, whose tag is set, has the body that was kept. */
-bool answers_take(struct answers *answers, const struct request *request,
-                  struct response *response);
+bool response_cache_take(struct response_cache *cache, const struct request *request,
+                         struct response *response);
 /* Keeps a finished response; where that cannot be, nothing happens. */
-void answers_keep(struct answers *answers, const struct request *request,
-                  const struct response *response);
+void response_cache_keep(struct response_cache *cache, const struct request *request,
+                         const struct response *response);
 
 #endif /* SERVER_HTTP_RESPONSE_CACHE_H */

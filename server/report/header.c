@@ -40,7 +40,7 @@ static double window_ns(const struct window *window)
     return ns;
 }
 
-static double looked_at_ns(const struct report_source *source)
+static double examined_ns(const struct report_source *source)
 {
     const struct profile_snapshot *const snapshot = source->snapshot;
     const double wanted_hz = session_wanted_hz(source->session);
@@ -62,7 +62,7 @@ static uint64_t usual_period_ns(const struct report_source *source)
             samples += (double)window->samples;
         }
     }
-    const double period_ns = samples > 0 ? ns / samples : looked_at_ns(source);
+    const double period_ns = samples > 0 ? ns / samples : examined_ns(source);
     return period_ns >= 1 ? (uint64_t)period_ns : 1;
 }
 
@@ -186,7 +186,7 @@ static process_id process_at(const struct processes *processes, size_t index)
 }
 
 /* The session's own process if it was selected, else the one that was seen first. */
-static void choose_target(struct report_header *header, const struct session_facts *session,
+static void choose_target(struct report_header *header, const struct session_info *session,
                           const struct profile_snapshot *snapshot, process_id first)
 {
     struct sampler_target known;
@@ -209,7 +209,7 @@ static void choose_target(struct report_header *header, const struct session_fac
 }
 
 static enum err_code find_processes(struct report_header *header, const struct asked *asked,
-                                    const struct session_facts *session, struct err *err)
+                                    const struct session_info *session, struct err *err)
 {
     const struct processes processes = processes_of(asked);
     const uint32_t rows = processes.snapshot->sizes.processes;
@@ -491,8 +491,8 @@ void report_header_write(const struct report_header *header, struct json *json)
     put_ns(json, "to_s", header->to_ns);
     put_ns(json, "duration_s", report_header_duration_ns(header));
     put_ns(json, "session_s", header->session_ns);
-    moment_write_ms(json, "began_at", header->began_at_ns);
-    moment_write_ms(json, "ended_at", header->ended_at_ns);
+    rfc3339_write_ms(json, "began_at", header->began_at_ns);
+    rfc3339_write_ms(json, "ended_at", header->ended_at_ns);
     put_count(json, "samples", header->samples);
     put_ns(json, "seconds", header->ns);
     write_processes(header, json);

@@ -38,11 +38,11 @@ void names_put_thread(struct buffer *out, const struct profile_snapshot *snapsho
 void names_put_state(struct buffer *out, state_bits state)
 {
     const char *comma = "";
-    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
-        const bool unknown = state & state_fact_unknown(fact);
-        if (!unknown && !(state & state_fact_yes(fact)))
+    for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
+        const bool unknown = state & state_flag_unknown(flag);
+        if (!unknown && !(state & state_flag_yes(flag)))
             continue;
-        buffer_printf(out, unknown ? "%s(%s)" : "%s%s", comma, state_fact_text(fact));
+        buffer_printf(out, unknown ? "%s(%s)" : "%s%s", comma, state_flag_text(flag));
         comma = ",";
     }
 }

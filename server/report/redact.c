@@ -29,38 +29,38 @@ static void redact_header(struct redacted *redacted, const struct report_header 
     redacted->header.is_redacted = true;
 }
 
-static enum err_code redact_told(struct redacted *redacted, const struct session_facts *from,
-                                 struct err *err)
+static enum err_code redact_targets(struct redacted *redacted, const struct session_info *from,
+                                    struct err *err)
 {
     struct sampler_target target;
     size_t count = 0;
     while (session_target_at(from, count, &target))
         count++;
-    redacted->told.items = calloc(count + 1, sizeof *redacted->told.items);
-    if (!redacted->told.items)
+    redacted->targets.items = calloc(count + 1, sizeof *redacted->targets.items);
+    if (!redacted->targets.items)
         return err_set(err, ERR_NOMEM, "no memory for %zu processes", count);
-    while (redacted->told.count < count &&
-           session_target_at(from, redacted->told.count, &target))
-        redacted->told.items[redacted->told.count++].target = redact_target(&target);
+    while (redacted->targets.count < count &&
+           session_target_at(from, redacted->targets.count, &target))
+        redacted->targets.items[redacted->targets.count++].target = redact_target(&target);
     return ERR_OK;
 }
 
-static enum err_code redact_session(struct redacted *redacted, const struct session_facts *from,
+static enum err_code redact_session(struct redacted *redacted, const struct session_info *from,
                                     struct err *err)
 {
     redacted->target = redact_target(from->target);
-    redacted->session = (struct session_facts){ .id = from->id,
-                                                .epoch = from->epoch,
-                                                .status = from->status,
-                                                .target = &redacted->target,
-                                                .told = &redacted->told,
-                                                .options = from->options,
-                                                .host = "[redacted]",
-                                                .snapshot = &redacted->snapshot,
-                                                .source = from->source,
-                                                .is_redacted = true };
+    redacted->session = (struct session_info){ .id = from->id,
+                                               .epoch = from->epoch,
+                                               .status = from->status,
+                                               .target = &redacted->target,
+                                               .targets = &redacted->targets,
+                                               .options = from->options,
+                                               .host = "[redacted]",
+                                               .snapshot = &redacted->snapshot,
+                                               .source = from->source,
+                                               .is_redacted = true };
     redacted->session.status.reason[0] = '\0';
-    return redact_told(redacted, from, err);
+    return redact_targets(redacted, from, err);
 }
 
 /* The windows keep their times, so the range still means what it did; the rest of the query is
@@ -112,6 +112,6 @@ void redacted_deinit(struct redacted *redacted)
     if (redacted->snapshot.profile)
         profile_snapshot_release(&redacted->snapshot);
     profile_destroy(redacted->profile);
-    free(redacted->told.items);
+    free(redacted->targets.items);
     memset(redacted, 0, sizeof *redacted);
 }

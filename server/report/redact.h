@@ -36,9 +36,9 @@ struct redacted {
     struct profile *profile;
     struct profile_snapshot snapshot;
     struct view_query query;
-    struct session_facts session;
+    struct session_info session;
     struct sampler_target target;
-    struct told told;
+    struct target_list targets;
     struct report_header header;
     struct report_source source; /* of all this */
 };

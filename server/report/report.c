@@ -64,7 +64,7 @@ const struct report_format *report_find(const char *name)
 /* A source with its header, and the process that it is of as its session's. */
 struct headed {
     struct report_source source;
-    struct session_facts session;
+    struct session_info session;
     struct report_header header; /* zeroed: it had one */
 };
 

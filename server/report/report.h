@@ -21,7 +21,7 @@ struct buffer;
 struct profile_snapshot;
 struct report_header;
 struct rules;
-struct session_facts;
+struct session_info;
 struct source_reader;
 struct view_query;
 
@@ -67,7 +67,7 @@ struct report_source {
     const struct view_query *query;
     const struct report_selection *selection; /* NULL: the query is all that was asked for */
     const struct report_header *header;       /* NULL: report_write makes it; writers need it */
-    const struct session_facts *session;
+    const struct session_info *session;
     struct report_settings settings;
     const struct source_reader *files;    /* texts of source files; NULL: none */
     const struct report_source *baseline; /* to compare with; NULL: none */

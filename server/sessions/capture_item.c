@@ -26,51 +26,50 @@ static const char *keep(char **at, const char *text)
     return kept;
 }
 
-static size_t text_bytes(const struct capture_facts *facts)
+static size_t text_bytes(const struct capture_metadata *info)
 {
-    size_t bytes = strlen(facts->executable) + strlen(facts->python) + strlen(facts->host) +
-                   strlen(facts->user) + strlen(facts->reason) + 5;
-    for (size_t i = 0; i < facts->argv.count; i++)
-        bytes += strlen(facts->argv.items[i]) + 1;
+    size_t bytes = strlen(info->executable) + strlen(info->python) + strlen(info->host) +
+                   strlen(info->user) + strlen(info->reason) + 5;
+    for (size_t i = 0; i < info->argv.count; i++)
+        bytes += strlen(info->argv.items[i]) + 1;
     return bytes;
 }
 
-static void take_texts(struct captures_item *item, const struct capture_facts *facts,
+static void take_texts(struct captures_item *item, const struct capture_metadata *info,
                        bool hides_arguments)
 {
     struct capture_entry *const entry = &item->entry;
-    char *at = item->texts = malloc(text_bytes(facts));
-    item->argv = calloc(facts->argv.count + 1, sizeof *item->argv);
+    char *at = item->texts = malloc(text_bytes(info));
+    item->argv = calloc(info->argv.count + 1, sizeof *item->argv);
     if (!at || !item->argv)
         return;
-    entry->executable = keep(&at, facts->executable);
-    entry->python = keep(&at, facts->python);
-    entry->host = keep(&at, facts->host);
-    entry->user = keep(&at, facts->user);
-    entry->reason = keep(&at, facts->reason);
+    entry->executable = keep(&at, info->executable);
+    entry->python = keep(&at, info->python);
+    entry->host = keep(&at, info->host);
+    entry->user = keep(&at, info->user);
+    entry->reason = keep(&at, info->reason);
     char *const first = at;
-    for (size_t i = 0; i < facts->argv.count; i++)
-        item->argv[i] = keep(&at, facts->argv.items[i]);
-    entry->argc =
-        hides_arguments ? first_word_keep(facts->argv.count, first) : facts->argv.count;
+    for (size_t i = 0; i < info->argv.count; i++)
+        item->argv[i] = keep(&at, info->argv.items[i]);
+    entry->argc = hides_arguments ? first_word_keep(info->argv.count, first) : info->argv.count;
     entry->argv = item->argv;
 }
 
 /* Facts of the start, and of the end where there is one. */
-static void take_facts(struct captures_item *item, const struct capture_facts *facts,
-                       bool hides_arguments)
+static void take_metadata(struct captures_item *item, const struct capture_metadata *info,
+                          bool hides_arguments)
 {
     struct capture_entry *const entry = &item->entry;
-    entry->pid = facts->pid;
-    entry->started_at_ns = facts->started_at_ns;
-    entry->ended_at_ns = facts->ended_at_ns;
-    entry->elapsed_ns = facts->elapsed_ns;
-    entry->rate_hz = (double)facts->rate_uhz / 1e6;
-    entry->has_no_arguments = facts->hides_arguments != 0;
-    take_texts(item, facts, hides_arguments);
+    entry->pid = info->pid;
+    entry->started_at_ns = info->started_at_ns;
+    entry->ended_at_ns = info->ended_at_ns;
+    entry->elapsed_ns = info->elapsed_ns;
+    entry->rate_hz = (double)info->rate_uhz / 1e6;
+    entry->has_no_arguments = info->hides_arguments != 0;
+    take_texts(item, info, hides_arguments);
 }
 
-void captures_item_look(struct captures_item *item, int fd, bool hides_arguments)
+void capture_item_read(struct captures_item *item, int fd, bool hides_arguments)
 {
     char path[CAPTURES_PATH_BYTES];
     struct err err = { 0 };
@@ -91,7 +90,7 @@ void captures_item_look(struct captures_item *item, int fd, bool hides_arguments
         entry->fault = item->fault;
         return;
     }
-    take_facts(item, reader_facts(reader), hides_arguments);
+    take_metadata(item, reader_metadata(reader), hides_arguments);
     item->has_end = reader_has_end(reader);
     reader_close(reader);
 }

@@ -24,6 +24,6 @@ struct captures_item {
 /* NULL is fine. */
 void captures_item_destroy(struct captures_item *item);
 /* Reads the facts of the first and the last bytes; what cannot be read is a fault of the entry. */
-void captures_item_look(struct captures_item *item, int fd, bool hides_arguments);
+void capture_item_read(struct captures_item *item, int fd, bool hides_arguments);
 
 #endif /* SERVER_SESSIONS_CAPTURE_ITEM_H */

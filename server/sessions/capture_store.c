@@ -131,7 +131,7 @@ static void renew_item(const struct captures *captures, struct captures_item *it
     struct capture_entry *const entry = &item->entry;
     if (entry->bytes != (uint64_t)st->st_size || entry->changed_ns != changed_ns(st) ||
         item->inode != st->st_ino)
-        captures_item_look(item, fd, captures->settings.hides_arguments);
+        capture_item_read(item, fd, captures->settings.hides_arguments);
     entry->bytes = (uint64_t)st->st_size;
     entry->changed_ns = changed_ns(st);
     item->inode = st->st_ino;
@@ -441,7 +441,7 @@ enum err_code captures_adopt(struct captures *captures, int fd,
     enum err_code rc = reader_open(path, &reader, &why);
     if (rc != ERR_OK)
         return not_adopted(rc, path, &why, err);
-    const int pid = (int)reader_facts(reader)->pid;
+    const int pid = (int)reader_metadata(reader)->pid;
     reader_close(reader);
     rc = link_file(captures, fd, pid, name_out, err);
     if (rc != ERR_OK || !*words->title)

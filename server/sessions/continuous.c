@@ -16,9 +16,9 @@
 
 /* How often to look for new processes, and how old one should be: most of those that are just
  * starting are about to become another program. */
-static const uint64_t LOOK_NS = 2 * NS_PER_S, AGE_NS = NS_PER_S;
+static const uint64_t TICK_NS = 2 * NS_PER_S, AGE_NS = NS_PER_S;
 /* However dear a look is. */
-static const uint64_t LOOK_MOST_NS = 10 * NS_PER_S;
+static const uint64_t SCAN_MOST_NS = 10 * NS_PER_S;
 
 struct continuous {
     struct dashboard *dashboard;
@@ -30,7 +30,7 @@ struct continuous {
     struct session *now;  /* held; NULL: none */
     struct session *next; /* held, is to take the place of it; NULL: none */
     size_t launches;
-    uint64_t look_ns;                   /* of CPU, that the last look took */
+    uint64_t tick_ns;                   /* of CPU, that the last look took */
     uint64_t examined_ns;               /* of CPU, that others have taken for looks so far */
     uint64_t rest_ns;                   /* until the next one */
     uint64_t since_ns;                  /* of the last launch */
@@ -38,12 +38,12 @@ struct continuous {
     size_t count;
 };
 
-static void note_process(void *context, const struct process_facts *facts)
+static void note_process(void *context, const struct process_info *info)
 {
     struct continuous *const continuous = context;
-    if (!facts->reason && facts->python && facts->uptime_ns >= AGE_NS &&
+    if (!info->reason && info->python && info->uptime_ns >= AGE_NS &&
         continuous->count < SAMPLER_MAX_PROCESSES)
-        continuous->found[continuous->count++] = facts->pid;
+        continuous->found[continuous->count++] = info->pid;
 }
 
 static bool is_sampled(const struct sampler *sampler, pid_t pid)
@@ -84,7 +84,7 @@ static void launch(struct continuous *continuous, struct session **out)
     options.waits = true;
     options.rate_hz = continuous->settings.rate_hz;
     options.max_cpu_percent =
-        continuous->settings.max_cpu_percent * (1 - CONTINUOUS_LOOK_SHARE);
+        continuous->settings.max_cpu_percent * (1 - CONTINUOUS_SCAN_SHARE);
     continuous->since_ns = clock_now_ns();
     if (dashboard_launch_continuous(continuous->dashboard, &options, &words, out, NULL) !=
         ERR_OK)
@@ -155,13 +155,13 @@ static uint64_t own_cpu_ns(void)
  * much that is new is dear once. */
 static uint64_t rest_after(struct continuous *continuous, uint64_t cpu_ns)
 {
-    const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_LOOK_SHARE;
-    const uint64_t usual_ns = cpu_ns < continuous->look_ns ? cpu_ns : continuous->look_ns;
+    const double share = continuous->settings.max_cpu_percent / 100 * CONTINUOUS_SCAN_SHARE;
+    const uint64_t usual_ns = cpu_ns < continuous->tick_ns ? cpu_ns : continuous->tick_ns;
     const double wanted_ns = share > 0 ? (double)usual_ns / share : 0;
-    continuous->look_ns = cpu_ns;
-    if (wanted_ns >= (double)LOOK_MOST_NS)
-        return LOOK_MOST_NS;
-    return wanted_ns > (double)LOOK_NS ? (uint64_t)wanted_ns : LOOK_NS;
+    continuous->tick_ns = cpu_ns;
+    if (wanted_ns >= (double)SCAN_MOST_NS)
+        return SCAN_MOST_NS;
+    return wanted_ns > (double)TICK_NS ? (uint64_t)wanted_ns : TICK_NS;
 }
 
 static void *run(void *context)

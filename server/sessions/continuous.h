@@ -20,7 +20,7 @@
 #define CONTINUOUS_RATE_HZ     19.0
 #define CONTINUOUS_CPU_PERCENT 1.0
 /* Of that budget, for finding new processes; the rest is for sampling. */
-#define CONTINUOUS_LOOK_SHARE 0.25
+#define CONTINUOUS_SCAN_SHARE 0.25
 #define CONTINUOUS_TURN_NS    3600000000000ull
 
 struct continuous;

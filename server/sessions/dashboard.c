@@ -84,12 +84,12 @@ static enum err_code check(const struct dashboard *dashboard,
 }
 
 /* Now and then somebody sees whether the capture is still there. */
-static void wait_for_end(const struct sampler *sampler, struct taping *taping)
+static void wait_for_end(const struct sampler *sampler, struct session_capture *capture)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
     int ready = 0;
     while ((ready = poll(&end, 1, CHECK_MS)) == 0 || (ready < 0 && errno == EINTR))
-        taping_check(taping);
+        session_capture_check(capture);
 }
 
 static void *run_launch(void *context)
@@ -97,22 +97,22 @@ static void *run_launch(void *context)
     struct launch *const launch = context;
     struct sessions *const sessions = launch->dashboard->sessions;
     struct sampler *sampler = NULL;
-    struct taping taping;
+    struct session_capture capture;
     struct err err = { 0 };
-    taping_open(&taping, launch->dashboard->captures, launch->dashboard->say,
-                launch->dashboard->say_context);
-    launch->options.sink = taping_sink(&taping);
+    session_capture_open(&capture, launch->dashboard->captures, launch->dashboard->say,
+                         launch->dashboard->say_context);
+    launch->options.sink = session_capture_sink(&capture);
     launch->options.is_cancelled = &launch->session->is_cancelled;
     if (sampler_start(&launch->options, &sampler, &err) == ERR_OK) {
-        taping_begin(&taping, sampler, launch->session);
+        session_capture_begin(&capture, sampler, launch->session);
         session_become(launch->session, sampler, NULL);
         sessions_share(sessions);
-        wait_for_end(sampler, &taping);
+        wait_for_end(sampler, &capture);
     } else {
         session_fail(launch->session, &err);
     }
     leave_hold();
-    taping_close(&taping, sampler);
+    session_capture_close(&capture, sampler);
     leave_release();
     sessions_share(sessions);
     session_release(launch->session);
@@ -130,7 +130,8 @@ static bool goes_on(void *session, uint64_t done, uint64_t bytes)
 }
 
 /* Errors name the capture, not the descriptor. */
-static enum err_code load(const struct launch *launch, struct loaded **out, struct err *err)
+static enum err_code load(const struct launch *launch, struct open_capture **out,
+                          struct err *err)
 {
     struct session_words words;
     struct err why = { 0 };
@@ -140,7 +141,7 @@ static enum err_code load(const struct launch *launch, struct loaded **out, stru
                                      .watch = goes_on,
                                      .context = launch->session };
     const enum err_code rc =
-        loaded_open(path, &all, launch->dashboard->hides_arguments, out, &why);
+        open_capture_open(path, &all, launch->dashboard->hides_arguments, out, &why);
     if (rc == ERR_OK)
         return rc;
     session_words(launch->session, &words);
@@ -154,10 +155,10 @@ static void *run_load(void *context)
 {
     struct launch *const launch = context;
     struct sessions *const sessions = launch->dashboard->sessions;
-    struct loaded *loaded = NULL;
+    struct open_capture *opened = NULL;
     struct err err = { 0 };
-    if (load(launch, &loaded, &err) == ERR_OK)
-        session_become(launch->session, NULL, loaded);
+    if (load(launch, &opened, &err) == ERR_OK)
+        session_become(launch->session, NULL, opened);
     else
         session_fail(launch->session, &err);
     close(launch->fd);

@@ -11,7 +11,7 @@
 
 /* Some looks, so that every thread is seen; the last counts.  On a busy machine there may be none in
  * that time, and it is tried again for longer. */
-static const uint64_t LOOK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
+static const uint64_t TICK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
 enum { RATE_HZ = 200, GLANCE_MS = 10, LOOKS_AT_TASKS = 4 };
@@ -39,13 +39,13 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
 }
 
 /* Lets it look some times, and waits until it has ended. */
-static void wait_for_looks(struct sampler *sampler, uint64_t look_ns,
+static void wait_for_ticks(struct sampler *sampler, uint64_t tick_ns,
                            const atomic_bool *is_ending)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
     const uint64_t began_ns = clock_now_ns();
     while (poll(&end, 1, GLANCE_MS) <= 0)
-        if (clock_now_ns() - began_ns > look_ns || (is_ending && atomic_load(is_ending)))
+        if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
             sampler_stop(sampler);
 }
 
@@ -69,24 +69,24 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
                    (int)options->pids[0]);
 }
 
-/* *looked_out: there was a look. */
+/* *sampled_out: there was a look. */
 static enum err_code look(struct dump *dump, const struct sampler_options *options,
-                          uint64_t look_ns, const atomic_bool *is_ending, bool *looked_out,
+                          uint64_t tick_ns, const atomic_bool *is_ending, bool *sampled_out,
                           struct err *err)
 {
     enum err_code rc = start(options, is_ending, &dump->sampler, err);
     if (rc)
         return rc;
-    wait_for_looks(dump->sampler, look_ns, is_ending);
+    wait_for_ticks(dump->sampler, tick_ns, is_ending);
     dump->at_ns = clock_wall_ns();
     rc = profile_snapshot(sampler_profile(dump->sampler), &dump->snapshot, err);
     dump->has_snapshot = rc == ERR_OK;
     dump->samples = dump->snapshot.quality.samples;
-    *looked_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
+    *sampled_out = dump->snapshot.quality.ticks > 0 || (is_ending && atomic_load(is_ending));
     return rc ? rc : sampler_tasks(dump->sampler, &dump->tasks, err);
 }
 
-static void drop_look(struct dump *dump)
+static void drop_request(struct dump *dump)
 {
     if (dump->has_snapshot)
         profile_snapshot_release(&dump->snapshot);
@@ -120,20 +120,20 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
                                              .tasks_each = true,
                                              .sink = &sink };
     enum err_code rc = ERR_OK;
-    bool has_looked = false;
-    uint64_t look_ns = LOOK_NS;
+    bool has_scanned = false;
+    uint64_t tick_ns = TICK_NS;
     unsigned looks = 0;
     memset(dump, 0, sizeof *dump);
     dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
     if (!dump->rows)
         return err_set(err, ERR_NOMEM, "no memory for the threads of a process");
     do {
-        drop_look(dump);
-        rc = look(dump, &options, look_ns, is_ending, &has_looked, err);
-        look_ns *= has_looked ? 1 : 2;
-        looks += has_looked;
+        drop_request(dump);
+        rc = look(dump, &options, tick_ns, is_ending, &has_scanned, err);
+        tick_ns *= has_scanned ? 1 : 2;
+        looks += has_scanned;
     } while (!rc &&
-             (has_looked ? looks < LOOKS_AT_TASKS && has_moving(dump) : look_ns < MOST_NS));
+             (has_scanned ? looks < LOOKS_AT_TASKS && has_moving(dump) : tick_ns < MOST_NS));
     if (rc)
         dump_deinit(dump);
     return rc;
@@ -141,7 +141,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
 
 void dump_deinit(struct dump *dump)
 {
-    drop_look(dump);
+    drop_request(dump);
     free(dump->rows);
     memset(dump, 0, sizeof *dump);
 }

@@ -36,44 +36,44 @@ static enum sampler_mode mode_of(const char *text)
     return SAMPLER_MODE_WALL;
 }
 
-static void describe(struct loaded *loaded)
+static void describe(struct open_capture *opened)
 {
-    const struct capture_facts *const facts = reader_facts(loaded->reader);
-    loaded->target = (struct sampler_target){ .pid = (pid_t)facts->pid,
-                                              .argc = facts->argv.count,
-                                              .argv = facts->argv.items,
-                                              .executable = facts->executable,
-                                              .python = facts->python,
-                                              .validated = facts->validated != 0 };
-    loaded->options =
-        (struct sampler_options){ .pids = { (pid_t)facts->pid },
+    const struct capture_metadata *const info = reader_metadata(opened->reader);
+    opened->target = (struct sampler_target){ .pid = (pid_t)info->pid,
+                                              .argc = info->argv.count,
+                                              .argv = info->argv.items,
+                                              .executable = info->executable,
+                                              .python = info->python,
+                                              .validated = info->validated != 0 };
+    opened->options =
+        (struct sampler_options){ .pids = { (pid_t)info->pid },
                                   .pid_count = 1,
-                                  .rate_hz = (double)facts->rate_uhz / 1e6,
-                                  .duration_ns = facts->duration_ns,
-                                  .all_threads = facts->all_threads != 0,
-                                  .mode = mode_of(facts->mode),
-                                  .native = facts->native != 0,
-                                  .no_gc = facts->no_gc != 0,
-                                  .opcodes = facts->opcodes != 0,
-                                  .async = async_of(facts->async),
-                                  .blocking = facts->blocking != 0,
-                                  .memory_bytes = (size_t)facts->memory_bytes,
-                                  .max_cpu_percent = (double)facts->max_cpu_ppm / 1e4 };
-    loaded->host = facts->host;
+                                  .rate_hz = (double)info->rate_uhz / 1e6,
+                                  .duration_ns = info->duration_ns,
+                                  .all_threads = info->all_threads != 0,
+                                  .mode = mode_of(info->mode),
+                                  .native = info->native != 0,
+                                  .no_gc = info->no_gc != 0,
+                                  .opcodes = info->opcodes != 0,
+                                  .async = async_of(info->async),
+                                  .blocking = info->blocking != 0,
+                                  .memory_bytes = (size_t)info->memory_bytes,
+                                  .max_cpu_percent = (double)info->max_cpu_ppm / 1e4 };
+    opened->host = info->host;
 }
 
 /* The first word of the command line, and of the titles that processes gave themselves. */
-static enum err_code hide_arguments(struct loaded *loaded, struct err *err)
+static enum err_code hide_arguments(struct open_capture *opened, struct err *err)
 {
-    struct profile *const profile = loaded_profile(loaded);
+    struct profile *const profile = open_capture_profile(opened);
     struct profile_snapshot snapshot;
-    if (loaded->target.argc > 0) {
-        loaded->word = strdup(loaded->target.argv[0]);
-        if (!loaded->word)
+    if (opened->target.argc > 0) {
+        opened->word = strdup(opened->target.argv[0]);
+        if (!opened->word)
             return err_set(err, ERR_NOMEM, "no memory for a command line");
-        loaded->target.argc = first_word_keep(loaded->target.argc, loaded->word);
-        loaded->argv[0] = loaded->word;
-        loaded->target.argv = loaded->argv;
+        opened->target.argc = first_word_keep(opened->target.argc, opened->word);
+        opened->argv[0] = opened->word;
+        opened->target.argv = opened->argv;
     }
     const enum err_code rc = profile_snapshot(profile, &snapshot, err);
     for (process_id id = 0; rc == ERR_OK && id < snapshot.sizes.processes; id++) {
@@ -87,73 +87,74 @@ static enum err_code hide_arguments(struct loaded *loaded, struct err *err)
 }
 
 /* What the capture does not say of its end follows from its last window. */
-static enum err_code describe_end(struct loaded *loaded, struct err *err)
+static enum err_code describe_end(struct open_capture *opened, struct err *err)
 {
-    const struct capture_facts *const facts = reader_facts(loaded->reader);
-    const char *const missing = reader_missing(loaded->reader);
-    struct sampler_status *const status = &loaded->status;
+    const struct capture_metadata *const info = reader_metadata(opened->reader);
+    const char *const missing = reader_missing(opened->reader);
+    struct sampler_status *const status = &opened->status;
     struct profile_snapshot snapshot;
-    const enum err_code rc = profile_snapshot(loaded_profile(loaded), &snapshot, err);
+    const enum err_code rc = profile_snapshot(open_capture_profile(opened), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
     *status = (struct sampler_status){
-        .state = facts->has_failed ? SAMPLER_FAILED : SAMPLER_ENDED,
-        .started_at_ns = facts->started_at_ns,
-        .elapsed_ns = facts->elapsed_ns ? facts->elapsed_ns : snapshot.end_ns,
-        .rate_hz = loaded->options.rate_hz,
+        .state = info->has_failed ? SAMPLER_FAILED : SAMPLER_ENDED,
+        .started_at_ns = info->started_at_ns,
+        .elapsed_ns = info->elapsed_ns ? info->elapsed_ns : snapshot.end_ns,
+        .rate_hz = opened->options.rate_hz,
     };
     status->ended_at_ns =
-        facts->ended_at_ns ? facts->ended_at_ns : facts->started_at_ns + status->elapsed_ns;
-    loaded->is_cut = missing != NULL;
-    loaded->lost = facts->lost;
-    snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : facts->reason);
-    const enum err_code told = facts->processes.count
-                                   ? told_read(&facts->processes, &loaded->told, err)
-                                   : told_read_rows(&snapshot, &loaded->told, err);
+        info->ended_at_ns ? info->ended_at_ns : info->started_at_ns + status->elapsed_ns;
+    opened->is_cut = missing != NULL;
+    opened->lost = info->lost;
+    snprintf(status->reason, sizeof status->reason, "%s", missing ? missing : info->reason);
+    const enum err_code targets =
+        info->processes.count ? target_list_read(&info->processes, &opened->targets, err)
+                              : target_list_read_rows(&snapshot, &opened->targets, err);
     profile_snapshot_release(&snapshot);
-    return told;
+    return targets;
 }
 
-enum err_code loaded_open(const char *path, const struct reader_part *part,
-                          bool hides_arguments, struct loaded **out, struct err *err)
+enum err_code open_capture_open(const char *path, const struct reader_part *part,
+                                bool hides_arguments, struct open_capture **out,
+                                struct err *err)
 {
-    struct loaded *const loaded = calloc(1, sizeof *loaded);
-    if (!loaded)
+    struct open_capture *const opened = calloc(1, sizeof *opened);
+    if (!opened)
         return err_set(err, ERR_NOMEM, "no memory for a capture");
-    snprintf(loaded->path, sizeof loaded->path, "%s", path);
-    enum err_code rc = reader_open(path, &loaded->reader, err);
+    snprintf(opened->path, sizeof opened->path, "%s", path);
+    enum err_code rc = reader_open(path, &opened->reader, err);
     if (rc == ERR_OK) {
-        describe(loaded);
-        rc = reader_load_part(loaded->reader, part, err);
+        describe(opened);
+        rc = reader_load_part(opened->reader, part, err);
         if (rc != ERR_OK)
             err_wrap(err, rc, "cannot read '%.200s'", path);
     }
     if (rc == ERR_OK && hides_arguments)
-        rc = hide_arguments(loaded, err);
+        rc = hide_arguments(opened, err);
     if (rc == ERR_OK)
-        rc = describe_end(loaded, err);
+        rc = describe_end(opened, err);
     if (rc == ERR_OK && hides_arguments)
-        told_hide_arguments(&loaded->told);
+        target_list_hide_arguments(&opened->targets);
     if (rc != ERR_OK)
-        loaded_destroy(loaded);
+        open_capture_destroy(opened);
     else
-        *out = loaded;
+        *out = opened;
     return rc;
 }
 
-void loaded_destroy(struct loaded *loaded)
+void open_capture_destroy(struct open_capture *opened)
 {
-    if (loaded) {
-        free(loaded->word);
-        told_deinit(&loaded->told);
-        reader_close(loaded->reader);
+    if (opened) {
+        free(opened->word);
+        target_list_deinit(&opened->targets);
+        reader_close(opened->reader);
     }
-    free(loaded);
+    free(opened);
 }
 
-struct profile *loaded_profile(const struct loaded *loaded)
+struct profile *open_capture_profile(const struct open_capture *opened)
 {
-    return reader_profile(loaded->reader);
+    return reader_profile(opened->reader);
 }
 
 static char here_host[256], here_user[64];
@@ -172,7 +173,7 @@ static void learn_here(void)
         snprintf(here_user, sizeof here_user, "%u", (unsigned)user);
 }
 
-void loaded_tell_here(struct capture_facts *out)
+void open_capture_tell_here(struct capture_metadata *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, learn_here);
@@ -181,11 +182,11 @@ void loaded_tell_here(struct capture_facts *out)
     out->pyrometer = PYROMETER_VERSION;
 }
 
-void loaded_tell_start(const struct sampler_target *target,
-                       const struct sampler_options *options,
-                       const struct sampler_status *status, struct capture_facts *out)
+void open_capture_tell_start(const struct sampler_target *target,
+                             const struct sampler_options *options,
+                             const struct sampler_status *status, struct capture_metadata *out)
 {
-    *out = (struct capture_facts){
+    *out = (struct capture_metadata){
         .pid = (uint64_t)target->pid,
         .validated = target->validated,
         .started_at_ns = status->started_at_ns,
@@ -204,13 +205,13 @@ void loaded_tell_start(const struct sampler_target *target,
         .python = target->python,
         .mode = (unsigned)options->mode < MODES ? mode_names[options->mode] : "",
     };
-    loaded_tell_here(out);
+    open_capture_tell_here(out);
 }
 
-void loaded_tell_end(const struct sampler_status *status, struct capture_facts *out)
+void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out)
 {
-    *out = (struct capture_facts){ .ended_at_ns = status->ended_at_ns,
-                                   .elapsed_ns = status->elapsed_ns,
-                                   .has_failed = status->state == SAMPLER_FAILED,
-                                   .reason = status->reason };
+    *out = (struct capture_metadata){ .ended_at_ns = status->ended_at_ns,
+                                      .elapsed_ns = status->elapsed_ns,
+                                      .has_failed = status->state == SAMPLER_FAILED,
+                                      .reason = status->reason };
 }

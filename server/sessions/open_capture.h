@@ -4,7 +4,7 @@
  *
  * It also goes the other way: what a session knows of itself becomes the facts of a capture.
  *
- * Ownership: loaded_destroy frees all, NULL is fine; snapshots of its profile must have been
+ * Ownership: open_capture_destroy frees all, NULL is fine; snapshots of its profile must have been
  * released.
  * Threads: open and destroy from one; the rest from any.
  * Depends on: capture, sampler.h.
@@ -15,16 +15,16 @@
 #include "sampler/sampler.h"
 #include "server/wire/target_list.h"
 
-struct capture_facts;
+struct capture_metadata;
 struct reader;
 struct reader_part;
 
-struct loaded {
+struct open_capture {
     struct reader *reader;
     struct sampler_target target;
     char *word;          /* the first of the target's command line; NULL: all of it is told */
     const char *argv[2]; /* the word, and a NULL */
-    struct told told;    /* the processes */
+    struct target_list targets; /* the processes */
     struct sampler_options options;
     struct sampler_status status; /* of the end; a capture that was cut says so as its reason */
     const char *host;
@@ -34,19 +34,19 @@ struct loaded {
 };
 
 /* Reads a part of it, or all.  hides_arguments: of command lines only the first word is kept. */
-MUST_CHECK enum err_code loaded_open(const char *path, const struct reader_part *part,
-                                     bool hides_arguments, struct loaded **out,
-                                     struct err *err);
-void loaded_destroy(struct loaded *loaded);
-struct profile *loaded_profile(const struct loaded *loaded);
+MUST_CHECK enum err_code open_capture_open(const char *path, const struct reader_part *part,
+                                           bool hides_arguments, struct open_capture **out,
+                                           struct err *err);
+void open_capture_destroy(struct open_capture *opened);
+struct profile *open_capture_profile(const struct open_capture *opened);
 
 /* The facts of a session's start; borrows. */
-void loaded_tell_start(const struct sampler_target *target,
-                       const struct sampler_options *options,
-                       const struct sampler_status *status, struct capture_facts *out);
+void open_capture_tell_start(const struct sampler_target *target,
+                             const struct sampler_options *options,
+                             const struct sampler_status *status, struct capture_metadata *out);
 /* The facts of its end; borrows. */
-void loaded_tell_end(const struct sampler_status *status, struct capture_facts *out);
+void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out);
 /* Name of this host and of the user who runs us; static. */
-void loaded_tell_here(struct capture_facts *out);
+void open_capture_tell_here(struct capture_metadata *out);
 
 #endif /* SERVER_SESSIONS_OPEN_CAPTURE_H */

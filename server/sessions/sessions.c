@@ -39,7 +39,7 @@ static void free_session(struct session *session)
 {
     source_destroy(session->texts);
     sampler_destroy(session->sampler);
-    loaded_destroy(session->loaded);
+    open_capture_destroy(session->opened);
     profile_destroy(session->blank);
     pthread_mutex_destroy(&session->lock);
     free(session);
@@ -155,7 +155,7 @@ static enum err_code add(struct sessions *sessions, struct session *session,
         return rc;
     }
     session->sampler = NULL;
-    session->loaded = NULL;
+    session->opened = NULL;
     free_session(session);
     return rc;
 }
@@ -183,14 +183,14 @@ enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
     return add(sessions, session, out, err);
 }
 
-enum err_code sessions_add_loaded(struct sessions *sessions, struct loaded *loaded,
+enum err_code sessions_add_loaded(struct sessions *sessions, struct open_capture *opened,
                                   struct session **out, struct err *err)
 {
     struct session *session = NULL;
     const enum err_code rc = make(sessions, SESSION_CAPTURE, &session, err);
     if (rc != ERR_OK)
         return rc;
-    session->loaded = loaded;
+    session->opened = opened;
     return add(sessions, session, out, err);
 }
 
@@ -224,12 +224,13 @@ enum err_code sessions_begin(struct sessions *sessions, enum session_source sour
     return rc;
 }
 
-void session_become(struct session *session, struct sampler *sampler, struct loaded *loaded)
+void session_become(struct session *session, struct sampler *sampler,
+                    struct open_capture *opened)
 {
     if (sampler)
         open_files(session, sampler);
     pthread_mutex_lock(&session->lock);
-    session->loaded = loaded;
+    session->opened = opened;
     session->sampler = sampler;
     if (session->is_stopping && sampler)
         sampler_stop(sampler);
@@ -389,10 +390,10 @@ void sessions_share(struct sessions *sessions)
 struct profile *session_profile(const struct session *session)
 {
     struct sampler *const sampler = session->sampler;
-    struct loaded *const loaded = session->loaded;
+    struct open_capture *const opened = session->opened;
     if (sampler)
         return sampler_profile(sampler);
-    return loaded ? loaded_profile(loaded) : session->blank;
+    return opened ? open_capture_profile(opened) : session->blank;
 }
 
 const struct source_reader *session_files(const struct session *session)
@@ -403,10 +404,10 @@ const struct source_reader *session_files(const struct session *session)
 enum sampler_state session_state(struct session *session)
 {
     struct sampler *const sampler = session->sampler;
-    struct loaded *const loaded = session->loaded;
+    struct open_capture *const opened = session->opened;
     struct sampler_status status;
-    if (loaded)
-        return loaded->status.state;
+    if (opened)
+        return opened->status.state;
     if (sampler) {
         sampler_status(sampler, &status);
         return status.state;
@@ -453,22 +454,22 @@ bool session_set_fault(struct session *session, const char *fault)
 }
 
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
-                      struct session_facts *out)
+                      struct session_info *out)
 {
     struct sampler *const sampler = session->sampler;
-    const struct loaded *const loaded = session->loaded;
+    const struct open_capture *const opened = session->opened;
     memset(out, 0, sizeof *out);
     out->id = session->id;
     out->epoch = session->epoch;
     out->snapshot = snapshot;
     out->source = session->source;
     session_words(session, &out->words);
-    if (loaded) {
-        out->target = &loaded->target;
-        out->told = &loaded->told;
-        out->options = &loaded->options;
-        out->status = loaded->status;
-        out->host = loaded->host;
+    if (opened) {
+        out->target = &opened->target;
+        out->targets = &opened->targets;
+        out->options = &opened->options;
+        out->status = opened->status;
+        out->host = opened->host;
     } else if (sampler) {
         out->target = sampler_target(sampler);
         out->sampler = sampler;

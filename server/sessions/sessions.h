@@ -27,7 +27,7 @@
 #include "server/source/source.h"
 #include "server/wire/session.h"
 
-struct loaded;
+struct open_capture;
 struct profile;
 struct profile_snapshot;
 struct sessions;
@@ -38,14 +38,14 @@ struct session {
     char id[12];
     char epoch[17];
     enum session_source source;
-    struct sampler_options options;    /* as asked for, of a live one */
-    _Atomic(struct sampler *) sampler; /* NULL: not live, or not yet */
-    _Atomic(struct loaded *) loaded;   /* NULL: not of a capture, or not yet */
-    struct source *texts;              /* NULL: of no source files */
-    struct source_reader files;        /* ask session_files */
-    struct profile *blank;             /* until there is another one; NULL: there is */
-    struct sampler_target target;      /* until then */
-    atomic_bool is_cancelled;          /* before it has a sampler */
+    struct sampler_options options;        /* as asked for, of a live one */
+    _Atomic(struct sampler *) sampler;     /* NULL: not live, or not yet */
+    _Atomic(struct open_capture *) opened; /* NULL: not of a capture, or not yet */
+    struct source *texts;                  /* NULL: of no source files */
+    struct source_reader files;            /* ask session_files */
+    struct profile *blank;                 /* until there is another one; NULL: there is */
+    struct sampler_target target;          /* until then */
+    atomic_bool is_cancelled;              /* before it has a sampler */
     struct sessions *owner;
     struct session *next_removed;
     size_t references;    /* of those that found it; guarded by the table */
@@ -69,8 +69,9 @@ void sessions_limit(struct sessions *sessions, size_t running, double max_cpu_pe
 MUST_CHECK enum err_code sessions_add(struct sessions *sessions, struct sampler *sampler,
                                       struct session **out, struct err *err);
 /* Takes the capture; on failure it stays the caller's. */
-MUST_CHECK enum err_code sessions_add_loaded(struct sessions *sessions, struct loaded *loaded,
-                                             struct session **out, struct err *err);
+MUST_CHECK enum err_code sessions_add_loaded(struct sessions *sessions,
+                                             struct open_capture *opened, struct session **out,
+                                             struct err *err);
 /* A session that is starting, held by the caller.  options: NULL for a capture.  ERR_LIMIT:
  * as many run as may. */
 MUST_CHECK enum err_code sessions_begin(struct sessions *sessions, enum session_source source,
@@ -78,7 +79,8 @@ MUST_CHECK enum err_code sessions_begin(struct sessions *sessions, enum session_
                                         const struct session_words *words, struct session **out,
                                         struct err *err);
 /* Takes the sampler, or the capture; stops it at once if that was asked for. */
-void session_become(struct session *session, struct sampler *sampler, struct loaded *loaded);
+void session_become(struct session *session, struct sampler *sampler,
+                    struct open_capture *opened);
 void session_fail(struct session *session, const struct err *err);
 
 /* Somebody works for a session, on a thread of its own. */
@@ -117,6 +119,6 @@ bool session_set_fault(struct session *session, const char *fault);
 
 /* What the session is right now; borrows from both. */
 void session_describe(struct session *session, const struct profile_snapshot *snapshot,
-                      struct session_facts *out);
+                      struct session_info *out);
 
 #endif /* SERVER_SESSIONS_SESSIONS_H */

@@ -2,7 +2,7 @@
  * sheet - the numbers of one picture: functions or lines with their samples, threads with what
  * they did, for what the user wants to look at.
  *
- * Ownership: the struct owns its arrays; sheet_deinit accepts a zeroed one.
+ * Ownership: the struct owns its arrays; model_deinit accepts a zeroed one.
  * Cost: that of a view, and of sorting the functions that have samples.
  * Depends on: profile, view, states, report/flat, report/names, look.
  */
@@ -20,7 +20,7 @@
 
 struct named_frame;
 
-struct sheet {
+struct model {
     const struct profile_snapshot *snapshot;
     struct flat flat;
     struct states states;    /* of all threads, and the kind of samples that are looked at */
@@ -35,17 +35,17 @@ struct sheet {
 };
 
 /* Borrows the snapshot. */
-MUST_CHECK enum err_code sheet_init(struct sheet *sheet,
+MUST_CHECK enum err_code model_init(struct model *model,
                                     const struct profile_snapshot *snapshot,
-                                    const struct look *look, struct err *err);
-void sheet_deinit(struct sheet *sheet);
+                                    const struct display *display, struct err *err);
+void model_deinit(struct model *model);
 
-struct named_frame sheet_name(const struct sheet *sheet, uint32_t row);
+struct named_frame model_name(const struct model *model, uint32_t row);
 /* Its place in the order; the number of rows: it is not in it. */
-size_t sheet_place(const struct sheet *sheet, uint32_t row);
+size_t model_place(const struct model *model, uint32_t row);
 
 /* Those who call a row, or whom it calls, most first: up to `room` of the edges; returns how many. */
-size_t sheet_around(const struct sheet *sheet, uint32_t row, bool callers,
+size_t model_around(const struct model *model, uint32_t row, bool callers,
                     const struct flat_edge **out, size_t room);
 
 #endif /* SERVER_TOP_MODEL_H */

@@ -18,11 +18,11 @@
 /* Columns of a share, of seconds, of samples, and the widths from which on they are there. */
 enum { SHARE = 9, SECONDS = 10, COUNT = 11, WITH_SECONDS = 70, WITH_COUNTS = 110, PLACE = 44 };
 
-static struct pen start_line(const struct panel *panel)
+static struct writer start_line(const struct panel *panel)
 {
-    return (struct pen){ .out = panel->out,
-                         .left = panel->columns,
-                         .has_colours = panel->has_colours };
+    return (struct writer){ .out = panel->out,
+                            .left = panel->columns,
+                            .has_colours = panel->has_colours };
 }
 
 static void end_line(const struct panel *panel)
@@ -37,158 +37,159 @@ static void fill(const struct panel *panel, size_t used)
 }
 
 /* The cursor is where the chosen row is, and what is shown has the cursor in it. */
-static void follow(struct look *look, size_t rows, unsigned shown)
+static void follow(struct display *display, size_t rows, unsigned shown)
 {
-    if (look->cursor >= rows)
-        look->cursor = rows > 0 ? (uint32_t)rows - 1 : 0;
-    if (look->first > look->cursor)
-        look->first = look->cursor;
-    if (shown > 0 && look->cursor - look->first >= shown)
-        look->first = look->cursor - shown + 1;
+    if (display->cursor >= rows)
+        display->cursor = rows > 0 ? (uint32_t)rows - 1 : 0;
+    if (display->first > display->cursor)
+        display->first = display->cursor;
+    if (shown > 0 && display->cursor - display->first >= shown)
+        display->first = display->cursor - shown + 1;
     if (rows <= shown)
-        look->first = 0;
+        display->first = 0;
 }
 
-static void put_right(struct pen *pen, unsigned columns, const char *text)
+static void put_right(struct writer *writer, unsigned columns, const char *text)
 {
     const unsigned length = (unsigned)strlen(text);
-    pen_spaces(pen, columns > length ? columns - length : 0);
-    pen_text(pen, text, length);
+    writer_spaces(writer, columns > length ? columns - length : 0);
+    writer_text(writer, text, length);
 }
 
-static void put_share(struct pen *pen, uint64_t part, uint64_t whole, bool is_heat)
+static void put_share(struct writer *writer, uint64_t part, uint64_t whole, bool is_heat)
 {
     char text[32];
     const double percent = quality_percent(part, whole);
     snprintf(text, sizeof text, "%.2f %%", percent);
     if (is_heat && percent >= WARM_PERCENT)
-        pen_colour(pen, percent >= HOT_PERCENT ? PEN_HOT : PEN_WARM);
-    put_right(pen, SHARE, text);
-    pen_colour(pen, PEN_PLAIN);
+        writer_colour(writer, percent >= HOT_PERCENT ? WRITER_HOT : WRITER_WARM);
+    put_right(writer, SHARE, text);
+    writer_colour(writer, WRITER_PLAIN);
 }
 
-static void put_seconds(struct pen *pen, const struct sheet *sheet, uint64_t samples)
+static void put_seconds(struct writer *writer, const struct model *model, uint64_t samples)
 {
     char text[32] = "?";
-    if (sheet->sample_s > 0)
-        snprintf(text, sizeof text, "%.2f s", (double)samples * sheet->sample_s);
-    put_right(pen, SECONDS, text);
+    if (model->sample_s > 0)
+        snprintf(text, sizeof text, "%.2f s", (double)samples * model->sample_s);
+    put_right(writer, SECONDS, text);
 }
 
-static void put_count(struct pen *pen, uint64_t samples)
+static void put_count(struct writer *writer, uint64_t samples)
 {
     char text[32];
     snprintf(text, sizeof text, "%" PRIu64, samples);
-    put_right(pen, COUNT, text);
+    put_right(writer, COUNT, text);
 }
 
 /* "app.py:14"; the end of a long path says most. */
-static void put_place(struct pen *pen, const struct sheet *sheet,
+static void put_place(struct writer *writer, const struct model *model,
                       const struct named_frame *frame, unsigned columns)
 {
     struct buffer text = { 0 };
-    const int32_t line = sheet->by_line ? frame->line : frame->first_line;
+    const int32_t line = model->by_line ? frame->line : frame->first_line;
     if (!frame->is_synthetic) {
         names_put_plain(&text, columns >= PLACE ? frame->file : names_base(frame->file));
         buffer_printf(&text, ":%d", (int)line);
     }
-    pen_field_end(pen, text.data, text.length, columns);
+    writer_field_end(writer, text.data, text.length, columns);
     buffer_deinit(&text);
 }
 
 /* The place has the rest of the line behind the name. */
-static void put_row_name(struct pen *pen, const struct sheet *sheet, uint32_t row)
+static void put_row_name(struct writer *writer, const struct model *model, uint32_t row)
 {
-    const struct named_frame frame = sheet_name(sheet, row);
-    const unsigned place = pen->left * 2 / 5;
-    const unsigned name = pen->left > place + 1 ? pen->left - place - 1 : 0;
-    pen_field(pen, frame.name.text, frame.name.length, name);
-    pen_spaces(pen, 1);
-    put_place(pen, sheet, &frame, place);
+    const struct named_frame frame = model_name(model, row);
+    const unsigned place = writer->left * 2 / 5;
+    const unsigned name = writer->left > place + 1 ? writer->left - place - 1 : 0;
+    writer_field(writer, frame.name.text, frame.name.length, name);
+    writer_spaces(writer, 1);
+    put_place(writer, model, &frame, place);
 }
 
-static const char *mark(const struct look *look, enum look_sort sort)
+static const char *mark(const struct display *display, enum display_sort sort)
 {
-    return look->sort == sort ? "v" : "";
+    return display->sort == sort ? "v" : "";
 }
 
-static void put_title(struct pen *pen, unsigned columns, const char *word, const char *marked)
+static void put_title(struct writer *writer, unsigned columns, const char *word,
+                      const char *marked)
 {
     char text[32];
     snprintf(text, sizeof text, "%s%s", marked, word);
-    put_right(pen, columns, text);
+    put_right(writer, columns, text);
 }
 
-static void functions_title(const struct panel *panel, const struct look *look)
+static void functions_title(const struct panel *panel, const struct display *display)
 {
-    struct pen pen = start_line(panel);
-    pen.is_chosen = true;
-    pen_colour(&pen, PEN_PLAIN);
-    put_title(&pen, SHARE, "SELF %", mark(look, LOOK_BY_SELF));
-    put_title(&pen, SHARE, "TOTAL %", mark(look, LOOK_BY_TOTAL));
+    struct writer writer = start_line(panel);
+    writer.is_chosen = true;
+    writer_colour(&writer, WRITER_PLAIN);
+    put_title(&writer, SHARE, "SELF %", mark(display, DISPLAY_BY_SELF));
+    put_title(&writer, SHARE, "TOTAL %", mark(display, DISPLAY_BY_TOTAL));
     if (panel->columns >= WITH_SECONDS)
-        put_title(&pen, SECONDS, "SELF", "");
+        put_title(&writer, SECONDS, "SELF", "");
     if (panel->columns >= WITH_COUNTS) {
-        put_title(&pen, SECONDS, "TOTAL", "");
-        put_title(&pen, COUNT, "SAMPLES", "");
+        put_title(&writer, SECONDS, "TOTAL", "");
+        put_title(&writer, COUNT, "SAMPLES", "");
     }
-    pen_print(&pen, "  %s%s", mark(look, LOOK_BY_NAME),
-              look->by_line ? "FUNCTION, FILE:LINE" : "FUNCTION, FILE:FIRST LINE");
-    pen_spaces(&pen, pen.left);
+    writer_print(&writer, "  %s%s", mark(display, DISPLAY_BY_NAME),
+                 display->by_line ? "FUNCTION, FILE:LINE" : "FUNCTION, FILE:FIRST LINE");
+    writer_spaces(&writer, writer.left);
     end_line(panel);
 }
 
 static void functions_row(const struct panel *panel, uint32_t row, bool is_chosen)
 {
-    const struct sheet *const sheet = panel->sheet;
-    const struct flat *const flat = &sheet->flat;
-    struct pen pen = start_line(panel);
-    pen.is_chosen = is_chosen;
-    pen_colour(&pen, PEN_PLAIN);
-    put_share(&pen, flat->self[row], flat->samples, true);
-    put_share(&pen, flat->total[row], flat->samples, false);
+    const struct model *const model = panel->model;
+    const struct flat *const flat = &model->flat;
+    struct writer writer = start_line(panel);
+    writer.is_chosen = is_chosen;
+    writer_colour(&writer, WRITER_PLAIN);
+    put_share(&writer, flat->self[row], flat->samples, true);
+    put_share(&writer, flat->total[row], flat->samples, false);
     if (panel->columns >= WITH_SECONDS)
-        put_seconds(&pen, sheet, flat->self[row]);
+        put_seconds(&writer, model, flat->self[row]);
     if (panel->columns >= WITH_COUNTS) {
-        put_seconds(&pen, sheet, flat->total[row]);
-        put_count(&pen, flat->self[row]);
+        put_seconds(&writer, model, flat->total[row]);
+        put_count(&writer, flat->self[row]);
     }
-    pen_spaces(&pen, 2);
-    put_row_name(&pen, sheet, row);
+    writer_spaces(&writer, 2);
+    put_row_name(&writer, model, row);
     end_line(panel);
 }
 
 /* An empty list says why. */
 static void say_empty(const struct panel *panel)
 {
-    struct pen pen = start_line(panel);
-    const struct sheet *const sheet = panel->sheet;
-    if (sheet->seen > 0)
-        pen_print(&pen, "  none of %zu fits the filter (c: no filter)", sheet->seen);
-    else if (sheet->doing.samples > 0)
-        pen_print(&pen, "  none of %" PRIu64 " samples is of this mode (m: another)",
-                  sheet->doing.samples);
-    else if (sheet->snapshot->quality.samples > 0)
-        pen_print(&pen, "  no samples in this time (w: another)");
+    struct writer writer = start_line(panel);
+    const struct model *const model = panel->model;
+    if (model->seen > 0)
+        writer_print(&writer, "  none of %zu fits the filter (c: no filter)", model->seen);
+    else if (model->doing.samples > 0)
+        writer_print(&writer, "  none of %" PRIu64 " samples is of this mode (m: another)",
+                     model->doing.samples);
+    else if (model->snapshot->quality.samples > 0)
+        writer_print(&writer, "  no samples in this time (w: another)");
     else
-        pen_print(&pen, "  waiting for the first samples");
+        writer_print(&writer, "  waiting for the first samples");
     end_line(panel);
 }
 
-size_t panel_functions(const struct panel *panel, struct look *look)
+size_t panel_functions(const struct panel *panel, struct display *display)
 {
-    const struct sheet *const sheet = panel->sheet;
+    const struct model *const model = panel->model;
     const size_t chosen =
-        look->row == LOOK_NO_ROW ? sheet->count : sheet_place(sheet, look->row);
+        display->row == DISPLAY_NO_ROW ? model->count : model_place(model, display->row);
     size_t used = 0;
-    if (chosen < sheet->count)
-        look->cursor = (uint32_t)chosen;
-    follow(look, sheet->count, panel->rows);
-    functions_title(panel, look);
-    for (; used < panel->rows && look->first + used < sheet->count; used++)
-        functions_row(panel, sheet->order[look->first + used],
-                      look->first + used == look->cursor);
-    if (sheet->count == 0 && panel->rows > 0) {
+    if (chosen < model->count)
+        display->cursor = (uint32_t)chosen;
+    follow(display, model->count, panel->rows);
+    functions_title(panel, display);
+    for (; used < panel->rows && display->first + used < model->count; used++)
+        functions_row(panel, model->order[display->first + used],
+                      display->first + used == display->cursor);
+    if (model->count == 0 && panel->rows > 0) {
         say_empty(panel);
         used = 1;
     }
@@ -198,48 +199,48 @@ size_t panel_functions(const struct panel *panel, struct look *look)
 
 static void threads_title(const struct panel *panel)
 {
-    struct pen pen = start_line(panel);
-    pen.is_chosen = true;
-    pen_colour(&pen, PEN_PLAIN);
-    put_right(&pen, COUNT, "SAMPLES");
-    put_right(&pen, SHARE, "GIL");
-    put_right(&pen, SHARE, "WAITS");
-    put_right(&pen, SHARE, "CPU");
-    put_right(&pen, SHARE, "OFF");
-    pen_print(&pen, "  THREAD (Enter: its functions, a: all)");
-    pen_spaces(&pen, pen.left);
+    struct writer writer = start_line(panel);
+    writer.is_chosen = true;
+    writer_colour(&writer, WRITER_PLAIN);
+    put_right(&writer, COUNT, "SAMPLES");
+    put_right(&writer, SHARE, "GIL");
+    put_right(&writer, SHARE, "WAITS");
+    put_right(&writer, SHARE, "CPU");
+    put_right(&writer, SHARE, "OFF");
+    writer_print(&writer, "  THREAD (Enter: its functions, a: all)");
+    writer_spaces(&writer, writer.left);
     end_line(panel);
 }
 
 static void threads_row(const struct panel *panel, const struct states_row *row, bool is_chosen)
 {
-    struct pen pen = start_line(panel);
+    struct writer writer = start_line(panel);
     struct buffer name = { 0 };
     const struct state_sums *const sums = &row->sums;
-    pen.is_chosen = is_chosen;
-    pen_colour(&pen, PEN_PLAIN);
-    put_count(&pen, sums->samples);
+    writer.is_chosen = is_chosen;
+    writer_colour(&writer, WRITER_PLAIN);
+    put_count(&writer, sums->samples);
     for (unsigned i = 0; i < STATE_DOING_UNKNOWN; i++)
         if (sums->doing[STATE_DOING_UNKNOWN] == sums->samples)
-            put_right(&pen, SHARE, "?");
+            put_right(&writer, SHARE, "?");
         else
-            put_share(&pen, sums->doing[i], sums->samples, i == STATE_DOING_WAITS_GIL);
-    pen_spaces(&pen, 2);
-    names_put_thread(&name, panel->sheet->snapshot, row->thread);
-    pen_field(&pen, name.data, name.length, pen.left);
+            put_share(&writer, sums->doing[i], sums->samples, i == STATE_DOING_WAITS_GIL);
+    writer_spaces(&writer, 2);
+    names_put_thread(&name, panel->model->snapshot, row->thread);
+    writer_field(&writer, name.data, name.length, writer.left);
     buffer_deinit(&name);
     end_line(panel);
 }
 
-size_t panel_threads(const struct panel *panel, struct look *look)
+size_t panel_threads(const struct panel *panel, struct display *display)
 {
-    const struct states *const states = &panel->sheet->states;
+    const struct states *const states = &panel->model->states;
     size_t used = 0;
-    follow(look, states->count, panel->rows);
+    follow(display, states->count, panel->rows);
     threads_title(panel);
-    for (; used < panel->rows && look->first + used < states->count; used++)
-        threads_row(panel, &states->rows[look->first + used],
-                    look->first + used == look->cursor);
+    for (; used < panel->rows && display->first + used < states->count; used++)
+        threads_row(panel, &states->rows[display->first + used],
+                    display->first + used == display->cursor);
     fill(panel, used);
     return panel->rows;
 }
@@ -250,44 +251,44 @@ enum { MOST_EDGES = 256 };
 static void draw_edges(const struct panel *panel, uint32_t row, bool callers, unsigned rows)
 {
     const struct flat_edge *edges[MOST_EDGES] = { NULL };
-    const struct sheet *const sheet = panel->sheet;
+    const struct model *const model = panel->model;
     const size_t room = rows > MOST_EDGES ? MOST_EDGES : rows;
-    const size_t count = sheet_around(sheet, row, callers, edges, room > 0 ? room - 1 : 0);
-    struct pen pen = start_line(panel);
-    pen_colour(&pen, PEN_BOLD);
-    pen_print(&pen, callers ? "called by" : "calls");
+    const size_t count = model_around(model, row, callers, edges, room > 0 ? room - 1 : 0);
+    struct writer writer = start_line(panel);
+    writer_colour(&writer, WRITER_BOLD);
+    writer_print(&writer, callers ? "called by" : "calls");
     if (count == 0)
-        pen_print(&pen, ": nobody that was seen");
+        writer_print(&writer, ": nobody that was seen");
     end_line(panel);
     for (size_t i = 0; i < count; i++) {
-        pen = start_line(panel);
-        put_share(&pen, edges[i]->count, sheet->flat.samples, true);
-        pen_spaces(&pen, 2);
-        put_row_name(&pen, sheet, callers ? edges[i]->caller : edges[i]->callee);
+        writer = start_line(panel);
+        put_share(&writer, edges[i]->count, model->flat.samples, true);
+        writer_spaces(&writer, 2);
+        put_row_name(&writer, model, callers ? edges[i]->caller : edges[i]->callee);
         end_line(panel);
     }
     for (size_t used = count + 1; used < rows; used++)
         end_line(panel);
 }
 
-size_t panel_around(const struct panel *panel, const struct look *look)
+size_t panel_around(const struct panel *panel, const struct display *display)
 {
-    const struct sheet *const sheet = panel->sheet;
+    const struct model *const model = panel->model;
     const unsigned above = panel->rows / 2;
-    struct pen pen = start_line(panel);
-    if (look->row >= sheet->flat.row_count) {
+    struct writer writer = start_line(panel);
+    if (display->row >= model->flat.row_count) {
         say_empty(panel);
         fill(panel, 0);
         return 0;
     }
-    pen.is_chosen = true;
-    pen_colour(&pen, PEN_PLAIN);
-    put_share(&pen, sheet->flat.total[look->row], sheet->flat.samples, false);
-    pen_spaces(&pen, 2);
-    put_row_name(&pen, sheet, look->row);
+    writer.is_chosen = true;
+    writer_colour(&writer, WRITER_PLAIN);
+    put_share(&writer, model->flat.total[display->row], model->flat.samples, false);
+    writer_spaces(&writer, 2);
+    put_row_name(&writer, model, display->row);
     end_line(panel);
-    draw_edges(panel, look->row, true, above);
-    draw_edges(panel, look->row, false, panel->rows - above);
+    draw_edges(panel, display->row, true, above);
+    draw_edges(panel, display->row, false, panel->rows - above);
     return 0;
 }
 
@@ -309,16 +310,16 @@ size_t panel_help(const struct panel *panel)
         "q          quit",
         "SELF: in the function itself; TOTAL: with what it calls; of all samples of threads shown",
     };
-    struct pen pen = start_line(panel);
+    struct writer writer = start_line(panel);
     size_t used = 0;
-    pen.is_chosen = true;
-    pen_colour(&pen, PEN_PLAIN);
-    pen_print(&pen, " keys (any other closes this)");
-    pen_spaces(&pen, pen.left);
+    writer.is_chosen = true;
+    writer_colour(&writer, WRITER_PLAIN);
+    writer_print(&writer, " keys (any other closes this)");
+    writer_spaces(&writer, writer.left);
     end_line(panel);
     for (; used < panel->rows && used < sizeof lines / sizeof *lines; used++) {
-        pen = start_line(panel);
-        pen_print(&pen, " %s", lines[used]);
+        writer = start_line(panel);
+        writer_print(&writer, " %s", lines[used]);
         end_line(panel);
     }
     fill(panel, used);

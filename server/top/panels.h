@@ -13,21 +13,21 @@
 #include <stddef.h>
 
 struct buffer;
-struct look;
-struct sheet;
+struct display;
+struct model;
 
 struct panel {
     struct buffer *out;
-    const struct sheet *sheet;
+    const struct model *model;
     unsigned columns, rows; /* rows below the title */
     bool has_colours;
 };
 
 /* These move the look's cursor and first row to what there is. */
-size_t panel_functions(const struct panel *panel, struct look *look);
-size_t panel_threads(const struct panel *panel, struct look *look);
+size_t panel_functions(const struct panel *panel, struct display *display);
+size_t panel_threads(const struct panel *panel, struct display *display);
 /* The chosen row, who calls it, and whom it calls. */
-size_t panel_around(const struct panel *panel, const struct look *look);
+size_t panel_around(const struct panel *panel, const struct display *display);
 size_t panel_help(const struct panel *panel);
 
 #endif /* SERVER_TOP_PANELS_H */

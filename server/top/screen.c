@@ -24,10 +24,11 @@
 /* Lines above and below the list. */
 enum { HEAD_ROWS = 5, FOOT_ROWS = 1, TITLE_ROWS = 1 };
 
-static struct pen line_of(struct buffer *out, const struct screen *screen)
+static struct writer line_of(struct buffer *out, const struct screen *screen)
 {
-    return (
-        struct pen){ .out = out, .left = screen->columns, .has_colours = screen->has_colours };
+    return (struct writer){ .out = out,
+                            .left = screen->columns,
+                            .has_colours = screen->has_colours };
 }
 
 static void end_line(struct buffer *out)
@@ -48,183 +49,190 @@ static void format_time(uint64_t ns, char out[32])
 
 static void draw_who(struct buffer *out, const struct screen *screen)
 {
-    struct pen pen = line_of(out, screen);
-    const struct session_facts *const session = screen->session;
+    struct writer writer = line_of(out, screen);
+    const struct session_info *const session = screen->session;
     char time[32];
     format_time(session->snapshot->end_ns, time);
-    pen_colour(&pen, PEN_BOLD);
-    pen_print(&pen, "pyrometer");
-    pen_colour(&pen, PEN_PLAIN);
-    pen_print(&pen, "  PID %d  Python %s%s", (int)session->target->pid, session->target->python,
-              session->target->validated ? "" : " (unvalidated)");
+    writer_colour(&writer, WRITER_BOLD);
+    writer_print(&writer, "pyrometer");
+    writer_colour(&writer, WRITER_PLAIN);
+    writer_print(&writer, "  PID %d  Python %s%s", (int)session->target->pid,
+                 session->target->python, session->target->validated ? "" : " (unvalidated)");
     if (screen->processes->joined > 1)
-        pen_print(&pen, "  and %" PRIu64 " more, %" PRIu64 " running",
-                  screen->processes->joined - 1, screen->processes->running);
-    pen_print(&pen, "  %s  ", time);
-    pen_colour(&pen, session->status.state == SAMPLER_RUNNING ? PEN_COOL : PEN_HOT);
-    pen_print(&pen, "%s", sampler_state_text(session->status.state));
+        writer_print(&writer, "  and %" PRIu64 " more, %" PRIu64 " running",
+                     screen->processes->joined - 1, screen->processes->running);
+    writer_print(&writer, "  %s  ", time);
+    writer_colour(&writer, session->status.state == SAMPLER_RUNNING ? WRITER_COOL : WRITER_HOT);
+    writer_print(&writer, "%s", sampler_state_text(session->status.state));
     if (*session->status.reason)
-        pen_print(&pen, ": %s", session->status.reason);
-    pen_colour(&pen, PEN_PLAIN);
+        writer_print(&writer, ": %s", session->status.reason);
+    writer_colour(&writer, WRITER_PLAIN);
     end_line(out);
 }
 
 static void draw_command(struct buffer *out, const struct screen *screen)
 {
-    struct pen pen = line_of(out, screen);
+    struct writer writer = line_of(out, screen);
     const struct sampler_target *const target = screen->session->target;
-    pen_colour(&pen, PEN_DIM);
-    for (size_t i = 0; i < target->argc && pen.left > 0; i++) {
-        pen_text(&pen, target->argv[i], strlen(target->argv[i]));
-        pen_spaces(&pen, 1);
+    writer_colour(&writer, WRITER_DIM);
+    for (size_t i = 0; i < target->argc && writer.left > 0; i++) {
+        writer_text(&writer, target->argv[i], strlen(target->argv[i]));
+        writer_spaces(&writer, 1);
     }
     end_line(out);
 }
 
 static void draw_quality(struct buffer *out, const struct screen *screen)
 {
-    struct pen pen = line_of(out, screen);
+    struct writer writer = line_of(out, screen);
     const struct quality *const quality = &screen->session->snapshot->quality;
     const uint64_t failed = quality_failed(quality);
     const double failed_percent = quality_percent(failed, quality->samples + failed);
     if (screen->now_hz >= 0)
-        pen_print(&pen, "%.0f", screen->now_hz);
+        writer_print(&writer, "%.0f", screen->now_hz);
     else
-        pen_print(&pen, "-");
-    pen_print(&pen, " of %.10g Hz  %" PRIu64 " samples  exact %.1f %%  ",
-              session_wanted_hz(screen->session), quality->samples,
-              quality_percent(quality->exact, quality->samples));
+        writer_print(&writer, "-");
+    writer_print(&writer, " of %.10g Hz  %" PRIu64 " samples  exact %.1f %%  ",
+                 session_wanted_hz(screen->session), quality->samples,
+                 quality_percent(quality->exact, quality->samples));
     if (failed_percent >= BAD_PERCENT)
-        pen_colour(&pen, PEN_HOT);
-    pen_print(&pen, "failed %.1f %%", failed_percent);
-    pen_colour(&pen, PEN_PLAIN);
-    pen_print(&pen, "  missed %" PRIu64 "  own CPU %.1f %%  repaired %.1f %%  cut %.1f %%",
-              quality->missed, screen->own_cpu_percent,
-              quality_percent(quality->repaired, quality->samples),
-              quality_percent(quality->truncated, quality->samples));
+        writer_colour(&writer, WRITER_HOT);
+    writer_print(&writer, "failed %.1f %%", failed_percent);
+    writer_colour(&writer, WRITER_PLAIN);
+    writer_print(&writer,
+                 "  missed %" PRIu64 "  own CPU %.1f %%  repaired %.1f %%  cut %.1f %%",
+                 quality->missed, screen->own_cpu_percent,
+                 quality_percent(quality->repaired, quality->samples),
+                 quality_percent(quality->truncated, quality->samples));
     end_line(out);
 }
 
 /* What is not known is said, and never 0 %. */
-static void put_fact(struct pen *pen, const char *word, const struct state_sums *sums,
-                     enum state_fact fact)
+static void put_state(struct writer *writer, const char *word, const struct state_sums *sums,
+                      enum state_flag flag)
 {
-    if (sums->samples > 0 && sums->unknown[fact] == sums->samples)
-        pen_print(pen, "  %s ?", word);
+    if (sums->samples > 0 && sums->unknown[flag] == sums->samples)
+        writer_print(writer, "  %s ?", word);
     else
-        pen_print(pen, "  %s %.1f %%%s", word, quality_percent(sums->yes[fact], sums->samples),
-                  sums->unknown[fact] > 0 ? "+?" : "");
+        writer_print(writer, "  %s %.1f %%%s", word,
+                     quality_percent(sums->yes[flag], sums->samples),
+                     sums->unknown[flag] > 0 ? "+?" : "");
 }
 
 static void draw_states(struct buffer *out, const struct screen *screen)
 {
     static const char *const words[STATE_DOING_COUNT] = { "GIL", "waits", "CPU", "off",
                                                           "unknown" };
-    static const enum pen_colour colours[STATE_DOING_COUNT] = { PEN_COOL, PEN_HOT, PEN_WARM,
-                                                                PEN_PLAIN, PEN_DIM };
-    struct pen pen = line_of(out, screen);
-    const struct state_sums *const sums = &screen->sheet->doing;
-    pen_print(&pen, "%zu thread%s ", screen->sheet->states.count,
-              screen->sheet->states.count == 1 ? "" : "s");
+    static const enum writer_colour colours[STATE_DOING_COUNT] = { WRITER_COOL, WRITER_HOT,
+                                                                   WRITER_WARM, WRITER_PLAIN,
+                                                                   WRITER_DIM };
+    struct writer writer = line_of(out, screen);
+    const struct state_sums *const sums = &screen->model->doing;
+    writer_print(&writer, "%zu thread%s ", screen->model->states.count,
+                 screen->model->states.count == 1 ? "" : "s");
     for (unsigned i = 0; i < STATE_DOING_COUNT; i++) {
         if (i == STATE_DOING_UNKNOWN && sums->doing[i] == 0)
             continue;
-        pen_colour(&pen, colours[i]);
-        pen_print(&pen, " %s %.1f %%", words[i],
-                  quality_percent(sums->doing[i], sums->samples));
-        pen_colour(&pen, PEN_PLAIN);
+        writer_colour(&writer, colours[i]);
+        writer_print(&writer, " %s %.1f %%", words[i],
+                     quality_percent(sums->doing[i], sums->samples));
+        writer_colour(&writer, WRITER_PLAIN);
     }
-    put_fact(&pen, "GC", sums, STATE_FACT_IN_GC);
-    put_fact(&pen, "exc", sums, STATE_FACT_HAS_EXCEPTION);
+    put_state(&writer, "GC", sums, STATE_FLAG_IN_GC);
+    put_state(&writer, "exc", sums, STATE_FLAG_HAS_EXCEPTION);
     end_line(out);
 }
 
-static void put_thread(struct pen *pen, const struct screen *screen, thread_id thread)
+static void put_thread(struct writer *writer, const struct screen *screen, thread_id thread)
 {
     struct buffer name = { 0 };
     if (thread < screen->session->snapshot->sizes.threads)
         names_put_thread(&name, screen->session->snapshot, thread);
-    pen_text(pen, name.data, name.length);
+    writer_text(writer, name.data, name.length);
     buffer_deinit(&name);
 }
 
-static void draw_query(struct buffer *out, const struct screen *screen, const struct look *look)
+static void draw_query(struct buffer *out, const struct screen *screen,
+                       const struct display *display)
 {
-    struct pen pen = line_of(out, screen);
-    const struct sheet *const sheet = screen->sheet;
-    pen_colour(&pen, PEN_BOLD);
-    if (look->is_paused)
-        pen_print(&pen, "PAUSED  ");
-    pen_print(&pen, "%s", look_span_text(look));
-    pen_print(&pen, ", ");
-    if (look->thread == LOOK_NO_THREAD)
-        pen_print(&pen, "all threads");
+    struct writer writer = line_of(out, screen);
+    const struct model *const model = screen->model;
+    writer_colour(&writer, WRITER_BOLD);
+    if (display->is_paused)
+        writer_print(&writer, "PAUSED  ");
+    writer_print(&writer, "%s", display_span_text(display));
+    writer_print(&writer, ", ");
+    if (display->thread == DISPLAY_NO_THREAD)
+        writer_print(&writer, "all threads");
     else
-        put_thread(&pen, screen, look->thread);
-    pen_print(&pen, ", %s", look_kind_text(look->kind));
-    if (*look->filter)
-        pen_print(&pen, ", filter \"%s\"", look->filter);
-    pen_colour(&pen, PEN_PLAIN);
-    pen_print(&pen, "  %zu of %zu %s, %" PRIu64 " samples", sheet->count, sheet->seen,
-              look->by_line ? "lines" : "functions", sheet->flat.samples);
+        put_thread(&writer, screen, display->thread);
+    writer_print(&writer, ", %s", display_kind_text(display->kind));
+    if (*display->filter)
+        writer_print(&writer, ", filter \"%s\"", display->filter);
+    writer_colour(&writer, WRITER_PLAIN);
+    writer_print(&writer, "  %zu of %zu %s, %" PRIu64 " samples", model->count, model->seen,
+                 display->by_line ? "lines" : "functions", model->flat.samples);
     end_line(out);
 }
 
-static void draw_foot(struct buffer *out, const struct screen *screen, const struct look *look)
+static void draw_foot(struct buffer *out, const struct screen *screen,
+                      const struct display *display)
 {
-    struct pen pen = line_of(out, screen);
-    if (look->is_typing) {
-        pen_print(&pen, "filter: %s_  (Enter: keep it, Esc: none)", look->filter);
+    struct writer writer = line_of(out, screen);
+    if (display->is_typing) {
+        writer_print(&writer, "filter: %s_  (Enter: keep it, Esc: none)", display->filter);
     } else if (*screen->message) {
-        pen_colour(&pen, PEN_HOT);
-        pen_text(&pen, screen->message, strlen(screen->message));
+        writer_colour(&writer, WRITER_HOT);
+        writer_text(&writer, screen->message, strlen(screen->message));
     } else {
-        pen_colour(&pen, PEN_DIM);
-        pen_print(&pen, "q quit  ? help  s sort  t threads  w time  m mode  l lines  / filter  "
-                        "p pause");
+        writer_colour(&writer, WRITER_DIM);
+        writer_print(&writer,
+                     "q quit  ? help  s sort  t threads  w time  m mode  l lines  / filter  "
+                     "p pause");
     }
     buffer_text(out, "\x1b[0m" CLEAR_LINE);
 }
 
-static void draw_head(struct buffer *out, const struct screen *screen, const struct look *look)
+static void draw_head(struct buffer *out, const struct screen *screen,
+                      const struct display *display)
 {
     draw_who(out, screen);
     draw_command(out, screen);
     draw_quality(out, screen);
     draw_states(out, screen);
-    draw_query(out, screen, look);
+    draw_query(out, screen, display);
 }
 
-static size_t draw_list(struct buffer *out, const struct screen *screen, struct look *look,
-                        unsigned rows)
+static size_t draw_list(struct buffer *out, const struct screen *screen,
+                        struct display *display, unsigned rows)
 {
     const struct panel panel = { .out = out,
-                                 .sheet = screen->sheet,
+                                 .model = screen->model,
                                  .columns = screen->columns,
                                  .rows = rows,
                                  .has_colours = screen->has_colours };
-    switch (look->panel) {
-    case LOOK_FUNCTIONS: return panel_functions(&panel, look);
-    case LOOK_THREADS: return panel_threads(&panel, look);
-    case LOOK_AROUND: return panel_around(&panel, look);
-    case LOOK_HELP: return panel_help(&panel);
+    switch (display->panel) {
+    case DISPLAY_FUNCTIONS: return panel_functions(&panel, display);
+    case DISPLAY_THREADS: return panel_threads(&panel, display);
+    case DISPLAY_AROUND: return panel_around(&panel, display);
+    case DISPLAY_HELP: return panel_help(&panel);
     }
     return 0;
 }
 
-size_t screen_draw(struct buffer *out, const struct screen *screen, struct look *look)
+size_t screen_draw(struct buffer *out, const struct screen *screen, struct display *display)
 {
     size_t shown = 0;
     buffer_text(out, HOME);
     if (screen->columns < SCREEN_MIN_COLUMNS || screen->rows < SCREEN_MIN_ROWS) {
-        struct pen pen = line_of(out, screen);
-        pen_print(&pen, "too small: %d x %d", SCREEN_MIN_COLUMNS, SCREEN_MIN_ROWS);
+        struct writer writer = line_of(out, screen);
+        writer_print(&writer, "too small: %d x %d", SCREEN_MIN_COLUMNS, SCREEN_MIN_ROWS);
         buffer_text(out, CLEAR_LINE);
     } else {
         const unsigned rows = screen->rows - HEAD_ROWS - FOOT_ROWS - TITLE_ROWS;
-        draw_head(out, screen, look);
-        shown = draw_list(out, screen, look, rows);
-        draw_foot(out, screen, look);
+        draw_head(out, screen, display);
+        shown = draw_list(out, screen, display, rows);
+        draw_foot(out, screen, display);
     }
     buffer_text(out, CLEAR_REST);
     return shown;

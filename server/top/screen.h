@@ -17,16 +17,16 @@
 #include "sampler/sampler.h"
 
 struct buffer;
-struct look;
-struct session_facts;
-struct sheet;
+struct display;
+struct session_info;
+struct model;
 
 enum { SCREEN_MIN_COLUMNS = 40, SCREEN_MIN_ROWS = 10 };
 
 struct screen {
-    const struct session_facts *session; /* with the snapshot that is shown */
+    const struct session_info *session; /* with the snapshot that is shown */
     const struct sampler_processes *processes;
-    const struct sheet *sheet;
+    const struct model *model;
     double now_hz; /* looks a second, lately; negative: not known yet */
     double own_cpu_percent;
     const char *message; /* said by the program; "": nothing */
@@ -36,6 +36,6 @@ struct screen {
 
 /* Moves look's cursor and first row to what can be seen, and to the chosen row.  Returns how many
  * rows of the list are shown. */
-size_t screen_draw(struct buffer *out, const struct screen *screen, struct look *look);
+size_t screen_draw(struct buffer *out, const struct screen *screen, struct display *display);
 
 #endif /* SERVER_TOP_SCREEN_H */

@@ -47,7 +47,7 @@ static unsigned put(struct buffer *out, const char *text, size_t length, size_t 
     return out->length > before ? width_of(out->data + before, out->length - before) : 0;
 }
 
-unsigned pen_width(const char *text, size_t length)
+unsigned writer_width(const char *text, size_t length)
 {
     struct buffer scratch = { 0 };
     unsigned columns = 0;
@@ -60,34 +60,35 @@ unsigned pen_width(const char *text, size_t length)
     return columns;
 }
 
-void pen_colour(struct pen *pen, enum pen_colour colour)
+void writer_colour(struct writer *writer, enum writer_colour colour)
 {
-    static const char *const codes[PEN_COLOURS] = { "\x1b[0m",  "\x1b[1m",  "\x1b[2m",
-                                                    "\x1b[31m", "\x1b[33m", "\x1b[36m",
-                                                    "\x1b[7m" };
+    static const char *const codes[WRITER_COLOURS] = { "\x1b[0m",  "\x1b[1m",  "\x1b[2m",
+                                                       "\x1b[31m", "\x1b[33m", "\x1b[36m",
+                                                       "\x1b[7m" };
     /* What is chosen must be seen without colours, too. */
-    if (colour == PEN_CHOSEN || colour == PEN_PLAIN || (pen->has_colours && !pen->is_chosen))
-        buffer_text(pen->out, codes[colour]);
-    if (pen->is_chosen && colour == PEN_PLAIN)
-        buffer_text(pen->out, codes[PEN_CHOSEN]);
+    if (colour == WRITER_CHOSEN || colour == WRITER_PLAIN ||
+        (writer->has_colours && !writer->is_chosen))
+        buffer_text(writer->out, codes[colour]);
+    if (writer->is_chosen && colour == WRITER_PLAIN)
+        buffer_text(writer->out, codes[WRITER_CHOSEN]);
 }
 
-void pen_text(struct pen *pen, const char *text, size_t length)
+void writer_text(struct writer *writer, const char *text, size_t length)
 {
     size_t used = 0;
-    for (size_t at = 0; at < length && pen->left > 0; at += used) {
-        const size_t before = pen->out->length;
-        const unsigned columns = put(pen->out, text + at, length - at, &used);
-        if (columns > pen->left) {
-            pen->out->length = before;
-            pen_spaces(pen, pen->left);
+    for (size_t at = 0; at < length && writer->left > 0; at += used) {
+        const size_t before = writer->out->length;
+        const unsigned columns = put(writer->out, text + at, length - at, &used);
+        if (columns > writer->left) {
+            writer->out->length = before;
+            writer_spaces(writer, writer->left);
         } else {
-            pen->left -= columns;
+            writer->left -= columns;
         }
     }
 }
 
-void pen_print(struct pen *pen, const char *format, ...)
+void writer_print(struct writer *writer, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -95,32 +96,32 @@ void pen_print(struct pen *pen, const char *format, ...)
     const int length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (length > 0)
-        pen_text(pen, text, strlen(text));
+        writer_text(writer, text, strlen(text));
 }
 
-void pen_spaces(struct pen *pen, unsigned columns)
+void writer_spaces(struct writer *writer, unsigned columns)
 {
-    for (; columns > 0 && pen->left > 0; columns--, pen->left--)
-        buffer_char(pen->out, ' ');
+    for (; columns > 0 && writer->left > 0; columns--, writer->left--)
+        buffer_char(writer->out, ' ');
 }
 
 /* With the rest of the line set aside. */
-static void put_field(struct pen *pen, const char *text, size_t length, unsigned columns)
+static void put_field(struct writer *writer, const char *text, size_t length, unsigned columns)
 {
-    const unsigned room = columns < pen->left ? columns : pen->left;
-    const unsigned aside = pen->left - room;
-    pen->left = room;
-    pen_text(pen, text, length);
-    pen_spaces(pen, pen->left);
-    pen->left = aside;
+    const unsigned room = columns < writer->left ? columns : writer->left;
+    const unsigned aside = writer->left - room;
+    writer->left = room;
+    writer_text(writer, text, length);
+    writer_spaces(writer, writer->left);
+    writer->left = aside;
 }
 
-void pen_field(struct pen *pen, const char *text, size_t length, unsigned columns)
+void writer_field(struct writer *writer, const char *text, size_t length, unsigned columns)
 {
-    put_field(pen, text, length, columns);
+    put_field(writer, text, length, columns);
 }
 
-void pen_field_end(struct pen *pen, const char *text, size_t length, unsigned columns)
+void writer_field_end(struct writer *writer, const char *text, size_t length, unsigned columns)
 {
     /* Of a name of 64 KiB only the end can be seen. */
     const size_t most = (size_t)columns * 4;
@@ -128,9 +129,9 @@ void pen_field_end(struct pen *pen, const char *text, size_t length, unsigned co
     while (at > 0 && at < length && ((unsigned char)text[at] & 0xc0) == 0x80)
         at++;
     /* A character is cut whole: those that continue one are left out with it. */
-    while (at < length && pen_width(text + at, length - at) > columns)
+    while (at < length && writer_width(text + at, length - at) > columns)
         do
             at++;
         while (at < length && ((unsigned char)text[at] & 0xc0) == 0x80);
-    put_field(pen, text + at, length - at, columns);
+    put_field(writer, text + at, length - at, columns);
 }

@@ -15,33 +15,33 @@
 
 #include "sampler/base/buffer.h"
 
-enum pen_colour {
-    PEN_PLAIN,
-    PEN_BOLD,
-    PEN_DIM,
-    PEN_HOT,
-    PEN_WARM,
-    PEN_COOL,
-    PEN_CHOSEN, /* a row: the other way round */
-    PEN_COLOURS
+enum writer_colour {
+    WRITER_PLAIN,
+    WRITER_BOLD,
+    WRITER_DIM,
+    WRITER_HOT,
+    WRITER_WARM,
+    WRITER_COOL,
+    WRITER_CHOSEN, /* a row: the other way round */
+    WRITER_COLOURS
 };
 
-struct pen {
+struct writer {
     struct buffer *out;
     unsigned left; /* columns */
     bool has_colours;
     bool is_chosen; /* the line is: other colours are left out */
 };
 
-void pen_colour(struct pen *pen, enum pen_colour colour);
-void pen_text(struct pen *pen, const char *text, size_t length);
-void pen_print(struct pen *pen, const char *format, ...) PRINTF_LIKE(2, 3);
+void writer_colour(struct writer *writer, enum writer_colour colour);
+void writer_text(struct writer *writer, const char *text, size_t length);
+void writer_print(struct writer *writer, const char *format, ...) PRINTF_LIKE(2, 3);
 /* In so many columns exactly, at the left; cut at its end, or at its start. */
-void pen_field(struct pen *pen, const char *text, size_t length, unsigned columns);
-void pen_field_end(struct pen *pen, const char *text, size_t length, unsigned columns);
-void pen_spaces(struct pen *pen, unsigned columns);
+void writer_field(struct writer *writer, const char *text, size_t length, unsigned columns);
+void writer_field_end(struct writer *writer, const char *text, size_t length, unsigned columns);
+void writer_spaces(struct writer *writer, unsigned columns);
 
 /* Columns a text takes. */
-unsigned pen_width(const char *text, size_t length);
+unsigned writer_width(const char *text, size_t length);
 
 #endif /* SERVER_TOP_WRITER_H */

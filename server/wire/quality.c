@@ -65,14 +65,14 @@ struct measures {
 #undef X
 };
 
-static struct measures measure(const struct session_facts *facts)
+static struct measures measure(const struct session_info *info)
 {
     return (struct measures){
-        .wanted_hz = session_wanted_hz(facts),
-        .aimed_hz = facts->status.rate_hz,
-        .rate_hz = session_rate_hz(facts->snapshot),
-        .duration_s = (double)facts->snapshot->end_ns / (double)NS_PER_S,
-        .stopped_s = (double)facts->snapshot->quality.stopped_ns / (double)NS_PER_S,
+        .wanted_hz = session_wanted_hz(info),
+        .aimed_hz = info->status.rate_hz,
+        .rate_hz = session_rate_hz(info->snapshot),
+        .duration_s = (double)info->snapshot->end_ns / (double)NS_PER_S,
+        .stopped_s = (double)info->snapshot->quality.stopped_ns / (double)NS_PER_S,
     };
 }
 
@@ -186,29 +186,29 @@ static void write_shares(struct json *json, const struct state_sums *sums)
 {
     json_key(json, "states");
     json_object(json);
-    for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
-        json_key(json, state_fact_text((enum state_fact)i));
+    for (unsigned i = 0; i < STATE_FLAG_COUNT; i++) {
+        json_key(json, state_flag_text((enum state_flag)i));
         json_object(json);
         put_uint(json, "yes", sums->yes[i]);
         put_uint(json, "unknown", sums->unknown[i]);
-        put_known(json, "at_least", state_sums_at_least(sums, (enum state_fact)i));
-        put_known(json, "at_most", state_sums_at_most(sums, (enum state_fact)i));
+        put_known(json, "at_least", state_sums_at_least(sums, (enum state_flag)i));
+        put_known(json, "at_most", state_sums_at_most(sums, (enum state_flag)i));
         json_end(json);
     }
     json_end(json);
 }
 
-void quality_write(struct json *json, const struct session_facts *facts,
+void quality_write(struct json *json, const struct session_info *info,
                    const struct state_sums *sums, const struct usage *usage,
                    const struct quality_capture *capture)
 {
-    const struct quality *const quality = &facts->snapshot->quality;
+    const struct quality *const quality = &info->snapshot->quality;
     const struct counter counters[COUNTER_COUNT] = {
 #define X(name, meaning) { #name, meaning, quality->name },
         QUALITY_COUNTERS(X)
 #undef X
     };
-    const struct measures measures = measure(facts);
+    const struct measures measures = measure(info);
     json_object(json);
     write_counters(json, counters);
 #define X(name, meaning) put_number(json, #name, measures.name);
@@ -221,13 +221,13 @@ void quality_write(struct json *json, const struct session_facts *facts,
 #define X(name, meaning) put_number(json, #name, (double)usage->name);
     if (usage) {
         COSTS(X)
-        put_uint(json, "kept_bytes", facts->snapshot->bytes);
-        put_uint(json, "memory_bytes", facts->snapshot->memory_bytes);
+        put_uint(json, "kept_bytes", info->snapshot->bytes);
+        put_uint(json, "memory_bytes", info->snapshot->memory_bytes);
     }
 #undef X
     write_shares(json, sums);
     json_key(json, "kept");
-    kept_write(json, facts->snapshot);
+    kept_write(json, info->snapshot);
     if (capture)
         write_capture(json, capture);
     write_meanings(json, counters, usage != NULL, capture != NULL);

@@ -11,7 +11,7 @@
 
 struct json;
 struct quality;
-struct session_facts;
+struct session_info;
 struct state_sums;
 struct usage;
 
@@ -22,7 +22,7 @@ struct quality_capture {
 
 /* sums: of all samples.  usage: what this program cost; NULL: left out, so that what is written
  * only changes with the session.  capture: NULL: left out. */
-void quality_write(struct json *json, const struct session_facts *facts,
+void quality_write(struct json *json, const struct session_info *info,
                    const struct state_sums *sums, const struct usage *usage,
                    const struct quality_capture *capture);
 

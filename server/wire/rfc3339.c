@@ -23,12 +23,12 @@ static void write(struct json *json, const char *key, uint64_t wall_ns, bool has
     json_text(json, all);
 }
 
-void moment_write(struct json *json, const char *key, uint64_t wall_ns)
+void rfc3339_write(struct json *json, const char *key, uint64_t wall_ns)
 {
     write(json, key, wall_ns, false);
 }
 
-void moment_write_ms(struct json *json, const char *key, uint64_t wall_ns)
+void rfc3339_write_ms(struct json *json, const char *key, uint64_t wall_ns)
 {
     write(json, key, wall_ns, true);
 }

@@ -11,8 +11,8 @@
 struct json;
 
 /* A member; wall_ns since 1970, 0: null. */
-void moment_write(struct json *json, const char *key, uint64_t wall_ns);
+void rfc3339_write(struct json *json, const char *key, uint64_t wall_ns);
 /* The same with its milliseconds. */
-void moment_write_ms(struct json *json, const char *key, uint64_t wall_ns);
+void rfc3339_write_ms(struct json *json, const char *key, uint64_t wall_ns);
 
 #endif /* SERVER_WIRE_RFC3339_H */

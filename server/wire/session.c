@@ -50,13 +50,13 @@ static void put_target(struct json *json, const struct sampler_target *target)
     put_bool(json, "validated", target->validated);
 }
 
-static void write_target(struct json *json, const struct session_facts *facts)
+static void write_target(struct json *json, const struct session_info *info)
 {
     char host[HOST_NAME_BYTES] = "";
     gethostname(host, sizeof host - 1);
     json_object(json);
-    put_target(json, facts->target);
-    put_text(json, "host", facts->host ? facts->host : host);
+    put_target(json, info->target);
+    put_text(json, "host", info->host ? info->host : host);
     json_end(json);
 }
 
@@ -85,27 +85,27 @@ static void write_member(struct json *json, const struct sampler_target *target)
     json_end(json);
 }
 
-static void write_targets(struct json *json, const struct session_facts *facts)
+static void write_targets(struct json *json, const struct session_info *info)
 {
     struct sampler_target target;
     json_array(json);
-    const size_t told = facts->told ? facts->told->count : 0;
-    if (!facts->sampler && told == 0)
-        write_member(json, facts->target);
-    for (size_t i = 0; i < told; i++)
-        write_member(json, &facts->told->items[i].target);
-    for (size_t i = 0; facts->sampler && sampler_target_at(facts->sampler, i, &target); i++)
+    const size_t targets = info->targets ? info->targets->count : 0;
+    if (!info->sampler && targets == 0)
+        write_member(json, info->target);
+    for (size_t i = 0; i < targets; i++)
+        write_member(json, &info->targets->items[i].target);
+    for (size_t i = 0; info->sampler && sampler_target_at(info->sampler, i, &target); i++)
         write_member(json, &target);
     json_end(json);
 }
 
-static struct sampler_processes count_processes(const struct session_facts *facts)
+static struct sampler_processes count_processes(const struct session_info *info)
 {
-    struct sampler_processes processes = { .joined = facts->snapshot->sizes.processes };
-    if (facts->told && facts->told->count > processes.joined)
-        processes.joined = facts->told->count;
-    if (facts->sampler)
-        sampler_processes(facts->sampler, &processes);
+    struct sampler_processes processes = { .joined = info->snapshot->sizes.processes };
+    if (info->targets && info->targets->count > processes.joined)
+        processes.joined = info->targets->count;
+    if (info->sampler)
+        sampler_processes(info->sampler, &processes);
     return processes;
 }
 
@@ -125,27 +125,27 @@ static const char *const mode_texts[] = {
 #undef X
 };
 
-bool session_target_at(const struct session_facts *facts, size_t index,
+bool session_target_at(const struct session_info *info, size_t index,
                        struct sampler_target *out)
 {
-    if (facts->sampler)
-        return sampler_target_at(facts->sampler, index, out);
-    if (!facts->told || index >= facts->told->count)
+    if (info->sampler)
+        return sampler_target_at(info->sampler, index, out);
+    if (!info->targets || index >= info->targets->count)
         return false;
-    *out = facts->told->items[index].target;
+    *out = info->targets->items[index].target;
     return true;
 }
 
-double session_wanted_hz(const struct session_facts *facts)
+double session_wanted_hz(const struct session_info *info)
 {
-    return facts->status.wanted_hz > 0 ? facts->status.wanted_hz : facts->options->rate_hz;
+    return info->status.wanted_hz > 0 ? info->status.wanted_hz : info->options->rate_hz;
 }
 
-static void write_settings(struct json *json, const struct session_facts *facts)
+static void write_settings(struct json *json, const struct session_info *info)
 {
-    const struct sampler_options *const options = facts->options;
+    const struct sampler_options *const options = info->options;
     json_object(json);
-    put_number(json, "rate_hz", session_wanted_hz(facts));
+    put_number(json, "rate_hz", session_wanted_hz(info));
     put_seconds(json, "duration_s", options->duration_ns);
     put_text(json, "threads", options->all_threads ? "all" : "main");
     put_bool(json, "subprocesses", options->subprocesses);
@@ -180,14 +180,14 @@ static void write_failed(struct json *json, const struct quality *quality)
     json_end(json);
 }
 
-static void write_quality(struct json *json, const struct session_facts *facts)
+static void write_quality(struct json *json, const struct session_info *info)
 {
-    const struct quality *const quality = &facts->snapshot->quality;
+    const struct quality *const quality = &info->snapshot->quality;
     json_object(json);
     put_uint(json, "samples", quality->samples);
     put_uint(json, "ticks", quality->ticks);
-    put_number(json, "wanted_hz", session_wanted_hz(facts));
-    put_number(json, "rate_hz", session_rate_hz(facts->snapshot));
+    put_number(json, "wanted_hz", session_wanted_hz(info));
+    put_number(json, "rate_hz", session_rate_hz(info->snapshot));
     put_uint(json, "missed", quality->missed);
     put_uint(json, "exact", quality->exact);
     put_uint(json, "repaired", quality->repaired);
@@ -199,49 +199,49 @@ static void write_quality(struct json *json, const struct session_facts *facts)
     json_end(json);
 }
 
-static void write_words(struct json *json, const struct session_facts *facts)
+static void write_words(struct json *json, const struct session_info *info)
 {
     static const char *const sources[] = {
 #define X(name, text) text,
         SESSION_SOURCES(X)
 #undef X
     };
-    const struct session_words *const words = &facts->words;
+    const struct session_words *const words = &info->words;
     put_text(json, "name", words->name);
     put_text(json, "note", words->note);
-    put_text(json, "source", sources[facts->source]);
+    put_text(json, "source", sources[info->source]);
     put_text(json, "capture", *words->capture ? words->capture : NULL);
     put_text(json, "capture_fault", *words->fault ? words->fault : NULL);
 }
 
-void session_write(struct json *json, const struct session_facts *facts)
+void session_write(struct json *json, const struct session_info *info)
 {
-    const struct sampler_status *const status = &facts->status;
+    const struct sampler_status *const status = &info->status;
     json_object(json);
-    put_text(json, "id", facts->id);
+    put_text(json, "id", info->id);
     put_text(json, "state", sampler_state_text(status->state));
     put_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
-    write_target(json, facts);
+    write_target(json, info);
     /* One that has ended and is not counted any more is told with its reason. */
-    const struct sampler_processes processes = count_processes(facts);
+    const struct sampler_processes processes = count_processes(info);
     json_key(json, "targets");
-    write_targets(json, facts);
+    write_targets(json, info);
     json_key(json, "processes");
     write_processes(json, &processes);
     json_key(json, "settings");
-    write_settings(json, facts);
-    moment_write(json, "started_at", status->started_at_ns);
-    moment_write(json, "ended_at", status->ended_at_ns);
+    write_settings(json, info);
+    rfc3339_write(json, "started_at", status->started_at_ns);
+    rfc3339_write(json, "ended_at", status->ended_at_ns);
     put_number(json, "elapsed_s", (double)status->elapsed_ns / (double)NS_PER_S);
-    put_text(json, "epoch", facts->epoch);
-    put_uint(json, "generation", facts->snapshot->generation);
+    put_text(json, "epoch", info->epoch);
+    put_uint(json, "generation", info->snapshot->generation);
     json_key(json, "quality");
-    write_quality(json, facts);
+    write_quality(json, info);
     json_key(json, "kept");
-    kept_write(json, facts->snapshot);
-    write_words(json, facts);
-    put_bool(json, "redacted", facts->is_redacted);
+    kept_write(json, info->snapshot);
+    write_words(json, info);
+    put_bool(json, "redacted", info->is_redacted);
     put_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);
 }

@@ -10,7 +10,7 @@
 
 struct json;
 struct profile_snapshot;
-struct told;
+struct target_list;
 
 #define SESSION_SOURCES(X) \
     X(LIVE, "live")        \
@@ -39,13 +39,13 @@ struct session_words {
     char fault[SESSION_MAX_FAULT + 1];
 };
 
-struct session_facts {
+struct session_info {
     const char *id;
     const char *epoch;
     struct sampler_status status;
     const struct sampler_target *target; /* the first */
     const struct sampler *sampler;       /* tells the others; NULL: see told */
-    const struct told *told;             /* of a capture; NULL: there are none */
+    const struct target_list *targets;   /* of a capture; NULL: there are none */
     const struct sampler_options *options;
     const char *host;                        /* where it was recorded; NULL: here */
     const struct profile_snapshot *snapshot; /* generation and quality */
@@ -54,15 +54,15 @@ struct session_facts {
     bool is_redacted; /* report/redact.h */
 };
 
-void session_write(struct json *json, const struct session_facts *facts);
+void session_write(struct json *json, const struct session_info *info);
 
 /* Copies process number `index` of the session, in the order in which they joined; false: there
  * are no more, or nothing is known of any. */
-bool session_target_at(const struct session_facts *facts, size_t index,
+bool session_target_at(const struct session_info *info, size_t index,
                        struct sampler_target *out);
 
 /* What was asked for last. */
-double session_wanted_hz(const struct session_facts *facts);
+double session_wanted_hz(const struct session_info *info);
 
 /* Ticks per second really reached. */
 double session_rate_hz(const struct profile_snapshot *snapshot);

@@ -44,10 +44,10 @@ static enum err_code read_word(const struct word *word, state_bits *require,
     const bool is_not_known = skip(&rest, "~");
     const bool is_not = !is_not_known && skip(&rest, "!");
     const bool is_unknown = skip(&rest, prefix);
-    for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
-        const enum state_fact fact = (enum state_fact)i;
-        const state_bits yes = state_fact_yes(fact), unknown = state_fact_unknown(fact);
-        if (!is_text(&rest, state_fact_text(fact)))
+    for (unsigned i = 0; i < STATE_FLAG_COUNT; i++) {
+        const enum state_flag flag = (enum state_flag)i;
+        const state_bits yes = state_flag_yes(flag), unknown = state_flag_unknown(flag);
+        if (!is_text(&rest, state_flag_text(flag)))
             continue;
         if (is_not_known)
             *exclude = (state_bits)(*exclude | (is_unknown ? unknown : yes));
@@ -93,18 +93,18 @@ static const struct {
 };
 
 static const char *const phrases[] = {
-    [STATE_FACT_ON_CPU] = "on CPU",
-    [STATE_FACT_HAS_GIL] = "holding the GIL",
-    [STATE_FACT_WAITS_GIL] = "waiting for the GIL",
-    [STATE_FACT_IN_GC] = "collecting garbage",
-    [STATE_FACT_IN_NATIVE] = "in native code",
-    [STATE_FACT_HAS_EXCEPTION] = "handling an exception",
+    [STATE_FLAG_ON_CPU] = "on CPU",
+    [STATE_FLAG_HAS_GIL] = "holding the GIL",
+    [STATE_FLAG_WAITS_GIL] = "waiting for the GIL",
+    [STATE_FLAG_IN_GC] = "collecting garbage",
+    [STATE_FLAG_IN_NATIVE] = "in native code",
+    [STATE_FLAG_HAS_EXCEPTION] = "handling an exception",
 };
 
 /* ASKED_COUNT: nothing. */
-static enum asked asked_of(enum state_fact fact, state_bits require, state_bits exclude)
+static enum asked asked_of(enum state_flag flag, state_bits require, state_bits exclude)
 {
-    const state_bits yes = state_fact_yes(fact), unknown = state_fact_unknown(fact);
+    const state_bits yes = state_flag_yes(flag), unknown = state_flag_unknown(flag);
     if (require & yes)
         return YES;
     if (require & unknown)
@@ -119,12 +119,12 @@ static enum asked asked_of(enum state_fact fact, state_bits require, state_bits 
 void state_words_put(struct buffer *out, state_bits require, state_bits exclude)
 {
     const char *comma = "";
-    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
-        const enum asked asked = asked_of(fact, require, exclude);
+    for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
+        const enum asked asked = asked_of(flag, require, exclude);
         if (asked == ASKED_COUNT)
             continue;
         buffer_printf(out, "%s%s%s%s", comma, askings[asked].mark,
-                      askings[asked].is_unknown ? prefix : "", state_fact_text(fact));
+                      askings[asked].is_unknown ? prefix : "", state_flag_text(flag));
         comma = ",";
     }
 }
@@ -132,9 +132,9 @@ void state_words_put(struct buffer *out, state_bits require, state_bits exclude)
 void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,
                              state_bits exclude)
 {
-    for (enum state_fact fact = 0; fact < STATE_FACT_COUNT; fact++) {
-        const enum asked asked = asked_of(fact, require, exclude);
+    for (enum state_flag flag = 0; flag < STATE_FLAG_COUNT; flag++) {
+        const enum asked asked = asked_of(flag, require, exclude);
         if (asked != ASKED_COUNT)
-            buffer_printf(out, "%s%s%s", before, askings[asked].phrase, phrases[fact]);
+            buffer_printf(out, "%s%s%s", before, askings[asked].phrase, phrases[flag]);
     }
 }

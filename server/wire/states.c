@@ -33,8 +33,8 @@ static void put(const struct place *place, const char *key, size_t offset)
 static void put_all(const struct place *place)
 {
     put(place, "samples", offsetof(struct state_sums, samples));
-    for (unsigned i = 0; i < STATE_FACT_COUNT; i++) {
-        json_key(place->json, state_fact_text((enum state_fact)i));
+    for (unsigned i = 0; i < STATE_FLAG_COUNT; i++) {
+        json_key(place->json, state_flag_text((enum state_flag)i));
         json_object(place->json);
         put(place, "yes", offsetof(struct state_sums, yes) + i * sizeof(uint64_t));
         put(place, "unknown", offsetof(struct state_sums, unknown) + i * sizeof(uint64_t));

@@ -16,7 +16,7 @@ enum { PID, PARENT, FROM, TO, VALIDATED, PYTHON, EXECUTABLE, REASON, FIXED };
 
 static char *text_of(const struct sampler_target *target)
 {
-    char text[TOLD_MAX_BYTES];
+    char text[TARGET_LIST_MAX_BYTES];
     size_t length =
         (size_t)snprintf(text, sizeof text,
                          "%d" SEPARATOR "%d" SEPARATOR "%" PRIu64 SEPARATOR "%" PRIu64 SEPARATOR
@@ -34,14 +34,15 @@ static char *text_of(const struct sampler_target *target)
     return strdup(text);
 }
 
-enum err_code told_write(const struct sampler *sampler, struct told_texts *out, struct err *err)
+enum err_code target_list_write(const struct sampler *sampler, struct target_list_texts *out,
+                                struct err *err)
 {
     struct sampler_target target;
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < SAMPLER_MAX_TOLD && sampler_target_at(sampler, i, &target); i++) {
         out->items[i] = text_of(&target);
         if (!out->items[i]) {
-            told_texts_deinit(out);
+            target_list_texts_deinit(out);
             return err_set(err, ERR_NOMEM, "no memory to tell processes");
         }
         out->count++;
@@ -49,7 +50,7 @@ enum err_code told_write(const struct sampler *sampler, struct told_texts *out, 
     return ERR_OK;
 }
 
-void told_texts_deinit(struct told_texts *texts)
+void target_list_texts_deinit(struct target_list_texts *texts)
 {
     for (size_t i = 0; i < texts->count; i++)
         free(texts->items[i]);
@@ -75,7 +76,7 @@ static pid_t pid_of(const char *text)
     return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-static void describe(struct told_item *item, size_t count)
+static void describe(struct target_list_item *item, size_t count)
 {
     const char **const words = item->words;
     item->target = (struct sampler_target){ .pid = pid_of(words[PID]),
@@ -90,7 +91,7 @@ static void describe(struct told_item *item, size_t count)
                                             .argv = words + FIXED };
 }
 
-static bool read_item(struct told_item *item)
+static bool read_item(struct target_list_item *item)
 {
     size_t room = 1;
     for (const char *at = item->text; (at = strchr(at, *SEPARATOR)); at++)
@@ -104,41 +105,42 @@ static bool read_item(struct told_item *item)
     return true;
 }
 
-void told_hide_arguments(struct told *told)
+void target_list_hide_arguments(struct target_list *targets)
 {
-    for (size_t i = 0; i < told->count; i++) {
-        struct sampler_target *const target = &told->items[i].target;
+    for (size_t i = 0; i < targets->count; i++) {
+        struct sampler_target *const target = &targets->items[i].target;
         /* The words are in the text of the item. */
         if (target->argc > 0)
             target->argc = first_word_keep(target->argc, (char *)(uintptr_t)target->argv[0]);
     }
 }
 
-static enum err_code reserve(struct told *told, size_t count, struct err *err)
+static enum err_code reserve(struct target_list *targets, size_t count, struct err *err)
 {
-    *told = (struct told){ 0 };
-    told->items = calloc(count ? count : 1, sizeof *told->items);
-    return told->items ? ERR_OK : err_set(err, ERR_NOMEM, "no memory for processes");
+    *targets = (struct target_list){ 0 };
+    targets->items = calloc(count ? count : 1, sizeof *targets->items);
+    return targets->items ? ERR_OK : err_set(err, ERR_NOMEM, "no memory for processes");
 }
 
-static void forget(struct told_item *item)
+static void forget(struct target_list_item *item)
 {
     free(item->words);
     free(item->text);
-    *item = (struct told_item){ 0 };
+    *item = (struct target_list_item){ 0 };
 }
 
-enum err_code told_read(const struct capture_texts *texts, struct told *out, struct err *err)
+enum err_code target_list_read(const struct capture_texts *texts, struct target_list *out,
+                               struct err *err)
 {
     const size_t most =
         texts->count < SAMPLER_MAX_TOLD ? texts->count : (size_t)SAMPLER_MAX_TOLD;
     const enum err_code rc = reserve(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
-        struct told_item *const item = &out->items[out->count];
+        struct target_list_item *const item = &out->items[out->count];
         item->text = strdup(texts->items[i]);
         if (!item->text || !read_item(item)) {
             forget(item);
-            told_deinit(out);
+            target_list_deinit(out);
             return err_set(err, ERR_NOMEM, "no memory for processes");
         }
         if (item->target.pid)
@@ -149,21 +151,21 @@ enum err_code told_read(const struct capture_texts *texts, struct told *out, str
     return rc;
 }
 
-enum err_code told_read_rows(const struct profile_snapshot *snapshot, struct told *out,
-                             struct err *err)
+enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
+                                    struct target_list *out, struct err *err)
 {
     const size_t rows = snapshot->sizes.processes;
     const size_t most = rows < SAMPLER_MAX_TOLD ? rows : (size_t)SAMPLER_MAX_TOLD;
     const enum err_code rc = reserve(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
-        struct told_item *const item = &out->items[i];
+        struct target_list_item *const item = &out->items[i];
         const struct profile_process row = profile_process_at(snapshot, (process_id)i);
         const struct strtab_string name = profile_string(snapshot, row.name);
         item->text = strdup(name.text);
         item->words = calloc(1, sizeof *item->words);
         out->count++;
         if (!item->text || !item->words) {
-            told_deinit(out);
+            target_list_deinit(out);
             return err_set(err, ERR_NOMEM, "no memory for processes");
         }
         item->words[0] = item->text;
@@ -177,10 +179,10 @@ enum err_code told_read_rows(const struct profile_snapshot *snapshot, struct tol
     return rc;
 }
 
-void told_deinit(struct told *told)
+void target_list_deinit(struct target_list *targets)
 {
-    for (size_t i = 0; i < told->count; i++)
-        forget(&told->items[i]);
-    free(told->items);
-    *told = (struct told){ 0 };
+    for (size_t i = 0; i < targets->count; i++)
+        forget(&targets->items[i]);
+    free(targets->items);
+    *targets = (struct target_list){ 0 };
 }

@@ -5,7 +5,7 @@
  * validated, version of Python, executable, reason, and the words of the command line.
  *
  * Ownership: the caller's storage; both deinits accept a zeroed one.
- * Limits: SAMPLER_MAX_TOLD processes, TOLD_MAX_BYTES for each: of longer command lines the rest is
+ * Limits: SAMPLER_MAX_TOLD processes, TARGET_LIST_MAX_BYTES for each: of longer command lines the rest is
  * left out.
  * Depends on: sampler.h, capture/facts, profile.
  */
@@ -20,20 +20,20 @@
 
 struct profile_snapshot;
 
-enum { TOLD_MAX_BYTES = 4096 };
+enum { TARGET_LIST_MAX_BYTES = 4096 };
 
-struct told_texts {
+struct target_list_texts {
     size_t count;
     char *items[SAMPLER_MAX_TOLD];
 };
 
-MUST_CHECK enum err_code told_write(const struct sampler *sampler, struct told_texts *out,
-                                    struct err *err);
-void told_texts_deinit(struct told_texts *texts);
+MUST_CHECK enum err_code target_list_write(const struct sampler *sampler,
+                                           struct target_list_texts *out, struct err *err);
+void target_list_texts_deinit(struct target_list_texts *texts);
 
-struct told {
+struct target_list {
     size_t count;
-    struct told_item {
+    struct target_list_item {
         char *text; /* with its parts apart */
         const char **words;
         struct sampler_target target;
@@ -41,13 +41,13 @@ struct told {
 };
 
 /* Texts that make no sense are left out. */
-MUST_CHECK enum err_code told_read(const struct capture_texts *texts, struct told *out,
-                                   struct err *err);
+MUST_CHECK enum err_code target_list_read(const struct capture_texts *texts,
+                                          struct target_list *out, struct err *err);
 /* Of each command line only the first word is kept. */
-void told_hide_arguments(struct told *told);
+void target_list_hide_arguments(struct target_list *targets);
 /* What the rows of a profile tell, where nothing else does. */
-MUST_CHECK enum err_code told_read_rows(const struct profile_snapshot *snapshot,
-                                        struct told *out, struct err *err);
-void told_deinit(struct told *told);
+MUST_CHECK enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
+                                               struct target_list *out, struct err *err);
+void target_list_deinit(struct target_list *targets);
 
 #endif /* SERVER_WIRE_TARGET_LIST_H */

@@ -90,8 +90,8 @@ static void fill(struct writer *writer, const struct profile_snapshot *snapshot,
 
 static void make(const char *path, uint64_t samples, uint32_t places, uint32_t threads)
 {
-    const struct capture_facts facts = { .unit_ns = NS_PER_MS, .rate_uhz = 1000000000 };
-    const struct capture_facts end = { .reason = "made up" };
+    const struct capture_metadata facts = { .unit_ns = NS_PER_MS, .rate_uhz = 1000000000 };
+    const struct capture_metadata end = { .reason = "made up" };
     struct profile *profile;
     struct profile_snapshot snapshot;
     struct writer writer;

@@ -133,9 +133,9 @@ static int write_capture(const char *folder, const char *name,
     const char *words[8] = { 0 };
     for (size_t i = 0; i < session->target.argc; i++)
         words[i] = session->target.argv[i];
-    const struct capture_facts facts = {
+    const struct capture_metadata info = {
         .pid = (uint64_t)session->target.pid,
-        .started_at_ns = session->facts.status.started_at_ns,
+        .started_at_ns = session->info.status.started_at_ns,
         .rate_uhz = (uint64_t)(session->options.rate_hz * 1e6),
         .unit_ns = NS_PER_MS,
         .all_threads = 1,
@@ -144,10 +144,10 @@ static int write_capture(const char *folder, const char *name,
         .mode = "wall",
         .argv = { session->target.argc, words },
     };
-    const struct capture_facts end = { .ended_at_ns = session->facts.status.ended_at_ns,
-                                       .elapsed_ns = session->snapshot.end_ns,
-                                       .reason = "the duration is over" };
-    enum err_code rc = writer_init(&writer, &facts, take, sink.file, &err);
+    const struct capture_metadata end = { .ended_at_ns = session->info.status.ended_at_ns,
+                                          .elapsed_ns = session->snapshot.end_ns,
+                                          .reason = "the duration is over" };
+    enum err_code rc = writer_init(&writer, &info, take, sink.file, &err);
     if (rc == ERR_OK)
         rc = write_windows(&writer, &session->snapshot, &err);
     if (rc == ERR_OK)

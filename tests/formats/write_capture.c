@@ -29,8 +29,8 @@ struct writing {
     struct writer writer;
     struct quality quality;
     FILE *file;
-    const char *told[MAX_PROCESSES];
-    size_t told_count;
+    const char *targets[MAX_PROCESSES];
+    size_t target_list_count;
     uint64_t now_ns;
     bool has_begun;
 };
@@ -46,33 +46,33 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
 static void add_process(struct writing *writing, char **words, size_t count)
 {
     char text[1024];
-    assert_true(count > 4 && writing->told_count < MAX_PROCESSES);
-    int length =
-        snprintf(text, sizeof text,
-                 "%s\x1f%s\x1f%s\x1f%s\x1f"
-                 "1\x1f"
-                 "3.11.2\x1f/usr/bin/python-of-%s\x1f",
-                 words[1], writing->told_count ? "4711" : "0", words[2], words[3], words[1]);
+    assert_true(count > 4 && writing->target_list_count < MAX_PROCESSES);
+    int length = snprintf(text, sizeof text,
+                          "%s\x1f%s\x1f%s\x1f%s\x1f"
+                          "1\x1f"
+                          "3.11.2\x1f/usr/bin/python-of-%s\x1f",
+                          words[1], writing->target_list_count ? "4711" : "0", words[2],
+                          words[3], words[1]);
     for (size_t i = 4; i < count; i++)
         length += snprintf(text + length, sizeof text - (size_t)length, "\x1f%s", words[i]);
-    writing->told[writing->told_count++] = strdup(text);
+    writing->targets[writing->target_list_count++] = strdup(text);
 }
 
 static void begin(struct writing *writing)
 {
     static const char *const command[] = { "python3", "parent.py", NULL };
-    const struct capture_facts facts = { .pid = 4711,
-                                         .validated = 1,
-                                         .started_at_ns = STARTED_AT_S * NS_PER_S,
-                                         .rate_uhz = (uint64_t)RATE_HZ * 1000000,
-                                         .unit_ns = NS_PER_MS,
-                                         .all_threads = 1,
-                                         .executable = "/usr/bin/python-of-4711",
-                                         .python = "3.11.2",
-                                         .mode = "wall",
-                                         .argv = { 2, (const char **)(uintptr_t)command } };
+    const struct capture_metadata info = { .pid = 4711,
+                                           .validated = 1,
+                                           .started_at_ns = STARTED_AT_S * NS_PER_S,
+                                           .rate_uhz = (uint64_t)RATE_HZ * 1000000,
+                                           .unit_ns = NS_PER_MS,
+                                           .all_threads = 1,
+                                           .executable = "/usr/bin/python-of-4711",
+                                           .python = "3.11.2",
+                                           .mode = "wall",
+                                           .argv = { 2, (const char **)(uintptr_t)command } };
     struct err err = { 0 };
-    assert_ok(writer_init(&writing->writer, &facts, take, writing->file, &err), &err);
+    assert_ok(writer_init(&writing->writer, &info, take, writing->file, &err), &err);
     writing->has_begun = true;
 }
 
@@ -133,11 +133,11 @@ static void obey(struct writing *writing, char *line)
 static void finish(struct writing *writing)
 {
     struct err err = { 0 };
-    const struct capture_facts end = {
+    const struct capture_metadata end = {
         .ended_at_ns = STARTED_AT_S * NS_PER_S + writing->now_ns,
         .elapsed_ns = writing->now_ns,
         .reason = "the duration is over",
-        .processes = { writing->told_count, writing->told },
+        .processes = { writing->target_list_count, writing->targets },
     };
     assert_ok(profile_seal(writing->profile, writing->now_ns, &err), &err);
     struct profile_snapshot snapshot = made_snapshot(writing->profile);
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
     finish(&writing);
     writer_deinit(&writing.writer);
     profile_destroy(writing.profile);
-    for (size_t i = 0; i < writing.told_count; i++)
-        free((char *)(uintptr_t)writing.told[i]);
+    for (size_t i = 0; i < writing.target_list_count; i++)
+        free((char *)(uintptr_t)writing.targets[i]);
     return fclose(writing.file) != 0;
 }

@@ -24,7 +24,7 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
 
 static void put_start(struct bytes *file)
 {
-    const struct capture_facts facts = { .unit_ns = 1000000, .rate_uhz = 1000000000 };
+    const struct capture_metadata facts = { .unit_ns = 1000000, .rate_uhz = 1000000000 };
     struct writer writer;
     fuzz_check(writer_init(&writer, &facts, take, file, NULL) == ERR_OK);
     writer_deinit(&writer);

@@ -20,7 +20,7 @@ static int file_of(const uint8_t *data, size_t size)
     return fd;
 }
 
-static void look_everywhere(struct elf *elf)
+static void search_everywhere(struct elf *elf)
 {
     static const char *const symbols[] = { "_PyRuntime", "Py_Version", "x" };
     static const uint64_t offsets[] = { 0, 0x1000, 0x3000, UINT64_MAX - 0xfff };
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (fd < 0)
         return 0;
     if (!elf_open(fd, deadline_after(MOST_NS), &elf, NULL)) {
-        look_everywhere(elf);
+        search_everywhere(elf);
         elf_close(elf);
     }
     close(fd);

@@ -26,13 +26,13 @@ static void read_stack(struct memory *memory, const struct layout *layout)
 {
     struct strtab strings;
     struct code_table codes;
-    struct links links;
+    struct call_edges links;
     struct stack stack;
     code_id id;
     if (strtab_init(&strings, NULL))
         return;
     code_table_init(&codes, memory, layout, &strings);
-    links_init(&links);
+    call_edges_init(&links);
     stack_init(&stack, memory, layout, SOMEWHERE, 0);
     /* Any type will do for a code object, or none would ever be read. */
     (void)!memory_read_u64(memory, SOMEWHERE + layout->object_type, &codes.code_type);
@@ -42,7 +42,7 @@ static void read_stack(struct memory *memory, const struct layout *layout)
     }
     (void)!stack_read(&stack, &codes, &links);
     stack_deinit(&stack);
-    links_deinit(&links);
+    call_edges_deinit(&links);
     code_table_deinit(&codes);
     strtab_deinit(&strings);
 }
@@ -59,7 +59,7 @@ static void list_threads(struct memory *memory, const struct layout *layout)
     if (!thread_list_walk(&list)) {
         (void)!thread_list_check(&list, &same);
         for (size_t i = 0; i < list.count; i++)
-            (void)thread_list_facts(&list, list.items[i]);
+            (void)thread_list_state(&list, list.items[i]);
     }
     thread_list_deinit(&list);
 }

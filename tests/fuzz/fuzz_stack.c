@@ -11,8 +11,8 @@
 enum {
     CODES = 4,
     MAX_CALLS = 40,
-    MAX_LOOKS = 12,
-    MAX_READS_A_LOOK = 20000,
+    MAX_SCANS = 12,
+    MAX_READS_A_TICK = 20000,
     WORDS_IN_REACH = 256,
 };
 
@@ -21,7 +21,7 @@ struct world {
     struct fake_thread thread;
     struct strtab strings;
     struct code_table codes;
-    struct links links;
+    struct call_edges links;
     struct stack stack;
     remote_addr functions[CODES];
     /* Who made the memory does not understand it any more. */
@@ -33,7 +33,7 @@ struct world {
 static void act(struct world *world);
 
 /* Something happens between two spans of a read, too. */
-static void meanwhile(struct fake_memory *memory, const struct fake_moment *moment,
+static void meanwhile(struct fake_memory *memory, const struct fake_read_at *moment,
                       void *context)
 {
     struct world *const world = context;
@@ -57,7 +57,7 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
     struct memory *const memory = &world->python.memory.memory;
     fuzz_check(!strtab_init(&world->strings, NULL));
     code_table_init(&world->codes, memory, layout, &world->strings);
-    links_init(&world->links);
+    call_edges_init(&world->links);
     stack_init(&world->stack, memory, layout, world->thread.addr,
                layout->interp_code_generation ? interp + layout->interp_code_generation : 0);
     world->python.memory.hook = meanwhile;
@@ -67,7 +67,7 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
 static void end(struct world *world)
 {
     stack_deinit(&world->stack);
-    links_deinit(&world->links);
+    call_edges_deinit(&world->links);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);
@@ -125,7 +125,7 @@ static void look(struct world *world)
     const uint64_t before = world->python.memory.memory.reads;
     const enum err_code rc = stack_read(&world->stack, &world->codes, &world->links);
     world->looks++;
-    fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_LOOK);
+    fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_TICK);
     for (size_t i = 0; !rc && i < world->stack.count; i++) {
         const struct walk_frame *const frame = &world->stack.frames[i];
         fuzz_check(frame->code < world->codes.codes.count);
@@ -138,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct world world;
     memset(&world, 0, sizeof world);
     begin(&world, data, size);
-    while (world.input.at < world.input.end && world.looks < MAX_LOOKS) {
+    while (world.input.at < world.input.end && world.looks < MAX_SCANS) {
         if (*world.input.at >= 192) {
             world.input.at++;
             look(&world);

@@ -9,8 +9,8 @@
 
 enum {
     MAX_TASKS = 24,
-    MAX_LOOKS = 8,
-    MAX_READS_A_LOOK = 200000,
+    MAX_SCANS = 8,
+    MAX_READS_A_TICK = 200000,
     WORDS_IN_REACH = 64,
     MADE = 64
 };
@@ -60,8 +60,8 @@ static void look(struct task_world *world)
 {
     struct tasks *const tasks = &world->tasks;
     const uint64_t before = world->python.memory.memory.reads;
-    const enum err_code rc = tasks_look(tasks, tasks->looked_ns + 1);
-    fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_LOOK);
+    const enum err_code rc = tasks_read(tasks, tasks->looked_ns + 1);
+    fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_TICK);
     fuzz_check(tasks->count <= TASKS_MAX && tasks->frame_count <= TASKS_MAX_FRAMES);
     for (size_t i = 0; !rc && i < tasks->count; i++) {
         const struct task *const task = &tasks->items[i];
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct made made = { .count = 0 };
     unsigned tasks = 0, looks = 0;
     task_world_begin(&world, 14 + (unsigned)fuzz_take(&input, 1) % 2);
-    while (input.at < input.end && looks < MAX_LOOKS) {
+    while (input.at < input.end && looks < MAX_SCANS) {
         const uint64_t action = fuzz_take(&input, 1);
         if (action < 96 && tasks < MAX_TASKS) {
             add(&world, &made, &input);

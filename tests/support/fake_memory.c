@@ -52,7 +52,7 @@ static size_t copy_out(const struct fake_memory *fake, const struct memory_span 
 
 /* Copies a span slice by slice; returns what was mapped of it. */
 static size_t read_span(struct fake_memory *fake, const struct memory_span *span,
-                        struct fake_moment *moment)
+                        struct fake_read_at *moment)
 {
     const size_t slice = fake->slice_bytes ? fake->slice_bytes : span->bytes;
     size_t done = 0;
@@ -80,7 +80,7 @@ static enum err_code read_fake(struct memory *memory, const struct memory_span *
     if (fake->failure && memory->reads >= fake->fail_from)
         return fake->failure;
     for (size_t i = 0; i < count; i++) {
-        struct fake_moment moment = { .read = memory->reads, .span = i };
+        struct fake_read_at moment = { .read = memory->reads, .span = i };
         if (spans[i].bytes > fake->max_span_bytes)
             fake->max_span_bytes = spans[i].bytes;
         const size_t bytes = read_span(fake, &spans[i], &moment);

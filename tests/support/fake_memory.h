@@ -28,13 +28,13 @@ struct fake_region {
 struct fake_memory;
 
 /* What is about to be read. */
-struct fake_moment {
+struct fake_read_at {
     uint64_t read; /* the call of memory_readv, counted from 0 */
     size_t span;   /* of that call */
     size_t offset; /* in that span */
 };
 
-typedef void (*fake_memory_hook)(struct fake_memory *fake, const struct fake_moment *moment,
+typedef void (*fake_memory_hook)(struct fake_memory *fake, const struct fake_read_at *moment,
                                  void *context);
 
 struct fake_memory {

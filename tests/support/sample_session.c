@@ -189,7 +189,7 @@ static void describe(struct sample_session *session)
         .pids = { 4711 }, .pid_count = 1, .rate_hz = 100, .all_threads = true
     };
     session->snapshot = made_snapshot(session->profile);
-    session->facts = (struct session_facts){
+    session->info = (struct session_info){
         .id = "1",
         .epoch = "0123456789abcdef",
         .status = { .state = SAMPLER_ENDED,
@@ -204,7 +204,7 @@ static void describe(struct sample_session *session)
     };
     session->source = (struct report_source){ .snapshot = &session->snapshot,
                                               .query = &session->everything,
-                                              .session = &session->facts };
+                                              .session = &session->info };
     struct err err = { 0 };
     assert_ok(report_header_init(&session->header, &session->source, &err), &err);
     session->source.header = &session->header;

@@ -25,7 +25,7 @@ struct sample_session {
     struct profile_snapshot snapshot;
     struct sampler_target target;
     struct sampler_options options;
-    struct session_facts facts;
+    struct session_info info;
     struct view_query everything;
     struct report_header header;
     struct report_source source;

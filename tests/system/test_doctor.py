@@ -52,7 +52,7 @@ class Readable(Test):
             process, code = run_program("doctor", str(target.pid))
             self.assertEqual((code, process.err), (0, []), process.told())
             found = gates(process)
-            self.assertNotIn("SHUT", [state for state, _, _ in found.values()], process.told())
+            self.assertNotIn("BLOCKED", [state for state, _, _ in found.values()], process.told())
             self.assertRegex(found["Python"][1], r"^CPython 3\.\d+\.\d+\S* in /.*python")
             self.assertRegex(found["stacks"][1], r"^\d+ threads with \d+ Python frames$")
             self.assertTrue(target.is_running())
@@ -76,14 +76,14 @@ class Gone(Test):
             none = limit.read().strip()
         process, code = run_program("doctor", none)
         self.assertEqual(code, 4, process.told())
-        self.assertEqual(gates(process)["process"][:2], ("SHUT", "no process " + none))
+        self.assertEqual(gates(process)["process"][:2], ("BLOCKED", "no process " + none))
 
     def test_a_kernel_thread(self):
         if not exists(2) or os.path.exists("/proc/2/exe"):
             self.skipTest("no kernel thread is to be seen")
         process, code = run_program("doctor", "2")
         self.assertIn(code, (3, 4), process.told())
-        self.assertEqual(gates(process)["memory"][0], "SHUT", process.told())
+        self.assertEqual(gates(process)["memory"][0], "BLOCKED", process.told())
 
 
 @unittest.skipUnless(os.geteuid() == 0 and can(*AS_NOBODY), "needs root and setpriv to be somebody else")
@@ -103,7 +103,7 @@ class Refused(Test):
         """Doctor names this gate as the first that is shut, and every other way to it says the same line."""
         process, code = self.doctor(before, pid)
         self.assertEqual(code, 3, process.told())
-        shut = [name for name, (state, _, _) in gates(process).items() if state == "SHUT"]
+        shut = [name for name, (state, _, _) in gates(process).items() if state == "BLOCKED"]
         self.assertEqual(shut[0], gate, process.told())
         self.assertRegex(gates(process)[gate][1], found)
         self.assertRegex(gates(process)[gate][2], remedy)
@@ -151,16 +151,16 @@ class Refused(Test):
         self.assertTrue(target.is_running())
         # Root has the capability that leads past the gate.
         process, _ = self.doctor([], target.pid)
-        self.assertEqual(gates(process)["dumpable"][0], "passed", process.told())
-        self.assertEqual(gates(process)["memory"][0], "ok", process.told())
+        self.assertEqual(gates(process)["dumpable"][0], "BYPASSED", process.told())
+        self.assertEqual(gates(process)["memory"][0], "OK", process.told())
 
     def test_the_same_user_needs_nothing(self):
         target = self.nobodys(SLEEPS)
         process, _ = self.doctor(AS_NOBODY, target.pid)
         found = gates(process)
-        self.assertEqual([found[name][0] for name in ("user", "dumpable", "privileges")], ["ok"] * 3, process.told())
-        if found["Yama"][0] == "ok":
-            self.assertEqual(found["memory"][0], "ok", process.told())
+        self.assertEqual([found[name][0] for name in ("user", "dumpable", "privileges")], ["OK"] * 3, process.told())
+        if found["Yama"][0] == "OK":
+            self.assertEqual(found["memory"][0], "OK", process.told())
 
     @unittest.skipUnless(can(*WITHOUT_CAPABILITY), "the capability cannot be given up here")
     def test_without_the_capability(self):
@@ -182,15 +182,15 @@ class Refused(Test):
         target = self.nobodys(SLEEPS)
         script = ("mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && "
                   "echo $0 > /proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
-        for scope, state, remedy in ((0, "ok", ""), (1, "SHUT", "sudo sysctl kernel.yama.ptrace_scope=0"),
-                                     (2, "SHUT", "sudo setcap cap_sys_ptrace"), (3, "SHUT", "start the host with")):
+        for scope, state, remedy in ((0, "OK", ""), (1, "BLOCKED", "sudo sysctl kernel.yama.ptrace_scope=0"),
+                                     (2, "BLOCKED", "sudo setcap cap_sys_ptrace"), (3, "BLOCKED", "start the host with")):
             with self.subTest(scope):
                 process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, str(scope)] + AS_NOBODY, target.pid)
                 self.assertEqual(gates(process)["Yama"][0], state, process.told())
                 self.assertIn("kernel.yama.ptrace_scope is %d" % scope, gates(process)["Yama"][1])
                 self.assertIn(remedy, gates(process)["Yama"][2])
         process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, "2"], target.pid)
-        self.assertEqual(gates(process)["Yama"][0], "passed", process.told())
+        self.assertEqual(gates(process)["Yama"][0], "BYPASSED", process.told())
 
     @unittest.skipUnless(can("unshare", "-Ur"), "no user namespace can be made here")
     def test_from_a_user_namespace_below(self):

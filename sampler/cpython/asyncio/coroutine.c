@@ -27,10 +27,10 @@ enum doing { DOES_NOT_RUN_YET, IS_SUSPENDED, AWAITS, EXECUTES, IS_OVER };
 
 void coroutines_init(struct coroutines *coroutines, struct memory *memory,
                      const struct layout *layout, struct code_table *codes,
-                     struct revisit *revisit)
+                     struct predicted_reads *reads)
 {
     *coroutines = (struct coroutines){
-        .memory = memory, .layout = layout, .codes = codes, .revisit = revisit
+        .memory = memory, .layout = layout, .codes = codes, .reads = reads
     };
 }
 
@@ -99,14 +99,14 @@ enum err_code coroutine_frame(struct coroutines *coroutines, remote_addr object,
     *out = object + coroutines->layout->gen_frame;
     if (!is_in_heap(coroutines))
         return ERR_OK;
-    const enum err_code rc = revisit_get(coroutines->revisit, object, HEAD_BYTES, &copy);
+    const enum err_code rc = predicted_reads_get(coroutines->reads, object, HEAD_BYTES, &copy);
     if (!rc)
         *out = field_u64(copy, coroutines->layout->gen_frame);
     return rc;
 }
 
 /* A frame, and where it lies in what was copied. */
-struct sight {
+struct coroutine_state {
     remote_addr addr;
     const unsigned char *frame;
     enum doing doing;
@@ -130,17 +130,18 @@ static enum doing doing_of(const struct layout *layout, int state)
 
 /* The frame lies in the object. */
 static enum err_code see_inside(struct coroutines *coroutines, remote_addr object,
-                                struct sight *out)
+                                struct coroutine_state *out)
 {
     const struct layout *const layout = coroutines->layout;
     const unsigned char *copy;
     if (layout->gen_frame < STATE_BEFORE ||
-        layout->gen_frame + layout->frame_bytes > REVISIT_MAX_BYTES)
+        layout->gen_frame + layout->frame_bytes > PREDICTED_READS_MAX_BYTES)
         return ERR_UNSUPPORTED;
-    const enum err_code rc = revisit_get(coroutines->revisit, object, REVISIT_MAX_BYTES, &copy);
+    const enum err_code rc =
+        predicted_reads_get(coroutines->reads, object, PREDICTED_READS_MAX_BYTES, &copy);
     if (rc)
         return rc;
-    *out = (struct sight){
+    *out = (struct coroutine_state){
         .addr = object + layout->gen_frame,
         .frame = copy + layout->gen_frame,
         .doing = doing_of(layout, (signed char)copy[layout->gen_frame - STATE_BEFORE]),
@@ -149,7 +150,7 @@ static enum err_code see_inside(struct coroutines *coroutines, remote_addr objec
 }
 
 static enum err_code see_in_heap(struct coroutines *coroutines, remote_addr object,
-                                 struct sight *out)
+                                 struct coroutine_state *out)
 {
     const struct layout *const layout = coroutines->layout;
     enum err_code rc = coroutine_frame(coroutines, object, &out->addr);
@@ -157,72 +158,73 @@ static enum err_code see_in_heap(struct coroutines *coroutines, remote_addr obje
         out->doing = IS_OVER;
     if (rc || !out->addr)
         return rc;
-    rc = revisit_get(coroutines->revisit, out->addr, layout->frame_bytes, &out->frame);
+    rc = predicted_reads_get(coroutines->reads, out->addr, layout->frame_bytes, &out->frame);
     if (!rc)
         out->doing = heap_frame_executes(layout, out->frame) ? EXECUTES : AWAITS;
     return rc;
 }
 
-static enum err_code see(struct coroutines *coroutines, remote_addr object, struct sight *out)
+static enum err_code see(struct coroutines *coroutines, remote_addr object,
+                         struct coroutine_state *out)
 {
     return is_in_heap(coroutines) ? see_in_heap(coroutines, object, out)
                                   : see_inside(coroutines, object, out);
 }
 
-static enum err_code frame_of(struct coroutines *coroutines, const struct sight *sight,
-                              struct walk_frame *out)
+static enum err_code frame_of(struct coroutines *coroutines,
+                              const struct coroutine_state *state, struct walk_frame *out)
 {
     const struct layout *const layout = coroutines->layout;
-    const remote_addr addr = field_u64(sight->frame, layout->frame_executable) & ~TAG_MASK;
+    const remote_addr addr = field_u64(state->frame, layout->frame_executable) & ~TAG_MASK;
     const uint32_t copy =
-        layout->frame_tlbc_index ? field_u32(sight->frame, layout->frame_tlbc_index) : 0;
+        layout->frame_tlbc_index ? field_u32(state->frame, layout->frame_tlbc_index) : 0;
     enum err_code rc = ERR_OK;
-    *out = (struct walk_frame){ .addr = sight->addr, .is_loose = true, .is_waiting = true };
+    *out = (struct walk_frame){ .addr = state->addr, .is_off_chunk = true, .is_waiting = true };
     out->code = code_find(coroutines->codes, addr, copy);
     if (out->code == CODE_NONE)
         rc = addr ? code_load(coroutines->codes, addr, copy, &out->code) : ERR_CORRUPT;
     if (rc)
         return rc;
     const struct code *const code = code_at(coroutines->codes, out->code);
-    out->instr = is_in_heap(coroutines) ? heap_frame_instr(layout, code, sight->frame)
-                                        : field_u64(sight->frame, layout->frame_instr);
+    out->instr = is_in_heap(coroutines) ? heap_frame_instr(layout, code, state->frame)
+                                        : field_u64(state->frame, layout->frame_instr);
     return code_holds(code, out->instr) ? ERR_OK : ERR_CORRUPT;
 }
 
 /* Where on the value stack the awaited object is. */
-static enum err_code find_slot(const struct coroutines *coroutines, const struct sight *sight,
-                               remote_addr *out)
+static enum err_code find_slot(const struct coroutines *coroutines,
+                               const struct coroutine_state *state, remote_addr *out)
 {
     const struct layout *const layout = coroutines->layout;
     const uint32_t minor = LAYOUT_MINOR(layout->version);
-    remote_addr base = sight->addr + layout->frame_bytes - WORD, top;
+    remote_addr base = state->addr + layout->frame_bytes - WORD, top;
     if (is_in_heap(coroutines)) {
-        base = field_u64(sight->frame, layout->frame_values);
+        base = field_u64(state->frame, layout->frame_values);
         top = minor < LAST_IN_HEAP
-                  ? field_u64(sight->frame, layout->frame_stack)
-                  : base + (uint64_t)field_u32(sight->frame, layout->frame_stack) * WORD;
+                  ? field_u64(state->frame, layout->frame_stack)
+                  : base + (uint64_t)field_u32(state->frame, layout->frame_stack) * WORD;
     } else if (minor >= FIRST_WITH_POINTER) {
-        top = field_u64(sight->frame, layout->frame_stack);
+        top = field_u64(state->frame, layout->frame_stack);
     } else {
-        top = base + (uint64_t)field_u32(sight->frame, layout->frame_stack) * WORD;
+        top = base + (uint64_t)field_u32(state->frame, layout->frame_stack) * WORD;
     }
     *out = top - (minor >= FIRST_WITH_INDEX ? 2 * WORD : WORD);
     return top > base && (top - base) / WORD <= MAX_VALUES && *out >= base ? ERR_OK
                                                                            : ERR_CORRUPT;
 }
 
-static enum err_code awaited_by(struct coroutines *coroutines, const struct sight *sight,
-                                remote_addr *out)
+static enum err_code awaited_by(struct coroutines *coroutines,
+                                const struct coroutine_state *state, remote_addr *out)
 {
     const unsigned char *copy = NULL;
     remote_addr slot = 0;
-    enum err_code rc = find_slot(coroutines, sight, &slot);
-    const uint64_t behind = slot - sight->addr;
+    enum err_code rc = find_slot(coroutines, state, &slot);
+    const uint64_t behind = slot - state->addr;
     if (!rc && !is_in_heap(coroutines) &&
-        behind + WORD <= REVISIT_MAX_BYTES - coroutines->layout->gen_frame)
-        copy = sight->frame + behind;
+        behind + WORD <= PREDICTED_READS_MAX_BYTES - coroutines->layout->gen_frame)
+        copy = state->frame + behind;
     else if (!rc)
-        rc = revisit_get(coroutines->revisit, slot, WORD, &copy);
+        rc = predicted_reads_get(coroutines->reads, slot, WORD, &copy);
     if (!rc)
         *out = field_u64(copy, 0) & ~TAG_MASK;
     return rc;
@@ -235,7 +237,7 @@ static enum err_code kind_at(struct coroutines *coroutines, remote_addr object,
     const unsigned char *copy;
     const uint32_t behind_head = layout->object_type + WORD;
     const enum err_code rc =
-        revisit_get(coroutines->revisit, object, behind_head + WORD, &copy);
+        predicted_reads_get(coroutines->reads, object, behind_head + WORD, &copy);
     if (rc)
         return rc;
     *out = coroutine_kind_of(coroutines, field_u64(copy, layout->object_type));
@@ -247,19 +249,19 @@ static enum err_code kind_at(struct coroutines *coroutines, remote_addr object,
 static enum err_code add_frame(struct coroutines *coroutines, remote_addr object,
                                struct coroutine_chain *chain, remote_addr *next)
 {
-    struct sight sight = { 0 };
+    struct coroutine_state state = { 0 };
     *next = 0;
-    enum err_code rc = see(coroutines, object, &sight);
-    if (rc || sight.doing == IS_OVER)
+    enum err_code rc = see(coroutines, object, &state);
+    if (rc || state.doing == IS_OVER)
         return rc ? rc : ERR_CORRUPT;
     if (chain->count == COROUTINE_MAX_FRAMES)
         return ERR_OK;
-    rc = frame_of(coroutines, &sight, &chain->frames[chain->count]);
+    rc = frame_of(coroutines, &state, &chain->frames[chain->count]);
     if (rc)
         return rc;
     chain->count++;
-    chain->is_suspended = sight.doing != EXECUTES;
-    return sight.doing == AWAITS ? awaited_by(coroutines, &sight, next) : ERR_OK;
+    chain->is_suspended = state.doing != EXECUTES;
+    return state.doing == AWAITS ? awaited_by(coroutines, &state, next) : ERR_OK;
 }
 
 /* One frame that has not begun yet has nothing on its value stack, which until 3.10 it does not say. */
@@ -304,11 +306,11 @@ bool coroutine_stayed(const struct coroutines *coroutines, const struct walk_fra
         const remote_addr addr = frames[i].addr;
         const bool stayed =
             is_in_heap(coroutines)
-                ? revisit_is_same(coroutines->revisit, addr, layout->frame_previous,
-                                  layout->frame_bytes)
-                : revisit_is_same(coroutines->revisit, addr - layout->gen_frame,
-                                  layout->gen_frame - STATE_BEFORE,
-                                  layout->gen_frame + layout->frame_bytes - WORD);
+                ? predicted_reads_is_same(coroutines->reads, addr, layout->frame_previous,
+                                          layout->frame_bytes)
+                : predicted_reads_is_same(coroutines->reads, addr - layout->gen_frame,
+                                          layout->gen_frame - STATE_BEFORE,
+                                          layout->gen_frame + layout->frame_bytes - WORD);
         if (!stayed)
             return false;
     }

@@ -48,7 +48,7 @@ struct coroutines {
     struct memory *memory;
     const struct layout *layout;
     struct code_table *codes;
-    struct revisit *revisit;
+    struct predicted_reads *reads;
     struct coroutine_type types[COROUTINE_MAX_TYPES]; /* seen lately */
     size_t type_count, oldest_type;
 };
@@ -64,7 +64,7 @@ struct coroutine_chain {
 
 void coroutines_init(struct coroutines *coroutines, struct memory *memory,
                      const struct layout *layout, struct code_table *codes,
-                     struct revisit *revisit);
+                     struct predicted_reads *reads);
 
 enum coroutine_kind coroutine_kind_of(struct coroutines *coroutines, remote_addr type);
 /* Is the object there a coroutine (or a generator)?  Reads its type. */
@@ -75,7 +75,7 @@ MUST_CHECK enum err_code coroutine_frame(struct coroutines *coroutines, remote_a
 /* ERR_CORRUPT, ERR_FAULT: it has changed meanwhile, or is none. */
 MUST_CHECK enum err_code coroutine_follow(struct coroutines *coroutines, remote_addr object,
                                           struct coroutine_chain *out);
-/* After revisit_again: have the frames stayed as they were? */
+/* After predicted_reads_again: have the frames stayed as they were? */
 bool coroutine_stayed(const struct coroutines *coroutines, const struct walk_frame *frames,
                       size_t count);
 

@@ -22,8 +22,8 @@ void tasks_init(struct tasks *tasks, int pid, struct memory *memory,
                              .layout = &runtime->layout,
                              .threads = threads,
                              .strings = strings };
-    revisit_init(&tasks->revisit, tasks->memory);
-    coroutines_init(&tasks->coroutines, tasks->memory, tasks->layout, codes, &tasks->revisit);
+    predicted_reads_init(&tasks->reads, tasks->memory);
+    coroutines_init(&tasks->coroutines, tasks->memory, tasks->layout, codes, &tasks->reads);
     idmap_init(&tasks->by_addr);
     idmap_init(&tasks->by_frame);
     idmap_init(&tasks->before_by_addr);
@@ -32,7 +32,7 @@ void tasks_init(struct tasks *tasks, int pid, struct memory *memory,
 
 void tasks_deinit(struct tasks *tasks)
 {
-    revisit_deinit(&tasks->revisit);
+    predicted_reads_deinit(&tasks->reads);
     object_bytes_deinit(&tasks->scratch);
     idmap_deinit(&tasks->by_addr);
     idmap_deinit(&tasks->by_frame);
@@ -255,7 +255,7 @@ enum err_code tasks_read_set(struct tasks *tasks, remote_addr set, remote_addr *
     uint64_t entries[BATCH * ENTRY_WORDS];
     size_t count = 0;
     *count_out = 0;
-    enum err_code rc = revisit_get(&tasks->revisit, set, head + SET_WORDS * WORD, &copy);
+    enum err_code rc = predicted_reads_get(&tasks->reads, set, head + SET_WORDS * WORD, &copy);
     if (rc)
         return rc;
     const uint64_t slots = field_u64(copy, head + MASK_WORDS * WORD) + 1;
@@ -412,7 +412,7 @@ static enum err_code find_places(struct tasks *tasks, uint64_t now_ns)
 
 static enum err_code read_tasks(struct tasks *tasks)
 {
-    enum err_code rc = revisit_begin(&tasks->revisit);
+    enum err_code rc = predicted_reads_begin(&tasks->reads);
     if (!rc)
         rc = tasks_have_lists(tasks) ? tasks_collect_lists(tasks) : tasks_collect_sets(tasks);
     if (!rc)
@@ -424,10 +424,10 @@ static enum err_code read_tasks(struct tasks *tasks)
         tasks->is_cut = true;
         rc = ERR_OK;
     }
-    return rc ? rc : revisit_again(&tasks->revisit);
+    return rc ? rc : predicted_reads_again(&tasks->reads);
 }
 
-enum err_code tasks_look(struct tasks *tasks, uint64_t now_ns)
+enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns)
 {
     const uint64_t began_ns = clock_thread_ns();
     enum err_code rc = make_room(tasks);

@@ -92,7 +92,7 @@ struct tasks {
     const struct layout *layout;
     const struct thread_list *threads;
     struct strtab *strings;
-    struct revisit revisit;
+    struct predicted_reads reads;
     struct coroutines coroutines;
     struct coroutine_chain chain; /* scratch */
     struct object_bytes scratch;
@@ -124,7 +124,7 @@ void tasks_deinit(struct tasks *tasks);
 void tasks_clear(struct tasks *tasks);
 
 /* Looks at all tasks, now.  A process that does not use asyncio has none. */
-MUST_CHECK enum err_code tasks_look(struct tasks *tasks, uint64_t now_ns);
+MUST_CHECK enum err_code tasks_read(struct tasks *tasks, uint64_t now_ns);
 
 /* The thread that runs its event loop, NULL: not known. */
 const struct thread *tasks_thread(const struct tasks *tasks, const struct task *task);

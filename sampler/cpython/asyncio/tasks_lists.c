@@ -33,7 +33,7 @@ static bool lies_in(const uint64_t *slots, enum debug_slot field, size_t bytes, 
 
 static bool can_be_true(const uint64_t *slots)
 {
-    return slots[TASK_SIZE] <= REVISIT_MAX_BYTES &&
+    return slots[TASK_SIZE] <= PREDICTED_READS_MAX_BYTES &&
            lies_in(slots, TASK_NAME, WORD, slots[TASK_SIZE]) &&
            lies_in(slots, TASK_AWAITED_BY, WORD, slots[TASK_SIZE]) &&
            lies_in(slots, TASK_AWAITED_BY_IS_SET, 1, slots[TASK_SIZE]) &&
@@ -74,12 +74,12 @@ static enum err_code collect(struct tasks *tasks, remote_addr head, uint64_t ide
 {
     const struct task_places *const places = &tasks->places;
     const unsigned char *copy;
-    enum err_code rc = revisit_get(&tasks->revisit, head, NODE_BYTES, &copy);
+    enum err_code rc = predicted_reads_get(&tasks->reads, head, NODE_BYTES, &copy);
     remote_addr node = rc ? head : field_u64(copy, 0);
     while (!rc && node != head && node) {
         struct task *task;
         const remote_addr addr = node - places->task_node;
-        rc = revisit_get(&tasks->revisit, addr, places->task_bytes, &copy);
+        rc = predicted_reads_get(&tasks->reads, addr, places->task_bytes, &copy);
         if (!rc)
             rc = tasks_add(tasks, addr, copy, ident, &task);
         if (rc || !task)
@@ -92,8 +92,8 @@ static enum err_code collect(struct tasks *tasks, remote_addr head, uint64_t ide
 static enum err_code mark_running(struct tasks *tasks, const struct thread *thread)
 {
     const unsigned char *copy;
-    enum err_code rc = revisit_get(
-        &tasks->revisit, thread->head.addr + tasks->places.thread_running, WORD, &copy);
+    enum err_code rc = predicted_reads_get(
+        &tasks->reads, thread->head.addr + tasks->places.thread_running, WORD, &copy);
     struct task *const task = rc ? NULL : tasks_find(tasks, field_u64(copy, 0));
     if (task)
         task->is_running = true;
@@ -133,7 +133,7 @@ enum err_code tasks_link_lists(struct tasks *tasks)
     for (size_t i = 0; i < tasks->count && !rc; i++) {
         const struct task *const task = &tasks->items[i];
         const unsigned char *copy;
-        rc = revisit_get(&tasks->revisit, task->addr, places->task_bytes, &copy);
+        rc = predicted_reads_get(&tasks->reads, task->addr, places->task_bytes, &copy);
         const remote_addr by = rc ? 0 : field_u64(copy, places->task_awaited_by);
         if (rc == ERR_FAULT)
             rc = ERR_OK;

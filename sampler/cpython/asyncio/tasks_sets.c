@@ -9,7 +9,7 @@ enum {
     FIRST_WITH_EAGER = 12,
     MAX_MEMBERS = TASKS_MAX,
     /* Of a task, as far as its coroutine is looked for. */
-    TASK_BYTES = REVISIT_MAX_BYTES,
+    TASK_BYTES = PREDICTED_READS_MAX_BYTES,
     /* Behind the head of an object: the event loop is the first field of a future; a list has its
      * length and then its items. */
     LIST_ITEMS_WORDS = 1,
@@ -84,7 +84,7 @@ static enum err_code find_fields(struct tasks *tasks, remote_addr addr)
 {
     struct task_places *const places = &tasks->places;
     const unsigned char *copy;
-    const enum err_code rc = revisit_get(&tasks->revisit, addr, TASK_BYTES, &copy);
+    const enum err_code rc = predicted_reads_get(&tasks->reads, addr, TASK_BYTES, &copy);
     if (rc)
         return rc;
     for (uint32_t at = tasks_behind_head(tasks); at + 2 * WORD <= TASK_BYTES; at += WORD)
@@ -128,13 +128,14 @@ static enum err_code collect_task(struct tasks *tasks, remote_addr addr, struct 
 {
     const unsigned char *copy;
     *out = NULL;
-    enum err_code rc = revisit_get(&tasks->revisit, addr, tasks_behind_head(tasks), &copy);
+    enum err_code rc =
+        predicted_reads_get(&tasks->reads, addr, tasks_behind_head(tasks), &copy);
     if (!rc && !is_task_type(tasks, field_u64(copy, tasks->layout->object_type)))
         rc = ERR_CORRUPT;
     if (!rc && !tasks->places.task_bytes)
         rc = find_fields(tasks, addr);
     if (!rc)
-        rc = revisit_get(&tasks->revisit, addr, tasks->places.task_bytes, &copy);
+        rc = predicted_reads_get(&tasks->reads, addr, tasks->places.task_bytes, &copy);
     /* One that is over may have let go of its coroutine. */
     if (rc || !field_u64(copy, tasks->places.task_coroutine))
         return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
@@ -152,7 +153,7 @@ static enum err_code collect_set(struct tasks *tasks, remote_addr set, bool is_w
         struct task *task;
         remote_addr addr = members[i];
         if (is_weak &&
-            revisit_get(&tasks->revisit, addr, tasks_behind_head(tasks) + WORD, &copy))
+            predicted_reads_get(&tasks->reads, addr, tasks_behind_head(tasks) + WORD, &copy))
             continue;
         if (is_weak)
             addr = field_u64(copy, tasks_behind_head(tasks));
@@ -215,8 +216,8 @@ enum err_code tasks_link_sets(struct tasks *tasks)
         if (task)
             rc = tasks_add_edge(tasks, task, awaiter);
         else if (awaiter->awaits &&
-                 !revisit_get(&tasks->revisit, awaiter->awaits, tasks_behind_head(tasks),
-                              &copy) &&
+                 !predicted_reads_get(&tasks->reads, awaiter->awaits, tasks_behind_head(tasks),
+                                      &copy) &&
                  coroutine_kind_of(&tasks->coroutines,
                                    field_u64(copy, tasks->layout->object_type)) ==
                      COROUTINE_GATHERING)

@@ -8,7 +8,7 @@
  * that the slot fills; SKIP is a slot we do not use.
  * Source: Include/internal/pycore_debug_offsets.h of 3.14 and 3.15, pycore_runtime.h of 3.13.
  */
-enum { SLOTS_BEFORE = 3, SKIP = UINT16_MAX };
+enum { FRAME_HISTORY_BEFORE = 3, SKIP = UINT16_MAX };
 
 #define AT(field) ((uint16_t)offsetof(struct layout, field))
 
@@ -198,7 +198,7 @@ enum err_code layout_of_debug_offsets(const void *bytes, size_t length, struct l
                                       struct err *err)
 {
     static const char cookie[8] = { 'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y' };
-    uint64_t head[SLOTS_BEFORE];
+    uint64_t head[FRAME_HISTORY_BEFORE];
     char text[LAYOUT_VERSION_TEXT];
     if (length < sizeof head || memcmp(bytes, cookie, sizeof cookie) != 0)
         return err_set(err, ERR_NOT_FOUND, "no table of offsets");

@@ -124,7 +124,8 @@ static enum err_code walk(struct walker *w, uint32_t wanted, struct step *out)
     return met && w->depths[wanted] != UNKNOWN ? ERR_OK : ERR_NOT_FOUND;
 }
 
-enum err_code bytecode_look(const struct bytecode *code, uint32_t unit, struct instruction *out)
+enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
+                                struct instruction *out)
 {
     struct walker w = { .code = code };
     struct step step;

@@ -40,8 +40,8 @@ struct instruction {
 
 /* The instruction at `unit`.  ERR_NOT_FOUND: none begins there, or its depth cannot be told.
  * ERR_LIMIT: there are too many.  Costs a walk through the whole code. */
-MUST_CHECK enum err_code bytecode_look(const struct bytecode *code, uint32_t unit,
-                                       struct instruction *out);
+MUST_CHECK enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
+                                           struct instruction *out);
 
 /* Where the instruction begins that `unit` is a part of: behind an instruction stands data. */
 uint32_t bytecode_start(const struct bytecode *code, uint32_t unit);

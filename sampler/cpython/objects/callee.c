@@ -102,7 +102,7 @@ static enum err_code set_name(struct callee_table *table, struct callee *callee,
     const bool is_builtin = !*owner || strcmp(owner, "builtins") == 0;
     const int length = snprintf(text, sizeof text, "%s%s%s%s", CALLEE_PREFIX,
                                 is_builtin ? "" : owner, is_builtin || !*name ? "" : ".", name);
-    callee->is_c = FACT_YES;
+    callee->is_c = VALUE_YES;
     return strtab_intern(table->strings, text, (size_t)length, &callee->name, NULL);
 }
 
@@ -115,7 +115,7 @@ static enum err_code name_function(struct callee_table *table, struct callee *ca
     char name[CALLEE_MAX_NAME_BYTES], owner[CALLEE_MAX_NAME_BYTES] = "";
     struct type type, of_module;
     uint64_t text;
-    callee->is_c = FACT_YES;
+    callee->is_c = VALUE_YES;
     enum err_code rc =
         memory_read_u64(table->memory, field_u64(copy, FUNCTION_DEFINITION), &text);
     if (!rc)
@@ -140,7 +140,7 @@ static enum err_code name_method(struct callee_table *table, struct callee *call
 {
     char name[CALLEE_MAX_NAME_BYTES];
     struct type type;
-    callee->is_c = FACT_YES;
+    callee->is_c = VALUE_YES;
     enum err_code rc = read_type(table, field_u64(copy, DESCRIPTOR_TYPE), &type);
     if (!rc)
         rc = read_str(table, field_u64(copy, DESCRIPTOR_NAME), name);
@@ -205,7 +205,7 @@ static enum err_code name_callee(struct callee_table *table, struct callee *call
 {
     const enum form form = form_of(type);
     if (form == FORM_PYTHON)
-        callee->is_c = FACT_NO;
+        callee->is_c = VALUE_NO;
     else if (form != FORM_OTHER)
         return name_by_content(table, callee, form);
     else if (type->has_call && is_made_by_c(type))
@@ -288,7 +288,7 @@ static bool still_is(struct callee_table *table, const struct callee *callee)
            memcmp(now, callee->print, span.bytes) == 0;
 }
 
-enum err_code callee_look(struct callee_table *table, remote_addr addr,
+enum err_code callee_read(struct callee_table *table, remote_addr addr,
                           const struct callee **out)
 {
     struct callee *callee = find(table, addr);

@@ -40,7 +40,7 @@ enum {
 
 struct callee {
     remote_addr addr;
-    enum fact is_c;
+    enum three_valued is_c;
     bool is_kept;        /* its address is not used again while the program runs, very likely */
     uint8_t print_bytes; /* behind the count of references */
     uint32_t uses;
@@ -63,7 +63,7 @@ void callee_table_deinit(struct callee_table *table);
 
 /* What is called at addr; good until the next call.  ERR_FAULT, ERR_CORRUPT: no object is there.
  * No read for one that is known and trusted. */
-MUST_CHECK enum err_code callee_look(struct callee_table *table, remote_addr addr,
+MUST_CHECK enum err_code callee_read(struct callee_table *table, remote_addr addr,
                                      const struct callee **out);
 
 /* What of the object tells it from others, to be read into `now` (CALLEE_MAX_PRINT_BYTES) and

@@ -61,9 +61,9 @@ enum {
 enum code_act { CODE_ACT_UNKNOWN, CODE_ACTS, CODE_RESUMES, CODE_RETURNS, CODE_YIELDS };
 
 struct code_place {
-    uint32_t unit; /* code units from the start of the instructions */
-    uint32_t tag;  /* for the caller; 0 at first */
-    uint32_t look; /* for `leaf`; 0 at first */
+    uint32_t unit;       /* code units from the start of the instructions */
+    uint32_t tag;        /* for the caller; 0 at first */
+    uint32_t leaf_place; /* for `leaf`; 0 at first */
     enum code_act act;
     struct location location;
 };

@@ -5,7 +5,7 @@
 /* Objects are aligned to 16 bytes; a stack reference has its tag in the low bits. */
 static const uint64_t TAG_MASK = 7;
 
-enum { MAX_LOOKS = 4 };
+enum { MAX_SCANS = 4 };
 
 struct witness {
     struct memory *memory;
@@ -88,7 +88,7 @@ struct evidence evidence_gather(struct memory *memory, const struct layout *layo
 {
     struct witness w = { memory, layout, 0 };
     struct evidence evidence = { .has_modules = has_modules(&w, interp) };
-    for (int i = 0; i < MAX_LOOKS && !evidence.frames; i++)
+    for (int i = 0; i < MAX_SCANS && !evidence.frames; i++)
         evidence.frames = count_all_frames(&w, interp);
     return evidence;
 }

@@ -1,18 +1,18 @@
 #include "sampler/cpython/stack/call_edges.h"
 
-void links_init(struct links *links)
+void call_edges_init(struct call_edges *links)
 {
-    pool_init(&links->items, sizeof(struct link), LINKS_MAX);
+    pool_init(&links->items, sizeof(struct call_edge), CALL_EDGES_MAX);
     idmap_init(&links->index);
 }
 
-void links_deinit(struct links *links)
+void call_edges_deinit(struct call_edges *links)
 {
     pool_deinit(&links->items);
     idmap_deinit(&links->index);
 }
 
-static struct link *find(const struct links *links, code_id caller, code_id callee)
+static struct call_edge *find(const struct call_edges *links, code_id caller, code_id callee)
 {
     const uint32_t hash = idmap_mix(caller, callee);
     uint32_t id;
@@ -21,7 +21,7 @@ static struct link *find(const struct links *links, code_id caller, code_id call
          slot = idmap_next(&links->index, slot)) {
         if (idmap_hash(&links->index, slot) != hash)
             continue;
-        struct link *const link = pool_at(&links->items, id);
+        struct call_edge *const link = pool_at(&links->items, id);
         if (link->caller == caller && link->callee == callee)
             return link;
     }
@@ -31,33 +31,34 @@ static struct link *find(const struct links *links, code_id caller, code_id call
 /* Any caller, for the sum of what is suspected of a callee. */
 static const code_id ANYBODY = CODE_NONE - 1;
 
-bool links_has(const struct links *links, code_id caller, code_id callee)
+bool call_edges_has(const struct call_edges *links, code_id caller, code_id callee)
 {
-    const struct link *const link = find(links, caller, callee);
+    const struct call_edge *const link = find(links, caller, callee);
     if (!link || link->is_certain)
         return link != NULL;
-    const struct link *const all = find(links, ANYBODY, callee);
-    return link->suspected >= LINKS_ENOUGH && all &&
-           link->suspected >= all->suspected / LINKS_ONE_IN;
+    const struct call_edge *const all = find(links, ANYBODY, callee);
+    return link->suspected >= CALL_EDGES_ENOUGH && all &&
+           link->suspected >= all->suspected / CALL_EDGES_ONE_IN;
 }
 
-void links_note_site(struct links *links, code_id caller, code_id callee, remote_addr site)
+void call_edges_note_site(struct call_edges *links, code_id caller, code_id callee,
+                          remote_addr site)
 {
-    struct link *const link = find(links, caller, callee);
+    struct call_edge *const link = find(links, caller, callee);
     if (link)
         link->site = site;
 }
 
-remote_addr links_site(const struct links *links, code_id caller, code_id callee)
+remote_addr call_edges_site(const struct call_edges *links, code_id caller, code_id callee)
 {
-    const struct link *const link = find(links, caller, callee);
+    const struct call_edge *const link = find(links, caller, callee);
     return link ? link->site : 0;
 }
 
-static struct link *find_or_add(struct links *links, code_id caller, code_id callee)
+static struct call_edge *find_or_add(struct call_edges *links, code_id caller, code_id callee)
 {
-    const struct link new = { .caller = caller, .callee = callee };
-    struct link *const known = find(links, caller, callee);
+    const struct call_edge new = { .caller = caller, .callee = callee };
+    struct call_edge *const known = find(links, caller, callee);
     uint32_t id;
     if (known)
         return known;
@@ -67,17 +68,17 @@ static struct link *find_or_add(struct links *links, code_id caller, code_id cal
     return pool_at(&links->items, id);
 }
 
-void links_add(struct links *links, code_id caller, code_id callee)
+void call_edges_add(struct call_edges *links, code_id caller, code_id callee)
 {
-    struct link *const link = find_or_add(links, caller, callee);
+    struct call_edge *const link = find_or_add(links, caller, callee);
     if (link)
         link->is_certain = true;
 }
 
-void links_suspect(struct links *links, code_id caller, code_id callee)
+void call_edges_suspect(struct call_edges *links, code_id caller, code_id callee)
 {
-    struct link *const link = find_or_add(links, caller, callee);
-    struct link *const all = find_or_add(links, ANYBODY, callee);
+    struct call_edge *const link = find_or_add(links, caller, callee);
+    struct call_edge *const all = find_or_add(links, ANYBODY, callee);
     if (link && link->suspected < UINT32_MAX)
         link->suspected++;
     if (all && all->suspected < UINT32_MAX)

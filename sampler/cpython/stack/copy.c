@@ -52,9 +52,9 @@ void copy_deinit(struct copy *copy)
             free(copy->chunks[i].reading[r]);
     }
     free(copy->chunks);
-    free(copy->loose);
+    free(copy->off_chunk);
     free(copy->spans);
-    idmap_deinit(&copy->loose_index);
+    idmap_deinit(&copy->off_chunk_index);
     memset(copy, 0, sizeof *copy);
 }
 
@@ -73,20 +73,21 @@ static size_t plan_chunks(const struct copy *copy, struct memory_span *spans)
     return count;
 }
 
-static struct memory_span loose_span(const struct copy *copy, struct copy_loose *loose,
-                                     enum copy_reading reading)
+static struct memory_span off_chunk_span(const struct copy *copy,
+                                         struct copy_off_chunk *off_chunk,
+                                         enum copy_reading reading)
 {
-    return (struct memory_span){ loose->addr, loose->reading[reading],
+    return (struct memory_span){ off_chunk->addr, off_chunk->reading[reading],
                                  copy->layout->frame_bytes };
 }
 
 /* Entry frames say nothing that those in the chunks around them do not. */
-static bool is_wanted(const struct copy_loose *loose, bool is_glance)
+static bool is_wanted(const struct copy_off_chunk *off_chunk, bool is_quick)
 {
-    return !is_glance || !loose->is_entry || !loose->has_last;
+    return !is_quick || !off_chunk->is_entry || !off_chunk->has_last;
 }
 
-static size_t plan_first(struct copy *copy, bool is_glance, struct memory_span *spans)
+static size_t plan_first(struct copy *copy, bool is_quick, struct memory_span *spans)
 {
     size_t count = 0;
     spans[count++] =
@@ -95,16 +96,16 @@ static size_t plan_first(struct copy *copy, bool is_glance, struct memory_span *
         spans[count++] = (struct memory_span){ copy->cframes[i].addr, copy->cframes[i].bytes,
                                                copy->layout->cframe_bytes };
     count += plan_chunks(copy, spans + count);
-    for (size_t i = 0; i < copy->loose_count; i++)
-        if (is_wanted(&copy->loose[i], is_glance))
-            spans[count++] = loose_span(copy, &copy->loose[i], COPY_A);
+    for (size_t i = 0; i < copy->off_chunk_count; i++)
+        if (is_wanted(&copy->off_chunk[i], is_quick))
+            spans[count++] = off_chunk_span(copy, &copy->off_chunk[i], COPY_A);
     return count;
 }
 
 /* Frames of generators that have just been part of the stack may be so again. */
-static bool is_in_use(const struct copy *copy, const struct copy_loose *loose)
+static bool is_in_use(const struct copy *copy, const struct copy_off_chunk *off_chunk)
 {
-    return !loose->is_entry && copy->readings - loose->last_used <= 2;
+    return !off_chunk->is_entry && copy->readings - off_chunk->last_used <= 2;
 }
 
 static size_t plan_again(struct copy *copy, struct memory_span *spans)
@@ -116,19 +117,19 @@ static size_t plan_again(struct copy *copy, struct memory_span *spans)
                                                chunk->reading[COPY_B] + chunk->again_from,
                                                chunk->bytes - chunk->again_from };
     }
-    for (size_t i = 0; i < copy->loose_count; i++)
-        if (is_in_use(copy, &copy->loose[i]))
-            spans[count++] = loose_span(copy, &copy->loose[i], COPY_B);
+    for (size_t i = 0; i < copy->off_chunk_count; i++)
+        if (is_in_use(copy, &copy->off_chunk[i]))
+            spans[count++] = off_chunk_span(copy, &copy->off_chunk[i], COPY_B);
     return count;
 }
 
-size_t copy_plan_count(const struct copy *copy, bool is_glance)
+size_t copy_plan_count(const struct copy *copy, bool is_quick)
 {
-    size_t count = 1 + copy->cframe_count + copy->chunk_count + copy->loose_count;
-    if (is_glance)
+    size_t count = 1 + copy->cframe_count + copy->chunk_count + copy->off_chunk_count;
+    if (is_quick)
         return count;
-    for (size_t i = 0; i < copy->loose_count; i++)
-        count += is_in_use(copy, &copy->loose[i]);
+    for (size_t i = 0; i < copy->off_chunk_count; i++)
+        count += is_in_use(copy, &copy->off_chunk[i]);
     return count + (copy->chunk_count != 0);
 }
 
@@ -142,10 +143,10 @@ static void turn_over(struct copy *copy)
         chunk->reading[COPY_A] = last;
         chunk->last_bytes = chunk->bytes;
     }
-    for (size_t i = 0; i < copy->loose_count; i++) {
-        memcpy(copy->loose[i].reading[COPY_LAST], copy->loose[i].reading[COPY_A],
+    for (size_t i = 0; i < copy->off_chunk_count; i++) {
+        memcpy(copy->off_chunk[i].reading[COPY_LAST], copy->off_chunk[i].reading[COPY_A],
                copy->layout->frame_bytes);
-        copy->loose[i].has_last = true;
+        copy->off_chunk[i].has_last = true;
     }
     copy->is_kept = false;
 }
@@ -168,7 +169,7 @@ static size_t used_bytes(const struct copy *copy, const struct copy_chunk *newes
                : newest->next_bytes;
 }
 
-static void set_extents(struct copy *copy, bool is_glance)
+static void set_extents(struct copy *copy, bool is_quick)
 {
     for (size_t i = 0; i < copy->chunk_count; i++) {
         struct copy_chunk *const chunk = &copy->chunks[i];
@@ -176,7 +177,7 @@ static void set_extents(struct copy *copy, bool is_glance)
     }
     if (copy->chunk_count) {
         struct copy_chunk *const newest = &copy->chunks[copy->chunk_count - 1];
-        if (is_glance)
+        if (is_quick)
             newest->again_from = newest->bytes = used_bytes(copy, newest);
         else
             newest->again_from = again_from(copy, newest);
@@ -185,8 +186,8 @@ static void set_extents(struct copy *copy, bool is_glance)
         struct copy_chunk *const above = &copy->chunks[i];
         above->bytes = above->again_from = above->last_bytes = 0;
     }
-    for (size_t i = 0; i < copy->loose_count; i++)
-        copy->loose[i].has_again = !is_glance && is_in_use(copy, &copy->loose[i]);
+    for (size_t i = 0; i < copy->off_chunk_count; i++)
+        copy->off_chunk[i].has_again = !is_quick && is_in_use(copy, &copy->off_chunk[i]);
 }
 
 static void trim(struct copy_chunk *newest)
@@ -197,20 +198,20 @@ static void trim(struct copy_chunk *newest)
     newest->most = 0;
 }
 
-size_t copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans)
+size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans)
 {
     if (copy->is_kept)
         turn_over(copy);
     if (copy->chunk_count && copy->readings % TRIM_READINGS == TRIM_READINGS - 1)
         trim(&copy->chunks[copy->chunk_count - 1]);
-    set_extents(copy, is_glance);
-    copy->first_spans = plan_first(copy, is_glance, spans);
+    set_extents(copy, is_quick);
+    copy->first_spans = plan_first(copy, is_quick, spans);
     copy->plan_spans = copy->first_spans;
-    if (!is_glance)
+    if (!is_quick)
         copy->plan_spans += plan_again(copy, spans + copy->first_spans);
-    copy->has_again = !is_glance;
+    copy->has_again = !is_quick;
     copy->is_pieced = false;
-    copy->hopes = 0;
+    copy->predictions = 0;
     copy->readings++;
     return copy->plan_spans;
 }
@@ -236,10 +237,10 @@ static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
             copy->cframes[i].is_lost = true;
             return ERR_OK;
         }
-    struct copy_loose *const loose = copy_find_loose(copy, addr);
-    if (loose)
-        loose->is_lost = true;
-    for (size_t i = 0; i < copy->chunk_count && !loose; i++)
+    struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
+    if (off_chunk)
+        off_chunk->is_lost = true;
+    for (size_t i = 0; i < copy->chunk_count && !off_chunk; i++)
         if (copy->chunks[i].addr == addr)
             copy->chunks[i].bytes = copy->chunks[i].again_from = 0;
     return ERR_OK;
@@ -251,13 +252,13 @@ static void drop_lost(struct copy *copy)
         if (copy->cframes[i].is_lost)
             drop_cframe(copy, i);
     bool dropped = false;
-    for (size_t i = copy->loose_count; i-- > 0;)
-        if (copy->loose[i].is_lost) {
-            copy->loose[i] = copy->loose[--copy->loose_count];
+    for (size_t i = copy->off_chunk_count; i-- > 0;)
+        if (copy->off_chunk[i].is_lost) {
+            copy->off_chunk[i] = copy->off_chunk[--copy->off_chunk_count];
             dropped = true;
         }
     if (dropped)
-        copy_index_loose(copy);
+        copy_index_off_chunk(copy);
 }
 
 /* How many places have arrived whole. */
@@ -369,10 +370,10 @@ enum err_code copy_read(struct copy *copy)
         copy->spans[count++] = (struct memory_span){ copy->generation_addr, &copy->generation,
                                                      sizeof copy->generation };
     const size_t bytes = bytes_of(copy->spans, count);
-    rc = read_all(copy, count + copy_plan_hopes(copy, copy->spans + count), &arrived);
+    rc = read_all(copy, count + copy_plan_predictions(copy, copy->spans + count), &arrived);
     if (rc && rc != ERR_FAULT)
         return rc;
-    copy_settle_hopes(copy, arrived > bytes ? arrived - bytes : 0);
+    copy_settle_predictions(copy, arrived > bytes ? arrived - bytes : 0);
     return copy_settle(copy, copy->spans, count, arrived);
 }
 
@@ -386,8 +387,8 @@ void copy_forget(struct copy *copy)
     copy->is_kept = false;
     for (size_t i = 0; i < copy->chunk_count; i++)
         copy->chunks[i].last_bytes = 0;
-    for (size_t i = 0; i < copy->loose_count; i++)
-        copy->loose[i].has_last = false;
+    for (size_t i = 0; i < copy->off_chunk_count; i++)
+        copy->off_chunk[i].has_last = false;
 }
 
 /* The first byte at which two readings differ, `bytes`: none. */

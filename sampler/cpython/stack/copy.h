@@ -52,7 +52,7 @@ struct copy_chunk {
     unsigned char *reading[COPY_READINGS];
 };
 
-struct copy_loose {
+struct copy_off_chunk {
     remote_addr addr;
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
     remote_addr caller; /* last seen to be linked to, 0: never */
@@ -83,12 +83,12 @@ struct copy {
 
     struct copy_chunk *chunks; /* after chunk_count: those above, which were there before */
     size_t chunk_count, chunk_known, chunk_room;
-    unsigned doubts; /* finds in a row that began at another chunk */
-    size_t hopes;    /* places of the hopes last planned */
-    struct copy_loose *loose;
-    size_t loose_count, loose_room;
-    struct idmap loose_index;  /* by address */
-    struct memory_span *spans; /* what a reading consists of */
+    unsigned doubts;    /* finds in a row that began at another chunk */
+    size_t predictions; /* places of the hopes last planned */
+    struct copy_off_chunk *off_chunk;
+    size_t off_chunk_count, off_chunk_room;
+    struct idmap off_chunk_index; /* by address */
+    struct memory_span *spans;    /* what a reading consists of */
     size_t span_room;
     uint64_t readings;
     size_t plan_spans;  /* of the plan last made */
@@ -106,15 +106,15 @@ void copy_deinit(struct copy *copy);
  * in order, copy_settle is told how many bytes of them arrived, reads what lies behind a place
  * that is gone, and says what copy_read would.  A glance has no B: enough to see that nothing has
  * moved.  The generation is not part of the plan: the caller reads it behind the places. */
-size_t copy_plan_count(const struct copy *copy, bool is_glance);
-size_t copy_plan(struct copy *copy, bool is_glance, struct memory_span *spans);
+size_t copy_plan_count(const struct copy *copy, bool is_quick);
+size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
                                      size_t count, size_t arrived);
 
 /* Chunks above the newest that were there shortly before may be there again.  Their places, at most
  * COPY_MAX_HOPES, come last in a call, so that one that is gone takes nothing else with it. */
-size_t copy_plan_hopes(struct copy *copy, struct memory_span *spans);
-void copy_settle_hopes(struct copy *copy, size_t arrived);
+size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans);
+void copy_settle_predictions(struct copy *copy, size_t arrived);
 
 /* Makes a reading in one call, or one for every MEMORY_MAX_SPANS places.  ERR_GONE: the thread
  * state is not there any more. */
@@ -135,7 +135,7 @@ void copy_forget(struct copy *copy);
 #define COPY_NOWHERE UINT64_MAX
 uint64_t copy_changed_from(const struct copy *copy);
 /* Are all loose frames as they were? */
-bool copy_loose_is_same(const struct copy *copy);
+bool copy_off_chunk_is_same(const struct copy *copy);
 
 /* The frame that ran when the thread state was read.  false: that is not known (3.11 and 3.12,
  * when a C function has just called Python); it will be next time. */
@@ -156,19 +156,19 @@ const unsigned char *copy_in_chunk(const struct copy *copy, enum copy_reading re
                                    remote_addr addr, size_t bytes);
 
 /* Bytes of a loose frame, NULL: not copied in this reading. */
-const unsigned char *copy_loose(const struct copy *copy, enum copy_reading reading,
-                                remote_addr addr);
+const unsigned char *copy_off_chunk(const struct copy *copy, enum copy_reading reading,
+                                    remote_addr addr);
 /* Is it an entry frame (no Python code of its own)? */
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame);
 /* Has the loose frame at addr copied from now on.  ERR_LIMIT: there are too many. */
-MUST_CHECK enum err_code copy_add_loose(struct copy *copy, remote_addr addr);
+MUST_CHECK enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr);
 /* The same, and reads it now: as A, and as B too if the frame that ran still does. */
-MUST_CHECK enum err_code copy_fetch_loose(struct copy *copy, remote_addr addr,
-                                          remote_addr running);
+MUST_CHECK enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr,
+                                              remote_addr running);
 /* Part of the stack; `caller`: the frame it is linked to. */
 void copy_mark_used(struct copy *copy, remote_addr addr, remote_addr caller);
 /* The frame it was last linked to, 0: none was seen. */
-remote_addr copy_loose_caller(const struct copy *copy, remote_addr addr);
+remote_addr copy_off_chunk_caller(const struct copy *copy, remote_addr addr);
 /* Drops the loose frames that have not been used for long. */
 void copy_drop_idle(struct copy *copy);
 

@@ -226,7 +226,7 @@ static enum err_code add_chunk(struct copy *copy, remote_addr newest, bool *adde
     return grow_to(copy, index + 1);
 }
 
-size_t copy_plan_hopes(struct copy *copy, struct memory_span *spans)
+size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans)
 {
     size_t count = 0;
     for (size_t i = copy->chunk_count; i < copy->chunk_known && count < COPY_MAX_HOPES; i++) {
@@ -237,13 +237,13 @@ size_t copy_plan_hopes(struct copy *copy, struct memory_span *spans)
         spans[count++] =
             (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
     }
-    copy->hopes = count;
+    copy->predictions = count;
     return count;
 }
 
-void copy_settle_hopes(struct copy *copy, size_t arrived)
+void copy_settle_predictions(struct copy *copy, size_t arrived)
 {
-    for (size_t i = 0; i < copy->hopes; i++) {
+    for (size_t i = 0; i < copy->predictions; i++) {
         struct copy_chunk *const chunk = &copy->chunks[copy->chunk_count + i];
         if (arrived < chunk->bytes)
             chunk->bytes = chunk->again_from = arrived = 0;

@@ -15,24 +15,24 @@ static uint32_t hash_of(remote_addr addr)
     return idmap_mix(addr, 0);
 }
 
-struct copy_loose *copy_find_loose(const struct copy *copy, remote_addr addr)
+struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr addr)
 {
     const uint32_t hash = hash_of(addr);
     uint32_t at;
-    for (uint32_t slot = idmap_first(&copy->loose_index, hash);
-         (at = idmap_id(&copy->loose_index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&copy->loose_index, slot))
-        if (copy->loose[at].addr == addr)
-            return &copy->loose[at];
+    for (uint32_t slot = idmap_first(&copy->off_chunk_index, hash);
+         (at = idmap_id(&copy->off_chunk_index, slot)) != IDMAP_NONE;
+         slot = idmap_next(&copy->off_chunk_index, slot))
+        if (copy->off_chunk[at].addr == addr)
+            return &copy->off_chunk[at];
     return NULL;
 }
 
 /* The index has room for what it held before, so that this cannot fail. */
-void copy_index_loose(struct copy *copy)
+void copy_index_off_chunk(struct copy *copy)
 {
-    idmap_clear(&copy->loose_index);
-    for (uint32_t i = 0; i < copy->loose_count; i++)
-        (void)!idmap_add(&copy->loose_index, hash_of(copy->loose[i].addr), i, NULL);
+    idmap_clear(&copy->off_chunk_index);
+    for (uint32_t i = 0; i < copy->off_chunk_count; i++)
+        (void)!idmap_add(&copy->off_chunk_index, hash_of(copy->off_chunk[i].addr), i, NULL);
 }
 
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
@@ -42,62 +42,63 @@ bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
 }
 
 /* Others lie in a chunk, if in one that is not known yet. */
-static bool is_loose(const struct layout *layout, const unsigned char *frame)
+static bool is_off_chunk(const struct layout *layout, const unsigned char *frame)
 {
     return frame[layout->frame_owner] == OWNER_GENERATOR || copy_is_entry(layout, frame);
 }
 
-bool copy_loose_is_same(const struct copy *copy)
+bool copy_off_chunk_is_same(const struct copy *copy)
 {
-    for (size_t i = 0; i < copy->loose_count; i++)
-        if (!copy->loose[i].has_last ||
-            memcmp(copy->loose[i].reading[COPY_A], copy->loose[i].reading[COPY_LAST],
+    for (size_t i = 0; i < copy->off_chunk_count; i++)
+        if (!copy->off_chunk[i].has_last ||
+            memcmp(copy->off_chunk[i].reading[COPY_A], copy->off_chunk[i].reading[COPY_LAST],
                    copy->layout->frame_bytes) != 0)
             return false;
     return true;
 }
 
-static bool has_reading(const struct copy *copy, const struct copy_loose *loose,
+static bool has_reading(const struct copy *copy, const struct copy_off_chunk *off_chunk,
                         enum copy_reading reading)
 {
-    return reading == COPY_A || (reading == COPY_LAST && loose->has_last) ||
-           (reading == COPY_B && loose->has_again && copy->has_again);
+    return reading == COPY_A || (reading == COPY_LAST && off_chunk->has_last) ||
+           (reading == COPY_B && off_chunk->has_again && copy->has_again);
 }
 
-const unsigned char *copy_loose(const struct copy *copy, enum copy_reading reading,
-                                remote_addr addr)
+const unsigned char *copy_off_chunk(const struct copy *copy, enum copy_reading reading,
+                                    remote_addr addr)
 {
-    const struct copy_loose *const loose = copy_find_loose(copy, addr);
-    return loose && has_reading(copy, loose, reading) ? loose->reading[reading] : NULL;
+    const struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
+    return off_chunk && has_reading(copy, off_chunk, reading) ? off_chunk->reading[reading]
+                                                              : NULL;
 }
 
 static enum err_code reserve_loose(struct copy *copy)
 {
-    if (copy->loose_count == COPY_MAX_LOOSE)
+    if (copy->off_chunk_count == COPY_MAX_LOOSE)
         return ERR_LIMIT;
-    if (copy->loose_count < copy->loose_room)
+    if (copy->off_chunk_count < copy->off_chunk_room)
         return ERR_OK;
-    const size_t room = copy->loose_room ? copy->loose_room * 2 : 4;
-    struct copy_loose *const more = realloc(copy->loose, room * sizeof *more);
+    const size_t room = copy->off_chunk_room ? copy->off_chunk_room * 2 : 4;
+    struct copy_off_chunk *const more = realloc(copy->off_chunk, room * sizeof *more);
     if (!more)
         return ERR_NOMEM;
-    copy->loose = more;
-    copy->loose_room = room;
+    copy->off_chunk = more;
+    copy->off_chunk_room = room;
     return ERR_OK;
 }
 
-enum err_code copy_add_loose(struct copy *copy, remote_addr addr)
+enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr)
 {
-    if (copy_find_loose(copy, addr))
+    if (copy_find_off_chunk(copy, addr))
         return ERR_OK;
     const enum err_code rc = reserve_loose(copy);
     if (rc)
         return rc;
-    const uint32_t at = (uint32_t)copy->loose_count++;
-    memset(&copy->loose[at], 0, sizeof copy->loose[at]);
-    copy->loose[at].addr = addr;
-    copy->loose[at].last_used = copy->readings;
-    return idmap_add(&copy->loose_index, hash_of(addr), at, NULL);
+    const uint32_t at = (uint32_t)copy->off_chunk_count++;
+    memset(&copy->off_chunk[at], 0, sizeof copy->off_chunk[at]);
+    copy->off_chunk[at].addr = addr;
+    copy->off_chunk[at].last_used = copy->readings;
+    return idmap_add(&copy->off_chunk_index, hash_of(addr), at, NULL);
 }
 
 /* Where the thread keeps the frame that runs. */
@@ -109,7 +110,7 @@ static remote_addr running_addr(const struct copy *copy)
                : field_u64(copy->tstate, layout->tstate_cframe) + layout->cframe_current_frame;
 }
 
-enum err_code copy_fetch_loose(struct copy *copy, remote_addr addr, remote_addr running)
+enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr, remote_addr running)
 {
     const size_t bytes = copy->layout->frame_bytes;
     unsigned char frame[LAYOUT_MAX_FRAME_BYTES];
@@ -122,39 +123,39 @@ enum err_code copy_fetch_loose(struct copy *copy, remote_addr addr, remote_addr 
     enum err_code rc =
         memory_readv(copy->memory, spans, sizeof spans / sizeof *spans, &arrived);
     if (arrived >= bytes)
-        rc = is_loose(copy->layout, frame) ? copy_add_loose(copy, addr) : ERR_FAULT;
-    struct copy_loose *const loose = copy_find_loose(copy, addr);
-    if (rc || !loose)
+        rc = is_off_chunk(copy->layout, frame) ? copy_add_off_chunk(copy, addr) : ERR_FAULT;
+    struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
+    if (rc || !off_chunk)
         return rc;
-    memcpy(loose->reading[COPY_A], frame, bytes);
-    memcpy(loose->reading[COPY_B], frame, bytes);
-    loose->has_again = runs_now == running;
+    memcpy(off_chunk->reading[COPY_A], frame, bytes);
+    memcpy(off_chunk->reading[COPY_B], frame, bytes);
+    off_chunk->has_again = runs_now == running;
     return ERR_OK;
 }
 
 void copy_mark_used(struct copy *copy, remote_addr addr, remote_addr caller)
 {
-    struct copy_loose *const loose = copy_find_loose(copy, addr);
-    if (!loose)
+    struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
+    if (!off_chunk)
         return;
-    loose->last_used = copy->readings;
-    loose->is_entry = copy_is_entry(copy->layout, loose->reading[COPY_A]);
+    off_chunk->last_used = copy->readings;
+    off_chunk->is_entry = copy_is_entry(copy->layout, off_chunk->reading[COPY_A]);
     if (caller)
-        loose->caller = caller;
+        off_chunk->caller = caller;
 }
 
-remote_addr copy_loose_caller(const struct copy *copy, remote_addr addr)
+remote_addr copy_off_chunk_caller(const struct copy *copy, remote_addr addr)
 {
-    const struct copy_loose *const loose = copy_find_loose(copy, addr);
-    return loose ? loose->caller : 0;
+    const struct copy_off_chunk *const off_chunk = copy_find_off_chunk(copy, addr);
+    return off_chunk ? off_chunk->caller : 0;
 }
 
 void copy_drop_idle(struct copy *copy)
 {
-    const size_t before = copy->loose_count;
-    for (size_t i = copy->loose_count; i-- > 0;)
-        if (copy->readings - copy->loose[i].last_used > COPY_IDLE_READINGS)
-            copy->loose[i] = copy->loose[--copy->loose_count];
-    if (copy->loose_count != before)
-        copy_index_loose(copy);
+    const size_t before = copy->off_chunk_count;
+    for (size_t i = copy->off_chunk_count; i-- > 0;)
+        if (copy->readings - copy->off_chunk[i].last_used > COPY_IDLE_READINGS)
+            copy->off_chunk[i] = copy->off_chunk[--copy->off_chunk_count];
+    if (copy->off_chunk_count != before)
+        copy_index_off_chunk(copy);
 }

@@ -1,6 +1,6 @@
 /*
  * copy_parts - what the files of copy share: copy.c plans and settles readings, copy_chunks.c
- * follows the list of chunks, copy_loose.c keeps the frames that lie elsewhere.
+ * follows the list of chunks, copy_off_chunk.c keeps the frames that lie elsewhere.
  *
  * Depends on: copy.
  */
@@ -22,9 +22,9 @@ static inline bool copy_chunk_holds(const struct copy_chunk *chunk, remote_addr 
 }
 
 /* NULL: it is not copied. */
-struct copy_loose *copy_find_loose(const struct copy *copy, remote_addr addr);
+struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr addr);
 /* After loose frames were moved.  The index has room for what it held before, so that this
  * cannot fail. */
-void copy_index_loose(struct copy *copy);
+void copy_index_off_chunk(struct copy *copy);
 
 #endif /* SAMPLER_CPYTHON_STACK_COPY_PARTS_H */

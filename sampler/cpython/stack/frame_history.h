@@ -5,8 +5,8 @@
  * programs call the same functions at the same depth again and again: what was last seen to run
  * at its address is remembered, a few for each address.
  *
- * Ownership: the caller's storage; slots_deinit accepts a zeroed one.
- * Limits: SLOTS_MOST_SETS * SLOTS_WAYS are remembered, the latest of each set.
+ * Ownership: the caller's storage; frame_history_deinit accepts a zeroed one.
+ * Limits: FRAME_HISTORY_MOST_SETS * FRAME_HISTORY_WAYS are remembered, the latest of each set.
  * Depends on: code, links.
  */
 #ifndef SAMPLER_CPYTHON_STACK_FRAME_HISTORY_H
@@ -18,7 +18,7 @@
 #include "sampler/cpython/objects/code.h"
 #include "sampler/cpython/stack/call_edges.h"
 
-enum { SLOTS_FEWEST_SETS = 64, SLOTS_MOST_SETS = 4096, SLOTS_WAYS = 4 };
+enum { FRAME_HISTORY_FEWEST_SETS = 64, FRAME_HISTORY_MOST_SETS = 4096, FRAME_HISTORY_WAYS = 4 };
 
 struct slot {
     remote_addr addr; /* 0: none */
@@ -28,17 +28,19 @@ struct slot {
     bool entered_from_c;
 };
 
-struct slots {
-    struct slot *items; /* sets of SLOTS_WAYS, the latest first; NULL: none yet */
+struct frame_history {
+    struct slot *items; /* sets of FRAME_HISTORY_WAYS, the latest first; NULL: none yet */
     size_t set_count;
 };
 
-void slots_deinit(struct slots *slots);
+void frame_history_deinit(struct frame_history *slots);
 
-void slots_note(struct slots *slots, const struct slot *slot);
+void frame_history_note(struct frame_history *slots, const struct slot *slot);
 
 /* The latest at addr that is known to call `callee`; any, if that is CODE_NONE.  NULL: none. */
-const struct slot *slots_find(const struct slots *slots, const struct code_table *codes,
-                              const struct links *links, remote_addr addr, code_id callee);
+const struct slot *frame_history_find(const struct frame_history *slots,
+                                      const struct code_table *codes,
+                                      const struct call_edges *links, remote_addr addr,
+                                      code_id callee);
 
 #endif /* SAMPLER_CPYTHON_STACK_FRAME_HISTORY_H */

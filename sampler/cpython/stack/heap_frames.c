@@ -74,16 +74,16 @@ static enum err_code add(struct heap_frames *heap, remote_addr addr, struct heap
     return rc;
 }
 
-static size_t again_count(const struct heap_frames *heap, bool is_glance)
+static size_t again_count(const struct heap_frames *heap, bool is_quick)
 {
-    if (is_glance)
+    if (is_quick)
         return 0;
     return heap->count < HEAP_FRAMES_AGAIN ? heap->count : HEAP_FRAMES_AGAIN;
 }
 
-size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_glance)
+size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick)
 {
-    return 1 + heap->count + again_count(heap, is_glance);
+    return 1 + heap->count + again_count(heap, is_quick);
 }
 
 /* Bytes of the head of a frame that say nothing are not compared, but read. */
@@ -95,12 +95,12 @@ static void plan_frame(struct heap_frames *heap, size_t index, enum heap_reading
                                   layout_of(heap)->frame_bytes };
 }
 
-size_t heap_frames_plan(struct heap_frames *heap, bool is_glance, struct memory_span *spans)
+size_t heap_frames_plan(struct heap_frames *heap, bool is_quick, struct memory_span *spans)
 {
     struct copy *const copy = heap->copy;
     size_t count = 0;
     heap->readings++;
-    heap->planned_again = again_count(heap, is_glance);
+    heap->planned_again = again_count(heap, is_quick);
     spans[count++] =
         (struct memory_span){ copy->tstate_addr, copy->tstate, copy->tstate_bytes };
     for (size_t i = 0; i < heap->count; i++) {
@@ -256,7 +256,8 @@ static enum err_code make_frame(struct heap_frames *heap, struct code_table *cod
                                 const struct heap_frame *item, struct walk_frame *out)
 {
     const unsigned char *const bytes = item->reading[HEAP_A];
-    *out = (struct walk_frame){ .addr = item->addr, .is_loose = true, .place = COPY_NOWHERE };
+    *out =
+        (struct walk_frame){ .addr = item->addr, .is_off_chunk = true, .place = COPY_NOWHERE };
     const enum err_code rc = code_there(
         heap, codes, field_u64(bytes, layout_of(heap)->frame_executable), &out->code);
     if (rc)
@@ -328,13 +329,13 @@ static void turn_round(struct walk_frame *frames, size_t count)
 }
 
 /* What a caller whose callee has returned since stands at is not where it called from. */
-static void restore_sites(struct heap_frames *heap, const struct links *links)
+static void restore_sites(struct heap_frames *heap, const struct call_edges *links)
 {
     struct walk_frame *const frames = heap->frames[0];
     for (size_t i = 1; i < heap->frame_count; i++) {
         if (!frames[i].has_returned)
             continue;
-        const remote_addr site = links_site(links, frames[i - 1].code, frames[i].code);
+        const remote_addr site = call_edges_site(links, frames[i - 1].code, frames[i].code);
         if (site)
             frames[i - 1].instr = site;
     }
@@ -354,7 +355,7 @@ static void take_over(struct heap_frames *heap)
 }
 
 enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes,
-                               const struct links *links)
+                               const struct call_edges *links)
 {
     enum err_code rc = ERR_OK;
     size_t fetched = 0;

@@ -73,8 +73,8 @@ void heap_frames_init(struct heap_frames *heap, struct copy *copy);
 void heap_frames_deinit(struct heap_frames *heap);
 
 /* What a reading consists of, as in copy.h. */
-size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_glance);
-size_t heap_frames_plan(struct heap_frames *heap, bool is_glance, struct memory_span *spans);
+size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick);
+size_t heap_frames_plan(struct heap_frames *heap, bool is_quick, struct memory_span *spans);
 /* Is told how many bytes of the plan arrived, and reads what lies behind a place that is gone.
  * ERR_GONE: the thread state is not there any more, or is another thread's. */
 MUST_CHECK enum err_code heap_frames_settle(struct heap_frames *heap,
@@ -88,7 +88,7 @@ bool heap_frames_are_same(const struct heap_frames *heap);
 
 /* Walks from the frame that ran to the outermost one.  The result is frames[0], frame_count. */
 MUST_CHECK enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes,
-                                          const struct links *links);
+                                          const struct call_edges *links);
 /* Leading frames that A and B show to be as they are. */
 size_t heap_frames_sure(const struct heap_frames *heap);
 /* Does frame `index` stand where it stood, in B?  Then what it calls is called from there. */

@@ -9,26 +9,26 @@ static code_id caller_code(const struct stack *stack, size_t index)
     return index ? stack->frames[index - 1].code : CODE_NONE;
 }
 
-static void remember(const struct stack *stack, size_t sure, struct links *links)
+static void remember(const struct stack *stack, size_t sure, struct call_edges *links)
 {
     for (size_t i = 0; i < sure; i++) {
-        links_add(links, caller_code(stack, i), stack->frames[i].code);
+        call_edges_add(links, caller_code(stack, i), stack->frames[i].code);
         if (i && heap_frames_stays(&stack->heap, i - 1))
-            links_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
-                            stack->frames[i - 1].instr);
+            call_edges_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
+                                 stack->frames[i - 1].instr);
     }
 }
 
 /* What both readings show is so; the rest is believed as far as such calls have been seen.  A chain
  * that ends where no stack has been seen to begin is that of a generator which has yielded since:
  * whom it ran for is not known any more. */
-static void judge(struct stack *stack, struct links *links)
+static void judge(struct stack *stack, struct call_edges *links)
 {
     const size_t sure = heap_frames_sure(&stack->heap);
     size_t known = sure;
     remember(stack, sure, links);
     while (known < stack->count &&
-           links_has(links, caller_code(stack, known), stack->frames[known].code))
+           call_edges_has(links, caller_code(stack, known), stack->frames[known].code))
         known++;
     stack->certainty = known < stack->count  ? STACK_TRUNCATED
                        : sure < stack->count ? STACK_REPAIRED
@@ -51,7 +51,7 @@ static bool is_unchanged(const struct stack *stack, struct code_table *codes)
 }
 
 static enum err_code find_stack(struct stack *stack, struct code_table *codes,
-                                struct links *links, bool *again_out)
+                                struct call_edges *links, bool *again_out)
 {
     *again_out = false;
     stack->is_unchanged = is_unchanged(stack, codes);
@@ -78,7 +78,7 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
 
 /* `first`: what became of the reading that has been made already. */
 static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
-                                      struct links *links, enum err_code first)
+                                      struct call_edges *links, enum err_code first)
 {
     enum err_code rc = first;
     bool again = true;
@@ -99,13 +99,13 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
 }
 
 enum err_code heap_stack_read(struct stack *stack, struct code_table *codes,
-                              struct links *links)
+                              struct call_edges *links)
 {
     return read_until_found(stack, codes, links, heap_frames_read(&stack->heap));
 }
 
 enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
-                                struct links *links, const struct memory_span *spans,
+                                struct call_edges *links, const struct memory_span *spans,
                                 size_t count, size_t arrived)
 {
     return read_until_found(stack, codes, links,

@@ -23,9 +23,10 @@ static inline bool heap_stack_is(const struct stack *stack)
 }
 
 MUST_CHECK enum err_code heap_stack_read(struct stack *stack, struct code_table *codes,
-                                         struct links *links);
+                                         struct call_edges *links);
 MUST_CHECK enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
-                                           struct links *links, const struct memory_span *spans,
-                                           size_t count, size_t arrived);
+                                           struct call_edges *links,
+                                           const struct memory_span *spans, size_t count,
+                                           size_t arrived);
 
 #endif /* SAMPLER_CPYTHON_STACK_HEAP_STACK_H */

@@ -18,7 +18,7 @@ enum {
 static const uint64_t TAG_MASK = 7;
 
 /* What is known of an instruction. */
-struct place_look {
+struct leaf_place {
     uint8_t opcode; /* the form last seen */
     bool has_opcode;
     uint8_t back;  /* so many units before the place its instruction begins */
@@ -29,7 +29,7 @@ struct place_look {
 };
 
 /* What one reading says of the innermost frame. */
-struct sight {
+struct leaf_state {
     uint64_t instr, top;
     uint64_t slots[MAX_SLOTS];
 };
@@ -49,15 +49,15 @@ void leaves_init(struct leaves *leaves, struct memory *memory, const struct layo
         leaves->call_function_ex = opcodes_find(leaves->opcodes, "CALL_FUNCTION_EX");
     }
     callee_table_init(&leaves->callees, memory, layout, strings);
-    pool_init(&leaves->places, sizeof(struct place_look), LEAF_MAX_PLACES);
-    links_init(&leaves->pairs);
+    pool_init(&leaves->places, sizeof(struct leaf_place), LEAF_MAX_PLACES);
+    call_edges_init(&leaves->pairs);
 }
 
 void leaves_deinit(struct leaves *leaves)
 {
     callee_table_deinit(&leaves->callees);
     pool_deinit(&leaves->places);
-    links_deinit(&leaves->pairs);
+    call_edges_deinit(&leaves->pairs);
     object_bytes_deinit(&leaves->units);
     object_bytes_deinit(&leaves->handlers);
 }
@@ -85,27 +85,27 @@ static bool is_call(const struct leaves *leaves, int base)
 /* Where the callable of a call lies.  3.11 and 3.12 have a method and the object, or nothing and
  * the callable; from 3.13 on it is the callable, and the object or nothing. */
 static void set_slots(const struct leaves *leaves, const struct instruction *at, int32_t locals,
-                      struct place_look *look)
+                      struct leaf_place *leaf_place)
 {
     const uint32_t minor = minor_of(leaves);
     const int32_t oparg = (int32_t)at->oparg;
     int32_t depth = at->depth, below;
-    look->slots = 1;
+    leaf_place->slots = 1;
     if (at->opcode == leaves->call_function_ex) {
         below = minor >= KEYWORDS_ARE_ALWAYS_THERE ? 4
                 : minor >= CALLABLE_IS_FIRST       ? 3 + (oparg & 1)
                                                    : 2 + (oparg & 1);
     } else {
         below = oparg + 2 + (at->opcode == leaves->call_kw);
-        look->slots = minor < CALLABLE_IS_FIRST ? 2 : 1;
+        leaf_place->slots = minor < CALLABLE_IS_FIRST ? 2 : 1;
         /* The arguments, which PRECALL is said to take, are still there. */
         if (leaves->precall >= 0 && at->opcode == leaves->call)
             depth += oparg;
     }
-    look->slot = locals + depth - below;
-    look->top = locals + depth;
+    leaf_place->slot = locals + depth - below;
+    leaf_place->top = locals + depth;
     if (depth < below)
-        look->slots = 0;
+        leaf_place->slots = 0;
 }
 
 static enum err_code read_units(struct leaves *leaves, const struct code *code)
@@ -129,7 +129,7 @@ static enum err_code read_handlers(struct leaves *leaves, const struct code *cod
 
 /* A call's place in the code is looked up once. */
 static enum err_code learn_call(struct leaves *leaves, const struct code *code, uint32_t unit,
-                                struct place_look *look)
+                                struct leaf_place *leaf_place)
 {
     struct instruction at;
     enum err_code rc = read_units(leaves, code);
@@ -142,16 +142,16 @@ static enum err_code learn_call(struct leaves *leaves, const struct code *code, 
                                        .unit_count = code->units,
                                        .handlers = leaves->handlers.bytes,
                                        .handler_bytes = leaves->handlers.count };
-    rc = bytecode_look(&bytecode, unit, &at);
+    rc = bytecode_position(&bytecode, unit, &at);
     if (!rc && is_call(leaves, at.opcode))
         set_slots(leaves, &at, (int32_t)field_u32(code->print, NLOCALSPLUS_AFTER_FIRSTLINENO),
-                  look);
+                  leaf_place);
     return rc;
 }
 
 /* Until 3.12 what has called Python code stands at the last of the data behind the call. */
 static enum err_code find_start(struct leaves *leaves, const struct code *code, uint32_t unit,
-                                struct place_look *look)
+                                struct leaf_place *leaf_place)
 {
     if (!leaves->wants_opcodes || minor_of(leaves) >= CALLERS_STAND_AT_THE_CALL)
         return ERR_OK;
@@ -160,18 +160,18 @@ static enum err_code find_start(struct leaves *leaves, const struct code *code, 
                                        .units = leaves->units.bytes,
                                        .unit_count = code->units };
     if (!rc)
-        look->back = (uint8_t)(unit - bytecode_start(&bytecode, unit));
+        leaf_place->back = (uint8_t)(unit - bytecode_start(&bytecode, unit));
     return rc;
 }
 
-static bool read_opcode(struct leaves *leaves, remote_addr instr, struct place_look *look)
+static bool read_opcode(struct leaves *leaves, remote_addr instr, struct leaf_place *leaf_place)
 {
     unsigned char unit[BYTECODE_UNIT_BYTES];
-    const remote_addr start = instr - (remote_addr)look->back * BYTECODE_UNIT_BYTES;
+    const remote_addr start = instr - (remote_addr)leaf_place->back * BYTECODE_UNIT_BYTES;
     if (memory_read(leaves->memory, start, unit, sizeof unit))
         return false;
-    look->opcode = unit[0];
-    look->has_opcode = true;
+    leaf_place->opcode = unit[0];
+    leaf_place->has_opcode = true;
     return true;
 }
 
@@ -179,34 +179,35 @@ static enum err_code learn(struct leaves *leaves, const struct walk_frame *frame
                            struct code_place *place)
 {
     const struct code *const code = code_at(leaves->codes, frame->code);
-    struct place_look look = { 0 };
+    struct leaf_place leaf_place = { 0 };
     enum err_code rc = ERR_OK;
     uint32_t id;
     const bool is_inside = place->unit < code->units;
     if (is_inside)
-        rc = find_start(leaves, code, place->unit, &look);
-    if (is_inside && !rc && read_opcode(leaves, frame->instr, &look) && !look.back &&
-        is_call(leaves, leaves->opcodes[look.opcode].base))
-        rc = learn_call(leaves, code, place->unit, &look);
+        rc = find_start(leaves, code, place->unit, &leaf_place);
+    if (is_inside && !rc && read_opcode(leaves, frame->instr, &leaf_place) &&
+        !leaf_place.back && is_call(leaves, leaves->opcodes[leaf_place.opcode].base))
+        rc = learn_call(leaves, code, place->unit, &leaf_place);
     /* Without its depth it is an instruction like others. */
     if (rc != ERR_NOMEM)
-        rc = pool_push(&leaves->places, &look, &id, NULL);
+        rc = pool_push(&leaves->places, &leaf_place, &id, NULL);
     if (!rc)
-        place->look = id + 1;
+        place->leaf_place = id + 1;
     return rc == ERR_LIMIT ? ERR_OK : rc;
 }
 
-static bool refresh_seldom(struct leaves *leaves, remote_addr instr, struct place_look *look)
+static bool refresh_seldom(struct leaves *leaves, remote_addr instr,
+                           struct leaf_place *leaf_place)
 {
-    const bool is_due = look->uses++ % LEAF_OPCODE_USES == LEAF_OPCODE_USES - 1;
-    return is_due && look->has_opcode && read_opcode(leaves, instr, look);
+    const bool is_due = leaf_place->uses++ % LEAF_OPCODE_USES == LEAF_OPCODE_USES - 1;
+    return is_due && leaf_place->has_opcode && read_opcode(leaves, instr, leaf_place);
 }
 
-static void refresh(struct leaves *leaves, remote_addr instr, struct place_look *look)
+static void refresh(struct leaves *leaves, remote_addr instr, struct leaf_place *leaf_place)
 {
-    const bool is_fresh = refresh_seldom(leaves, instr, look) || look->uses == 1;
-    if (!is_fresh && leaves->wants_opcodes && look->has_opcode)
-        (void)!read_opcode(leaves, instr, look);
+    const bool is_fresh = refresh_seldom(leaves, instr, leaf_place) || leaf_place->uses == 1;
+    if (!is_fresh && leaves->wants_opcodes && leaf_place->has_opcode)
+        (void)!read_opcode(leaves, instr, leaf_place);
 }
 
 static remote_addr locals_of(const struct layout *layout, remote_addr frame)
@@ -215,41 +216,42 @@ static remote_addr locals_of(const struct layout *layout, remote_addr frame)
 }
 
 static void take_head(const struct layout *layout, const unsigned char *frame,
-                      struct sight *sight)
+                      struct leaf_state *state)
 {
-    sight->instr = field_u64(frame, layout->frame_instr);
-    sight->top = LAYOUT_MINOR(layout->version) >= TOP_IS_KEPT
+    state->instr = field_u64(frame, layout->frame_instr);
+    state->top = LAYOUT_MINOR(layout->version) >= TOP_IS_KEPT
                      ? field_u64(frame, layout->frame_stack)
                      : 0;
 }
 
 static bool see(const struct leaves *leaves, const struct copy *copy, enum copy_reading reading,
-                remote_addr frame, const struct place_look *look, struct sight *out)
+                remote_addr frame, const struct leaf_place *leaf_place, struct leaf_state *out)
 {
-    const remote_addr slot = locals_of(leaves->layout, frame) + (remote_addr)look->slot * WORD;
+    const remote_addr slot =
+        locals_of(leaves->layout, frame) + (remote_addr)leaf_place->slot * WORD;
     const unsigned char *const head =
         copy_in_chunk(copy, reading, frame, leaves->layout->frame_bytes);
     const unsigned char *const slots =
-        copy_in_chunk(copy, reading, slot, (size_t)look->slots * WORD);
+        copy_in_chunk(copy, reading, slot, (size_t)leaf_place->slots * WORD);
     if (!head || !slots)
         return false;
     memset(out, 0, sizeof *out);
     take_head(leaves->layout, head, out);
-    memcpy(out->slots, slots, (size_t)look->slots * WORD);
+    memcpy(out->slots, slots, (size_t)leaf_place->slots * WORD);
     return true;
 }
 
 /* Reads the innermost frame again, what `first` names before it in the same call. */
 static bool see_again(struct leaves *leaves, struct memory_span first, remote_addr frame,
-                      const struct place_look *look, struct sight *out)
+                      const struct leaf_place *leaf_place, struct leaf_state *out)
 {
     unsigned char head[LAYOUT_MAX_FRAME_BYTES];
     size_t arrived;
     memset(out, 0, sizeof *out);
     const struct memory_span spans[] = {
         first,
-        { locals_of(leaves->layout, frame) + (remote_addr)look->slot * WORD, out->slots,
-          (size_t)look->slots * WORD },
+        { locals_of(leaves->layout, frame) + (remote_addr)leaf_place->slot * WORD, out->slots,
+          (size_t)leaf_place->slots * WORD },
         { frame, head, leaves->layout->frame_bytes },
     };
     const size_t skipped = first.bytes == 0;
@@ -262,91 +264,92 @@ static bool see_again(struct leaves *leaves, struct memory_span first, remote_ad
 /* Of a frame outside of the chunks only the head has been copied.  It is read again together
  * with the value stack, and must be as it was. */
 static bool see_loose(struct leaves *leaves, const unsigned char *copied, remote_addr frame,
-                      const struct place_look *look, struct sight *out)
+                      const struct leaf_place *leaf_place, struct leaf_state *out)
 {
-    struct sight before = { 0 };
+    struct leaf_state before = { 0 };
     take_head(leaves->layout, copied, &before);
-    return see_again(leaves, (struct memory_span){ 0 }, frame, look, out) &&
+    return see_again(leaves, (struct memory_span){ 0 }, frame, leaf_place, out) &&
            before.instr == out->instr && before.top == out->top;
 }
 
-static bool same_sight(const struct sight *a, const struct sight *b)
+static bool same_leaf_state(const struct leaf_state *a, const struct leaf_state *b)
 {
     return memcmp(a, b, sizeof *a) == 0;
 }
 
 /* *is_certain_out: both readings show the same. */
 static bool see_leaf(struct leaves *leaves, const struct stack *stack,
-                     const struct walk_frame *frame, const struct place_look *look,
-                     struct sight *out, bool *is_certain_out)
+                     const struct walk_frame *frame, const struct leaf_place *leaf_place,
+                     struct leaf_state *out, bool *is_certain_out)
 {
-    const unsigned char *const loose = copy_loose(&stack->copy, COPY_A, frame->addr);
-    struct sight second;
+    const unsigned char *const off_chunk = copy_off_chunk(&stack->copy, COPY_A, frame->addr);
+    struct leaf_state second;
     bool seen;
-    if (loose) {
-        seen = see_loose(leaves, loose, frame->addr, look, out);
+    if (off_chunk) {
+        seen = see_loose(leaves, off_chunk, frame->addr, leaf_place, out);
         *is_certain_out = seen;
     } else {
-        seen = see(leaves, &stack->copy, COPY_A, frame->addr, look, out);
+        seen = see(leaves, &stack->copy, COPY_A, frame->addr, leaf_place, out);
         *is_certain_out = seen &&
-                          see(leaves, &stack->copy, COPY_B, frame->addr, look, &second) &&
-                          same_sight(out, &second);
+                          see(leaves, &stack->copy, COPY_B, frame->addr, leaf_place, &second) &&
+                          same_leaf_state(out, &second);
     }
     return seen && out->instr == frame->instr;
 }
 
 static bool is_in_progress(const struct leaves *leaves, const struct walk_frame *frame,
-                           const struct place_look *look, const struct sight *sight)
+                           const struct leaf_place *leaf_place, const struct leaf_state *state)
 {
     return minor_of(leaves) < TOP_IS_KEPT ||
-           sight->top == locals_of(leaves->layout, frame->addr) + (remote_addr)look->top * WORD;
+           state->top ==
+               locals_of(leaves->layout, frame->addr) + (remote_addr)leaf_place->top * WORD;
 }
 
-static remote_addr callable_of(const struct sight *sight)
+static remote_addr callable_of(const struct leaf_state *state)
 {
-    const uint64_t word = sight->slots[0] & ~TAG_MASK ? sight->slots[0] : sight->slots[1];
+    const uint64_t word = state->slots[0] & ~TAG_MASK ? state->slots[0] : state->slots[1];
     return word & ~TAG_MASK;
 }
 
 /* An object that comes and goes was read after the frame, and may have been another by then: both
  * must be there at once. */
 static bool is_confirmed(struct leaves *leaves, const struct walk_frame *frame,
-                         const struct place_look *look, const struct sight *sight,
+                         const struct leaf_place *leaf_place, const struct leaf_state *state,
                          const struct callee *callee)
 {
     unsigned char print[CALLEE_MAX_PRINT_BYTES];
-    struct sight again;
+    struct leaf_state again;
     if (callee->is_kept)
         return true;
     return see_again(leaves, callee_print_span(&leaves->callees, callee, print), frame->addr,
-                     look, &again) &&
-           same_sight(sight, &again) && memcmp(print, callee->print, callee->print_bytes) == 0;
+                     leaf_place, &again) &&
+           same_leaf_state(state, &again) &&
+           memcmp(print, callee->print, callee->print_bytes) == 0;
 }
 
-static enum err_code look_at_call(struct leaves *leaves, const struct stack *stack,
-                                  const struct walk_frame *frame, uint32_t place,
-                                  struct leaf *out)
+static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
+                               const struct walk_frame *frame, uint32_t place, struct leaf *out)
 {
-    const struct place_look *const look = pool_at(&leaves->places, place);
+    const struct leaf_place *const leaf_place = pool_at(&leaves->places, place);
     const struct callee *callee;
-    struct sight sight;
+    struct leaf_state state;
     bool is_certain;
-    out->in_native = FACT_UNKNOWN;
-    if (!see_leaf(leaves, stack, frame, look, &sight, &is_certain))
+    out->in_native = VALUE_UNKNOWN;
+    if (!see_leaf(leaves, stack, frame, leaf_place, &state, &is_certain))
         return ERR_OK;
-    out->in_native = FACT_NO;
-    const remote_addr callable = callable_of(&sight);
-    if (!callable || !is_in_progress(leaves, frame, look, &sight))
+    out->in_native = VALUE_NO;
+    const remote_addr callable = callable_of(&state);
+    if (!callable || !is_in_progress(leaves, frame, leaf_place, &state))
         return ERR_OK;
-    const enum err_code rc = callee_look(&leaves->callees, callable, &callee);
+    const enum err_code rc = callee_read(&leaves->callees, callable, &callee);
     if (rc)
         return rc == ERR_NOMEM ? rc : ERR_OK;
     out->in_native = callee->is_c;
-    if (callee->is_c != FACT_YES || !callee->name)
+    if (callee->is_c != VALUE_YES || !callee->name)
         return ERR_OK;
-    bool is_known = links_has(&leaves->pairs, place, callee->name);
-    if (!is_known && is_certain && is_confirmed(leaves, frame, look, &sight, callee)) {
-        links_add(&leaves->pairs, place, callee->name);
+    bool is_known = call_edges_has(&leaves->pairs, place, callee->name);
+    if (!is_known && is_certain && is_confirmed(leaves, frame, leaf_place, &state, callee)) {
+        call_edges_add(&leaves->pairs, place, callee->name);
         is_known = true;
     }
     if (is_known)
@@ -355,17 +358,17 @@ static enum err_code look_at_call(struct leaves *leaves, const struct stack *sta
 }
 
 /* *out is NULL where there is no room to know it. */
-static enum err_code look_of(struct leaves *leaves, const struct walk_frame *frame,
-                             uint32_t *place_out, struct place_look **out)
+static enum err_code request_of(struct leaves *leaves, const struct walk_frame *frame,
+                                uint32_t *place_out, struct leaf_place **out)
 {
     struct code_place *const place = code_place(leaves->codes, frame->code, frame->instr);
     enum err_code rc = place ? ERR_OK : ERR_NOMEM;
     *out = NULL;
-    if (!rc && !place->look)
+    if (!rc && !place->leaf_place)
         rc = learn(leaves, frame, place);
-    if (rc || !place->look)
+    if (rc || !place->leaf_place)
         return rc;
-    *place_out = place->look - 1;
+    *place_out = place->leaf_place - 1;
     *out = pool_at(&leaves->places, *place_out);
     return ERR_OK;
 }
@@ -373,41 +376,41 @@ static enum err_code look_of(struct leaves *leaves, const struct walk_frame *fra
 enum err_code leaf_waiting_opcode(struct leaves *leaves, const struct walk_frame *frame,
                                   int *out)
 {
-    struct place_look *look;
+    struct leaf_place *leaf_place;
     uint32_t place;
     *out = LEAF_NO_OPCODE;
     if (!leaves->opcodes)
         return ERR_OK;
-    const enum err_code rc = look_of(leaves, frame, &place, &look);
-    if (rc || !look)
+    const enum err_code rc = request_of(leaves, frame, &place, &leaf_place);
+    if (rc || !leaf_place)
         return rc;
-    (void)!refresh_seldom(leaves, frame->instr, look);
-    if (look->has_opcode)
-        *out = look->opcode;
+    (void)!refresh_seldom(leaves, frame->instr, leaf_place);
+    if (leaf_place->has_opcode)
+        *out = leaf_place->opcode;
     return ERR_OK;
 }
 
-enum err_code leaf_look(struct leaves *leaves, const struct stack *stack, struct leaf *out)
+enum err_code leaf_read(struct leaves *leaves, const struct stack *stack, struct leaf *out)
 {
-    *out = (struct leaf){ .in_native = FACT_UNKNOWN, .opcode = LEAF_NO_OPCODE };
+    *out = (struct leaf){ .in_native = VALUE_UNKNOWN, .opcode = LEAF_NO_OPCODE };
     if (stack->count == 0)
-        out->in_native = FACT_YES;
+        out->in_native = VALUE_YES;
     if (stack->count == 0 || stack->certainty == STACK_TRUNCATED || !leaves->opcodes)
         return ERR_OK;
     const struct walk_frame *const frame = &stack->frames[stack->count - 1];
-    struct place_look *look;
+    struct leaf_place *leaf_place;
     uint32_t place;
-    const enum err_code rc = look_of(leaves, frame, &place, &look);
-    if (rc || !look)
+    const enum err_code rc = request_of(leaves, frame, &place, &leaf_place);
+    if (rc || !leaf_place)
         return rc;
-    refresh(leaves, frame->instr, look);
-    if (!look->has_opcode)
+    refresh(leaves, frame->instr, leaf_place);
+    if (!leaf_place->has_opcode)
         return ERR_OK;
-    out->opcode = look->opcode;
-    if (look->slots)
-        return look_at_call(leaves, stack, frame, place, out);
-    const struct opcode *const form = &leaves->opcodes[look->opcode];
+    out->opcode = leaf_place->opcode;
+    if (leaf_place->slots)
+        return read_call(leaves, stack, frame, place, out);
+    const struct opcode *const form = &leaves->opcodes[leaf_place->opcode];
     if (!is_call(leaves, form->base) && !(form->flags & OPCODE_RUNS_SLOTS))
-        out->in_native = FACT_NO;
+        out->in_native = VALUE_NO;
     return ERR_OK;
 }

@@ -35,16 +35,16 @@
 
 enum {
     LEAF_MAX_PLACES = 1 << 22,
-    LEAF_MAX_PAIRS = LINKS_MAX,
+    LEAF_MAX_PAIRS = CALL_EDGES_MAX,
     LEAF_OPCODE_USES = 64, /* an instruction is looked at again after so many uses */
     LEAF_NO_OPCODE = -1,
 };
 
 struct leaf {
-    enum fact in_native; /* is a C function called? */
-    str_id callee;       /* see callee.h; 0: no name */
-    int opcode;          /* the form the instruction had, LEAF_NO_OPCODE: unknown */
-    uint32_t tags[2];    /* for the caller; 0 after a look */
+    enum three_valued in_native; /* is a C function called? */
+    str_id callee;               /* see callee.h; 0: no name */
+    int opcode;                  /* the form the instruction had, LEAF_NO_OPCODE: unknown */
+    uint32_t tags[2];            /* for the caller; 0 after a look */
 };
 
 struct leaves {
@@ -55,8 +55,8 @@ struct leaves {
     bool wants_opcodes;           /* the form of an instruction at each look */
     int call, precall, call_kw, call_function_ex; /* opcodes, -1: not in this version */
     struct callee_table callees;
-    struct pool places; /* of struct place_look */
-    struct links pairs; /* of a place and a callee's name */
+    struct pool places;      /* of struct leaf_place */
+    struct call_edges pairs; /* of a place and a callee's name */
     struct object_bytes units, handlers;
 };
 
@@ -68,7 +68,7 @@ void leaves_clear(struct leaves *leaves);
 
 /* For a stack that has just been read and is not unchanged.  ERR_NOMEM, or ERR_OK; what cannot
  * be told is unknown. */
-MUST_CHECK enum err_code leaf_look(struct leaves *leaves, const struct stack *stack,
+MUST_CHECK enum err_code leaf_read(struct leaves *leaves, const struct stack *stack,
                                    struct leaf *out);
 
 /* The form of the instruction that a frame waits at for what it has called, or LEAF_NO_OPCODE. */

@@ -21,8 +21,8 @@ void stack_deinit(struct stack *stack)
     copy_deinit(&stack->copy);
     walk_deinit(&stack->walk);
     heap_frames_deinit(&stack->heap);
-    slots_deinit(&stack->slots);
-    slots_deinit(&stack->runners);
+    frame_history_deinit(&stack->slots);
+    frame_history_deinit(&stack->runners);
 }
 
 static code_id caller_code(const struct stack *stack, size_t index)
@@ -34,8 +34,9 @@ static const unsigned char *bytes_of(const struct stack *stack, enum copy_readin
                                      const struct walk_frame *frame)
 {
     const struct copy *const copy = &stack->copy;
-    return frame->is_loose ? copy_loose(copy, reading, frame->addr)
-                           : copy_at(copy, reading, frame->place, copy->layout->frame_bytes);
+    return frame->is_off_chunk
+               ? copy_off_chunk(copy, reading, frame->addr)
+               : copy_at(copy, reading, frame->place, copy->layout->frame_bytes);
 }
 
 /* What a popped frame leaves behind has no executable any more, but its last instruction. */
@@ -97,47 +98,47 @@ static bool stands_at_call(const struct stack *stack, struct code_table *codes, 
     const struct walk_frame *const callee = caller + 1;
     return caller->is_waiting ||
            (callee->entered_from_c &&
-            (!callee->is_loose ||
+            (!callee->is_off_chunk ||
              code_act_at(codes, caller->code, caller->instr) == CODE_RESUMES));
 }
 
 /* Links between frames that are sure are remembered, and where the calls were made from; of those
  * that are as before that has been done. */
 static void remember(struct stack *stack, size_t sure, struct code_table *codes,
-                     struct links *links)
+                     struct call_edges *links)
 {
     for (size_t i = stack->remembered; i < sure; i++) {
-        links_add(links, caller_code(stack, i), stack->frames[i].code);
+        call_edges_add(links, caller_code(stack, i), stack->frames[i].code);
         if (i && stands_at_call(stack, codes, i - 1) && !may_have_moved(stack, i - 1))
-            links_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
-                            stack->frames[i - 1].instr);
+            call_edges_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
+                                 stack->frames[i - 1].instr);
     }
     stack->remembered = sure;
 }
 
 /* What one reading alone shows, a caller that waits and a callee that has not returned, is nearly
  * always so, if they were read together. */
-static void suspect(const struct stack *stack, size_t from, struct links *links)
+static void suspect(const struct stack *stack, size_t from, struct call_edges *links)
 {
     if (stack->copy.is_pieced)
         return;
     for (size_t i = from ? from : 1; i < stack->count; i++)
         if (stack->frames[i - 1].is_waiting && !stack->frames[i].has_returned &&
-            !stack->frames[i - 1].is_loose && !stack->frames[i].is_loose) {
-            links_suspect(links, stack->frames[i - 1].code, stack->frames[i].code);
-            if (!links_site(links, stack->frames[i - 1].code, stack->frames[i].code))
-                links_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
-                                stack->frames[i - 1].instr);
+            !stack->frames[i - 1].is_off_chunk && !stack->frames[i].is_off_chunk) {
+            call_edges_suspect(links, stack->frames[i - 1].code, stack->frames[i].code);
+            if (!call_edges_site(links, stack->frames[i - 1].code, stack->frames[i].code))
+                call_edges_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
+                                     stack->frames[i - 1].instr);
         }
 }
 
 /* Frames whose links from `from` on have been seen for certain. */
-static size_t confirmed(const struct stack *stack, size_t from, const struct links *links)
+static size_t confirmed(const struct stack *stack, size_t from, const struct call_edges *links)
 {
     size_t i = from;
     /* Nothing calls the outermost one. */
     while (i < stack->count &&
-           (i == 0 || links_has(links, caller_code(stack, i), stack->frames[i].code)))
+           (i == 0 || call_edges_has(links, caller_code(stack, i), stack->frames[i].code)))
         i++;
     return i;
 }
@@ -154,18 +155,18 @@ static void change_from(struct stack *stack, size_t index)
 /* A frame whose callee has returned runs again; it is put where its call was last seen to be made
  * from.  Gives the number of frames up to one of which that is not known. */
 static size_t restore_sites(struct stack *stack, struct code_table *codes,
-                            const struct links *links)
+                            const struct call_edges *links)
 {
     bool has_returned = false;
     for (size_t i = 0; i + 1 < stack->count; i++) {
         struct walk_frame *const frame = &stack->frames[i];
         has_returned = has_returned || frame[1].has_returned;
         const bool is_doubtful =
-            (frame->is_loose || frame[1].is_loose) && may_have_moved(stack, i);
-        const bool is_elsewhere = frame[1].is_loose && !stands_at_call(stack, codes, i);
+            (frame->is_off_chunk || frame[1].is_off_chunk) && may_have_moved(stack, i);
+        const bool is_elsewhere = frame[1].is_off_chunk && !stands_at_call(stack, codes, i);
         if (!has_returned && !is_doubtful && !is_elsewhere)
             continue;
-        const remote_addr site = links_site(links, frame->code, frame[1].code);
+        const remote_addr site = call_edges_site(links, frame->code, frame[1].code);
         if (!site && !has_returned && !is_doubtful)
             continue;
         if (!site)
@@ -181,19 +182,19 @@ static size_t restore_sites(struct stack *stack, struct code_table *codes,
 /* The innermost frame ran, whatever lies below it by now: where that is none of its callers, one
  * that lay there before is put back, and so on outwards. */
 static void restore_callers(struct stack *stack, const struct code_table *codes,
-                            const struct links *links)
+                            const struct call_edges *links)
 {
     for (size_t i = stack->count; i-- > 1;) {
         struct walk_frame *const caller = &stack->frames[i - 1];
         const code_id callee = stack->frames[i].code;
-        if (links_has(links, caller->code, callee))
+        if (call_edges_has(links, caller->code, callee))
             continue;
         const struct slot *const slot =
-            slots_find(&stack->slots, codes, links, caller->addr, callee);
+            frame_history_find(&stack->slots, codes, links, caller->addr, callee);
         if (!slot)
             return;
         caller->code = slot->code;
-        caller->instr = links_site(links, slot->code, callee);
+        caller->instr = call_edges_site(links, slot->code, callee);
         caller->entered_from_c = slot->entered_from_c;
         caller->has_returned = true;
         change_from(stack, i - 1);
@@ -205,27 +206,27 @@ static void note_slots(struct stack *stack)
 {
     for (size_t i = stack->walk.same; i < stack->count; i++) {
         const struct walk_frame *const frame = &stack->frames[i];
-        if (!frame->has_returned && !frame->is_loose)
-            slots_note(&stack->slots,
-                       &(struct slot){ .addr = frame->addr,
-                                       .instr = frame->instr,
-                                       .caller = i ? frame[-1].addr : 0,
-                                       .code = frame->code,
-                                       .entered_from_c = frame->entered_from_c });
+        if (!frame->has_returned && !frame->is_off_chunk)
+            frame_history_note(&stack->slots,
+                               &(struct slot){ .addr = frame->addr,
+                                               .instr = frame->instr,
+                                               .caller = i ? frame[-1].addr : 0,
+                                               .code = frame->code,
+                                               .entered_from_c = frame->entered_from_c });
     }
     if (stack->walk.leaf.addr)
-        slots_note(&stack->runners, &stack->walk.leaf);
+        frame_history_note(&stack->runners, &stack->walk.leaf);
 }
 
 static bool has_generators(const struct stack *stack)
 {
     for (size_t i = 0; i < stack->count; i++)
-        if (stack->frames[i].is_loose)
+        if (stack->frames[i].is_off_chunk)
             return true;
     return false;
 }
 
-static void judge(struct stack *stack, struct code_table *codes, struct links *links)
+static void judge(struct stack *stack, struct code_table *codes, struct call_edges *links)
 {
     const size_t sure = sure_frames(stack, codes);
     size_t here = 0;
@@ -305,13 +306,13 @@ static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_a
     const struct walk *const walk = &stack->walk;
     return stack->certainty == STACK_EXACT && stack->count == walk->count &&
            stack->running == running && copy_changed_from(&stack->copy) == COPY_NOWHERE &&
-           copy_loose_is_same(&stack->copy) &&
+           copy_off_chunk_is_same(&stack->copy) &&
            (!stack->copy.has_again || generation_stands(stack) ||
             codes_are_fresh(stack, codes));
 }
 
 static enum err_code walk_to(struct stack *stack, struct code_table *codes,
-                             const struct links *links, bool is_known, remote_addr running)
+                             const struct call_edges *links, bool is_known, remote_addr running)
 {
     struct walk *const walk = &stack->walk;
     const struct walk_context context = { codes, links, &stack->slots, &stack->runners };
@@ -339,7 +340,7 @@ static enum err_code walk_to(struct stack *stack, struct code_table *codes,
 /* Finds the stack in what has been read.  *again_out: predictions were wrong or code objects new;
  * what there is now can be bettered by another attempt. */
 static enum err_code find_stack(struct stack *stack, struct code_table *codes,
-                                struct links *links, bool *again_out)
+                                struct call_edges *links, bool *again_out)
 {
     remote_addr running;
     *again_out = true;
@@ -376,7 +377,7 @@ static bool is_worth_another(const struct stack *stack)
 
 /* `first`: what became of the reading that has been made already. */
 static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
-                                      struct links *links, enum err_code first)
+                                      struct call_edges *links, enum err_code first)
 {
     enum err_code rc = first;
     bool again = true, has_found = false;
@@ -403,7 +404,8 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
     return rc;
 }
 
-enum err_code stack_read(struct stack *stack, struct code_table *codes, struct links *links)
+enum err_code stack_read(struct stack *stack, struct code_table *codes,
+                         struct call_edges *links)
 {
     if (heap_stack_is(stack))
         return heap_stack_read(stack, codes, links);
@@ -430,8 +432,9 @@ size_t stack_plan(struct stack *stack, struct memory_span *spans)
     return copy_plan(&stack->copy, glances(stack), spans);
 }
 
-enum err_code stack_finish(struct stack *stack, struct code_table *codes, struct links *links,
-                           const struct memory_span *spans, size_t count, size_t arrived)
+enum err_code stack_finish(struct stack *stack, struct code_table *codes,
+                           struct call_edges *links, const struct memory_span *spans,
+                           size_t count, size_t arrived)
 {
     if (heap_stack_is(stack))
         return heap_stack_finish(stack, codes, links, spans, count, arrived);

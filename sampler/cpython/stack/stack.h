@@ -40,7 +40,7 @@ struct stack {
     struct copy copy;
     struct walk walk;
     struct heap_frames heap; /* instead of the walk, until 3.10 */
-    struct slots slots, runners;
+    struct frame_history slots, runners;
     struct walk_frame *frames; /* outermost first; the walk's */
     size_t count;              /* 0: no Python code runs in this thread */
     enum stack_certainty certainty;
@@ -59,7 +59,7 @@ void stack_deinit(struct stack *stack);
 
 /* ERR_GONE: the thread (or the process) ended.  ERR_FAULT, ERR_CORRUPT: this sample failed. */
 MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *codes,
-                                    struct links *links);
+                                    struct call_edges *links);
 
 /* The same for a caller that reads many threads in one call: stack_plan fills at most
  * stack_plan_count places and says how many, the caller reads them, and stack_finish is told how many bytes of them
@@ -67,7 +67,7 @@ MUST_CHECK enum err_code stack_read(struct stack *stack, struct code_table *code
 size_t stack_plan_count(const struct stack *stack);
 size_t stack_plan(struct stack *stack, struct memory_span *spans);
 MUST_CHECK enum err_code stack_finish(struct stack *stack, struct code_table *codes,
-                                      struct links *links, const struct memory_span *spans,
+                                      struct call_edges *links, const struct memory_span *spans,
                                       size_t count, size_t arrived);
 
 #endif /* SAMPLER_CPYTHON_STACK_STACK_H */

@@ -34,13 +34,13 @@ static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *co
 static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
 {
     const size_t count = unchanged_in_chunks(walk, copy);
-    if (copy->loose_count == 0 || copy_loose_is_same(copy))
+    if (copy->off_chunk_count == 0 || copy_off_chunk_is_same(copy))
         return count;
     for (size_t i = 0; i < count; i++) {
-        if (!walk->frames[i].is_loose)
+        if (!walk->frames[i].is_off_chunk)
             continue;
-        const unsigned char *const now = copy_loose(copy, COPY_A, walk->frames[i].addr);
-        const unsigned char *const last = copy_loose(copy, COPY_LAST, walk->frames[i].addr);
+        const unsigned char *const now = copy_off_chunk(copy, COPY_A, walk->frames[i].addr);
+        const unsigned char *const last = copy_off_chunk(copy, COPY_LAST, walk->frames[i].addr);
         if (!now || !last || memcmp(now, last, copy->layout->frame_bytes) != 0)
             return i;
     }
@@ -71,7 +71,7 @@ static void see_if_waiting(struct walker *w, struct walk_frame *caller,
         return;
     struct walk_frame *const callee = &walk->inner[walk->inner_count - 1];
     caller->is_waiting =
-        walk_is_waiting(w, caller, bytes, callee->is_loose && !callee->entered_from_c);
+        walk_is_waiting(w, caller, bytes, callee->is_off_chunk && !callee->entered_from_c);
     if ((w->clears_executable || !callee->entered_from_c) && !caller->is_waiting)
         callee->has_returned = true;
 }
@@ -81,7 +81,7 @@ static bool is_among_kept(struct walker *w, remote_addr addr, uint64_t place)
 {
     const struct walk_frame *const frames = w->walk->frames;
     if (place == COPY_NOWHERE) {
-        for (size_t i = w->kept; i > 0 && frames[i - 1].is_loose; i--)
+        for (size_t i = w->kept; i > 0 && frames[i - 1].is_off_chunk; i--)
             if (frames[i - 1].addr == addr) {
                 w->kept = i;
                 return true;
@@ -101,13 +101,13 @@ static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_
 {
     if (place != COPY_NOWHERE)
         return copy_at(w->copy, COPY_A, place, w->layout->frame_bytes);
-    const unsigned char *const bytes = copy_loose(w->copy, COPY_A, addr);
+    const unsigned char *const bytes = copy_off_chunk(w->copy, COPY_A, addr);
     if (bytes || w->fetched == MAX_FETCHES)
         return bytes;
     w->fetched++;
-    const enum err_code fetched = copy_fetch_loose(w->copy, addr, w->running);
+    const enum err_code fetched = copy_fetch_off_chunk(w->copy, addr, w->running);
     *rc = fetched == ERR_NOMEM ? fetched : ERR_OK;
-    return fetched ? NULL : copy_loose(w->copy, COPY_A, addr);
+    return fetched ? NULL : copy_off_chunk(w->copy, COPY_A, addr);
 }
 
 /* Whom a frame was called by; a generator that has yielded meanwhile, by whom it was resumed. */
@@ -115,13 +115,13 @@ static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
                              struct walk_frame *frame)
 {
     const remote_addr previous = field_u64(bytes, w->layout->frame_previous);
-    if (!frame->is_loose)
+    if (!frame->is_off_chunk)
         return previous;
     copy_mark_used(w->copy, frame->addr, previous);
     if (previous)
         return previous;
     frame->has_returned = true;
-    return copy_loose_caller(w->copy, frame->addr);
+    return copy_off_chunk_caller(w->copy, frame->addr);
 }
 
 static struct walk_frame frame_of_slot(const struct slot *slot)
@@ -140,8 +140,8 @@ static bool recall(const struct walker *w, remote_addr addr, struct walk_frame *
     const struct walk *const walk = w->walk;
     const code_id callee =
         walk->inner_count ? walk->inner[walk->inner_count - 1].code : CODE_NONE;
-    const struct slot *const slot =
-        slots_find(w->context->slots, w->context->codes, w->context->links, addr, callee);
+    const struct slot *const slot = frame_history_find(w->context->slots, w->context->codes,
+                                                       w->context->links, addr, callee);
     if (!slot)
         return false;
     *out = frame_of_slot(slot);
@@ -158,8 +158,8 @@ static bool replace_innermost(const struct walker *w, remote_addr addr, uint64_t
     if (w->walk->inner_count || place == COPY_NOWHERE || addr == w->walk->leaf.addr ||
         !w->walk->leaf_is_sure || w->has_generators)
         return false;
-    const struct slot *const slot =
-        slots_find(w->context->runners, w->context->codes, w->context->links, addr, CODE_NONE);
+    const struct slot *const slot = frame_history_find(w->context->runners, w->context->codes,
+                                                       w->context->links, addr, CODE_NONE);
     if (!slot)
         return false;
     *out = frame_of_slot(slot);
@@ -178,8 +178,8 @@ static void replace_generator(struct walker *w, const unsigned char *bytes,
         walk->leaf = (struct slot){ frame->addr, frame->instr, previous, frame->code, false };
         return;
     }
-    const struct slot *const slot = slots_find(w->context->runners, w->context->codes,
-                                               w->context->links, frame->addr, CODE_NONE);
+    const struct slot *const slot = frame_history_find(
+        w->context->runners, w->context->codes, w->context->links, frame->addr, CODE_NONE);
     if (!slot || slot->code != frame->code)
         return;
     frame->instr = slot->instr;
@@ -201,15 +201,15 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
     if (!is_replaced && is_lost && !recall(w, addr, &frame, next))
         return STEP_LOST;
     frame.place = place;
-    frame.is_loose = place == COPY_NOWHERE;
-    if (!frame.is_loose) {
+    frame.is_off_chunk = place == COPY_NOWHERE;
+    if (!frame.is_off_chunk) {
         /* Callers lie below what they call. */
         if (place >= w->place)
             return STEP_LOST;
         w->place = place;
     }
     if (!is_lost && !is_replaced) {
-        if (frame.is_loose && walk->inner_count == 0)
+        if (frame.is_off_chunk && walk->inner_count == 0)
             replace_generator(w, bytes, &frame);
         *next = caller_of(w, bytes, &frame);
         if (found == FOUND_BEGINNING)
@@ -316,7 +316,7 @@ static void put_frame(struct walk *walk, size_t before, struct walk_frame frame)
 {
     const size_t at = walk->count;
     struct walk_frame *const slot = &walk->frames[at];
-    if (frame.is_loose)
+    if (frame.is_off_chunk)
         frame.place = at ? slot[-1].place : 0;
     if (at < before && walk->same_codes == at && slot->code == frame.code)
         walk->same_codes++;
@@ -344,8 +344,8 @@ static enum err_code put_together(struct walk *walk, size_t kept)
 
 static bool has_generators(const struct copy *copy)
 {
-    for (size_t i = 0; i < copy->loose_count; i++)
-        if (!copy->loose[i].is_entry)
+    for (size_t i = 0; i < copy->off_chunk_count; i++)
+        if (!copy->off_chunk[i].is_entry)
             return true;
     return false;
 }

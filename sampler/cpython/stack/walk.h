@@ -33,7 +33,7 @@ struct walk_frame {
     code_id code;
     /* For the caller; kept while this frame and all outer ones stay as they are. */
     uint32_t tags[2];
-    bool is_loose;
+    bool is_off_chunk;
     bool entered_from_c;
     bool is_waiting;   /* for what it has called */
     bool has_returned; /* when it was read, an instant after it ran */
@@ -59,9 +59,9 @@ void walk_deinit(struct walk *walk);
 /* What is known from before. */
 struct walk_context {
     struct code_table *codes;
-    const struct links *links;
-    const struct slots *slots;   /* what has lain where */
-    const struct slots *runners; /* what has run there, with nothing called */
+    const struct call_edges *links;
+    const struct frame_history *slots;   /* what has lain where */
+    const struct frame_history *runners; /* what has run there, with nothing called */
 };
 
 /* From the frame at `running`, 0: there is none.  Where the way is lost, what is known of the

@@ -6,7 +6,7 @@ size_t walk_max_frames(const struct copy *copy)
     size_t bytes = 0;
     for (size_t i = 0; i < copy->chunk_count; i++)
         bytes += copy->chunks[i].bytes;
-    return bytes / copy->layout->frame_bytes + copy->loose_count + 1;
+    return bytes / copy->layout->frame_bytes + copy->off_chunk_count + 1;
 }
 
 /* The place of the next frame upwards: where the one before ends, or the first of the next chunk.
@@ -49,7 +49,7 @@ static bool is_called_by(const struct walker *w, const unsigned char *bytes, rem
 {
     remote_addr addr = field_u64(bytes, w->layout->frame_previous);
     for (int i = 0; i < WALK_MAX_ENTRIES && addr && addr != caller; i++) {
-        const unsigned char *const entry = copy_loose(w->copy, COPY_A, addr);
+        const unsigned char *const entry = copy_off_chunk(w->copy, COPY_A, addr);
         if (!entry || !copy_is_entry(w->layout, entry))
             return false;
         addr = field_u64(entry, w->layout->frame_previous);
@@ -61,7 +61,7 @@ static bool is_called_by(const struct walker *w, const unsigned char *bytes, rem
 static uint64_t first_upwards(const struct walker *w)
 {
     size_t from = w->kept;
-    while (from && w->walk->frames[from - 1].is_loose)
+    while (from && w->walk->frames[from - 1].is_off_chunk)
         from--;
     if (from)
         return w->walk->frames[from - 1].place;

@@ -6,17 +6,17 @@
 #include "sampler/process/namespace.h"
 
 /* glibc has it at 720 on x86-64, musl at 48; no structure is larger than what is looked at. */
-enum { LOOKED_AT_BYTES = 1024, OF_GLIBC = 720, STEP = sizeof(uint32_t) };
+enum { EXAMINED_BYTES = 1024, OF_GLIBC = 720, STEP = sizeof(uint32_t) };
 
 static uint32_t find_offset(struct memory *memory, uint64_t main_pthread, uint32_t number)
 {
-    unsigned char bytes[LOOKED_AT_BYTES];
+    unsigned char bytes[EXAMINED_BYTES];
     uint32_t found = 0;
     if (!main_pthread || memory_read(memory, main_pthread, bytes, sizeof bytes))
         return 0;
     if (field_u32(bytes, OF_GLIBC) == number)
         return OF_GLIBC;
-    for (uint32_t at = STEP; at < LOOKED_AT_BYTES && !found; at += STEP)
+    for (uint32_t at = STEP; at < EXAMINED_BYTES && !found; at += STEP)
         if (field_u32(bytes, at) == number)
             found = at;
     return found;

@@ -38,7 +38,7 @@ static size_t put_main_last(struct thread_list *list)
     return others;
 }
 
-void nested_find(struct thread_list *list)
+void sub_stacks_find(struct thread_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
         list->items[i]->inner = NULL;
@@ -51,7 +51,7 @@ void nested_find(struct thread_list *list)
             list->items[i]->inner = inner_of(list, list->items[i]);
 }
 
-bool nested_is_away(const struct thread *thread)
+bool sub_stacks_is_away(const struct thread *thread)
 {
     for (const struct thread *inner = thread->inner; inner; inner = inner->inner)
         if (inner->stack.count > 0)

@@ -20,9 +20,9 @@ struct thread_list;
 
 /* After the list has changed: tells threads what they may be in, and puts those of the main
  * interpreter behind the others, so that a look at the list meets the inner ones first. */
-void nested_find(struct thread_list *list);
+void sub_stacks_find(struct thread_list *list);
 
 /* Is it in another interpreter, as far as the last look at that says? */
-bool nested_is_away(const struct thread *thread);
+bool sub_stacks_is_away(const struct thread *thread);
 
 #endif /* SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H */

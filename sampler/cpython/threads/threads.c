@@ -305,7 +305,7 @@ enum err_code thread_list_walk(struct thread_list *list)
     if (rc)
         return rc;
     drop_unlisted(list);
-    nested_find(list);
+    sub_stacks_find(list);
     return ERR_OK;
 }
 
@@ -357,9 +357,9 @@ bool thread_list_heads_same(const struct thread_list *list)
     return same;
 }
 
-static enum fact fact(bool value)
+static enum three_valued three_valued_of(bool value)
 {
-    return value ? FACT_YES : FACT_NO;
+    return value ? VALUE_YES : VALUE_NO;
 }
 
 static const struct interpreter *interpreter_of(const struct thread_list *list,
@@ -389,58 +389,60 @@ bool thread_list_tells_gil(const struct thread_list *list)
 
 /* An interpreter may have a GIL of its own or share the main one's; a thread holds the one that
  * names it. */
-static enum fact has_gil(const struct thread_list *list, const struct thread *thread)
+static enum three_valued has_gil(const struct thread_list *list, const struct thread *thread)
 {
     const struct layout *const layout = &list->runtime->layout;
     if (layout->runtime_gil_holder)
-        return fact((uint32_t)runtime_u64(list, layout->runtime_gil_locked) == 1 &&
-                    runtime_u64(list, layout->runtime_gil_holder) == thread->head.addr);
+        return three_valued_of((uint32_t)runtime_u64(list, layout->runtime_gil_locked) == 1 &&
+                               runtime_u64(list, layout->runtime_gil_holder) ==
+                                   thread->head.addr);
     if (!thread_list_tells_gil(list))
-        return FACT_UNKNOWN;
+        return VALUE_UNKNOWN;
     if (is_without_gil(list, thread))
-        return FACT_NO;
+        return VALUE_NO;
     for (size_t i = 0; i < list->interpreter_count; i++) {
         const struct interpreter *const interp = &list->interpreters[i];
         if ((uint32_t)interp_u64(list, interp, layout->interp_gil_locked) == 1 &&
             interp_u64(list, interp, layout->interp_gil_holder) == thread->head.addr)
-            return FACT_YES;
+            return VALUE_YES;
     }
-    return FACT_NO;
+    return VALUE_NO;
 }
 
 /* Who collects holds the GIL, unless a finalizer lets go of it.  Without a GIL it is known of
  * nobody who collects, but that nobody does. */
-static void set_gc_facts(const struct thread_list *list, const struct thread *thread,
-                         struct thread_facts *facts)
+static void set_gc_state(const struct thread_list *list, const struct thread *thread,
+                         struct thread_state *state)
 {
     const struct layout *const layout = &list->runtime->layout;
     const struct interpreter *const interp = interpreter_of(list, thread);
     if (layout->runtime_gc_collecting && layout->runtime_gil_holder)
-        facts->in_gc = fact((uint32_t)runtime_u64(list, layout->runtime_gc_collecting) != 0 &&
-                            facts->has_gil == FACT_YES);
-    if (!interp || facts->has_gil == FACT_UNKNOWN || !layout->interp_gc ||
+        state->in_gc =
+            three_valued_of((uint32_t)runtime_u64(list, layout->runtime_gc_collecting) != 0 &&
+                            state->has_gil == VALUE_YES);
+    if (!interp || state->has_gil == VALUE_UNKNOWN || !layout->interp_gc ||
         !layout->gc_collecting)
         return;
     const bool collecting =
         (uint32_t)interp_u64(list, interp, layout->interp_gc + layout->gc_collecting) != 0;
     if (!collecting || !is_without_gil(list, thread))
-        facts->in_gc = fact(collecting && facts->has_gil == FACT_YES);
+        state->in_gc = three_valued_of(collecting && state->has_gil == VALUE_YES);
     if (collecting && layout->gc_frame)
-        facts->gc_frame = interp_u64(list, interp, layout->interp_gc + layout->gc_frame);
+        state->gc_frame = interp_u64(list, interp, layout->interp_gc + layout->gc_frame);
 }
 
 /* There is one None, which never goes away: what lies at another object's address is not it. */
-static enum fact is_none(struct thread_list *list, remote_addr object)
+static enum three_valued is_none(struct thread_list *list, remote_addr object)
 {
     const struct layout *const layout = &list->runtime->layout;
     uint64_t type;
     if (object == list->none || object == list->exception)
-        return fact(object == list->none);
+        return three_valued_of(object == list->none);
     if (memory_read_u64(list->memory, object + layout->object_type, &type))
-        return FACT_UNKNOWN;
+        return VALUE_UNKNOWN;
     const bool is = object_type_is(list->memory, layout, type, "NoneType");
     *(is ? &list->none : &list->exception) = object;
-    return fact(is);
+    return three_valued_of(is);
 }
 
 /* Of 3.11 it is not known where exceptions are. */
@@ -451,30 +453,30 @@ bool thread_list_tells_exceptions(const struct thread_list *list)
 }
 
 /* 3.12 leaves None where an exception has been handled below a coroutine. */
-static enum fact has_exception(struct thread_list *list, const unsigned char *tstate)
+static enum three_valued has_exception(struct thread_list *list, const unsigned char *tstate)
 {
     const struct layout *const layout = &list->runtime->layout;
     if (!thread_list_tells_exceptions(list))
-        return FACT_UNKNOWN;
+        return VALUE_UNKNOWN;
     const remote_addr handled = field_u64(tstate, layout->tstate_exc_state);
     if (field_u64(tstate, layout->tstate_current_exception))
-        return FACT_YES;
-    const enum fact none = handled ? is_none(list, handled) : FACT_YES;
-    return none == FACT_UNKNOWN ? FACT_UNKNOWN : fact(none == FACT_NO);
+        return VALUE_YES;
+    const enum three_valued none = handled ? is_none(list, handled) : VALUE_YES;
+    return none == VALUE_UNKNOWN ? VALUE_UNKNOWN : three_valued_of(none == VALUE_NO);
 }
 
-struct thread_facts thread_list_facts(struct thread_list *list, const struct thread *thread)
+struct thread_state thread_list_state(struct thread_list *list, const struct thread *thread)
 {
     const struct layout *const layout = &list->runtime->layout;
     const unsigned char *const tstate = thread->stack.copy.tstate;
-    struct thread_facts facts = { .has_gil = has_gil(list, thread) };
-    if (facts.has_gil == FACT_YES || is_without_gil(list, thread))
-        facts.waits_gil = FACT_NO;
+    struct thread_state state = { .has_gil = has_gil(list, thread) };
+    if (state.has_gil == VALUE_YES || is_without_gil(list, thread))
+        state.waits_gil = VALUE_NO;
     else if (layout->tstate_gil_requested)
-        facts.waits_gil = fact(field_u32(tstate, layout->tstate_gil_requested) != 0);
-    set_gc_facts(list, thread, &facts);
-    facts.has_exception = has_exception(list, tstate);
-    return facts;
+        state.waits_gil = three_valued_of(field_u32(tstate, layout->tstate_gil_requested) != 0);
+    set_gc_state(list, thread, &state);
+    state.has_exception = has_exception(list, tstate);
+    return state;
 }
 
 void thread_list_pass_generation(const struct thread_list *list, struct thread *thread)

@@ -39,27 +39,27 @@ struct thread_head {
 };
 
 /* What the interpreter says a thread is doing. */
-struct thread_facts {
-    enum fact has_gil, waits_gil, in_gc, has_exception;
+struct thread_state {
+    enum three_valued has_gil, waits_gil, in_gc, has_exception;
     remote_addr gc_frame; /* that started the collection going on (3.15), 0: none or unknown */
 };
 
 struct thread {
     struct thread_head head;
-    int32_t host_tid;    /* native, as this host sees it; 0: unknown */
-    uint64_t interp_id;  /* 0: the main interpreter */
-    bool is_main;        /* of the main interpreter */
-    bool is_new;         /* not named yet */
-    uint64_t looked_ns;  /* by who looks; 0: never */
-    bool is_stopped;     /* for this look, by who looks */
-    enum fact runs;      /* did it run, or was it ready to, before it was stopped? */
-    uint32_t names_read; /* times its name has been read */
+    int32_t host_tid;       /* native, as this host sees it; 0: unknown */
+    uint64_t interp_id;     /* 0: the main interpreter */
+    bool is_main;           /* of the main interpreter */
+    bool is_new;            /* not named yet */
+    uint64_t looked_ns;     /* by who looks; 0: never */
+    bool is_stopped;        /* for this look, by who looks */
+    enum three_valued runs; /* did it run, or was it ready to, before it was stopped? */
+    uint32_t names_read;    /* times its name has been read */
     str_id name;
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
     uint64_t listed;      /* the listing it was last part of */
     struct thread *inner; /* the same thread in a newer interpreter (nested.h); NULL: none */
     struct stack stack;
-    struct leaf leaf; /* for the caller of leaf_look */
+    struct leaf leaf; /* for the caller of leaf_read */
 };
 
 /* The window is the part of an interpreter's state that is read at every tick. */
@@ -101,7 +101,7 @@ MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_
 /* Threads are added in front, so the heads of the lists tell whether there are new ones.  For a
  * caller that reads stacks in the same call, before this: thread_list_plan fills
  * thread_list_plan_count places; once they have been read thread_list_heads_same tells, and
- * thread_list_facts, and each stack is told the generation of its interpreter's code objects.  (New
+ * thread_list_state, and each stack is told the generation of its interpreter's code objects.  (New
  * interpreters are seen by thread_list_check only.) */
 size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
@@ -110,7 +110,7 @@ void thread_list_pass_generation(const struct thread_list *list, struct thread *
 /* Are there such facts of this version?  If not, every thread's are unknown. */
 bool thread_list_tells_gil(const struct thread_list *list);
 bool thread_list_tells_exceptions(const struct thread_list *list);
-struct thread_facts thread_list_facts(struct thread_list *list, const struct thread *thread);
+struct thread_state thread_list_state(struct thread_list *list, const struct thread *thread);
 struct thread *thread_list_main(const struct thread_list *list);
 
 #endif /* SAMPLER_CPYTHON_THREADS_THREADS_H */

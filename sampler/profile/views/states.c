@@ -12,24 +12,24 @@ static double share(uint64_t part, uint64_t whole)
     return whole > 0 ? (double)part / (double)whole : -1;
 }
 
-double state_sums_at_least(const struct state_sums *sums, enum state_fact fact)
+double state_sums_at_least(const struct state_sums *sums, enum state_flag flag)
 {
-    return share(sums->yes[fact], sums->samples);
+    return share(sums->yes[flag], sums->samples);
 }
 
-double state_sums_at_most(const struct state_sums *sums, enum state_fact fact)
+double state_sums_at_most(const struct state_sums *sums, enum state_flag flag)
 {
-    return share(sums->yes[fact] + sums->unknown[fact], sums->samples);
+    return share(sums->yes[flag] + sums->unknown[flag], sums->samples);
 }
 
 static void add(struct state_sums *sums, state_bits state, uint64_t count)
 {
     sums->samples += count;
     sums->doing[state_doing_of(state)] += count;
-    for (size_t i = 0; i < STATE_FACT_COUNT; i++) {
-        if (state & state_fact_unknown((enum state_fact)i))
+    for (size_t i = 0; i < STATE_FLAG_COUNT; i++) {
+        if (state & state_flag_unknown((enum state_flag)i))
             sums->unknown[i] += count;
-        else if (state & state_fact_yes((enum state_fact)i))
+        else if (state & state_flag_yes((enum state_flag)i))
             sums->yes[i] += count;
     }
 }
@@ -54,7 +54,7 @@ static void add_window(const struct window *window, const struct view_query *que
 static void add_sums(struct state_sums *to, const struct state_sums *from)
 {
     to->samples += from->samples;
-    for (size_t i = 0; i < STATE_FACT_COUNT; i++) {
+    for (size_t i = 0; i < STATE_FLAG_COUNT; i++) {
         to->yes[i] += from->yes[i];
         to->unknown[i] += from->unknown[i];
     }

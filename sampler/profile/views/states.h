@@ -25,8 +25,8 @@ struct view_query;
 
 struct state_sums {
     uint64_t samples;
-    uint64_t yes[STATE_FACT_COUNT];
-    uint64_t unknown[STATE_FACT_COUNT];
+    uint64_t yes[STATE_FLAG_COUNT];
+    uint64_t unknown[STATE_FLAG_COUNT];
     uint64_t doing[STATE_DOING_COUNT];
 };
 
@@ -50,7 +50,7 @@ void states_deinit(struct states *states);
 
 /* The true share of samples lies between the two: unknown ones may all be so, or none.  Negative
  * when there are no samples. */
-double state_sums_at_least(const struct state_sums *sums, enum state_fact fact);
-double state_sums_at_most(const struct state_sums *sums, enum state_fact fact);
+double state_sums_at_least(const struct state_sums *sums, enum state_flag flag);
+double state_sums_at_most(const struct state_sums *sums, enum state_flag flag);
 
 #endif /* SAMPLER_PROFILE_VIEWS_STATES_H */

@@ -8,7 +8,7 @@ static const double FIRST_RAISE = 10, EARLY_RAISE = 2, RAISE = 1.25, LOWEST_HZ =
 /* More than a look costs at first: with everything to be read for the first time, and 256 threads. */
 static const double MOST_S = 1e-3;
 
-enum { FIRST_LOOKS = 2, ENOUGH_LOOKS = 8 };
+enum { FIRST_LOOKS = 2, ENOUGH_TICKS = 8 };
 
 double budget_first_hz(double share, double wanted_hz)
 {
@@ -39,7 +39,7 @@ void budget_change(struct budget *budget, double share, double wanted_hz)
 bool budget_measure(struct budget *budget, uint64_t cpu_ns, uint64_t looks)
 {
     const uint64_t made = looks - budget->looks;
-    const uint64_t enough = budget->is_measured ? ENOUGH_LOOKS : FIRST_LOOKS;
+    const uint64_t enough = budget->is_measured ? ENOUGH_TICKS : FIRST_LOOKS;
     const double raise = !budget->is_measured  ? FIRST_RAISE
                          : budget->was_lowered ? RAISE
                                                : EARLY_RAISE;

@@ -57,12 +57,10 @@ static const struct command commands[] = {
     { "dump", COMMAND_DUMP, "PID...", "print where all threads of processes are now",
       "Innermost frame first, and what each thread is doing: on_cpu, has_gil, ...\n",
       command_dump },
-    { "doctor", COMMAND_DOCTOR, "[PID]...",
-      "tell whether processes can be sampled, and if not why",
-      "Goes through everything that must be so, one line each: ok, passed (shut, but\n"
-      "there is a way past it), unknown, SHUT; below a gate that is shut stands what\n"
-      "opens it.  Without a PID it tells what this host lets us do.  The exit status is\n"
-      "the one that attach would end with.\n",
+    { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
+      "One line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the fix.\n"
+      "Without a PID it checks this host.  The exit status is the one that attach\n"
+      "would end with.\n",
       command_doctor },
 };
 

@@ -7,85 +7,86 @@
 #include "server/command/process/exit.h"
 #include "server/sessions/open_capture.h"
 
-static void describe(struct captured *captured)
+static void describe(struct capture_input *capture)
 {
-    const struct loaded *const loaded = captured->loaded;
-    captured->facts = (struct session_facts){
+    const struct open_capture *const opened = capture->opened;
+    capture->info = (struct session_info){
         .id = "1",
         .epoch = "capture",
-        .status = loaded->status,
-        .target = &loaded->target,
-        .told = &loaded->told,
-        .options = &loaded->options,
-        .host = loaded->host,
-        .snapshot = &captured->snapshot,
+        .status = opened->status,
+        .target = &opened->target,
+        .targets = &opened->targets,
+        .options = &opened->options,
+        .host = opened->host,
+        .snapshot = &capture->snapshot,
     };
-    captured->source = (struct report_source){ .snapshot = &captured->snapshot,
-                                               .query = &captured->everything,
-                                               .header = &captured->header,
-                                               .session = &captured->facts };
+    capture->source = (struct report_source){ .snapshot = &capture->snapshot,
+                                              .query = &capture->everything,
+                                              .header = &capture->header,
+                                              .session = &capture->info };
 }
 
-enum err_code captured_load(const char *path, const struct reader_part *part,
-                            bool hides_arguments, struct loaded **out, struct err *err)
+enum err_code capture_input_load(const char *path, const struct reader_part *part,
+                                 bool hides_arguments, struct open_capture **out,
+                                 struct err *err)
 {
     struct progress progress;
     struct reader_part watched = *part;
     progress_begin(&progress, "reading", path);
     watched.watch = progress_watch;
     watched.context = &progress;
-    const enum err_code rc = loaded_open(path, &watched, hides_arguments, out, err);
+    const enum err_code rc = open_capture_open(path, &watched, hides_arguments, out, err);
     progress_end(&progress);
     return rc;
 }
 
-enum err_code captured_open(struct captured *captured, const char *path, size_t memory_bytes,
-                            bool hides_arguments, struct err *err)
+enum err_code capture_input_open(struct capture_input *capture, const char *path,
+                                 size_t memory_bytes, bool hides_arguments, struct err *err)
 {
-    memset(captured, 0, sizeof *captured);
+    memset(capture, 0, sizeof *capture);
     const struct reader_part everything = { .memory_bytes = memory_bytes };
     enum err_code rc =
-        captured_load(path, &everything, hides_arguments, &captured->loaded, err);
+        capture_input_load(path, &everything, hides_arguments, &capture->opened, err);
     if (rc == ERR_OK)
-        rc = profile_snapshot(loaded_profile(captured->loaded), &captured->snapshot, err);
+        rc = profile_snapshot(open_capture_profile(capture->opened), &capture->snapshot, err);
     if (rc != ERR_OK) {
-        captured_close(captured);
+        capture_input_close(capture);
         return rc;
     }
-    if (captured->loaded->is_cut)
-        say("%s: %s", path, captured->loaded->status.reason);
-    describe(captured);
-    rc = report_header_init(&captured->header, &captured->source, err);
+    if (capture->opened->is_cut)
+        say("%s: %s", path, capture->opened->status.reason);
+    describe(capture);
+    rc = report_header_init(&capture->header, &capture->source, err);
     if (rc != ERR_OK)
-        captured_close(captured);
+        capture_input_close(capture);
     return rc;
 }
 
-enum err_code captured_reshape(struct captured *captured, const struct rules *rules,
-                               struct err *err)
+enum err_code capture_input_reshape(struct capture_input *capture, const struct rules *rules,
+                                    struct err *err)
 {
     if (!rules_are_any(rules))
         return ERR_OK;
-    const enum err_code rc = reshaped_init(&captured->reshaped, &captured->snapshot,
-                                           &captured->everything, rules, RESHAPED_WINDOWS, err);
+    const enum err_code rc = reshaped_init(&capture->reshaped, &capture->snapshot,
+                                           &capture->everything, rules, RESHAPED_WINDOWS, err);
     if (rc != ERR_OK)
         return rc;
-    captured->facts.snapshot = &captured->reshaped.snapshot;
-    captured->selection = (struct report_selection){ .snapshot = &captured->snapshot,
-                                                     .query = &captured->everything,
-                                                     .rules = rules };
-    captured->source.snapshot = &captured->reshaped.snapshot;
-    captured->source.selection = &captured->selection;
-    report_header_deinit(&captured->header);
-    return report_header_init(&captured->header, &captured->source, err);
+    capture->info.snapshot = &capture->reshaped.snapshot;
+    capture->selection = (struct report_selection){ .snapshot = &capture->snapshot,
+                                                    .query = &capture->everything,
+                                                    .rules = rules };
+    capture->source.snapshot = &capture->reshaped.snapshot;
+    capture->source.selection = &capture->selection;
+    report_header_deinit(&capture->header);
+    return report_header_init(&capture->header, &capture->source, err);
 }
 
-void captured_close(struct captured *captured)
+void capture_input_close(struct capture_input *capture)
 {
-    report_header_deinit(&captured->header);
-    reshaped_deinit(&captured->reshaped);
-    if (captured->snapshot.profile)
-        profile_snapshot_release(&captured->snapshot);
-    loaded_destroy(captured->loaded);
-    memset(captured, 0, sizeof *captured);
+    report_header_deinit(&capture->header);
+    reshaped_deinit(&capture->reshaped);
+    if (capture->snapshot.profile)
+        profile_snapshot_release(&capture->snapshot);
+    open_capture_destroy(capture->opened);
+    memset(capture, 0, sizeof *capture);
 }

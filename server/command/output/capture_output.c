@@ -28,7 +28,7 @@ static enum err_code cannot_write(int sys, const char *path, struct err *err)
 }
 
 /* "pyrometer-4711-20260131-100000.pyro", in the folder if one is given. */
-static void usual_name(struct capturing *capturing, const char *folder, int pid)
+static void usual_name(struct capture_output *capture, const char *folder, int pid)
 {
     const time_t now = time(NULL);
     char when[32] = "", who[16] = "";
@@ -37,7 +37,7 @@ static void usual_name(struct capturing *capturing, const char *folder, int pid)
         strftime(when, sizeof when, "-%Y%m%d-%H%M%S", &parts);
     if (pid)
         snprintf(who, sizeof who, "-%d", pid);
-    snprintf(capturing->path, sizeof capturing->path, "%.3000s%spyrometer%s%s.%s", folder,
+    snprintf(capture->path, sizeof capture->path, "%.3000s%spyrometer%s%s.%s", folder,
              *folder && folder[strlen(folder) - 1] != '/' ? "/" : "", who, when,
              CAPTURE_EXTENSION);
 }
@@ -48,50 +48,50 @@ static bool is_folder(const char *path)
     return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static void choose_path(struct capturing *capturing, const struct options *options)
+static void choose_path(struct capture_output *capture, const struct options *options)
 {
     const char *const own = options->capture_file;
     /* A folder gets the usual name; so does what -o names when it is meant for a format. */
     const char *const given = own ? own : options->output;
     if (given && !is_folder(given))
-        snprintf(capturing->path, sizeof capturing->path, "%s", given);
+        snprintf(capture->path, sizeof capture->path, "%s", given);
     else
-        usual_name(capturing, given ? given : "", options->sampling.pids[0]);
+        usual_name(capture, given ? given : "", options->sampling.pids[0]);
 }
 
-static enum err_code open_file(struct capturing *capturing, struct err *err)
+static enum err_code open_file(struct capture_output *capture, struct err *err)
 {
     const mode_t own = S_IRUSR | S_IWUSR;
     const mode_t mode = privilege_is_held() ? own : own | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
     const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
-    if (strcmp(capturing->path, "-") == 0) {
-        capturing->path[0] = '\0';
+    if (strcmp(capture->path, "-") == 0) {
+        capture->path[0] = '\0';
         if (isatty(STDOUT_FILENO))
             return err_set(err, ERR_INVALID, "a capture is not for a terminal: name a file");
-        capturing->fd = dup(STDOUT_FILENO);
-        return capturing->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
+        capture->fd = dup(STDOUT_FILENO);
+        return capture->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
     }
-    capturing->fd = open(capturing->path, flags | O_CREAT | O_EXCL, mode);
-    capturing->is_new = capturing->fd >= 0;
-    if (!capturing->is_new && errno == EEXIST)
-        capturing->fd = open(capturing->path, flags);
-    return capturing->fd < 0 ? cannot_write(errno, capturing->path, err) : ERR_OK;
+    capture->fd = open(capture->path, flags | O_CREAT | O_EXCL, mode);
+    capture->is_new = capture->fd >= 0;
+    if (!capture->is_new && errno == EEXIST)
+        capture->fd = open(capture->path, flags);
+    return capture->fd < 0 ? cannot_write(errno, capture->path, err) : ERR_OK;
 }
 
-enum err_code capturing_open(struct capturing *capturing, const struct options *options,
-                             struct err *err)
+enum err_code capture_output_open(struct capture_output *capture, const struct options *options,
+                                  struct err *err)
 {
-    *capturing = (struct capturing)CAPTURING_NONE;
+    *capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
     if (!options->wants_capture)
         return ERR_OK;
-    choose_path(capturing, options);
-    const enum err_code rc = open_file(capturing, err);
-    return rc == ERR_OK ? recorder_create(&capturing->recorder, err) : rc;
+    choose_path(capture, options);
+    const enum err_code rc = open_file(capture, err);
+    return rc == ERR_OK ? live_capture_create(&capture->live, err) : rc;
 }
 
-const struct sink *capturing_sink(const struct capturing *capturing)
+const struct sink *capture_output_sink(const struct capture_output *capture)
 {
-    return capturing->recorder ? recorder_sink(capturing->recorder) : NULL;
+    return capture->live ? live_capture_sink(capture->live) : NULL;
 }
 
 /* On the recorder's thread; say writes one line at a time. */
@@ -101,96 +101,95 @@ static void say_failed(void *context, const struct err *err)
     say("%s; sampling goes on without the capture", err->message);
 }
 
-static const char *name_of(const struct capturing *capturing)
+static const char *name_of(const struct capture_output *capture)
 {
-    return capturing->path[0] ? capturing->path : "standard output";
+    return capture->path[0] ? capture->path : "standard output";
 }
 
-enum err_code capturing_begin(struct capturing *capturing, struct sampler *sampler,
-                              struct err *err)
+enum err_code capture_output_begin(struct capture_output *capture, struct sampler *sampler,
+                                   struct err *err)
 {
     struct sampler_status status;
-    struct capture_facts facts;
+    struct capture_metadata info;
     const struct sampler_target *const target = sampler_target(sampler);
-    if (!capturing->recorder)
+    if (!capture->live)
         return ERR_OK;
-    capturing->sampler = sampler;
+    capture->sampler = sampler;
     sampler_status(sampler, &status);
-    loaded_tell_start(target, sampler_options(sampler), &status, &facts);
+    open_capture_tell_start(target, sampler_options(sampler), &status, &info);
     const char **const words = calloc(target->argc + 1, sizeof *words);
     if (!words)
         return err_set(err, ERR_NOMEM, "no memory for a command line");
     for (size_t i = 0; i < target->argc; i++)
         words[i] = target->argv[i];
     const size_t most = CAPTURE_MAX_TEXTS;
-    facts.argv = (struct capture_texts){ target->argc < most ? target->argc : most, words };
-    (void)!ftruncate(capturing->fd, 0);
-    capturing->has_begun = true;
-    const enum err_code rc =
-        recorder_begin(capturing->recorder, capturing->fd, sampler_profile(sampler), &facts,
-                       say_failed, NULL, err);
+    info.argv = (struct capture_texts){ target->argc < most ? target->argc : most, words };
+    (void)!ftruncate(capture->fd, 0);
+    capture->has_begun = true;
+    const enum err_code rc = live_capture_begin(
+        capture->live, capture->fd, sampler_profile(sampler), &info, say_failed, NULL, err);
     free(words);
-    return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capturing)) : rc;
+    return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capture)) : rc;
 }
 
 /* What is written to a file without a name is lost, and no write says so. */
-static bool is_removed(const struct capturing *capturing)
+static bool is_removed(const struct capture_output *capture)
 {
     struct stat status;
-    return fstat(capturing->fd, &status) == 0 && S_ISREG(status.st_mode) &&
-           status.st_nlink == 0;
+    return fstat(capture->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0;
 }
 
 /* What was sampled is what is in the file and what is not. */
-static enum err_code say_totals(struct capturing *capturing, enum err_code rc, struct err *err)
+static enum err_code say_totals(struct capture_output *capture, enum err_code rc,
+                                struct err *err)
 {
-    const uint64_t samples = recorder_samples(capturing->recorder);
-    const uint64_t lost = recorder_lost(capturing->recorder);
-    if (is_removed(capturing)) {
-        capturing->totals = (struct quality_capture){ .lost = samples + lost };
+    const uint64_t samples = live_capture_samples(capture->live);
+    const uint64_t lost = live_capture_lost(capture->live);
+    if (is_removed(capture)) {
+        capture->totals = (struct quality_capture){ .lost = samples + lost };
         return rc ? rc
                   : err_set(err, ERR_SYS,
                             "%.200s was removed while it was written: nothing of it is left",
-                            name_of(capturing));
+                            name_of(capture));
     }
-    capturing->totals = (struct quality_capture){
-        .samples = samples, .lost = lost, .bytes = recorder_bytes(capturing->recorder)
-    };
+    capture->totals = (struct quality_capture){ .samples = samples,
+                                                .lost = lost,
+                                                .bytes = live_capture_bytes(capture->live) };
     if (lost > 0)
         say("%" PRIu64 " samples are not in the capture: it could not be written %s", lost,
             rc == ERR_OK ? "as fast as they came" : "any more");
-    say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", name_of(capturing),
-        capturing->totals.bytes, samples);
+    say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", name_of(capture),
+        capture->totals.bytes, samples);
     return rc;
 }
 
-enum err_code capturing_finish(struct capturing *capturing, struct err *err)
+enum err_code capture_output_finish(struct capture_output *capture, struct err *err)
 {
     const char *processes[SAMPLER_MAX_TOLD];
-    struct told_texts told;
+    struct target_list_texts targets;
     struct sampler_status status;
-    struct capture_facts facts;
-    if (!capturing->sampler || capturing->is_finished)
+    struct capture_metadata info;
+    if (!capture->sampler || capture->is_finished)
         return ERR_OK;
-    capturing->is_finished = true;
-    sampler_status(capturing->sampler, &status);
-    loaded_tell_end(&status, &facts);
-    enum err_code rc = told_write(capturing->sampler, &told, err);
-    for (size_t i = 0; i < told.count; i++)
-        processes[i] = told.items[i];
-    facts.processes = (struct capture_texts){ told.count, processes };
+    capture->is_finished = true;
+    sampler_status(capture->sampler, &status);
+    open_capture_tell_end(&status, &info);
+    enum err_code rc = target_list_write(capture->sampler, &targets, err);
+    for (size_t i = 0; i < targets.count; i++)
+        processes[i] = targets.items[i];
+    info.processes = (struct capture_texts){ targets.count, processes };
     const enum err_code finished =
-        recorder_finish(capturing->recorder, &facts, rc == ERR_OK ? err : NULL);
+        live_capture_finish(capture->live, &info, rc == ERR_OK ? err : NULL);
     rc = rc == ERR_OK ? finished : rc;
-    told_texts_deinit(&told);
+    target_list_texts_deinit(&targets);
     if (rc == ERR_SYS)
-        rc = err_wrap(err, rc, "%.200s", name_of(capturing));
-    return say_totals(capturing, rc, err);
+        rc = err_wrap(err, rc, "%.200s", name_of(capture));
+    return say_totals(capture, rc, err);
 }
 
-const struct quality_capture *capturing_totals(const struct capturing *capturing)
+const struct quality_capture *capture_output_totals(const struct capture_output *capture)
 {
-    return capturing->is_finished ? &capturing->totals : NULL;
+    return capture->is_finished ? &capture->totals : NULL;
 }
 
 /* The sampling thread uses the recorder until then. */
@@ -202,14 +201,14 @@ static void end_sampling(struct sampler *sampler)
     }
 }
 
-void capturing_close(struct capturing *capturing)
+void capture_output_close(struct capture_output *capture)
 {
-    if (capturing->sampler)
-        end_sampling(capturing->sampler);
-    recorder_destroy(capturing->recorder);
-    if (capturing->fd >= 0)
-        close(capturing->fd);
-    if (capturing->is_new && !capturing->has_begun)
-        unlink(capturing->path);
-    *capturing = (struct capturing)CAPTURING_NONE;
+    if (capture->sampler)
+        end_sampling(capture->sampler);
+    live_capture_destroy(capture->live);
+    if (capture->fd >= 0)
+        close(capture->fd);
+    if (capture->is_new && !capture->has_begun)
+        unlink(capture->path);
+    *capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
 }

@@ -1,16 +1,16 @@
 /*
  * capturing - the capture that a command writes while it samples (--binary).
  *
- *     capturing_open     before anything is sampled: a path that cannot be written is known then
- *     capturing_sink     for the sampler's options
- *     capturing_begin    once there is a sampler
- *     capturing_finish   once sampling has ended: the rest, the end, and a line about it
- *     capturing_close
+ *     capture_output_open     before anything is sampled: a path that cannot be written is known then
+ *     capture_output_sink     for the sampler's options
+ *     capture_output_begin    once there is a sampler
+ *     capture_output_finish   once sampling has ended: the rest, the end, and a line about it
+ *     capture_output_close
  *
  * Unlike a report the file is there from the start and grows, so that it is of use whatever
  * becomes of us.  What stood in it before is gone once sampling begins, not before.
  *
- * Ownership: the caller's storage; capturing_close removes a file that was made and has nothing
+ * Ownership: the caller's storage; capture_output_close removes a file that was made and has nothing
  * in it and ends sampling.  To be called before the sampler is destroyed.
  * Threads: the main one.
  * Depends on: options, sampler.h, capture, loaded, wire/quality, exit.
@@ -25,13 +25,13 @@
 #include "server/wire/quality.h"
 
 struct options;
-struct recorder;
+struct live_capture;
 struct sampler;
 struct sampler_options;
 struct sink;
 
-struct capturing {
-    struct recorder *recorder; /* NULL: none is wanted */
+struct capture_output {
+    struct live_capture *live; /* NULL: none is wanted */
     struct sampler *sampler;   /* NULL: not begun */
     int fd;
     bool is_new, has_begun, is_finished;
@@ -39,20 +39,20 @@ struct capturing {
     char path[PATH_MAX];           /* "": standard output */
 };
 
-#define CAPTURING_NONE \
-    {                  \
-        .fd = -1       \
+#define CAPTURE_OUTPUT_NONE \
+    {                       \
+        .fd = -1            \
     }
 
-MUST_CHECK enum err_code capturing_open(struct capturing *capturing,
-                                        const struct options *options, struct err *err);
+MUST_CHECK enum err_code capture_output_open(struct capture_output *capture,
+                                             const struct options *options, struct err *err);
 /* NULL: no capture is wanted. */
-const struct sink *capturing_sink(const struct capturing *capturing);
-MUST_CHECK enum err_code capturing_begin(struct capturing *capturing, struct sampler *sampler,
-                                         struct err *err);
-MUST_CHECK enum err_code capturing_finish(struct capturing *capturing, struct err *err);
+const struct sink *capture_output_sink(const struct capture_output *capture);
+MUST_CHECK enum err_code capture_output_begin(struct capture_output *capture,
+                                              struct sampler *sampler, struct err *err);
+MUST_CHECK enum err_code capture_output_finish(struct capture_output *capture, struct err *err);
 /* NULL: no capture was written. */
-const struct quality_capture *capturing_totals(const struct capturing *capturing);
-void capturing_close(struct capturing *capturing);
+const struct quality_capture *capture_output_totals(const struct capture_output *capture);
+void capture_output_close(struct capture_output *capture);
 
 #endif /* SERVER_COMMAND_OUTPUT_CAPTURE_OUTPUT_H */

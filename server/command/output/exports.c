@@ -42,9 +42,9 @@ static const struct report_format *format_for(const struct options_format *wante
 
 static enum err_code open_one(struct export *item, const struct options *options,
                               const struct options_format *wanted,
-                              const struct session_facts *facts, struct err *err)
+                              const struct session_info *info, struct err *err)
 {
-    const struct report_source source = { .session = facts };
+    const struct report_source source = { .session = info };
     const char *const folder =
         options->output && is_folder(options->output) ? options->output : NULL;
     const bool named = wanted->output || options->output || options->splits;
@@ -75,15 +75,15 @@ static bool is_taken(const struct exports *exports, const struct output *output)
 }
 
 enum err_code exports_open(struct exports *exports, const struct options *options,
-                           const struct session_facts *facts, struct err *err)
+                           const struct session_info *info, struct err *err)
 {
     memset(exports, 0, sizeof *exports);
     if (options->baseline) {
-        enum err_code rc =
-            captured_open(&exports->baseline, options->baseline, options->sampling.memory_bytes,
-                          options->sampling.hides_arguments, err);
+        enum err_code rc = capture_input_open(&exports->baseline, options->baseline,
+                                              options->sampling.memory_bytes,
+                                              options->sampling.hides_arguments, err);
         if (rc == ERR_OK)
-            rc = captured_reshape(&exports->baseline, &options->view.rules, err);
+            rc = capture_input_reshape(&exports->baseline, &options->view.rules, err);
         if (rc != ERR_OK)
             return rc;
     }
@@ -91,7 +91,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
     make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
         struct export *const item = &exports->items[i];
-        const enum err_code rc = open_one(item, options, &options->formats[i], facts, err);
+        const enum err_code rc = open_one(item, options, &options->formats[i], info, err);
         if (rc != ERR_OK)
             return rc;
         const bool clashes = is_taken(exports, &item->output);
@@ -115,7 +115,7 @@ void exports_close(struct exports *exports)
     for (size_t i = 0; i < exports->count; i++)
         output_deinit(&exports->items[i].output);
     exports->count = 0;
-    captured_close(&exports->baseline);
+    capture_input_close(&exports->baseline);
 }
 
 struct writing {
@@ -138,7 +138,7 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     struct writing writing = { .output = &item->output };
     progress_begin(&writing.progress, "writing", item->format->name);
     buffer_init_draining(&file, drain, &writing);
-    own.baseline = exports->baseline.loaded ? &exports->baseline.source : NULL;
+    own.baseline = exports->baseline.opened ? &exports->baseline.source : NULL;
     own.settings.colours = output_wants_colours(&item->output);
     enum err_code rc = report_write(item->format, &own, &file, err);
     buffer_flush(&file);

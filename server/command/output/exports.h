@@ -20,12 +20,12 @@
 #include "server/command/output/output.h"
 
 struct report_source;
-struct session_facts;
+struct session_info;
 
 struct exports {
     size_t count;
     bool splits; /* a file for each process; those opened are only to see that they can be */
-    struct captured baseline; /* read before the work starts too */
+    struct capture_input baseline; /* read before the work starts too */
     struct export
     {
         const struct report_format *format;
@@ -36,7 +36,7 @@ struct exports {
 
 /* facts: pid and start, for names. */
 MUST_CHECK enum err_code exports_open(struct exports *exports, const struct options *options,
-                                      const struct session_facts *facts, struct err *err);
+                                      const struct session_info *info, struct err *err);
 void exports_close(struct exports *exports);
 
 /* Writes all of them; says what was written.  Goes on after a failure and reports the first. */

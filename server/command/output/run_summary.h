@@ -3,12 +3,12 @@
  * (--realtime-stats), the last words, the file that says how well it went (--quality), and the
  * lines of the audit log (--audit).
  *
- *     recording_open     before anything is sampled or started
- *     recording_begin    once there is a session
- *     recording_wait     in place of signals_wait
- *     recording_finish   once sampling has ended
+ *     run_summary_open     before anything is sampled or started
+ *     run_summary_begin    once there is a session
+ *     run_summary_wait     in place of signals_wait
+ *     run_summary_finish   once sampling has ended
  *
- * Ownership: the caller's storage; recording_close removes a file that was not finished.
+ * Ownership: the caller's storage; run_summary_close removes a file that was not finished.
  * Threads: the main one.
  * Depends on: audit, capturing, options, output, signals, stats, summary, sessions, wire/quality.
  */
@@ -23,13 +23,13 @@
 #include "server/command/output/stats.h"
 #include "server/command/process/signals.h"
 
-struct capturing;
+struct capture_output;
 struct options;
 struct profile_snapshot;
 struct session;
-struct session_facts;
+struct session_info;
 
-struct recording {
+struct run_summary {
     const struct options *options;
     struct session *session; /* NULL: not begun */
     struct output quality;
@@ -40,28 +40,29 @@ struct recording {
     bool is_audited; /* its start is; the end is still to come */
 };
 
-#define RECORDING_NONE                   \
+#define RUN_SUMMARY_NONE                 \
     {                                    \
         .quality.fd = -1, .audit.fd = -1 \
     }
 
-MUST_CHECK enum err_code recording_open(struct recording *recording,
-                                        const struct options *options, struct err *err);
-void recording_begin(struct recording *recording, struct session *session);
-void recording_close(struct recording *recording);
+MUST_CHECK enum err_code run_summary_open(struct run_summary *summary,
+                                          const struct options *options, struct err *err);
+void run_summary_begin(struct run_summary *summary, struct session *session);
+void run_summary_close(struct run_summary *summary);
 
 /* Waits for a signal or for the descriptor (-1: none); the line is written meanwhile. */
-enum signals_event recording_wait(struct recording *recording, struct signals *signals, int fd);
+enum signals_event run_summary_wait(struct run_summary *summary, struct signals *signals,
+                                    int fd);
 
 /* Ends sampling and waits until it has.  IMPATIENT: the user did not want to wait.  HANGS: a target
  * keeps the sampling thread in the kernel; what it has sampled so far is there, and nothing of the
  * session may be freed. */
-enum recording_end { RECORDING_ENDED, RECORDING_IMPATIENT, RECORDING_HANGS };
-enum recording_end recording_stop(struct recording *recording, struct signals *signals);
+enum run_summary_end { RUN_SUMMARY_ENDED, RUN_SUMMARY_IMPATIENT, RUN_SUMMARY_HANGS };
+enum run_summary_end run_summary_stop(struct run_summary *summary, struct signals *signals);
 
 /* Says how sampling went, finishes the capture, and writes the file of --quality.  After the first
  * call there is nothing left to do.  capturing: NULL: the capture is left as it is. */
-MUST_CHECK enum err_code recording_finish(struct recording *recording,
-                                          struct capturing *capturing, struct err *err);
+MUST_CHECK enum err_code run_summary_finish(struct run_summary *summary,
+                                            struct capture_output *capture, struct err *err);
 
 #endif /* SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H */

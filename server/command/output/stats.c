@@ -52,10 +52,10 @@ static void format_intervals(const struct quality *quality, char out[INTERVAL_BY
                  (double)quality->interval_most_ns / ms);
 }
 
-void stats_format(struct stats *stats, const struct session_facts *facts, double cpu_s,
+void stats_format(struct stats *stats, const struct session_info *info, double cpu_s,
                   uint64_t now_ns, char out[STATS_LINE_BYTES])
 {
-    const struct quality *const quality = &facts->snapshot->quality;
+    const struct quality *const quality = &info->snapshot->quality;
     const double seconds = (double)(now_ns - stats->said_ns) / (double)NS_PER_S;
     const double hz = seconds > 0 ? (double)(quality->ticks - stats->said_ticks) / seconds : 0;
     const double cpu = seconds > 0 ? 100 * (cpu_s - stats->said_cpu_s) / seconds : 0;
@@ -70,7 +70,7 @@ void stats_format(struct stats *stats, const struct session_facts *facts, double
              "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
              " samples, exact %.2f %%, repaired %.2f %%, failed %.2f %%, missed %" PRIu64
              ", own CPU %.1f %%",
-             hz, facts->options->rate_hz, session_rate_hz(facts->snapshot), stats->least_hz,
+             hz, info->options->rate_hz, session_rate_hz(info->snapshot), stats->least_hz,
              stats->most_hz, intervals, quality->samples,
              quality_percent(quality->exact, quality->samples),
              quality_percent(quality->repaired, quality->samples),
@@ -89,13 +89,13 @@ static void cut_to_terminal(char line[STATS_LINE_BYTES])
         line[size.ws_col - 1] = '\0';
 }
 
-void stats_say(struct stats *stats, const struct session_facts *facts, uint64_t now_ns)
+void stats_say(struct stats *stats, const struct session_info *info, uint64_t now_ns)
 {
     char line[STATS_LINE_BYTES];
     if (now_ns < stats->due_ns)
         return;
     stats->due_ns = now_ns - (now_ns - stats->due_ns) % PERIOD_NS + PERIOD_NS;
-    stats_format(stats, facts, own_cpu_s(), now_ns, line);
+    stats_format(stats, info, own_cpu_s(), now_ns, line);
     if (stats->is_terminal)
         cut_to_terminal(line);
     fprintf(stderr, stats->is_terminal ? "\r%s\x1b[K" : "%s\n", line);

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct session_facts;
+struct session_info;
 
 enum { STATS_LINE_BYTES = 320 };
 
@@ -33,13 +33,13 @@ void stats_init(struct stats *stats);
 int stats_wait_ms(const struct stats *stats, uint64_t now_ns);
 
 /* Writes the line if it is due. */
-void stats_say(struct stats *stats, const struct session_facts *facts, uint64_t now_ns);
+void stats_say(struct stats *stats, const struct session_info *info, uint64_t now_ns);
 
 /* Ends an open line, so that something else may be said. */
 void stats_end(struct stats *stats);
 
 /* The line itself: what happened since the last one, and the shares of the whole. */
-void stats_format(struct stats *stats, const struct session_facts *facts, double cpu_s,
+void stats_format(struct stats *stats, const struct session_info *info, double cpu_s,
                   uint64_t now_ns, char out[STATS_LINE_BYTES]);
 
 #endif /* SERVER_COMMAND_OUTPUT_STATS_H */

@@ -52,36 +52,36 @@ static void say_certainty(const struct quality *quality)
         quality->ticks + quality->missed);
 }
 
-/* What the mode wants to know; STATE_FACT_COUNT: nothing. */
-static enum state_fact fact_of(enum sampler_mode mode)
+/* What the mode wants to know; STATE_FLAG_COUNT: nothing. */
+static enum state_flag flag_of(enum sampler_mode mode)
 {
     switch (mode) {
     case SAMPLER_MODE_WALL: break;
-    case SAMPLER_MODE_CPU: return STATE_FACT_ON_CPU;
-    case SAMPLER_MODE_GIL: return STATE_FACT_HAS_GIL;
-    case SAMPLER_MODE_EXCEPTION: return STATE_FACT_HAS_EXCEPTION;
+    case SAMPLER_MODE_CPU: return STATE_FLAG_ON_CPU;
+    case SAMPLER_MODE_GIL: return STATE_FLAG_HAS_GIL;
+    case SAMPLER_MODE_EXCEPTION: return STATE_FLAG_HAS_EXCEPTION;
     }
-    return STATE_FACT_COUNT;
+    return STATE_FLAG_COUNT;
 }
 
-static void say_mode(const struct session_facts *facts, const struct state_sums *sums)
+static void say_mode(const struct session_info *info, const struct state_sums *sums)
 {
-    const struct quality *const quality = &facts->snapshot->quality;
-    const enum state_fact fact = fact_of(facts->options->mode);
-    if (fact == STATE_FACT_COUNT)
+    const struct quality *const quality = &info->snapshot->quality;
+    const enum state_flag flag = flag_of(info->options->mode);
+    if (flag == STATE_FLAG_COUNT)
         return;
     say("filtered %" PRIu64 " samples, %.2f %% of all seen, by --mode", quality->filtered,
         quality_percent(quality->filtered, quality->filtered + quality->samples));
-    if (sums->unknown[fact] > 0)
-        say("kept %" PRIu64 " samples of which %s is unknown", sums->unknown[fact],
-            state_fact_text(fact));
+    if (sums->unknown[flag] > 0)
+        say("kept %" PRIu64 " samples of which %s is unknown", sums->unknown[flag],
+            state_flag_text(flag));
 }
 
-static void say_processes(const struct session_facts *facts)
+static void say_processes(const struct session_info *info)
 {
     struct sampler_processes processes = { 0 };
-    if (facts->sampler)
-        sampler_processes(facts->sampler, &processes);
+    if (info->sampler)
+        sampler_processes(info->sampler, &processes);
     if (processes.joined > 1)
         say("%" PRIu64 " processes, %" PRIu64 " of them still running", processes.joined,
             processes.running);
@@ -93,60 +93,60 @@ static void say_processes(const struct session_facts *facts)
     if (processes.denied > 0)
         say("%" PRIu64 " %s left out: no right to read, or an unknown version%s",
             processes.denied, processes.denied == 1 ? "process was" : "processes were",
-            fact_of(facts->options->mode) == STATE_FACT_COUNT
+            flag_of(info->options->mode) == STATE_FLAG_COUNT
                 ? ""
                 : ", or one that does not tell what --mode keeps");
 }
 
-static void say_what_was_special(const struct session_facts *facts)
+static void say_what_was_special(const struct session_info *info)
 {
-    const struct quality *const quality = &facts->snapshot->quality;
+    const struct quality *const quality = &info->snapshot->quality;
     const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
     if (quality->stopped_ns > 0)
         say("the program was stopped for %.3f s, %.2f %% of the time", stopped_s,
-            quality_percent(quality->stopped_ns, facts->snapshot->end_ns));
-    if (facts->status.rate_hz > 0 && facts->status.rate_hz < facts->options->rate_hz)
+            quality_percent(quality->stopped_ns, info->snapshot->end_ns));
+    if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
         say("the CPU budget of %.10g %% allowed %.1f Hz at the end",
-            facts->options->max_cpu_percent, facts->status.rate_hz);
+            info->options->max_cpu_percent, info->status.rate_hz);
 }
 
 /* "43.20 %", or "43.20 % (and 2.00 % unknown)". */
-static void format_share(const struct state_sums *sums, enum state_fact fact,
+static void format_share(const struct state_sums *sums, enum state_flag flag,
                          char out[TEXT_BYTES])
 {
-    const double yes = quality_percent(sums->yes[fact], sums->samples);
-    const double unknown = quality_percent(sums->unknown[fact], sums->samples);
-    if (sums->unknown[fact] > 0)
+    const double yes = quality_percent(sums->yes[flag], sums->samples);
+    const double unknown = quality_percent(sums->unknown[flag], sums->samples);
+    if (sums->unknown[flag] > 0)
         snprintf(out, TEXT_BYTES, "%.2f %% (and %.2f %% unknown)", yes, unknown);
     else
         snprintf(out, TEXT_BYTES, "%.2f %%", yes);
 }
 
 /* The names of interpreters that are free-threaded end so. */
-static bool is_without_gil(const struct session_facts *facts, const struct state_sums *sums)
+static bool is_without_gil(const struct session_info *info, const struct state_sums *sums)
 {
-    const char *const python = facts->target ? facts->target->python : NULL;
+    const char *const python = info->target ? info->target->python : NULL;
     const size_t length = python ? strlen(python) : 0;
-    return length && python[length - 1] == 't' && sums->yes[STATE_FACT_HAS_GIL] == 0;
+    return length && python[length - 1] == 't' && sums->yes[STATE_FLAG_HAS_GIL] == 0;
 }
 
-static void say_states(const struct session_facts *facts, const struct state_sums *sums)
+static void say_states(const struct session_info *info, const struct state_sums *sums)
 {
     char held[TEXT_BYTES], wanted[TEXT_BYTES], collecting[TEXT_BYTES], handling[TEXT_BYTES];
     if (sums->samples == 0)
         return;
     const uint64_t *const unknown = sums->unknown;
-    const uint64_t untold = unknown[STATE_FACT_HAS_GIL] > unknown[STATE_FACT_WAITS_GIL]
-                                ? unknown[STATE_FACT_HAS_GIL]
-                                : unknown[STATE_FACT_WAITS_GIL];
-    const uint64_t told =
-        sums->yes[STATE_FACT_HAS_GIL] + sums->yes[STATE_FACT_WAITS_GIL] + untold;
-    const uint64_t released = told < sums->samples ? sums->samples - told : 0;
-    format_share(sums, STATE_FACT_HAS_GIL, held);
-    format_share(sums, STATE_FACT_WAITS_GIL, wanted);
-    format_share(sums, STATE_FACT_IN_GC, collecting);
-    format_share(sums, STATE_FACT_HAS_EXCEPTION, handling);
-    if (is_without_gil(facts, sums)) {
+    const uint64_t untold = unknown[STATE_FLAG_HAS_GIL] > unknown[STATE_FLAG_WAITS_GIL]
+                                ? unknown[STATE_FLAG_HAS_GIL]
+                                : unknown[STATE_FLAG_WAITS_GIL];
+    const uint64_t targets =
+        sums->yes[STATE_FLAG_HAS_GIL] + sums->yes[STATE_FLAG_WAITS_GIL] + untold;
+    const uint64_t released = targets < sums->samples ? sums->samples - targets : 0;
+    format_share(sums, STATE_FLAG_HAS_GIL, held);
+    format_share(sums, STATE_FLAG_WAITS_GIL, wanted);
+    format_share(sums, STATE_FLAG_IN_GC, collecting);
+    format_share(sums, STATE_FLAG_HAS_EXCEPTION, handling);
+    if (is_without_gil(info, sums)) {
         say("of the samples: GIL n/a (free-threaded); collecting garbage %s; an exception in hand "
             "%s",
             collecting, handling);
@@ -157,24 +157,24 @@ static void say_states(const struct session_facts *facts, const struct state_sum
         held, wanted, quality_percent(released, sums->samples), collecting, handling);
 }
 
-static void say_tasks(const struct session_facts *facts, const struct states *states)
+static void say_tasks(const struct session_info *info, const struct states *states)
 {
     if (states->tasks > 0)
         say("%" PRIu64 " samples, %.2f %% of all, are of waiting tasks, which are no threads",
-            states->tasks, quality_percent(states->tasks, facts->snapshot->quality.samples));
+            states->tasks, quality_percent(states->tasks, info->snapshot->quality.samples));
 }
 
-void summary_say(const struct session_facts *facts, const struct states *states)
+void summary_say(const struct session_info *info, const struct states *states)
 {
-    const struct quality *const quality = &facts->snapshot->quality;
-    const double seconds = (double)facts->snapshot->end_ns / (double)NS_PER_S;
+    const struct quality *const quality = &info->snapshot->quality;
+    const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
     say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
-        session_rate_hz(facts->snapshot), facts->options->rate_hz);
+        session_rate_hz(info->snapshot), info->options->rate_hz);
     if (quality->ticks > 0)
         say_certainty(quality);
-    say_states(facts, &states->all);
-    say_tasks(facts, states);
-    say_mode(facts, &states->all);
-    say_processes(facts);
-    say_what_was_special(facts);
+    say_states(info, &states->all);
+    say_tasks(info, states);
+    say_mode(info, &states->all);
+    say_processes(info);
+    say_what_was_special(info);
 }

@@ -8,10 +8,10 @@
 
 #include <stdint.h>
 
-struct session_facts;
+struct session_info;
 struct states;
 
 /* A few lines on standard error.  states: of all samples. */
-void summary_say(const struct session_facts *facts, const struct states *states);
+void summary_say(const struct session_info *info, const struct states *states);
 
 #endif /* SERVER_COMMAND_OUTPUT_SUMMARY_H */

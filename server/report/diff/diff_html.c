@@ -161,13 +161,14 @@ static enum err_code put_data(const struct diff *diff, struct buffer *out, struc
 
 static enum err_code put_payload(const struct diff *diff, struct buffer *out, struct err *err)
 {
-    struct packed packed;
-    enum err_code rc = packed_init(&packed, GZIP_LEVEL, PACKED_BASE64, out, err);
+    struct embedded_profile profile_text;
+    enum err_code rc =
+        embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
     if (rc == ERR_OK)
-        rc = put_data(diff, &packed.in, err);
+        rc = put_data(diff, &profile_text.in, err);
     if (rc == ERR_OK)
-        rc = packed_finish(&packed, err);
-    packed_deinit(&packed);
+        rc = embedded_profile_finish(&profile_text, err);
+    embedded_profile_deinit(&profile_text);
     return rc;
 }
 
@@ -180,7 +181,7 @@ enum err_code diff_write_html(const struct diff *diff, struct buffer *out, struc
     buffer_text(out, "<title>What changed: ");
     for (size_t i = 0; i < target->argc; i++) {
         buffer_text(out, i > 0 ? " " : "");
-        markup_put_text(out, target->argv[i]);
+        html_put_text(out, target->argv[i]);
     }
     buffer_text(out, "</title></head>\n<body><noscript>This page needs JavaScript.</noscript>"
                      "<script type=\"text/plain\" id=\"diff-data\">");

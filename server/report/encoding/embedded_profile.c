@@ -6,64 +6,65 @@
 #include "server/report/encoding/base64.h"
 
 /* Three bytes make four digits: one or two are kept for the next time. */
-static void put_base64(struct packed *packed, const char *data, size_t bytes)
+static void put_base64(struct embedded_profile *profile_text, const char *data, size_t bytes)
 {
-    while (packed->carried > 0 && packed->carried < 3 && bytes > 0) {
-        packed->carry[packed->carried++] = *data++;
+    while (profile_text->carried > 0 && profile_text->carried < 3 && bytes > 0) {
+        profile_text->carry[profile_text->carried++] = *data++;
         bytes--;
     }
-    if (packed->carried == 3) {
-        base64_append(packed->out, packed->carry, 3);
-        packed->carried = 0;
+    if (profile_text->carried == 3) {
+        base64_append(profile_text->out, profile_text->carry, 3);
+        profile_text->carried = 0;
     }
     const size_t whole = bytes / 3 * 3;
-    base64_append(packed->out, data, whole);
+    base64_append(profile_text->out, data, whole);
     for (size_t i = whole; i < bytes; i++)
-        packed->carry[packed->carried++] = data[i];
+        profile_text->carry[profile_text->carried++] = data[i];
 }
 
 static bool take(void *to, const char *data, size_t bytes)
 {
-    struct packed *const packed = to;
-    if (packed->form == PACKED_BASE64)
-        put_base64(packed, data, bytes);
+    struct embedded_profile *const profile_text = to;
+    if (profile_text->form == EMBEDDED_PROFILE_BASE64)
+        put_base64(profile_text, data, bytes);
     else
-        buffer_append(packed->out, data, bytes);
-    return !packed->out->failed;
+        buffer_append(profile_text->out, data, bytes);
+    return !profile_text->out->failed;
 }
 
 static bool drain(void *to, const char *data, size_t bytes)
 {
-    struct packed *const packed = to;
-    return gzip_stream_write(packed->stream, data, bytes, false, take, packed);
+    struct embedded_profile *const profile_text = to;
+    return gzip_stream_write(profile_text->stream, data, bytes, false, take, profile_text);
 }
 
-enum err_code packed_init(struct packed *packed, int level, enum packed_form form,
-                          struct buffer *out, struct err *err)
+enum err_code embedded_profile_init(struct embedded_profile *profile_text, int level,
+                                    enum embedded_profile_form form, struct buffer *out,
+                                    struct err *err)
 {
-    memset(packed, 0, sizeof *packed);
-    packed->form = form;
-    packed->out = out;
-    buffer_init_draining(&packed->in, drain, packed);
-    return gzip_stream_create(level, &packed->stream, err);
+    memset(profile_text, 0, sizeof *profile_text);
+    profile_text->form = form;
+    profile_text->out = out;
+    buffer_init_draining(&profile_text->in, drain, profile_text);
+    return gzip_stream_create(level, &profile_text->stream, err);
 }
 
-enum err_code packed_finish(struct packed *packed, struct err *err)
+enum err_code embedded_profile_finish(struct embedded_profile *profile_text, struct err *err)
 {
-    buffer_flush(&packed->in);
-    const enum err_code rc = buffer_check(&packed->in, err);
+    buffer_flush(&profile_text->in);
+    const enum err_code rc = buffer_check(&profile_text->in, err);
     if (rc != ERR_OK)
         return rc;
-    gzip_stream_write(packed->stream, NULL, 0, true, take, packed);
-    if (packed->carried > 0)
-        base64_append(packed->out, packed->carry, packed->carried);
-    packed->carried = 0;
-    return buffer_check(packed->out, err);
+    gzip_stream_write(profile_text->stream, NULL, 0, true, take, profile_text);
+    if (profile_text->carried > 0)
+        base64_append(profile_text->out, profile_text->carry, profile_text->carried);
+    profile_text->carried = 0;
+    return buffer_check(profile_text->out, err);
 }
 
-void packed_deinit(struct packed *packed)
+void embedded_profile_deinit(struct embedded_profile *profile_text)
 {
-    buffer_deinit(&packed->in);
-    gzip_stream_destroy(packed->stream);
-    packed->stream = NULL;
+    buffer_deinit(&profile_text->in);
+    gzip_stream_destroy(profile_text->stream);
+    profile_text->stream = NULL;
 }

@@ -2,10 +2,10 @@
  * packed - a buffer whose bytes are compressed, and perhaps made text, on their way to another.
  *
  *     struct packed packed;
- *     packed_init(&packed, level, PACKED_BASE64, out, err);
+ *     embedded_profile_init(&packed, level, EMBEDDED_PROFILE_BASE64, out, err);
  *     ... write to &packed.in ...
- *     packed_finish(&packed, err);
- *     packed_deinit(&packed);
+ *     embedded_profile_finish(&packed, err);
+ *     embedded_profile_deinit(&packed);
  *
  * Ownership: the caller's storage, which must not move; `out` is borrowed.
  * Limits: none; what passes is never held whole.
@@ -21,21 +21,23 @@
 
 struct gzip_stream;
 
-enum packed_form { PACKED_BYTES, PACKED_BASE64 };
+enum embedded_profile_form { EMBEDDED_PROFILE_BYTES, EMBEDDED_PROFILE_BASE64 };
 
-struct packed {
+struct embedded_profile {
     struct buffer in;
     struct gzip_stream *stream;
-    enum packed_form form;
+    enum embedded_profile_form form;
     struct buffer *out;
     char carry[3]; /* bytes that do not yet make four digits */
     size_t carried;
 };
 
-MUST_CHECK enum err_code packed_init(struct packed *packed, int level, enum packed_form form,
-                                     struct buffer *out, struct err *err);
+MUST_CHECK enum err_code embedded_profile_init(struct embedded_profile *profile_text, int level,
+                                               enum embedded_profile_form form,
+                                               struct buffer *out, struct err *err);
 /* Writes what is left and the end. */
-MUST_CHECK enum err_code packed_finish(struct packed *packed, struct err *err);
-void packed_deinit(struct packed *packed);
+MUST_CHECK enum err_code embedded_profile_finish(struct embedded_profile *profile_text,
+                                                 struct err *err);
+void embedded_profile_deinit(struct embedded_profile *profile_text);
 
 #endif /* SERVER_REPORT_ENCODING_EMBEDDED_PROFILE_H */

@@ -24,7 +24,7 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x7f && !strchr("&<>\"'", c);
 }
 
-void markup_put(struct buffer *out, const char *text, size_t length)
+void html_put(struct buffer *out, const char *text, size_t length)
 {
     for (size_t i = 0; i < length;) {
         size_t run = i;
@@ -41,13 +41,13 @@ void markup_put(struct buffer *out, const char *text, size_t length)
     }
 }
 
-void markup_put_string(struct buffer *out, struct strtab_string text)
+void html_put_string(struct buffer *out, struct strtab_string text)
 {
-    markup_put(out, text.text, text.length);
+    html_put(out, text.text, text.length);
 }
 
-void markup_put_text(struct buffer *out, const char *text)
+void html_put_text(struct buffer *out, const char *text)
 {
     if (text)
-        markup_put(out, text, strlen(text));
+        html_put(out, text, strlen(text));
 }

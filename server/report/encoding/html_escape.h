@@ -17,8 +17,8 @@
 struct buffer;
 
 /* For text between tags and in quoted attributes; tabs stay. */
-void markup_put(struct buffer *out, const char *text, size_t length);
-void markup_put_string(struct buffer *out, struct strtab_string text);
-void markup_put_text(struct buffer *out, const char *text); /* NULL is "" */
+void html_put(struct buffer *out, const char *text, size_t length);
+void html_put_string(struct buffer *out, struct strtab_string text);
+void html_put_text(struct buffer *out, const char *text); /* NULL is "" */
 
 #endif /* SERVER_REPORT_ENCODING_HTML_ESCAPE_H */

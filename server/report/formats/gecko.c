@@ -208,7 +208,7 @@ static void put_product(struct gecko *gecko)
 
 static void put_meta(struct gecko *gecko)
 {
-    const struct session_facts *const session = gecko->source->session;
+    const struct session_info *const session = gecko->source->session;
     json_key(&gecko->json, "meta");
     json_object(&gecko->json);
     put_key_uint(gecko, "version", GECKO_VERSION);

@@ -189,7 +189,7 @@ static enum err_code add_slice(struct making *making, size_t slice, struct err *
     return rc == ERR_OK ? add_slice_opcodes(making, slice, first_row, err) : rc;
 }
 
-static unsigned of_fact(state_bits state, state_bits yes, state_bits unknown, unsigned if_yes,
+static unsigned of_flag(state_bits state, state_bits yes, state_bits unknown, unsigned if_yes,
                         unsigned if_no)
 {
     if (state & unknown)
@@ -199,17 +199,17 @@ static unsigned of_fact(state_bits state, state_bits yes, state_bits unknown, un
 
 static unsigned gil(state_bits state)
 {
-    return of_fact(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_HAS_GIL, GECKO_NO_GIL);
+    return of_flag(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_HAS_GIL, GECKO_NO_GIL);
 }
 
 static unsigned waiting(state_bits state)
 {
-    return of_fact(state, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL, GECKO_WAITS_GIL, NO_MARKER);
+    return of_flag(state, STATE_WAITS_GIL, STATE_UNKNOWN_WAITS_GIL, GECKO_WAITS_GIL, NO_MARKER);
 }
 
 static unsigned cpu(state_bits state)
 {
-    return of_fact(state, STATE_ON_CPU, STATE_UNKNOWN_ON_CPU, GECKO_ON_CPU, GECKO_OFF_CPU);
+    return of_flag(state, STATE_ON_CPU, STATE_UNKNOWN_ON_CPU, GECKO_ON_CPU, GECKO_OFF_CPU);
 }
 
 /* C code that has released the GIL, or Python code; of what is off the CPU nothing is said. */
@@ -217,19 +217,19 @@ static unsigned code_type(state_bits state)
 {
     if (!(state & STATE_ON_CPU) || (state & STATE_UNKNOWN_ON_CPU))
         return NO_MARKER;
-    return of_fact(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_PYTHON_CODE,
+    return of_flag(state, STATE_HAS_GIL, STATE_UNKNOWN_HAS_GIL, GECKO_PYTHON_CODE,
                    GECKO_NATIVE_CODE);
 }
 
 static unsigned exception(state_bits state)
 {
-    return of_fact(state, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION, GECKO_EXCEPTION,
+    return of_flag(state, STATE_HAS_EXCEPTION, STATE_UNKNOWN_HAS_EXCEPTION, GECKO_EXCEPTION,
                    GECKO_NO_EXCEPTION);
 }
 
 static unsigned collecting(state_bits state)
 {
-    return of_fact(state, STATE_IN_GC, STATE_UNKNOWN_IN_GC, GECKO_GC, NO_MARKER);
+    return of_flag(state, STATE_IN_GC, STATE_UNKNOWN_IN_GC, GECKO_GC, NO_MARKER);
 }
 
 /* One question asked of all rows.  A gap ends a stretch. */

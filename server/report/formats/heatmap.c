@@ -44,7 +44,7 @@ static void put_function_link(const struct heatmap *map, function_id id)
     heatmap_put_anchor(map, map->hot.file_number[file], function.first_line,
                        function.is_synthetic ? id : 0);
     buffer_text(map->out, "\"><bdi>");
-    markup_put_string(map->out, function.name);
+    html_put_string(map->out, function.name);
     buffer_text(map->out, "</bdi></a>");
 }
 
@@ -74,11 +74,11 @@ static void put_spots(const struct heatmap *map, const struct hotspot *spots, si
     for (size_t i = 0; i < count; i++) {
         const struct profile_spot spot = profile_spot_at(map->snapshot, spots[i].spot);
         buffer_text(map->out, "<li><span><code>");
-        markup_put_string(map->out, heatmap_string(map, spot.opcode));
+        html_put_string(map->out, heatmap_string(map, spot.opcode));
         buffer_text(map->out, "</code>");
         if (spot.base != spot.opcode) {
             buffer_text(map->out, " <i>a form of ");
-            markup_put_string(map->out, heatmap_string(map, spot.base));
+            html_put_string(map->out, heatmap_string(map, spot.base));
             buffer_text(map->out, "</i>");
         }
         if (spot.column >= 0 && spot.end_column > spot.column)
@@ -162,7 +162,7 @@ static void put_row(const struct heatmap *map, uint32_t file_number, const struc
     put_count(map, self);
     put_count(map, total);
     buffer_text(map->out, "<td class=\"code\">");
-    markup_put(map->out, text, length);
+    html_put(map->out, text, length);
     buffer_text(map->out, "</td>");
     put_more(map, row);
     buffer_text(map->out, "</tr>\n");
@@ -358,7 +358,7 @@ static bool read_text(struct heatmap *map, const struct hotfile *file)
                     &map->hot.functions[file->first_function], file->function_count, &map->text,
                     &changed_ns, &why) != ERR_OK) {
         buffer_text(map->out, "<p class=\"note\">No source: ");
-        markup_put_text(map->out, why.message);
+        html_put_text(map->out, why.message);
         buffer_text(map->out, ".</p>\n");
         return false;
     }

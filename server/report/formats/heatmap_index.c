@@ -99,8 +99,8 @@ static void put_top_lines(const struct heatmap *map)
     buffer_text(map->out, "</tbody></table>\n");
 }
 
-static void put_fact(const struct heatmap *map, const char *name, int decimals, double value,
-                     const char *unit)
+static void put_state(const struct heatmap *map, const char *name, int decimals, double value,
+                      const char *unit)
 {
     buffer_printf(map->out, "<div><dt>%s</dt><dd>%.*f%s</dd></div>", name, decimals, value,
                   unit);
@@ -115,15 +115,15 @@ static void put_facts(const struct heatmap *map)
 {
     const struct quality *const quality = &map->snapshot->quality;
     buffer_text(map->out, "<dl class=\"facts\">");
-    put_fact(map, "Samples", 0, (double)map->hot.samples, "");
-    put_fact(map, "Duration", 2,
-             (double)report_header_duration_ns(map->source->header) / (double)NS_PER_S, " s");
-    put_fact(map, "Looks a second", 1, session_rate_hz(map->snapshot), "");
-    put_fact(map, "Files", 0, (double)map->hot.file_count, "");
-    put_fact(map, "Exact", 2, share(quality->exact, quality->samples), " %");
-    put_fact(map, "Truncated", 2, share(quality->truncated, quality->samples), " %");
-    put_fact(map, "Missed looks", 2, share(quality->missed, quality->missed + quality->ticks),
-             " %");
+    put_state(map, "Samples", 0, (double)map->hot.samples, "");
+    put_state(map, "Duration", 2,
+              (double)report_header_duration_ns(map->source->header) / (double)NS_PER_S, " s");
+    put_state(map, "Looks a second", 1, session_rate_hz(map->snapshot), "");
+    put_state(map, "Files", 0, (double)map->hot.file_count, "");
+    put_state(map, "Exact", 2, share(quality->exact, quality->samples), " %");
+    put_state(map, "Truncated", 2, share(quality->truncated, quality->samples), " %");
+    put_state(map, "Missed looks", 2, share(quality->missed, quality->missed + quality->ticks),
+              " %");
     buffer_text(map->out, "</dl>\n");
 }
 
@@ -133,7 +133,7 @@ static void put_selection(const struct heatmap *map)
     struct buffer text = { 0 };
     report_header_put_text(map->source->header, &text);
     buffer_text(map->out, "<p class=\"selection\">Selected: ");
-    markup_put_string(
+    html_put_string(
         map->out, (struct strtab_string){ text.data ? text.data : "", (uint32_t)text.length });
     buffer_printf(
         map->out, "</p>\n%s",

@@ -45,7 +45,7 @@ void heatmap_put_file_name(const struct heatmap *map, str_id file)
     else if (heatmap_string(map, file).length == 0)
         buffer_text(map->out, "(no file)");
     else
-        markup_put_string(map->out, heatmap_string(map, file));
+        html_put_string(map->out, heatmap_string(map, file));
 }
 
 /* Where the line stands in this document. */
@@ -82,10 +82,10 @@ void heatmap_put_table_head(const struct heatmap *map, const char *title)
 static void put_place(const struct heatmap *map, const struct hotline *line)
 {
     if (line->mark) {
-        markup_put_string(map->out, names_function(map->snapshot, line->mark).name);
+        html_put_string(map->out, names_function(map->snapshot, line->mark).name);
         return;
     }
-    markup_put_string(map->out, names_base(heatmap_string(map, line->file)));
+    html_put_string(map->out, names_base(heatmap_string(map, line->file)));
     buffer_printf(map->out, ":%d", (int)line->line);
 }
 
@@ -103,6 +103,6 @@ void heatmap_put_command(const struct heatmap *map)
     const struct sampler_target *const target = map->source->session->target;
     for (size_t i = 0; i < target->argc; i++) {
         buffer_text(map->out, i > 0 ? " " : "");
-        markup_put_text(map->out, target->argv[i]);
+        html_put_text(map->out, target->argv[i]);
     }
 }

@@ -154,13 +154,14 @@ static enum err_code write_profile(const struct report_source *source, struct bu
 static enum err_code put_payload(const struct report_source *source, struct buffer *out,
                                  struct err *err)
 {
-    struct packed packed;
-    enum err_code rc = packed_init(&packed, GZIP_LEVEL, PACKED_BASE64, out, err);
+    struct embedded_profile profile_text;
+    enum err_code rc =
+        embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
     if (rc == ERR_OK)
-        rc = write_profile(source, &packed.in, err);
+        rc = write_profile(source, &profile_text.in, err);
     if (rc == ERR_OK)
-        rc = packed_finish(&packed, err);
-    packed_deinit(&packed);
+        rc = embedded_profile_finish(&profile_text, err);
+    embedded_profile_deinit(&profile_text);
     return rc;
 }
 

@@ -105,7 +105,7 @@ static void end_entry(struct jsonl *jsonl)
 
 static enum err_code put_meta(struct jsonl *jsonl, struct err *err)
 {
-    const struct session_facts *const session = jsonl->source->session;
+    const struct session_info *const session = jsonl->source->session;
     begin(jsonl, "meta");
     put_uint(jsonl, "sample_interval_usec",
              (report_period_ns(jsonl->source) + NS_PER_MS / 2000) / (NS_PER_MS / 1000));

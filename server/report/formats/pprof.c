@@ -303,16 +303,17 @@ static enum err_code put_profile(struct pprof *pprof, struct err *err)
 enum err_code report_write_pprof(const struct report_source *source, struct buffer *out,
                                  struct err *err)
 {
-    struct packed packed;
+    struct embedded_profile profile_text;
     struct pprof pprof = { .source = source,
-                           .out = &packed.in,
+                           .out = &profile_text.in,
                            .period_ns = report_period_ns(source) };
-    enum err_code rc = packed_init(&packed, GZIP_LEVEL, PACKED_BYTES, out, err);
+    enum err_code rc =
+        embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BYTES, out, err);
     if (rc == ERR_OK)
         rc = put_profile(&pprof, err);
     if (rc == ERR_OK)
-        rc = packed_finish(&packed, err);
-    packed_deinit(&packed);
+        rc = embedded_profile_finish(&profile_text, err);
+    embedded_profile_deinit(&profile_text);
     buffer_deinit(&pprof.part);
     buffer_deinit(&pprof.inner);
     chain_deinit(&pprof.chain);

@@ -236,7 +236,7 @@ static void put_legend(const struct table *table)
 
 static void put_head(const struct table *table)
 {
-    const struct session_facts *const session = table->source->session;
+    const struct session_info *const session = table->source->session;
     struct buffer *const out = table->out;
     paint(table, BOLD);
     buffer_printf(out, "%" PRIu64 " samples in %.2f s", table->flat.samples,

@@ -27,7 +27,7 @@ void made_capture_begin_as(struct made_capture *capture,
     capture->profile = made_profile();
     capture->folder = temp_dir();
     snprintf(capture->path, sizeof capture->path, "%s/x.pyro", capture->folder);
-    capture->facts = (struct capture_facts){
+    capture->metadata = (struct capture_metadata){
         .pid = 4711,
         .validated = 1,
         .started_at_ns = wanted->started_at_ns ? wanted->started_at_ns : 1700000000000000000u,
@@ -40,7 +40,8 @@ void made_capture_begin_as(struct made_capture *capture,
         .mode = "wall",
         .argv = { 2, words },
     };
-    assert_ok(writer_init(&capture->writer, &capture->facts, take, &capture->file, &err), &err);
+    assert_ok(writer_init(&capture->writer, &capture->metadata, take, &capture->file, &err),
+              &err);
 }
 
 void made_any_run(struct made_capture *capture, const struct run *run)
@@ -103,9 +104,9 @@ void made_capture_flush(struct made_capture *capture)
 
 void made_capture_end(struct made_capture *capture)
 {
-    const struct capture_facts end = { .ended_at_ns = 1700000009000000000u,
-                                       .elapsed_ns = 9000000000u,
-                                       .reason = "the target exited" };
+    const struct capture_metadata end = { .ended_at_ns = 1700000009000000000u,
+                                          .elapsed_ns = 9000000000u,
+                                          .reason = "the target exited" };
     struct err err = { 0 };
     made_capture_flush(capture);
     assert_ok(writer_finish(&capture->writer, &end, &err), &err);

@@ -23,7 +23,7 @@
 struct made_capture {
     struct profile *profile;
     struct writer writer;
-    struct capture_facts facts;
+    struct capture_metadata metadata;
     struct bytes file;
     char *folder;
     char path[256];

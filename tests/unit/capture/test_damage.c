@@ -171,7 +171,7 @@ static enum err_code look_at_piece(struct block_chain *chain, unsigned kind, con
     return rc;
 }
 
-static enum err_code look_at_block(unsigned kind, const void *data, size_t bytes)
+static enum err_code read_block_head(unsigned kind, const void *data, size_t bytes)
 {
     return look_at_piece(NULL, kind, data, bytes);
 }
@@ -208,9 +208,9 @@ static void a_piece_that_knows_other_places_is_an_error(void **state)
 static void kinds_of_later_versions_are_skipped_or_refused(void **state)
 {
     (void)state;
-    assert_int_equal(look_at_block('x', "anything", 8), ERR_OK);
-    assert_int_equal(look_at_block('X', "anything", 8), ERR_UNSUPPORTED);
-    assert_int_equal(look_at_block(CAPTURE_FACTS, "\0", 1), ERR_CORRUPT);
+    assert_int_equal(read_block_head('x', "anything", 8), ERR_OK);
+    assert_int_equal(read_block_head('X', "anything", 8), ERR_UNSUPPORTED);
+    assert_int_equal(read_block_head(CAPTURE_METADATA, "\0", 1), ERR_CORRUPT);
 }
 
 static void rows_that_make_no_sense_are_an_error(void **state)
@@ -234,7 +234,7 @@ static void rows_that_make_no_sense_are_an_error(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        assert_int_equal(look_at_block(CAPTURE_ROWS, blocks[i].data, blocks[i].bytes),
+        assert_int_equal(read_block_head(CAPTURE_ROWS, blocks[i].data, blocks[i].bytes),
                          ERR_CORRUPT);
 }
 
@@ -255,7 +255,7 @@ static void samples_that_make_no_sense_are_an_error(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
-        assert_int_equal(look_at_block(CAPTURE_WINDOWS, blocks[i].data, blocks[i].bytes),
+        assert_int_equal(read_block_head(CAPTURE_WINDOWS, blocks[i].data, blocks[i].bytes),
                          ERR_CORRUPT);
 }
 

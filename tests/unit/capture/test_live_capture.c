@@ -11,7 +11,7 @@
 
 struct world {
     struct made_capture capture;
-    struct recorder *recorder;
+    struct live_capture *live;
     int fd;
     int failures;
     thread_id thread;
@@ -32,19 +32,19 @@ static void begin(struct world *world, const char *path)
     world->thread = made_thread(world->capture.profile, 1, 1);
     world->fd = open(path ? path : world->capture.path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(world->fd >= 0);
-    assert_ok(recorder_create(&world->recorder, &err), &err);
+    assert_ok(live_capture_create(&world->live, &err), &err);
 }
 
 static enum err_code start(struct world *world)
 {
-    return recorder_begin(world->recorder, world->fd, world->capture.profile,
-                          &world->capture.facts, failed, world, NULL);
+    return live_capture_begin(world->live, world->fd, world->capture.profile,
+                              &world->capture.metadata, failed, world, NULL);
 }
 
 /* As the sampling thread does it. */
 static void count(struct world *world, const char *stack, uint32_t samples, uint64_t at_ms)
 {
-    const struct sink *const sink = recorder_sink(world->recorder);
+    const struct sink *const sink = live_capture_sink(world->live);
     const struct run run = { .thread = world->thread,
                              .node = made_node(world->capture.profile, stack),
                              .spot = PROFILE_NO_SPOT,
@@ -57,7 +57,7 @@ static void count(struct world *world, const char *stack, uint32_t samples, uint
 
 static void seal(struct world *world, uint64_t seconds)
 {
-    const struct sink *const sink = recorder_sink(world->recorder);
+    const struct sink *const sink = live_capture_sink(world->live);
     made_seal(world->capture.profile, seconds);
     sink->seal(sink->context, seconds * NS_PER_S, NS_PER_MS,
                profile_quality(world->capture.profile));
@@ -65,13 +65,13 @@ static void seal(struct world *world, uint64_t seconds)
 
 static enum err_code finish(struct world *world)
 {
-    const struct capture_facts end = { .reason = "stopped", .elapsed_ns = NS_PER_S };
-    return recorder_finish(world->recorder, &end, NULL);
+    const struct capture_metadata end = { .reason = "stopped", .elapsed_ns = NS_PER_S };
+    return live_capture_finish(world->live, &end, NULL);
 }
 
 static void end(struct world *world)
 {
-    recorder_destroy(world->recorder);
+    live_capture_destroy(world->live);
     close(world->fd);
     made_capture_free(&world->capture);
 }
@@ -91,8 +91,8 @@ static void what_was_counted_is_in_the_file(void **state)
         seal(&world, second + 1);
     }
     assert_int_equal(finish(&world), ERR_OK);
-    assert_int_equal(recorder_lost(world.recorder), 0);
-    assert_int_equal(recorder_samples(world.recorder), 6007);
+    assert_int_equal(live_capture_lost(world.live), 0);
+    assert_int_equal(live_capture_samples(world.live), 6007);
     assert_ok(reader_open(world.capture.path, &reader, &err), &err);
     assert_ok(reader_load(reader, 0, &err), &err);
     assert_null(reader_missing(reader));
@@ -117,7 +117,7 @@ static void a_full_disk_is_an_error_and_counted(void **state)
     }
     assert_int_equal(finish(&world), ERR_SYS);
     assert_int_equal(world.failures, 1);
-    assert_int_equal(recorder_lost(world.recorder), 2000);
+    assert_int_equal(live_capture_lost(world.live), 2000);
     close(full);
     end(&world);
 }
@@ -143,17 +143,17 @@ static void a_file_that_may_not_grow_stays_readable(void **state)
     assert_int_equal(finish(&world), ERR_SYS);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     assert_int_equal(world.failures, 1);
-    assert_true(recorder_lost(world.recorder) > 0);
+    assert_true(live_capture_lost(world.live) > 0);
     assert_ok(reader_open(world.capture.path, &reader, &err), &err);
     assert_ok(reader_load(reader, 0, &err), &err);
-    assert_int_equal(reader_samples(reader), recorder_samples(world.recorder));
+    assert_int_equal(reader_samples(reader), live_capture_samples(world.live));
     assert_true(reader_samples(reader) > 0);
     /* The end is written where it fits. */
     if (reader_missing(reader)) {
-        assert_int_equal(reader_facts(reader)->lost, 0);
+        assert_int_equal(reader_metadata(reader)->lost, 0);
     } else {
-        assert_int_equal(reader_facts(reader)->lost, recorder_lost(world.recorder));
-        assert_non_null(strstr(reader_facts(reader)->reason, "cannot write"));
+        assert_int_equal(reader_metadata(reader)->lost, live_capture_lost(world.live));
+        assert_non_null(strstr(reader_metadata(reader)->reason, "cannot write"));
     }
     reader_close(reader);
     end(&world);
@@ -182,8 +182,8 @@ static void a_disk_that_becomes_full_loses_no_count(void **state)
         }
         assert_int_equal(finish(&world), ERR_SYS);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-        assert_true(recorder_lost(world.recorder) > 0);
-        assert_int_equal(recorder_lost(world.recorder) + recorder_samples(world.recorder),
+        assert_true(live_capture_lost(world.live) > 0);
+        assert_int_equal(live_capture_lost(world.live) + live_capture_samples(world.live),
                          taken);
         end(&world);
     }
@@ -201,8 +201,8 @@ static void an_end_that_cannot_be_written_is_counted(void **state)
     assert_int_equal(dup2(full, world.fd), world.fd);
     count(&world, "main", 100, 0);
     assert_int_equal(finish(&world), ERR_SYS);
-    assert_int_equal(recorder_lost(world.recorder), 100);
-    assert_int_equal(recorder_samples(world.recorder), 0);
+    assert_int_equal(live_capture_lost(world.live), 100);
+    assert_int_equal(live_capture_samples(world.live), 0);
     close(full);
     end(&world);
 }
@@ -219,14 +219,14 @@ static void without_an_end_all_but_the_last_second_is_there(void **state)
         begin(&world, NULL);
         assert_int_equal(start(&world), ERR_OK);
         for (uint64_t i = 0; i < windows; i++) {
-            const struct sink *const sink = recorder_sink(world.recorder);
+            const struct sink *const sink = live_capture_sink(world.live);
             const uint64_t end_ns = (i + 1) * 250 * NS_PER_MS;
             count(&world, i % 3 ? "main;work" : "main", OF_A_WINDOW, i * 250);
             assert_ok(profile_seal(world.capture.profile, end_ns, &err), &err);
             sink->seal(sink->context, end_ns, 10 * NS_PER_MS,
                        profile_quality(world.capture.profile));
         }
-        recorder_destroy(world.recorder);
+        live_capture_destroy(world.live);
         assert_ok(reader_open(world.capture.path, &reader, &err), &err);
         assert_ok(reader_load(reader, 0, &err), &err);
         assert_true(reader_samples(reader) + 3 * OF_A_WINDOW >= windows * OF_A_WINDOW);
@@ -247,16 +247,16 @@ static void windows_without_samples_are_no_blocks(void **state)
     const off_t before = lseek(world.fd, 0, SEEK_END);
     for (uint64_t second = 0; second < 100; second++)
         seal(&world, second + 1);
-    recorder_destroy(world.recorder);
+    live_capture_destroy(world.live);
     assert_int_equal(lseek(world.fd, 0, SEEK_END), before);
     close(world.fd);
     made_capture_free(&world.capture);
 }
 
-/* Nobody takes the chunks before recorder_begin. */
+/* Nobody takes the chunks before live_capture_begin. */
 static void samples_that_come_too_fast_are_counted_as_lost(void **state)
 {
-    const uint64_t most = (uint64_t)RECORDER_CHUNK_RUNS * RECORDER_MAX_CHUNKS;
+    const uint64_t most = (uint64_t)LIVE_CAPTURE_CHUNK_RUNS * LIVE_CAPTURE_MAX_CHUNKS;
     struct world world;
     struct reader *reader = NULL;
     struct err err = { 0 };
@@ -266,9 +266,9 @@ static void samples_that_come_too_fast_are_counted_as_lost(void **state)
         count(&world, i % 2 ? "main;work" : "main", 2, i);
     assert_int_equal(start(&world), ERR_OK);
     assert_int_equal(finish(&world), ERR_OK);
-    assert_int_equal(recorder_lost(world.recorder), 100);
+    assert_int_equal(live_capture_lost(world.live), 100);
     assert_ok(reader_open(world.capture.path, &reader, &err), &err);
-    assert_int_equal(reader_facts(reader)->lost, 100);
+    assert_int_equal(reader_metadata(reader)->lost, 100);
     reader_close(reader);
     end(&world);
 }
@@ -280,7 +280,7 @@ static void without_a_beginning_there_is_no_harm(void **state)
     begin(&world, NULL);
     count(&world, "main", 1, 0);
     end(&world);
-    recorder_destroy(NULL);
+    live_capture_destroy(NULL);
 }
 
 TEST_MAIN(cmocka_unit_test(what_was_counted_is_in_the_file),

@@ -112,11 +112,11 @@ static void each_keeps_its_time(void **state)
         make(&captures[turn], "build7", 100, "main;a", 2);
         make(&captures[1 - turn], "build7", 107, "main;b", 3);
         struct reader *const merged = merge(captures, 2);
-        const struct capture_facts *const facts = reader_facts(merged);
-        assert_int_equal(facts->started_at_ns, START_NS + 100 * NS_PER_S);
-        assert_int_equal(facts->merged, 2);
-        assert_string_equal(facts->reason, "merged from 2 captures");
-        assert_int_equal(facts->elapsed_ns,
+        const struct capture_metadata *const metadata = reader_metadata(merged);
+        assert_int_equal(metadata->started_at_ns, START_NS + 100 * NS_PER_S);
+        assert_int_equal(metadata->merged, 2);
+        assert_string_equal(metadata->reason, "merged from 2 captures");
+        assert_int_equal(metadata->elapsed_ns,
                          (7 + 9) * NS_PER_S); /* they say nine of themselves */
         assert_int_equal(samples_between(merged, 0, 2), 22);
         assert_int_equal(samples_between(merged, 2, 7), 0);
@@ -214,7 +214,7 @@ static void units_may_differ(void **state)
     made_capture_end(&captures[1]);
     struct reader *const merged = merge(captures, 2);
     uint64_t found = 0;
-    assert_int_equal(reader_facts(merged)->unit_ns, 1000);
+    assert_int_equal(reader_metadata(merged)->unit_ns, 1000);
     reader_rewind(merged);
     while (reader_next_run(merged, &run, NULL, NULL) == ERR_OK)
         found += run.first_ns == 500123000;

@@ -75,16 +75,16 @@ static void facts_of_start_and_end_are_known_at_once(void **state)
     (void)state;
     make_small(&capture);
     struct reader *const reader = open_capture(&capture);
-    const struct capture_facts *const facts = reader_facts(reader);
-    assert_int_equal(facts->pid, 4711);
-    assert_int_equal(facts->rate_uhz, 1000000000);
-    assert_string_equal(facts->host, "build7");
-    assert_string_equal(facts->executable, "/usr/bin/python3");
-    assert_int_equal(facts->argv.count, 2);
-    assert_string_equal(facts->argv.items[1], "app.py");
-    assert_null(facts->argv.items[2]);
-    assert_string_equal(facts->reason, "the target exited");
-    assert_int_equal(facts->elapsed_ns, 9 * NS_PER_S);
+    const struct capture_metadata *const metadata = reader_metadata(reader);
+    assert_int_equal(metadata->pid, 4711);
+    assert_int_equal(metadata->rate_uhz, 1000000000);
+    assert_string_equal(metadata->host, "build7");
+    assert_string_equal(metadata->executable, "/usr/bin/python3");
+    assert_int_equal(metadata->argv.count, 2);
+    assert_string_equal(metadata->argv.items[1], "app.py");
+    assert_null(metadata->argv.items[2]);
+    assert_string_equal(metadata->reason, "the target exited");
+    assert_int_equal(metadata->elapsed_ns, 9 * NS_PER_S);
     assert_int_equal(reader_samples(reader), 26);
     reader_close(reader);
     made_capture_free(&capture);
@@ -592,7 +592,7 @@ static void want_of_memory_is_an_error_while_writing(void **state)
         made_seal(capture.profile, 1);
         struct profile_snapshot snapshot = made_snapshot(capture.profile);
         const struct run run = { thread, node, 0, PROFILE_NO_SPOT, 3, 0, 0, NS_PER_MS };
-        const struct capture_facts end = { 0 };
+        const struct capture_metadata end = { 0 };
         failing_alloc_at(nth);
         enum err_code rc = writer_run(&capture.writer, &run, &err);
         if (!rc)

@@ -16,7 +16,7 @@ struct stack_world {
     struct fake_thread thread; /* the main one */
     struct strtab strings;
     struct code_table codes;
-    struct links links;
+    struct call_edges links;
     struct stack stack;
 };
 

@@ -81,7 +81,7 @@ static void arguments_beyond_a_byte_are_put_together(void **state)
     const struct bytecode code = made(units, sizeof units);
     struct instruction found;
     (void)state;
-    assert_int_equal(bytecode_look(&code, 2, &found), ERR_OK);
+    assert_int_equal(bytecode_position(&code, 2, &found), ERR_OK);
     assert_int_equal(found.oparg, 258);
     assert_int_equal(found.opcode, number("BUILD_TUPLE"));
     assert_int_equal(found.depth, 1);
@@ -94,10 +94,10 @@ static void the_middle_of_an_instruction_is_none(void **state)
     const struct bytecode code = made(units, sizeof units);
     struct instruction found;
     (void)state;
-    assert_int_equal(bytecode_look(&code, 2, &found), ERR_NOT_FOUND);
-    assert_int_equal(bytecode_look(&code, 5, &found), ERR_OK);
+    assert_int_equal(bytecode_position(&code, 2, &found), ERR_NOT_FOUND);
+    assert_int_equal(bytecode_position(&code, 5, &found), ERR_OK);
     assert_int_equal(found.depth, 2);
-    assert_int_equal(bytecode_look(&code, 6, &found), ERR_NOT_FOUND);
+    assert_int_equal(bytecode_position(&code, 6, &found), ERR_NOT_FOUND);
 }
 
 static void a_form_stands_for_its_base(void **state)
@@ -109,9 +109,9 @@ static void a_form_stands_for_its_base(void **state)
     const struct bytecode code = made(units, sizeof units);
     struct instruction found;
     (void)state;
-    assert_int_equal(bytecode_look(&code, 2, &found), ERR_OK);
+    assert_int_equal(bytecode_position(&code, 2, &found), ERR_OK);
     assert_int_equal(found.opcode, number("CALL"));
-    assert_int_equal(bytecode_look(&code, 6, &found), ERR_OK);
+    assert_int_equal(bytecode_position(&code, 6, &found), ERR_OK);
     assert_int_equal(found.depth, 1);
 }
 
@@ -121,7 +121,7 @@ static void what_is_never_reached_has_no_depth(void **state)
     const struct bytecode code = made(units, sizeof units);
     struct instruction found;
     (void)state;
-    assert_int_equal(bytecode_look(&code, 1, &found), ERR_NOT_FOUND);
+    assert_int_equal(bytecode_position(&code, 1, &found), ERR_NOT_FOUND);
 }
 
 static void a_stack_that_runs_dry_has_no_depth(void **state)
@@ -130,7 +130,7 @@ static void a_stack_that_runs_dry_has_no_depth(void **state)
     const struct bytecode code = made(units, sizeof units);
     struct instruction found;
     (void)state;
-    assert_int_equal(bytecode_look(&code, 1, &found), ERR_NOT_FOUND);
+    assert_int_equal(bytecode_position(&code, 1, &found), ERR_NOT_FOUND);
 }
 
 static void any_bytes_can_be_walked(void **state)
@@ -148,7 +148,7 @@ static void any_bytes_can_be_walked(void **state)
                                        .unit_count = 128,
                                        .handlers = bytes + 256,
                                        .handler_bytes = 256 };
-        (void)!bytecode_look(&code, (uint32_t)(i % 140), &found);
+        (void)!bytecode_position(&code, (uint32_t)(i % 140), &found);
         assert_true(bytecode_max_depth(&code) >= 0);
     }
     guard_free(bytes, 512);
@@ -162,7 +162,7 @@ static void code_over_the_limit_is_declined(void **state)
     (void)state;
     assert_non_null(units);
     const struct bytecode code = made(units, bytes);
-    assert_int_equal(bytecode_look(&code, 0, &found), ERR_LIMIT);
+    assert_int_equal(bytecode_position(&code, 0, &found), ERR_LIMIT);
     free(units);
 }
 

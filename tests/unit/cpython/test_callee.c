@@ -37,18 +37,18 @@ static int end(void **state)
 static const struct callee *look(struct world *world, remote_addr addr)
 {
     const struct callee *callee = NULL;
-    assert_int_equal(callee_look(&world->table, addr, &callee), ERR_OK);
+    assert_int_equal(callee_read(&world->table, addr, &callee), ERR_OK);
     return callee;
 }
 
 static void expect(struct world *world, remote_addr addr, const char *name)
 {
     const struct callee *const callee = look(world, addr);
-    assert_int_equal(callee->is_c, FACT_YES);
+    assert_int_equal(callee->is_c, VALUE_YES);
     assert_string_equal(strtab_get(&world->strings, callee->name).text, name);
 }
 
-static void expect_nameless(struct world *world, remote_addr addr, enum fact is_c)
+static void expect_nameless(struct world *world, remote_addr addr, enum three_valued is_c)
 {
     const struct callee *const callee = look(world, addr);
     assert_int_equal(callee->is_c, is_c);
@@ -111,7 +111,7 @@ static void classes_made_by_c_are_named(void **state)
     fake_memory_put_u64(&python->memory, point + type, world->types.type);
     expect(world, range, "<native> range");
     expect(world, pattern, "<native> re.Pattern");
-    expect_nameless(world, point, FACT_UNKNOWN);
+    expect_nameless(world, point, VALUE_UNKNOWN);
 }
 
 static void objects_that_c_code_made_callable_are_named(void **state)
@@ -122,18 +122,18 @@ static void objects_that_c_code_made_callable_are_named(void **state)
                       python_class = callable_type(python, "Callable", true, true, false),
                       plain = callable_type(python, "int", false, false, false);
     expect(world, callable_object(python, encoder), "<native> _json.Encoder.__call__");
-    expect_nameless(world, callable_object(python, python_class), FACT_UNKNOWN);
-    expect_nameless(world, callable_object(python, plain), FACT_UNKNOWN);
+    expect_nameless(world, callable_object(python, python_class), VALUE_UNKNOWN);
+    expect_nameless(world, callable_object(python, plain), VALUE_UNKNOWN);
 }
 
 static void functions_of_python_are_not_c(void **state)
 {
     struct world *const world = *state;
-    expect_nameless(world, callable_object(&world->python, world->types.python), FACT_NO);
+    expect_nameless(world, callable_object(&world->python, world->types.python), VALUE_NO);
     /* A class statement can use any name. */
     const remote_addr liar =
         callable_type(&world->python, "builtin_function_or_method", true, true, false);
-    expect_nameless(world, callable_object(&world->python, liar), FACT_UNKNOWN);
+    expect_nameless(world, callable_object(&world->python, liar), VALUE_UNKNOWN);
 }
 
 static void names_that_are_no_plain_text_are_not_shown(void **state)
@@ -142,10 +142,10 @@ static void names_that_are_no_plain_text_are_not_shown(void **state)
     char endless[4 * CALLEE_MAX_NAME_BYTES];
     memset(endless, 'a', sizeof endless - 1);
     endless[sizeof endless - 1] = 0;
-    expect_nameless(world, module_function(world, "time", "sl\neep"), FACT_YES);
-    expect_nameless(world, module_function(world, "time", ""), FACT_YES);
-    expect_nameless(world, module_function(world, "time", endless), FACT_YES);
-    expect_nameless(world, module_function(world, "time", "\x1b[2J"), FACT_YES);
+    expect_nameless(world, module_function(world, "time", "sl\neep"), VALUE_YES);
+    expect_nameless(world, module_function(world, "time", ""), VALUE_YES);
+    expect_nameless(world, module_function(world, "time", endless), VALUE_YES);
+    expect_nameless(world, module_function(world, "time", "\x1b[2J"), VALUE_YES);
 }
 
 static void an_address_used_again_has_its_new_name(void **state)
@@ -178,7 +178,7 @@ static void what_is_not_there_is_an_error_each_time(void **state)
     struct world *const world = *state;
     const struct callee *callee;
     for (int i = 0; i < 3; i++)
-        assert_int_not_equal(callee_look(&world->table, 0x1234560, &callee), ERR_OK);
+        assert_int_not_equal(callee_read(&world->table, 0x1234560, &callee), ERR_OK);
 }
 
 static void a_full_table_begins_anew(void **state)
@@ -192,7 +192,7 @@ static void a_full_table_begins_anew(void **state)
         const remote_addr addr = objects + (remote_addr)i * OBJECT_BYTES;
         fake_memory_put_u64(&python->memory, addr + python->runtime.layout.object_type,
                             world->types.python);
-        expect_nameless(world, addr, FACT_NO);
+        expect_nameless(world, addr, VALUE_NO);
     }
     assert_true(world->table.callees.count < CALLEE_MAX);
     expect(world, named, "<native> time.sleep");

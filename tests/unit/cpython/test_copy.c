@@ -126,7 +126,8 @@ static void a_reading_has_the_same_bytes_twice_while_nothing_moves(void **state)
 
 static bool is_as_before(const struct world *world)
 {
-    return copy_changed_from(&world->copy) == COPY_NOWHERE && copy_loose_is_same(&world->copy);
+    return copy_changed_from(&world->copy) == COPY_NOWHERE &&
+           copy_off_chunk_is_same(&world->copy);
 }
 
 static void what_has_changed_is_not_called_unchanged(void **state)
@@ -230,15 +231,15 @@ static void a_loose_frame_is_copied_from_when_it_is_added(void **state)
     push(&world, 2);
     const remote_addr frame = fake_push(&world.thread, world.code, FAKE_RESUME);
     (void)settle(&world);
-    assert_null(copy_loose(&world.copy, COPY_A, frame));
-    assert_int_equal(copy_add_loose(&world.copy, frame), ERR_OK);
-    assert_int_equal(copy_add_loose(&world.copy, frame), ERR_OK);
-    assert_int_equal(world.copy.loose_count, 1);
+    assert_null(copy_off_chunk(&world.copy, COPY_A, frame));
+    assert_int_equal(copy_add_off_chunk(&world.copy, frame), ERR_OK);
+    assert_int_equal(copy_add_off_chunk(&world.copy, frame), ERR_OK);
+    assert_int_equal(world.copy.off_chunk_count, 1);
     (void)settle(&world);
     const uint32_t bytes = world.python.runtime.layout.frame_bytes;
     const void *const there = fake_memory_at(&world.python.memory, frame, bytes);
-    assert_memory_equal(copy_loose(&world.copy, COPY_A, frame), there, bytes);
-    assert_memory_equal(copy_loose(&world.copy, COPY_B, frame), there, bytes);
+    assert_memory_equal(copy_off_chunk(&world.copy, COPY_A, frame), there, bytes);
+    assert_memory_equal(copy_off_chunk(&world.copy, COPY_B, frame), there, bytes);
     end(&world);
 }
 
@@ -253,18 +254,18 @@ static void a_loose_frame_that_was_unmapped_is_dropped_alone(void **state)
     (void)settle(&world);
     for (size_t i = 0; i < COUNT; i++) {
         frames[i] = fake_alloc(&world.python, world.python.runtime.layout.frame_bytes);
-        assert_int_equal(copy_add_loose(&world.copy, frames[i]), ERR_OK);
+        assert_int_equal(copy_add_off_chunk(&world.copy, frames[i]), ERR_OK);
     }
     (void)settle(&world);
     fake_memory_unmap(&world.python.memory, frames[LOST]);
     assert_int_equal(settle(&world), 1);
     for (size_t i = 0; i < COUNT; i++)
-        assert_int_equal(copy_loose(&world.copy, COPY_A, frames[i]) != NULL, i != LOST);
+        assert_int_equal(copy_off_chunk(&world.copy, COPY_A, frames[i]) != NULL, i != LOST);
     assert_int_equal(world.copy.chunk_count, 1);
     end(&world);
 }
 
-static void loose_frames_not_used_for_long_are_dropped(void **state)
+static void off_chunk_frames_not_used_for_long_are_dropped(void **state)
 {
     enum { COUNT = 9 };
     struct world world;
@@ -273,7 +274,7 @@ static void loose_frames_not_used_for_long_are_dropped(void **state)
     begin(&world, 15);
     for (size_t i = 0; i < COUNT; i++) {
         frames[i] = fake_alloc(&world.python, world.python.runtime.layout.frame_bytes);
-        assert_int_equal(copy_add_loose(&world.copy, frames[i]), ERR_OK);
+        assert_int_equal(copy_add_off_chunk(&world.copy, frames[i]), ERR_OK);
     }
     for (unsigned reading = 0; reading <= COPY_IDLE_READINGS; reading++) {
         (void)settle(&world);
@@ -282,7 +283,7 @@ static void loose_frames_not_used_for_long_are_dropped(void **state)
         copy_drop_idle(&world.copy);
     }
     for (size_t i = 0; i < COUNT; i++)
-        assert_int_equal(copy_loose(&world.copy, COPY_B, frames[i]) != NULL, i % 2 == 0);
+        assert_int_equal(copy_off_chunk(&world.copy, COPY_B, frames[i]) != NULL, i % 2 == 0);
     copy_mark_used(&world.copy, 4711, 0);
     end(&world);
 }
@@ -295,14 +296,14 @@ static void there_is_a_limit_of_loose_frames(void **state)
     const uint32_t bytes = world.python.runtime.layout.frame_bytes;
     const remote_addr heap = fake_alloc(&world.python, (size_t)COPY_MAX_LOOSE * bytes + bytes);
     for (size_t i = 0; i < COPY_MAX_LOOSE; i++)
-        assert_int_equal(copy_add_loose(&world.copy, heap + i * bytes), ERR_OK);
-    assert_int_equal(copy_add_loose(&world.copy, heap + (size_t)COPY_MAX_LOOSE * bytes),
+        assert_int_equal(copy_add_off_chunk(&world.copy, heap + i * bytes), ERR_OK);
+    assert_int_equal(copy_add_off_chunk(&world.copy, heap + (size_t)COPY_MAX_LOOSE * bytes),
                      ERR_LIMIT);
-    assert_int_equal(copy_add_loose(&world.copy, heap), ERR_OK);
+    assert_int_equal(copy_add_off_chunk(&world.copy, heap), ERR_OK);
     /* More places than one call holds. */
     assert_in_range(settle(&world), 2, 2 * COPY_MAX_LOOSE / MEMORY_MAX_SPANS + 1);
     for (size_t i = 0; i < COPY_MAX_LOOSE; i += 100)
-        assert_non_null(copy_loose(&world.copy, COPY_B, heap + i * bytes));
+        assert_non_null(copy_off_chunk(&world.copy, COPY_B, heap + i * bytes));
     end(&world);
 }
 
@@ -501,10 +502,10 @@ static void only_generators_and_entries_are_loose(void **state)
     const remote_addr in_chunk = fake_current(&world.thread);
     const remote_addr generator = fake_push(&world.thread, world.code, FAKE_RESUME);
     assert_int_equal(copy_read(&world.copy), ERR_OK);
-    assert_int_equal(copy_fetch_loose(&world.copy, in_chunk, generator), ERR_FAULT);
-    assert_int_equal(world.copy.loose_count, 0);
-    assert_int_equal(copy_fetch_loose(&world.copy, generator, generator), ERR_OK);
-    assert_int_equal(world.copy.loose_count, 1);
+    assert_int_equal(copy_fetch_off_chunk(&world.copy, in_chunk, generator), ERR_FAULT);
+    assert_int_equal(world.copy.off_chunk_count, 0);
+    assert_int_equal(copy_fetch_off_chunk(&world.copy, generator, generator), ERR_OK);
+    assert_int_equal(world.copy.off_chunk_count, 1);
     end(&world);
 }
 
@@ -522,7 +523,7 @@ TEST_MAIN(cmocka_unit_test(a_chunk_that_was_there_is_hoped_for),
           cmocka_unit_test(a_chunk_that_was_unmapped_is_forgotten),
           cmocka_unit_test(a_loose_frame_is_copied_from_when_it_is_added),
           cmocka_unit_test(a_loose_frame_that_was_unmapped_is_dropped_alone),
-          cmocka_unit_test(loose_frames_not_used_for_long_are_dropped),
+          cmocka_unit_test(off_chunk_frames_not_used_for_long_are_dropped),
           cmocka_unit_test(there_is_a_limit_of_loose_frames),
           cmocka_unit_test(chunks_in_a_circle_are_an_error_after_few_reads),
           cmocka_unit_test(headers_that_make_no_sense_are_refused),

@@ -10,8 +10,8 @@ struct world {
     struct fake_python python;
     struct strtab strings;
     struct code_table codes;
-    struct links links;
-    struct slots slots;
+    struct call_edges links;
+    struct frame_history slots;
     code_id ids[CODES];
 };
 
@@ -22,7 +22,7 @@ static void begin(struct world *world)
     assert_int_equal(strtab_init(&world->strings, NULL), ERR_OK);
     code_table_init(&world->codes, &world->python.memory.memory, &world->python.runtime.layout,
                     &world->strings);
-    links_init(&world->links);
+    call_edges_init(&world->links);
     for (size_t i = 0; i < CODES; i++)
         assert_int_equal(
             code_load(&world->codes, fake_function(&world->python, "f"), 0, &world->ids[i]),
@@ -33,8 +33,8 @@ static void begin(struct world *world)
 
 static void end(struct world *world)
 {
-    slots_deinit(&world->slots);
-    links_deinit(&world->links);
+    frame_history_deinit(&world->slots);
+    call_edges_deinit(&world->links);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);
@@ -42,15 +42,15 @@ static void end(struct world *world)
 
 static void note(struct world *world, remote_addr addr, size_t code)
 {
-    slots_note(&world->slots, &(struct slot){ .addr = addr,
-                                              .instr = addr + code,
-                                              .caller = addr - 64,
-                                              .code = world->ids[code] });
+    frame_history_note(&world->slots, &(struct slot){ .addr = addr,
+                                                      .instr = addr + code,
+                                                      .caller = addr - 64,
+                                                      .code = world->ids[code] });
 }
 
 static const struct slot *find(const struct world *world, remote_addr addr, code_id callee)
 {
-    return slots_find(&world->slots, &world->codes, &world->links, addr, callee);
+    return frame_history_find(&world->slots, &world->codes, &world->links, addr, callee);
 }
 
 static void nothing_is_known_at_first(void **state)
@@ -89,7 +89,7 @@ static void a_caller_is_chosen_by_whom_it_calls(void **state)
     begin(&world);
     note(&world, 0x1000, 0);
     note(&world, 0x1000, 1);
-    links_add(&world.links, world.ids[0], world.ids[5]);
+    call_edges_add(&world.links, world.ids[0], world.ids[5]);
     assert_int_equal(find(&world, 0x1000, world.ids[5])->code, world.ids[0]);
     assert_null(find(&world, 0x1000, world.ids[6]));
     end(&world);
@@ -113,20 +113,21 @@ static void code_that_is_gone_lies_nowhere(void **state)
 /* More than there is room for: the latest of each set stay. */
 static void what_does_not_fit_pushes_out_what_is_oldest(void **state)
 {
-    enum { ADDRESSES = SLOTS_MOST_SETS * SLOTS_WAYS * 4 };
+    enum { ADDRESSES = FRAME_HISTORY_MOST_SETS * FRAME_HISTORY_WAYS * 4 };
     struct world world;
     size_t found = 0;
     (void)state;
     begin(&world);
     for (remote_addr i = 1; i <= ADDRESSES; i++)
         note(&world, i * 64, i % CODES);
-    assert_int_equal(world.slots.set_count, SLOTS_MOST_SETS);
+    assert_int_equal(world.slots.set_count, FRAME_HISTORY_MOST_SETS);
     for (remote_addr i = 1; i <= ADDRESSES; i++) {
         const struct slot *const slot = find(&world, i * 64, CODE_NONE);
         assert_true(!slot || slot->code == world.ids[i % CODES]);
         found += slot != NULL;
     }
-    assert_in_range(found, SLOTS_MOST_SETS, SLOTS_MOST_SETS * SLOTS_WAYS);
+    assert_in_range(found, FRAME_HISTORY_MOST_SETS,
+                    FRAME_HISTORY_MOST_SETS * FRAME_HISTORY_WAYS);
     assert_non_null(find(&world, (remote_addr)ADDRESSES * 64, CODE_NONE));
     end(&world);
 }

@@ -14,7 +14,7 @@ struct world {
     struct fake_python python;
     struct strtab strings;
     struct code_table codes;
-    struct links links;
+    struct call_edges links;
     struct stack stack;
     remote_addr tstate;
     /* What happens before a place of a read: once, at that place. */
@@ -33,7 +33,7 @@ static void put_u64(struct world *world, remote_addr addr, uint64_t value)
     fake_memory_put_u64(&world->python.memory, addr, value);
 }
 
-static void happen(struct fake_memory *memory, const struct fake_moment *moment, void *context)
+static void happen(struct fake_memory *memory, const struct fake_read_at *moment, void *context)
 {
     struct world *const world = context;
     (void)memory;
@@ -54,7 +54,7 @@ static struct world *create(unsigned minor)
     put_u64(world, world->tstate + layout_of(world)->tstate_thread_id, IDENT);
     assert_int_equal(strtab_init(&world->strings, NULL), ERR_OK);
     code_table_init(&world->codes, memory, layout_of(world), &world->strings);
-    links_init(&world->links);
+    call_edges_init(&world->links);
     stack_init(&world->stack, memory, layout_of(world), world->tstate, 0);
     world->stack.copy.ident = IDENT;
     world->python.memory.hook = happen;
@@ -65,7 +65,7 @@ static struct world *create(unsigned minor)
 static void destroy(struct world *world)
 {
     stack_deinit(&world->stack);
-    links_deinit(&world->links);
+    call_edges_deinit(&world->links);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);

@@ -112,7 +112,7 @@ static struct leaf look(struct world *world)
     /* The first reading finds out where the frames are. */
     assert_int_equal(stack_world_read(world->stack), ERR_OK);
     assert_int_equal(stack_world_read(world->stack), ERR_OK);
-    assert_int_equal(leaf_look(&world->leaves, &world->stack->stack, &leaf), ERR_OK);
+    assert_int_equal(leaf_read(&world->leaves, &world->stack->stack, &leaf), ERR_OK);
     return leaf;
 }
 
@@ -126,7 +126,7 @@ static remote_addr sleep_function(struct world *world)
 
 static void expect_name(struct world *world, const struct leaf *leaf, const char *name)
 {
-    assert_int_equal(leaf->in_native, FACT_YES);
+    assert_int_equal(leaf->in_native, VALUE_YES);
     assert_string_equal(strtab_get(&world->stack->strings, leaf->callee).text, name);
 }
 
@@ -159,7 +159,7 @@ static void check_python(struct world *world)
 {
     put_stack(world, callable_object(python_of(world), world->types.python), 3);
     const struct leaf leaf = look(world);
-    assert_int_equal(leaf.in_native, FACT_NO);
+    assert_int_equal(leaf.in_native, VALUE_NO);
     assert_int_equal(leaf.callee, 0);
 }
 
@@ -174,7 +174,7 @@ static void check_other_instruction(struct world *world)
     put_stack(world, sleep_function(world), 3);
     fake_go_to(&world->stack->thread, world->frame, OTHER_AT);
     const struct leaf leaf = look(world);
-    assert_int_equal(leaf.in_native, FACT_NO);
+    assert_int_equal(leaf.in_native, VALUE_NO);
     assert_int_equal(leaf.callee, 0);
 }
 
@@ -189,7 +189,7 @@ static void check_top(struct world *world)
     put_stack(world, sleep_function(world), 1);
     const struct leaf leaf = look(world);
     if (world->stack->python.minor >= 14) {
-        assert_int_equal(leaf.in_native, FACT_NO);
+        assert_int_equal(leaf.in_native, VALUE_NO);
         assert_int_equal(leaf.callee, 0);
     }
 }
@@ -230,7 +230,7 @@ static void what_is_no_object_has_no_name(void **state)
 }
 
 /* The call moves on to another function between the two readings. */
-static void move_on(struct fake_memory *fake, const struct fake_moment *moment, void *context)
+static void move_on(struct fake_memory *fake, const struct fake_read_at *moment, void *context)
 {
     struct world *const world = context;
     (void)fake;
@@ -249,8 +249,8 @@ static void check_doubtful(struct world *world)
     assert_int_equal(stack_world_read(world->stack), ERR_OK);
     python->memory.hook = NULL;
     struct leaf leaf;
-    assert_int_equal(leaf_look(&world->leaves, &world->stack->stack, &leaf), ERR_OK);
-    assert_int_equal(leaf.in_native, FACT_YES);
+    assert_int_equal(leaf_read(&world->leaves, &world->stack->stack, &leaf), ERR_OK);
+    assert_int_equal(leaf.in_native, VALUE_YES);
     assert_int_equal(leaf.callee, 0);
 }
 
@@ -283,8 +283,8 @@ static void a_thread_without_frames_is_native(void **state)
     leaves_init(&leaves, &stack->python.memory.memory, &stack->python.runtime.layout,
                 &stack->codes, &stack->strings);
     assert_int_equal(stack_world_read(stack), ERR_OK);
-    assert_int_equal(leaf_look(&leaves, &stack->stack, &leaf), ERR_OK);
-    assert_int_equal(leaf.in_native, FACT_YES);
+    assert_int_equal(leaf_read(&leaves, &stack->stack, &leaf), ERR_OK);
+    assert_int_equal(leaf.in_native, VALUE_YES);
     assert_int_equal(leaf.opcode, LEAF_NO_OPCODE);
     leaves_deinit(&leaves);
     stack_world_destroy(stack);
@@ -315,7 +315,7 @@ static void instructions_that_run_anything_are_unknown(void **state)
                        fake_instr(python_of(&world), world.code, OTHER_AT),
                        number(&world, "CONTAINS_OP"));
     fake_go_to(&world.stack->thread, world.frame, OTHER_AT);
-    assert_int_equal(look(&world).in_native, FACT_UNKNOWN);
+    assert_int_equal(look(&world).in_native, VALUE_UNKNOWN);
     end(&world);
 }
 

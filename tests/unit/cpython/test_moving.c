@@ -100,7 +100,7 @@ static void step(struct program *program)
     program->at_depth[program->at - (program->step == STEP_CLEAR)]++;
 }
 
-static void run_on(struct fake_memory *memory, const struct fake_moment *moment, void *context)
+static void run_on(struct fake_memory *memory, const struct fake_read_at *moment, void *context)
 {
     struct program *const program = context;
     unsigned steps = program->steps_in_a_hundred / 100;

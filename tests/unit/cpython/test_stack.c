@@ -190,7 +190,7 @@ static void check_many_coroutines(struct stack_world *world)
         for (int i = 0; i < IN_A_ROW + 1; i++)
             fake_pop(&world->thread);
     }
-    assert_true(world->stack.copy.loose_count < COPY_MAX_LOOSE / 2);
+    assert_true(world->stack.copy.off_chunk_count < COPY_MAX_LOOSE / 2);
 }
 
 static void coroutines_that_come_and_go_are_all_found(void **state)
@@ -429,7 +429,7 @@ struct move {
     bool made;
 };
 
-static void move_then(struct fake_memory *memory, const struct fake_moment *moment,
+static void move_then(struct fake_memory *memory, const struct fake_read_at *moment,
                       void *context)
 {
     struct move *const move = context;

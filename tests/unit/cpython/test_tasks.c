@@ -5,7 +5,7 @@
 
 static void look(struct task_world *world)
 {
-    assert_int_equal(tasks_look(&world->tasks, world->tasks.looked_ns + 1), ERR_OK);
+    assert_int_equal(tasks_read(&world->tasks, world->tasks.looked_ns + 1), ERR_OK);
 }
 
 static const struct task *named(const struct task_world *world, const char *name)
@@ -101,7 +101,7 @@ struct change {
     uint64_t at;
 };
 
-static void advance(struct fake_memory *fake, const struct fake_moment *moment, void *context)
+static void advance(struct fake_memory *fake, const struct fake_read_at *moment, void *context)
 {
     const struct change *const change = context;
     const struct layout *const layout = &change->world->python.runtime.layout;
@@ -236,28 +236,30 @@ static void more_than_there_may_be_are_cut_off(void **state)
 static void a_place_that_is_gone_takes_no_other_with_it(void **state)
 {
     struct task_world world;
-    struct revisit revisit;
+    struct predicted_reads reads;
     const unsigned char *copy;
     (void)state;
     task_world_begin(&world, 14);
-    revisit_init(&revisit, &world.python.memory.memory);
+    predicted_reads_init(&reads, &world.python.memory.memory);
     const remote_addr first = fake_alloc(&world.python, 64),
                       second = fake_alloc(&world.python, 64),
                       third = fake_alloc(&world.python, 64);
     for (int i = 0; i < 2; i++) {
-        assert_int_equal(revisit_begin(&revisit), ERR_OK);
-        assert_int_equal(revisit_get(&revisit, first, 64, &copy), ERR_OK);
-        assert_int_equal(revisit_get(&revisit, second, 64, &copy), i ? ERR_FAULT : ERR_OK);
-        assert_int_equal(revisit_get(&revisit, third, 64, &copy), ERR_OK);
-        assert_int_equal(revisit_again(&revisit), ERR_OK);
-        assert_true(revisit_is_same(&revisit, first, 0, 64));
-        assert_int_equal(revisit_is_same(&revisit, second, 0, 64), !i);
-        assert_true(revisit_is_same(&revisit, third, 0, 64));
+        assert_int_equal(predicted_reads_begin(&reads), ERR_OK);
+        assert_int_equal(predicted_reads_get(&reads, first, 64, &copy), ERR_OK);
+        assert_int_equal(predicted_reads_get(&reads, second, 64, &copy),
+                         i ? ERR_FAULT : ERR_OK);
+        assert_int_equal(predicted_reads_get(&reads, third, 64, &copy), ERR_OK);
+        assert_int_equal(predicted_reads_again(&reads), ERR_OK);
+        assert_true(predicted_reads_is_same(&reads, first, 0, 64));
+        assert_int_equal(predicted_reads_is_same(&reads, second, 0, 64), !i);
+        assert_true(predicted_reads_is_same(&reads, third, 0, 64));
         if (!i)
             fake_memory_unmap(&world.python.memory, second);
     }
-    assert_int_equal(revisit_get(&revisit, first, REVISIT_MAX_BYTES + 1, &copy), ERR_CORRUPT);
-    revisit_deinit(&revisit);
+    assert_int_equal(predicted_reads_get(&reads, first, PREDICTED_READS_MAX_BYTES + 1, &copy),
+                     ERR_CORRUPT);
+    predicted_reads_deinit(&reads);
     task_world_end(&world);
 }
 

@@ -211,19 +211,19 @@ static void check_nested(struct world *world)
     fake_memory_put_u64(&world->python.memory, innermost->addr + at, tid);
     walk(world);
     /* Nothing runs in there. */
-    assert_false(nested_is_away(find(world, outer)));
+    assert_false(sub_stacks_is_away(find(world, outer)));
     find(world, innermost)->stack.count = 1;
-    assert_int_equal(nested_is_away(find(world, outer)), has_own_state);
-    assert_int_equal(nested_is_away(find(world, inner)), has_own_state);
-    assert_false(nested_is_away(find(world, innermost)));
-    assert_false(nested_is_away(find(world, other)));
+    assert_int_equal(sub_stacks_is_away(find(world, outer)), has_own_state);
+    assert_int_equal(sub_stacks_is_away(find(world, inner)), has_own_state);
+    assert_false(sub_stacks_is_away(find(world, innermost)));
+    assert_false(sub_stacks_is_away(find(world, other)));
     /* What may be inside is looked at first. */
     for (size_t i = 0; i + 1 < world->list.count && has_own_state; i++)
         assert_true(world->list.items[i]->interp_id || !world->list.items[i + 1]->interp_id);
     find(world, innermost)->stack.count = 0;
     fake_thread_end(innermost);
     walk(world);
-    assert_false(nested_is_away(find(world, outer)));
+    assert_false(sub_stacks_is_away(find(world, outer)));
 }
 
 static void a_thread_in_two_interpreters_is_one(void **state)
@@ -377,7 +377,7 @@ struct meanwhile {
     bool done;
 };
 
-static void add_meanwhile(struct fake_memory *memory, const struct fake_moment *moment,
+static void add_meanwhile(struct fake_memory *memory, const struct fake_read_at *moment,
                           void *context)
 {
     struct meanwhile *const meanwhile = context;
@@ -453,23 +453,23 @@ static void the_gil_is_held_by_the_thread_it_names(void **state)
         assert_true(is_same(world));
         const struct thread *const holder = find(world, other);
         const struct thread *const waiter = find(world, world->threads[0]);
-        assert_int_equal(thread_list_facts(&world->list, holder).has_gil, FACT_YES);
-        assert_int_equal(thread_list_facts(&world->list, holder).waits_gil, FACT_NO);
-        assert_int_equal(thread_list_facts(&world->list, waiter).has_gil, FACT_NO);
+        assert_int_equal(thread_list_state(&world->list, holder).has_gil, VALUE_YES);
+        assert_int_equal(thread_list_state(&world->list, holder).waits_gil, VALUE_NO);
+        assert_int_equal(thread_list_state(&world->list, waiter).has_gil, VALUE_NO);
         fake_memory_put_u32(memory, world->interp + layout->interp_gil_locked, 0);
         assert_true(is_same(world));
-        assert_int_equal(thread_list_facts(&world->list, holder).has_gil, FACT_NO);
+        assert_int_equal(thread_list_state(&world->list, holder).has_gil, VALUE_NO);
         end(world);
     }
 }
 
 /* What is handled is read with the thread's stack. */
-static enum fact handles(struct world *world, remote_addr handled)
+static enum three_valued handles(struct world *world, remote_addr handled)
 {
     struct thread *const thread = find(world, world->threads[0]);
     const struct layout *const layout = &world->python.runtime.layout;
     memcpy(thread->stack.copy.tstate + layout->tstate_exc_state, &handled, sizeof handled);
-    return thread_list_facts(&world->list, thread).has_exception;
+    return thread_list_state(&world->list, thread).has_exception;
 }
 
 static void none_is_not_an_exception_in_hand(void **state)
@@ -484,12 +484,12 @@ static void none_is_not_an_exception_in_hand(void **state)
         fake_memory_put_u64(memory, none + type, fake_type(&world->python, "NoneType"));
         fake_memory_put_u64(memory, error + type, fake_type(&world->python, "ValueError"));
         walk(world);
-        assert_int_equal(handles(world, 0), FACT_NO);
+        assert_int_equal(handles(world, 0), VALUE_NO);
         for (int again = 0; again < 2; again++) {
-            assert_int_equal(handles(world, error), FACT_YES);
-            assert_int_equal(handles(world, none), FACT_NO);
+            assert_int_equal(handles(world, error), VALUE_YES);
+            assert_int_equal(handles(world, none), VALUE_NO);
         }
-        assert_int_equal(handles(world, 0xdead0000), FACT_UNKNOWN);
+        assert_int_equal(handles(world, 0xdead0000), VALUE_UNKNOWN);
         end(world);
     }
 }

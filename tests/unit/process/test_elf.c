@@ -419,7 +419,7 @@ static void a_file_that_shrinks_while_it_is_read_does_no_harm(void **state)
 }
 
 /* Looks for everything in a file that may be nonsense; it only must not crash. */
-static void look_everywhere(const void *bytes, size_t count)
+static void search_everywhere(const void *bytes, size_t count)
 {
     struct elf *elf;
     struct elf_place place;
@@ -480,9 +480,9 @@ static void a_file_that_is_cut_off_anywhere_does_no_harm(void **state)
     unsigned char *const bytes = own_bytes(&count);
     (void)state;
     for (size_t i = 0; i < 64; i++)
-        look_everywhere(bytes, count * i / 64);
+        search_everywhere(bytes, count * i / 64);
     for (size_t i = 0; i < 128; i++)
-        look_everywhere(bytes, i);
+        search_everywhere(bytes, i);
     free(bytes);
 }
 
@@ -507,7 +507,7 @@ static void hostile_counts_and_offsets_do_no_harm(void **state)
         hostile[5].e_shentsize = hostile[5].e_phentsize = (Elf64_Half)v;
         for (size_t k = 0; k < 6; k++) {
             memcpy(bytes, &hostile[k], sizeof hostile[k]);
-            look_everywhere(bytes, count);
+            search_everywhere(bytes, count);
         }
     }
     free(bytes);
@@ -534,7 +534,7 @@ static void hostile_sections_do_no_harm(void **state)
             hostile[4].sh_name = (Elf64_Word)values[i];
             for (size_t k = 0; k < 5; k++) {
                 memcpy(at, &hostile[k], sizeof hostile[k]);
-                look_everywhere(bytes, count);
+                search_everywhere(bytes, count);
             }
         }
         memcpy(at, &saved, sizeof saved);

@@ -26,7 +26,7 @@ static void all_processes_are_listed_once(void **state)
     struct pid_list list = { 0 };
     struct err err = { 0 };
     (void)state;
-    assert_ok(census_all(&list, &err), &err);
+    assert_ok(process_scan_all(&list, &err), &err);
     assert_true(holds(&list, getpid()));
     for (size_t i = 1; i < list.count; i++)
         assert_int_not_equal(list.items[i], list.items[i - 1]);
@@ -35,22 +35,22 @@ static void all_processes_are_listed_once(void **state)
 
 static void children_are_found_in_either_way(void **state)
 {
-    static const enum census_way ways[] = { CENSUS_ASKED, CENSUS_LISTED };
+    static const enum process_scan_way ways[] = { PROCESS_SCAN_ASKED, PROCESS_SCAN_LISTED };
     const int parents[] = { getpid(), 0x7fffffff };
     /* The second way is not there in every kernel. */
-    const size_t count = census_way() == CENSUS_LISTED ? 2 : 1;
+    const size_t count = process_scan_way() == PROCESS_SCAN_LISTED ? 2 : 1;
     struct child one, two;
     (void)state;
     child_start(&one, wait_for_ever, NULL);
     child_start(&two, wait_for_ever, NULL);
     for (size_t i = 0; i < count; i++) {
         struct pid_list list = { 0 };
-        assert_int_equal(census_children(ways[i], parents, 2, &list), ERR_OK);
+        assert_int_equal(process_scan_children(ways[i], parents, 2, &list), ERR_OK);
         assert_true(holds(&list, one.pid));
         assert_true(holds(&list, two.pid));
         assert_false(holds(&list, getpid()));
         pid_list_deinit(&list);
-        assert_int_equal(census_children(ways[i], &one.pid, 1, &list), ERR_OK);
+        assert_int_equal(process_scan_children(ways[i], &one.pid, 1, &list), ERR_OK);
         assert_int_equal(list.count, 0);
         pid_list_deinit(&list);
     }
@@ -66,8 +66,8 @@ static void a_list_grows_to_its_bound(void **state)
     for (int pid = 1; !rc; pid++)
         rc = pid_list_add(&list, pid);
     assert_int_equal(rc, ERR_LIMIT);
-    assert_int_equal(list.count, CENSUS_MAX_PIDS);
-    assert_int_equal(list.items[CENSUS_MAX_PIDS - 1], CENSUS_MAX_PIDS);
+    assert_int_equal(list.count, PROCESS_SCAN_MAX_PIDS);
+    assert_int_equal(list.items[PROCESS_SCAN_MAX_PIDS - 1], PROCESS_SCAN_MAX_PIDS);
     pid_list_deinit(&list);
 }
 

@@ -21,16 +21,16 @@ static void names_do_not_shift_what_follows(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct vitals vitals;
-        assert_int_equal(vitals_parse(texts[i], &vitals), ERR_OK);
-        assert_int_equal(vitals.state, 'S');
-        assert_int_equal(vitals.parent, 2);
-        assert_int_equal(vitals.cpu_ticks, 150);
-        assert_int_equal(vitals.threads, 4);
-        assert_int_equal(vitals.start_ticks, 777);
-        assert_int_equal(vitals.rss_bytes, 25 * (uint64_t)sysconf(_SC_PAGESIZE));
-        assert_int_equal(vitals.code_start, 64);
-        assert_int_equal(vitals.stack_start, 66);
+        struct process_stats stats;
+        assert_int_equal(process_stats_parse(texts[i], &stats), ERR_OK);
+        assert_int_equal(stats.state, 'S');
+        assert_int_equal(stats.parent, 2);
+        assert_int_equal(stats.cpu_ticks, 150);
+        assert_int_equal(stats.threads, 4);
+        assert_int_equal(stats.start_ticks, 777);
+        assert_int_equal(stats.rss_bytes, 25 * (uint64_t)sysconf(_SC_PAGESIZE));
+        assert_int_equal(stats.code_start, 64);
+        assert_int_equal(stats.stack_start, 66);
     }
 }
 
@@ -40,11 +40,11 @@ static void what_is_cut_is_refused(void **state)
     char cut[sizeof text];
     (void)state;
     for (size_t length = 0; length < sizeof text; length++) {
-        struct vitals vitals = { .parent = 42 };
+        struct process_stats stats = { .parent = 42 };
         memcpy(cut, text, length);
         cut[length] = '\0';
-        assert_int_equal(vitals_parse(cut, &vitals), ERR_CORRUPT);
-        assert_int_equal(vitals.parent, 42);
+        assert_int_equal(process_stats_parse(cut, &stats), ERR_CORRUPT);
+        assert_int_equal(stats.parent, 42);
     }
 }
 
@@ -80,14 +80,14 @@ static void containers_are_told_by_their_path(void **state)
 
 static void our_own_can_be_read(void **state)
 {
-    struct vitals vitals;
+    struct process_stats stats;
     unsigned uid = 0;
     (void)state;
-    assert_int_equal(vitals_read((int)getpid(), &vitals, NULL), ERR_OK);
-    assert_int_equal(vitals.parent, getppid());
-    assert_int_equal(vitals_user((int)getpid(), &uid, NULL), ERR_OK);
+    assert_int_equal(process_stats_read((int)getpid(), &stats, NULL), ERR_OK);
+    assert_int_equal(stats.parent, getppid());
+    assert_int_equal(process_stats_user((int)getpid(), &uid, NULL), ERR_OK);
     assert_int_equal(uid, getuid());
-    assert_int_equal(vitals_read(1 << 22, &vitals, NULL), ERR_GONE);
+    assert_int_equal(process_stats_read(1 << 22, &stats, NULL), ERR_GONE);
 }
 
 int main(void)

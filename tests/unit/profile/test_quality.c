@@ -3,11 +3,11 @@
 
 static void intervals_are_counted_from_look_to_look(void **state)
 {
-    static const uint64_t looks_ns[] = { 1000, 1100, 1350, 1360 };
+    static const uint64_t ticks_ns[] = { 1000, 1100, 1350, 1360 };
     struct quality quality = { 0 };
     (void)state;
-    for (size_t i = 0; i < sizeof looks_ns / sizeof *looks_ns; i++)
-        quality_note_look(&quality, looks_ns[i]);
+    for (size_t i = 0; i < sizeof ticks_ns / sizeof *ticks_ns; i++)
+        quality_note_tick(&quality, ticks_ns[i]);
     assert_int_equal(quality.interval_count, 3);
     assert_int_equal(quality.interval_sum_ns, 360);
     assert_int_equal(quality.interval_least_ns, 10);
@@ -18,7 +18,7 @@ static void one_look_makes_no_interval(void **state)
 {
     struct quality quality = { 0 };
     (void)state;
-    quality_note_look(&quality, 5);
+    quality_note_tick(&quality, 5);
     assert_int_equal(quality.interval_count, 0);
 }
 
@@ -26,11 +26,11 @@ static void a_pause_is_no_interval(void **state)
 {
     struct quality quality = { 0 };
     (void)state;
-    quality_note_look(&quality, 100);
-    quality_note_look(&quality, 107);
+    quality_note_tick(&quality, 100);
+    quality_note_tick(&quality, 107);
     quality_note_pause(&quality);
-    quality_note_look(&quality, 1000000);
-    quality_note_look(&quality, 1000005);
+    quality_note_tick(&quality, 1000000);
+    quality_note_tick(&quality, 1000005);
     assert_int_equal(quality.interval_count, 2);
     assert_int_equal(quality.interval_least_ns, 5);
     assert_int_equal(quality.interval_most_ns, 7);

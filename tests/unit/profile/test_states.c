@@ -34,12 +34,12 @@ static struct states states_of(const struct profile_snapshot *snapshot,
 static void facts_have_the_bits_and_words_of_their_names(void **state)
 {
     (void)state;
-    assert_int_equal(state_fact_yes(STATE_FACT_HAS_EXCEPTION), STATE_HAS_EXCEPTION);
-    assert_int_equal(state_fact_unknown(STATE_FACT_ON_CPU), STATE_UNKNOWN_ON_CPU);
-    assert_string_equal(state_fact_text(STATE_FACT_WAITS_GIL), "waits_gil");
+    assert_int_equal(state_flag_yes(STATE_FLAG_HAS_EXCEPTION), STATE_HAS_EXCEPTION);
+    assert_int_equal(state_flag_unknown(STATE_FLAG_ON_CPU), STATE_UNKNOWN_ON_CPU);
+    assert_string_equal(state_flag_text(STATE_FLAG_WAITS_GIL), "waits_gil");
     state_bits all = 0;
-    for (unsigned fact = 0; fact < STATE_FACT_COUNT; fact++)
-        all = (state_bits)(all | state_fact_unknown((enum state_fact)fact));
+    for (unsigned flag = 0; flag < STATE_FLAG_COUNT; flag++)
+        all = (state_bits)(all | state_flag_unknown((enum state_flag)flag));
     assert_int_equal(all, STATE_ALL_UNKNOWN);
 }
 
@@ -57,8 +57,8 @@ static void threads_sum_to_the_whole(void **state)
     assert_int_equal(states.rows[1].thread, 1);
     assert_int_equal(states.rows[1].sums.samples, SAMPLES_1);
     assert_int_equal(states.all.samples, SAMPLES_0 + SAMPLES_1);
-    assert_int_equal(states.all.yes[STATE_FACT_HAS_GIL], 80);
-    assert_int_equal(states.all.unknown[STATE_FACT_HAS_GIL], SAMPLES_1);
+    assert_int_equal(states.all.yes[STATE_FLAG_HAS_GIL], 80);
+    assert_int_equal(states.all.unknown[STATE_FLAG_HAS_GIL], SAMPLES_1);
     states_deinit(&states);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
@@ -102,13 +102,13 @@ static void unknown_is_neither_yes_nor_no(void **state)
     struct states states = states_of(&snapshot, &everything);
     const struct state_sums *const main_thread = &states.rows[0].sums;
     (void)state;
-    assert_int_equal(main_thread->yes[STATE_FACT_ON_CPU], 60);
-    assert_int_equal(main_thread->unknown[STATE_FACT_ON_CPU], 20);
-    assert_true(state_sums_at_least(main_thread, STATE_FACT_ON_CPU) == 60.0 / SAMPLES_0);
-    assert_true(state_sums_at_most(main_thread, STATE_FACT_ON_CPU) == 80.0 / SAMPLES_0);
-    assert_true(state_sums_at_most(main_thread, STATE_FACT_IN_GC) == 0);
-    assert_true(state_sums_at_least(&states.rows[1].sums, STATE_FACT_ON_CPU) == 0);
-    assert_true(state_sums_at_most(&states.rows[1].sums, STATE_FACT_ON_CPU) == 1);
+    assert_int_equal(main_thread->yes[STATE_FLAG_ON_CPU], 60);
+    assert_int_equal(main_thread->unknown[STATE_FLAG_ON_CPU], 20);
+    assert_true(state_sums_at_least(main_thread, STATE_FLAG_ON_CPU) == 60.0 / SAMPLES_0);
+    assert_true(state_sums_at_most(main_thread, STATE_FLAG_ON_CPU) == 80.0 / SAMPLES_0);
+    assert_true(state_sums_at_most(main_thread, STATE_FLAG_IN_GC) == 0);
+    assert_true(state_sums_at_least(&states.rows[1].sums, STATE_FLAG_ON_CPU) == 0);
+    assert_true(state_sums_at_most(&states.rows[1].sums, STATE_FLAG_ON_CPU) == 1);
     states_deinit(&states);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
@@ -174,8 +174,8 @@ static void nothing_sampled_is_no_rows(void **state)
     (void)state;
     assert_int_equal(states.count, 0);
     assert_int_equal(states.all.samples, 0);
-    assert_true(state_sums_at_least(&states.all, STATE_FACT_ON_CPU) < 0);
-    assert_true(state_sums_at_most(&states.all, STATE_FACT_ON_CPU) < 0);
+    assert_true(state_sums_at_least(&states.all, STATE_FLAG_ON_CPU) < 0);
+    assert_true(state_sums_at_most(&states.all, STATE_FLAG_ON_CPU) < 0);
     states_deinit(&states);
     states_deinit(&states);
     profile_snapshot_release(&snapshot);

@@ -169,7 +169,7 @@ static void windows_are_merged_while_they_are_read(void **state)
     profile_destroy(session.profile);
 }
 
-static void *keep_looking(void *argument)
+static void *keep_scanning(void *argument)
 {
     struct session *const session = argument;
     while (!atomic_load(&session->ended)) {
@@ -189,7 +189,7 @@ static void many_readers_share_the_windows(void **state)
     pthread_t readers[READERS], thread;
     (void)state;
     for (size_t i = 0; i < READERS; i++)
-        assert_int_equal(pthread_create(&readers[i], NULL, keep_looking, &session), 0);
+        assert_int_equal(pthread_create(&readers[i], NULL, keep_scanning, &session), 0);
     assert_int_equal(pthread_create(&thread, NULL, writer, &session), 0);
     pthread_join(thread, NULL);
     for (size_t i = 0; i < READERS; i++)

@@ -19,30 +19,30 @@ void server_start(struct server *server, int pid)
 {
     const struct sampler_options options = { .pids = { pid }, .pid_count = 1, .rate_hz = 1000 };
     const struct listen_address address = { .host = "127.0.0.1", .port = 0 };
-    struct site_options site = { .needs_token = true, .token = FIXTURE_TOKEN };
+    struct pipeline_options pipeline = { .needs_token = true, .token = FIXTURE_TOKEN };
     struct session *session = NULL;
     memset(server, 0, sizeof *server);
     assert_int_equal(sessions_create(&server->sessions, NULL), ERR_OK);
     assert_int_equal(listen_open(&address, &server->listener, NULL), ERR_OK);
     server->port = server->listener.port;
-    site.sessions = server->sessions;
-    site.port = server->port;
-    assert_int_equal(site_init(&server->site, &site, NULL), ERR_OK);
+    pipeline.sessions = server->sessions;
+    pipeline.port = server->port;
+    assert_int_equal(pipeline_init(&server->pipeline, &pipeline, NULL), ERR_OK);
     assert_int_equal(sampler_start(&options, &server->sampler, NULL), ERR_OK);
     assert_int_equal(sessions_add(server->sessions, server->sampler, &session, NULL), ERR_OK);
     const struct http_options http = { .listen_fd = server->listener.fd,
-                                       .handler = site_answer,
-                                       .admit = site_admit,
-                                       .is_slow = site_is_slow,
-                                       .knows = site_knows,
-                                       .context = &server->site };
+                                       .handler = pipeline_answer,
+                                       .admit = pipeline_admit,
+                                       .is_slow = pipeline_is_slow,
+                                       .knows = pipeline_knows,
+                                       .context = &server->pipeline };
     assert_int_equal(http_start(&http, &server->http, NULL), ERR_OK);
 }
 
 void server_stop(struct server *server)
 {
     http_stop(server->http);
-    site_deinit(&server->site);
+    pipeline_deinit(&server->pipeline);
     sessions_destroy(server->sessions);
 }
 

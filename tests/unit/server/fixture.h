@@ -20,7 +20,7 @@ struct sessions;
 
 struct server {
     struct listener listener;
-    struct site site;
+    struct pipeline pipeline;
     struct sessions *sessions;
     struct sampler *sampler;
     struct http *http;

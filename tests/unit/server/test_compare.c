@@ -168,10 +168,10 @@ static void by_time_what_only_ran_longer_is_the_same(void **state)
     struct profile_snapshot a = made_snapshot(short_run), b = made_snapshot(long_run);
     const struct sampler_options options = { .rate_hz = 100 };
     const struct sampler_target target = { .pid = 1 };
-    const struct session_facts facts = { .options = &options, .target = &target };
+    const struct session_info info = { .options = &options, .target = &target };
     const struct view_query all = { 0 };
-    struct report_source base = { .snapshot = &a, .query = &all, .session = &facts };
-    struct report_source now = { .snapshot = &b, .query = &all, .session = &facts };
+    struct report_source base = { .snapshot = &a, .query = &all, .session = &info };
+    struct report_source now = { .snapshot = &b, .query = &all, .session = &info };
     struct report_header base_header, now_header;
     struct comparison comparison;
     struct err err = { 0 };

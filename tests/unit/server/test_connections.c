@@ -248,7 +248,7 @@ static void bodies_must_get_on(void **state)
     assert_int_equal(judge(all, at, begin_ns + 2 * NS_PER_S), CONNECTION_IS_LATE);
 }
 
-static void answers_wait_for_known_ones_only(void **state)
+static void response_cache_wait_for_known_ones_only(void **state)
 {
     struct connections *const all = *state;
     const uint64_t late_ns = CONNECTIONS_STRANGER_S * NS_PER_S;
@@ -290,7 +290,7 @@ int main(void)
         TEST(headers_have_a_deadline_whatever_trickles),
         TEST(known_ones_may_be_idle_and_then_have_the_same_deadline),
         TEST(bodies_must_get_on),
-        TEST(answers_wait_for_known_ones_only),
+        TEST(response_cache_wait_for_known_ones_only),
         TEST(half_requests_end_and_whole_ones_are_answered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,9 +68,9 @@ struct world {
     struct profile_snapshot snapshot;
     struct sampler_target target;
     struct sampler_options options;
-    struct told_item told_item;
-    struct told told;
-    struct session_facts facts;
+    struct target_list_item target_list_item;
+    struct target_list targets;
+    struct session_info info;
     struct view_query everything;
     struct report_source source;
 };
@@ -133,9 +133,9 @@ static int setup(void **state)
                                              .executable = words[0],
                                              .python = "3.13.1",
                                              .reason = OWN };
-    world->told_item.target = world->target;
-    world->told = (struct told){ .count = 1, .items = &world->told_item };
-    world->facts = (struct session_facts){
+    world->target_list_item.target = world->target;
+    world->targets = (struct target_list){ .count = 1, .items = &world->target_list_item };
+    world->info = (struct session_info){
         .id = "1",
         .epoch = "0123456789abcdef",
         .status = { .state = SAMPLER_ENDED,
@@ -143,7 +143,7 @@ static int setup(void **state)
                     .started_at_ns = NS_PER_S,
                     .elapsed_ns = NS_PER_S },
         .target = &world->target,
-        .told = &world->told,
+        .targets = &world->targets,
         .options = &world->options,
         .host = OWN ".example",
         .snapshot = &world->snapshot,
@@ -151,7 +151,7 @@ static int setup(void **state)
     };
     world->source = (struct report_source){ .snapshot = &world->snapshot,
                                             .query = &world->everything,
-                                            .session = &world->facts,
+                                            .session = &world->info,
                                             .settings.redacts = true,
                                             .files = &world->files };
     *state = world;

@@ -37,15 +37,15 @@ static struct buffer report_of(struct sampler *sampler, const char *format,
 {
     struct buffer out = { 0 };
     struct profile_snapshot snapshot;
-    struct session_facts facts = { .id = "1", .epoch = "0123456789abcdef" };
+    struct session_info info = { .id = "1", .epoch = "0123456789abcdef" };
     const struct report_source source = { .snapshot = &snapshot,
                                           .query = query,
-                                          .session = &facts };
+                                          .session = &info };
     assert_int_equal(profile_snapshot(sampler_profile(sampler), &snapshot, NULL), ERR_OK);
-    facts.target = sampler_target(sampler);
-    facts.options = sampler_options(sampler);
-    facts.snapshot = &snapshot;
-    sampler_status(sampler, &facts.status);
+    info.target = sampler_target(sampler);
+    info.options = sampler_options(sampler);
+    info.snapshot = &snapshot;
+    sampler_status(sampler, &info.status);
     assert_int_equal(report_write(report_find(format), &source, &out, NULL), ERR_OK);
     profile_snapshot_release(&snapshot);
     assert_non_null(buffer_string(&out));

@@ -32,23 +32,24 @@ static void end(struct exchange *exchange)
     request_deinit(&exchange->request);
 }
 
-static void keep(struct answers *answers, const char *target, const char *tag, size_t bytes)
+static void keep(struct response_cache *cache, const char *target, const char *tag,
+                 size_t bytes)
 {
     struct exchange exchange;
     begin(&exchange, target, tag, NULL);
     void *const body = calloc(1, bytes ? bytes : 1);
     response_own_body(&exchange.response, MIME_JSON, body, bytes);
-    answers_keep(answers, &exchange.request, &exchange.response);
+    response_cache_keep(cache, &exchange.request, &exchange.response);
     end(&exchange);
 }
 
 /* The bytes of the answer, 0: there is none. */
-static size_t take(struct answers *answers, const char *target, const char *tag,
+static size_t take(struct response_cache *cache, const char *target, const char *tag,
                    const char *coding)
 {
     struct exchange exchange;
     begin(&exchange, target, tag, coding);
-    const bool has = answers_take(answers, &exchange.request, &exchange.response);
+    const bool has = response_cache_take(cache, &exchange.request, &exchange.response);
     const size_t bytes = has ? exchange.response.body_bytes : 0;
     assert_int_equal(exchange.response.is_encoded, has);
     end(&exchange);
@@ -57,35 +58,35 @@ static size_t take(struct answers *answers, const char *target, const char *tag,
 
 static void the_same_is_given_to_all_and_nothing_else(void **state)
 {
-    struct answers answers;
+    struct response_cache cache;
     (void)state;
-    answers_init(&answers);
-    keep(&answers, "/a?since=1", "e-1", 100);
-    assert_int_equal(take(&answers, "/a?since=1", "e-1", NULL), 100);
-    assert_int_equal(take(&answers, "/a", "e-1", NULL), 100); /* the tag has the query */
-    assert_int_equal(take(&answers, "/a", "e-2", NULL), 0);
-    assert_int_equal(take(&answers, "/b", "e-1", NULL), 0);
-    assert_int_equal(take(&answers, "/a", "e-1", "gzip"), 0);
-    keep(&answers, "/a", "e-1", 50); /* it is there */
-    assert_int_equal(take(&answers, "/a", "e-1", NULL), 100);
-    keep(&answers, "/empty", "e-1", 0);
-    assert_int_equal(take(&answers, "/empty", "e-1", NULL), 0);
-    answers_deinit(&answers);
+    response_cache_init(&cache);
+    keep(&cache, "/a?since=1", "e-1", 100);
+    assert_int_equal(take(&cache, "/a?since=1", "e-1", NULL), 100);
+    assert_int_equal(take(&cache, "/a", "e-1", NULL), 100); /* the tag has the query */
+    assert_int_equal(take(&cache, "/a", "e-2", NULL), 0);
+    assert_int_equal(take(&cache, "/b", "e-1", NULL), 0);
+    assert_int_equal(take(&cache, "/a", "e-1", "gzip"), 0);
+    keep(&cache, "/a", "e-1", 50); /* it is there */
+    assert_int_equal(take(&cache, "/a", "e-1", NULL), 100);
+    keep(&cache, "/empty", "e-1", 0);
+    assert_int_equal(take(&cache, "/empty", "e-1", NULL), 0);
+    response_cache_deinit(&cache);
 }
 
 static void what_is_compressed_stays_so(void **state)
 {
-    struct answers answers;
+    struct response_cache cache;
     struct exchange made, asked;
     (void)state;
-    answers_init(&answers);
+    response_cache_init(&cache);
     begin(&made, "/a", "e-1", "gzip");
     void *const body = calloc(1, 10000);
     response_own_body(&made.response, MIME_JSON, body, 10000);
     response_finish(&made.response, &made.request);
-    answers_keep(&answers, &made.request, &made.response);
+    response_cache_keep(&cache, &made.request, &made.response);
     begin(&asked, "/a", "e-1", "gzip");
-    assert_true(answers_take(&answers, &asked.request, &asked.response));
+    assert_true(response_cache_take(&cache, &asked.request, &asked.response));
     response_finish(&asked.response, &asked.request);
     assert_string_equal(response_header(&asked.response, "Content-Encoding"), "gzip");
     assert_string_equal(response_header(&asked.response, "ETag"),
@@ -94,35 +95,35 @@ static void what_is_compressed_stays_so(void **state)
     assert_memory_equal(asked.response.body, made.response.body, made.response.body_bytes);
     end(&asked);
     end(&made);
-    answers_deinit(&answers);
+    response_cache_deinit(&cache);
 }
 
 static void the_one_unused_for_longest_goes(void **state)
 {
-    const size_t large = ANSWERS_MAX_BYTES / 8;
-    struct answers answers;
+    const size_t large = RESPONSE_CACHE_MAX_BYTES / 8;
+    struct response_cache cache;
     char path[16];
     (void)state;
-    answers_init(&answers);
-    keep(&answers, "/too-large", "e", large + 1);
-    assert_int_equal(take(&answers, "/too-large", "e", NULL), 0);
+    response_cache_init(&cache);
+    keep(&cache, "/too-large", "e", large + 1);
+    assert_int_equal(take(&cache, "/too-large", "e", NULL), 0);
     for (int i = 0; i < 8; i++) {
         snprintf(path, sizeof path, "/%d", i);
-        keep(&answers, path, "e", large);
+        keep(&cache, path, "e", large);
     }
-    assert_int_equal(take(&answers, "/0", "e", NULL), large);
-    keep(&answers, "/8", "e", large);
-    assert_int_equal(take(&answers, "/1", "e", NULL), 0);
-    assert_int_equal(take(&answers, "/0", "e", NULL), large);
-    assert_true(answers.bytes <= ANSWERS_MAX_BYTES);
-    for (int i = 10; i < 10 + ANSWERS_MAX; i++) {
+    assert_int_equal(take(&cache, "/0", "e", NULL), large);
+    keep(&cache, "/8", "e", large);
+    assert_int_equal(take(&cache, "/1", "e", NULL), 0);
+    assert_int_equal(take(&cache, "/0", "e", NULL), large);
+    assert_true(cache.bytes <= RESPONSE_CACHE_MAX_BYTES);
+    for (int i = 10; i < 10 + RESPONSE_CACHE_MAX; i++) {
         snprintf(path, sizeof path, "/%d", i);
-        keep(&answers, path, "e", 1);
+        keep(&cache, path, "e", 1);
     }
-    assert_int_equal(take(&answers, "/0", "e", NULL), 0);
-    assert_int_equal(take(&answers, "/10", "e", NULL), 1);
-    assert_int_equal(answers.bytes, ANSWERS_MAX);
-    answers_deinit(&answers);
+    assert_int_equal(take(&cache, "/0", "e", NULL), 0);
+    assert_int_equal(take(&cache, "/10", "e", NULL), 1);
+    assert_int_equal(cache.bytes, RESPONSE_CACHE_MAX);
+    response_cache_deinit(&cache);
 }
 
 int main(void)

@@ -149,7 +149,7 @@ static void files_of_the_targets_root_are_read(void **state)
     assert_int_equal(world->text.length, 0);
 }
 
-static void links_and_dots_do_not_lead_out(void **state)
+static void call_edges_and_dots_do_not_lead_out(void **state)
 {
     struct world *const world = *state;
     if (!world->has_root)
@@ -283,7 +283,7 @@ static void without_the_helper_the_error_says_so(void **state)
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 TEST_MAIN(WITH_WORLD(files_of_the_targets_root_are_read),
-          WITH_WORLD(links_and_dots_do_not_lead_out),
+          WITH_WORLD(call_edges_and_dots_do_not_lead_out),
           WITH_WORLD(what_is_no_regular_file_is_refused),
           WITH_WORLD(the_kernels_files_are_refused), WITH_WORLD(large_files_are_refused),
           WITH_WORLD(the_owners_rights_count),

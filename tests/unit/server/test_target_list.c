@@ -12,18 +12,18 @@ static void what_is_written_is_read(void **state)
                                              .pid_count = 1,
                                              .rate_hz = 1000 };
     struct sampler *sampler = NULL;
-    struct told_texts texts;
-    struct told told;
+    struct target_list_texts texts;
+    struct target_list targets;
     struct err err = { 0 };
     (void)state;
     assert_ok(sampler_start(&options, &sampler, &err), &err);
-    assert_ok(told_write(sampler, &texts, &err), &err);
+    assert_ok(target_list_write(sampler, &texts, &err), &err);
     const char *items[] = { texts.items[0] };
     const struct capture_texts list = { texts.count, items };
     assert_int_equal(texts.count, 1);
-    assert_ok(told_read(&list, &told, &err), &err);
-    assert_int_equal(told.count, 1);
-    const struct sampler_target *const read = &told.items[0].target;
+    assert_ok(target_list_read(&list, &targets, &err), &err);
+    assert_int_equal(targets.count, 1);
+    const struct sampler_target *const read = &targets.items[0].target;
     const struct sampler_target *const target = sampler_target(sampler);
     assert_int_equal(read->pid, target->pid);
     assert_int_equal(read->validated, target->validated);
@@ -33,8 +33,8 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(read->argc, target->argc);
     for (size_t i = 0; i < read->argc; i++)
         assert_string_equal(read->argv[i], target->argv[i]);
-    told_deinit(&told);
-    told_texts_deinit(&texts);
+    target_list_deinit(&targets);
+    target_list_texts_deinit(&texts);
     sampler_destroy(sampler);
 }
 
@@ -55,25 +55,25 @@ static void nonsense_is_left_out(void **state)
         "3.14\x1f/x\x1f"
         "it exited",
     };
-    struct told told;
+    struct target_list targets;
     struct err err = { 0 };
     (void)state;
-    assert_ok(told_read(&(struct capture_texts){ 7, rows }, &told, &err), &err);
-    assert_int_equal(told.count, 1);
-    assert_int_equal(told.items[0].target.pid, 7);
-    assert_int_equal(told.items[0].target.parent, 1);
-    assert_int_equal(told.items[0].target.from_ns, 2);
-    assert_int_equal(told.items[0].target.to_ns, 3);
-    assert_string_equal(told.items[0].target.reason, "it exited");
-    assert_int_equal(told.items[0].target.argc, 0);
-    told_deinit(&told);
+    assert_ok(target_list_read(&(struct capture_texts){ 7, rows }, &targets, &err), &err);
+    assert_int_equal(targets.count, 1);
+    assert_int_equal(targets.items[0].target.pid, 7);
+    assert_int_equal(targets.items[0].target.parent, 1);
+    assert_int_equal(targets.items[0].target.from_ns, 2);
+    assert_int_equal(targets.items[0].target.to_ns, 3);
+    assert_string_equal(targets.items[0].target.reason, "it exited");
+    assert_int_equal(targets.items[0].target.argc, 0);
+    target_list_deinit(&targets);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         rows[i] = "7\x1f\x1f\x1f\x1f\x1f\x1f\x1f";
-    assert_ok(
-        told_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows }, &told, &err),
-        &err);
-    assert_int_equal(told.count, SAMPLER_MAX_TOLD);
-    told_deinit(&told);
+    assert_ok(target_list_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows },
+                               &targets, &err),
+              &err);
+    assert_int_equal(targets.count, SAMPLER_MAX_TOLD);
+    target_list_deinit(&targets);
 }
 
 static void of_command_lines_the_first_word_can_be_kept(void **state)
@@ -93,34 +93,34 @@ static void of_command_lines_the_first_word_can_be_kept(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[128];
         const char *items[] = { text, NULL };
-        struct told told;
+        struct target_list targets;
         struct err err = { 0 };
         snprintf(text, sizeof text, "%s%s", fixed, rows[i][0]);
-        assert_ok(told_read(&(struct capture_texts){ 1, items }, &told, &err), &err);
-        told_hide_arguments(&told);
-        const struct sampler_target *const target = &told.items[0].target;
+        assert_ok(target_list_read(&(struct capture_texts){ 1, items }, &targets, &err), &err);
+        target_list_hide_arguments(&targets);
+        const struct sampler_target *const target = &targets.items[0].target;
         assert_int_equal(target->argc, rows[i][1] ? 1 : 0);
         if (rows[i][1])
             assert_string_equal(target->argv[0], rows[i][1]);
-        told_deinit(&told);
+        target_list_deinit(&targets);
     }
 }
 
 static void rows_tell_what_they_know(void **state)
 {
     struct profile *const profile = made_profile();
-    struct told told;
+    struct target_list targets;
     struct err err = { 0 };
     (void)state;
     made_thread(profile, 10, 10);
     made_thread(profile, 20, 20);
     assert_ok(profile_seal(profile, 1, &err), &err);
     struct profile_snapshot snapshot = made_snapshot(profile);
-    assert_ok(told_read_rows(&snapshot, &told, &err), &err);
-    assert_int_equal(told.count, 2);
-    assert_int_equal(told.items[1].target.pid, 20);
-    assert_int_equal(told.items[1].target.argc, 1);
-    told_deinit(&told);
+    assert_ok(target_list_read_rows(&snapshot, &targets, &err), &err);
+    assert_int_equal(targets.count, 2);
+    assert_int_equal(targets.items[1].target.pid, 20);
+    assert_int_equal(targets.items[1].target.argc, 1);
+    target_list_deinit(&targets);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
 }

@@ -14,9 +14,9 @@
 
 struct world {
     struct sample_session *session;
-    struct sheet sheet;
-    struct look look;
-    struct look_room room;
+    struct model model;
+    struct display display;
+    struct display_room room;
     struct buffer picture;
     size_t shown;
 };
@@ -25,7 +25,7 @@ static int setup(void **state)
 {
     struct world *const world = calloc(1, sizeof *world);
     world->session = sample_session_small();
-    look_init(&world->look);
+    display_init(&world->display);
     *state = world;
     return 0;
 }
@@ -34,7 +34,7 @@ static int setup_empty(void **state)
 {
     struct world *const world = calloc(1, sizeof *world);
     world->session = sample_session_empty();
-    look_init(&world->look);
+    display_init(&world->display);
     *state = world;
     return 0;
 }
@@ -42,7 +42,7 @@ static int setup_empty(void **state)
 static int teardown(void **state)
 {
     struct world *const world = *state;
-    sheet_deinit(&world->sheet);
+    model_deinit(&world->model);
     buffer_deinit(&world->picture);
     sample_session_destroy(world->session);
     free(world);
@@ -54,37 +54,39 @@ static const char *draw(struct world *world, unsigned columns, unsigned rows)
 {
     struct err err = { 0 };
     const struct sampler_processes processes = { .joined = 2, .running = 1 };
-    const struct screen screen = { .session = &world->session->facts,
+    const struct screen screen = { .session = &world->session->info,
                                    .processes = &processes,
-                                   .sheet = &world->sheet,
+                                   .model = &world->model,
                                    .now_hz = 99,
                                    .message = "",
                                    .columns = columns,
                                    .rows = rows,
                                    .has_colours = true };
-    sheet_deinit(&world->sheet);
-    assert_ok(sheet_init(&world->sheet, &world->session->snapshot, &world->look, &err), &err);
+    model_deinit(&world->model);
+    assert_ok(model_init(&world->model, &world->session->snapshot, &world->display, &err),
+              &err);
     buffer_clear(&world->picture);
-    world->shown = screen_draw(&world->picture, &screen, &world->look);
-    const struct sheet *const sheet = &world->sheet;
-    world->room = (struct look_room){
+    world->shown = screen_draw(&world->picture, &screen, &world->display);
+    const struct model *const model = &world->model;
+    world->room = (struct display_room){
         .now_ns = world->session->snapshot.end_ns,
-        .rows = world->look.panel == LOOK_THREADS ? sheet->states.count : sheet->count,
+        .rows = world->display.panel == DISPLAY_THREADS ? model->states.count : model->count,
         .shown = world->shown,
-        .row_at_cursor =
-            world->look.cursor < sheet->count ? sheet->order[world->look.cursor] : LOOK_NO_ROW,
-        .threads = sheet->threads,
-        .thread_count = sheet->states.count,
+        .row_at_cursor = world->display.cursor < model->count
+                             ? model->order[world->display.cursor]
+                             : DISPLAY_NO_ROW,
+        .threads = model->threads,
+        .thread_count = model->states.count,
     };
     return buffer_string(&world->picture);
 }
 
-static enum look_wish type(struct world *world, const char *keys)
+static enum display_wish type(struct world *world, const char *keys)
 {
     const char *const end = keys + strlen(keys);
-    enum look_wish wish = LOOK_GOES_ON;
+    enum display_wish wish = DISPLAY_GOES_ON;
     while (keys < end) {
-        wish = look_key(&world->look, keys_next(&keys, end), &world->room);
+        wish = display_key(&world->display, keys_next(&keys, end), &world->room);
         draw(world, 100, 30);
     }
     return wish;
@@ -101,7 +103,7 @@ static void measure(const char *text, unsigned *columns_out, unsigned *rows_out)
             continue;
         }
         if (*at == '\r' || *at == '\0') {
-            const unsigned width = line.length ? pen_width(line.data, line.length) : 0;
+            const unsigned width = line.length ? writer_width(line.data, line.length) : 0;
             most = width > most ? width : most;
             buffer_clear(&line);
         } else if (*at == '\n') {
@@ -142,61 +144,61 @@ static void the_hottest_is_first_and_keys_sort(void **state)
 {
     struct world *const world = *state;
     draw(world, 100, 30);
-    const struct sheet *const sheet = &world->sheet;
-    assert_true(sheet->count > 3);
-    for (size_t i = 1; i < sheet->count; i++)
-        assert_true(sheet->flat.self[sheet->order[i - 1]] >= sheet->flat.self[sheet->order[i]]);
+    const struct model *const model = &world->model;
+    assert_true(model->count > 3);
+    for (size_t i = 1; i < model->count; i++)
+        assert_true(model->flat.self[model->order[i - 1]] >= model->flat.self[model->order[i]]);
     type(world, "s");
-    for (size_t i = 1; i < sheet->count; i++)
-        assert_true(sheet->flat.total[sheet->order[i - 1]] >=
-                    sheet->flat.total[sheet->order[i]]);
+    for (size_t i = 1; i < model->count; i++)
+        assert_true(model->flat.total[model->order[i - 1]] >=
+                    model->flat.total[model->order[i]]);
     type(world, "ss");
-    assert_int_equal(world->look.sort, LOOK_BY_SELF);
+    assert_int_equal(world->display.sort, DISPLAY_BY_SELF);
     type(world, "S");
-    assert_int_equal(world->look.sort, LOOK_BY_NAME);
+    assert_int_equal(world->display.sort, DISPLAY_BY_NAME);
 }
 
 static void shares_never_add_up_to_more_than_all(void **state)
 {
     struct world *const world = *state;
-    for (unsigned kind = 0; kind < LOOK_KIND_COUNT; kind++) {
+    for (unsigned kind = 0; kind < DISPLAY_KIND_COUNT; kind++) {
         uint64_t self = 0;
         draw(world, 100, 30);
-        for (size_t i = 0; i < world->sheet.count; i++) {
-            self += world->sheet.flat.self[world->sheet.order[i]];
-            assert_true(world->sheet.flat.total[world->sheet.order[i]] <=
-                        world->sheet.flat.samples);
+        for (size_t i = 0; i < world->model.count; i++) {
+            self += world->model.flat.self[world->model.order[i]];
+            assert_true(world->model.flat.total[world->model.order[i]] <=
+                        world->model.flat.samples);
         }
-        assert_true(self <= world->sheet.flat.samples);
-        assert_int_equal(world->sheet.doing.samples, SAMPLE_TOTAL);
+        assert_true(self <= world->model.flat.samples);
+        assert_int_equal(world->model.doing.samples, SAMPLE_TOTAL);
         type(world, "m");
     }
-    assert_int_equal(world->look.kind, LOOK_WALL);
+    assert_int_equal(world->display.kind, DISPLAY_WALL);
 }
 
 static void a_filter_is_typed_kept_and_dropped(void **state)
 {
     struct world *const world = *state;
     draw(world, 100, 30);
-    const size_t all = world->sheet.count;
+    const size_t all = world->model.count;
     type(world, "/PARSE");
-    assert_true(world->look.is_typing);
-    assert_in_range(world->sheet.count, 1, all - 1);
-    assert_int_equal(world->sheet.seen, all);
+    assert_true(world->display.is_typing);
+    assert_in_range(world->model.count, 1, all - 1);
+    assert_int_equal(world->model.seen, all);
     type(world, "q\x7f\r");
-    assert_false(world->look.is_typing);
-    assert_string_equal(world->look.filter, "PARSE");
+    assert_false(world->display.is_typing);
+    assert_string_equal(world->display.filter, "PARSE");
     type(world, "c");
-    assert_int_equal(world->sheet.count, all);
+    assert_int_equal(world->model.count, all);
     type(world, "/no such function");
-    assert_int_equal(world->sheet.count, 0);
+    assert_int_equal(world->model.count, 0);
     assert_non_null(strstr(draw(world, 100, 30), "fits the filter"));
     type(world, "\x1b");
-    assert_int_equal(world->sheet.count, all);
+    assert_int_equal(world->model.count, all);
     type(world, "/");
-    for (int i = 0; i < 2 * LOOK_MAX_FILTER; i++)
+    for (int i = 0; i < 2 * DISPLAY_MAX_FILTER; i++)
         type(world, "x");
-    assert_int_equal(strlen(world->look.filter), LOOK_MAX_FILTER);
+    assert_int_equal(strlen(world->display.filter), DISPLAY_MAX_FILTER);
 }
 
 static void the_chosen_row_stays_chosen(void **state)
@@ -204,18 +206,18 @@ static void the_chosen_row_stays_chosen(void **state)
     struct world *const world = *state;
     draw(world, 100, 30);
     type(world, "jj");
-    assert_int_equal(world->look.cursor, 2);
+    assert_int_equal(world->display.cursor, 2);
     const uint32_t row = world->room.row_at_cursor;
-    world->look.row = row;
-    world->look.sort = LOOK_BY_NAME;
+    world->display.row = row;
+    world->display.sort = DISPLAY_BY_NAME;
     draw(world, 100, 30);
-    assert_int_equal(world->sheet.order[world->look.cursor], row);
+    assert_int_equal(world->model.order[world->display.cursor], row);
     type(world, "G");
-    assert_int_equal(world->look.cursor, world->sheet.count - 1);
+    assert_int_equal(world->display.cursor, world->model.count - 1);
     type(world, "jjj\x1b[6~\x1b[B");
-    assert_int_equal(world->look.cursor, world->sheet.count - 1);
+    assert_int_equal(world->display.cursor, world->model.count - 1);
     type(world, "\x1b[H\x1b[Akkb");
-    assert_int_equal(world->look.cursor, 0);
+    assert_int_equal(world->display.cursor, 0);
 }
 
 static void a_list_that_does_not_fit_is_scrolled(void **state)
@@ -223,37 +225,37 @@ static void a_list_that_does_not_fit_is_scrolled(void **state)
     struct world *const world = *state;
     draw(world, 80, SCREEN_MIN_ROWS);
     const size_t shown = world->shown;
-    assert_true(shown < world->sheet.count);
-    look_key(&world->look, 'G', &world->room);
+    assert_true(shown < world->model.count);
+    display_key(&world->display, 'G', &world->room);
     draw(world, 80, SCREEN_MIN_ROWS);
-    assert_int_equal(world->look.first, world->sheet.count - shown);
-    look_key(&world->look, KEY_HOME, &world->room);
+    assert_int_equal(world->display.first, world->model.count - shown);
+    display_key(&world->display, KEY_HOME, &world->room);
     draw(world, 80, SCREEN_MIN_ROWS);
-    assert_int_equal(world->look.first, 0);
+    assert_int_equal(world->display.first, 0);
 }
 
 static void threads_are_turned_through_and_chosen(void **state)
 {
     struct world *const world = *state;
     draw(world, 100, 30);
-    const size_t threads = world->sheet.states.count;
+    const size_t threads = world->model.states.count;
     assert_true(threads > 1);
-    const uint64_t all = world->sheet.flat.samples;
+    const uint64_t all = world->model.flat.samples;
     uint64_t sum = 0;
     for (size_t i = 0; i < threads; i++) {
         type(world, "\x1b[C");
-        assert_int_equal(world->look.thread, world->sheet.threads[i]);
-        assert_int_equal(world->sheet.doing.samples, world->sheet.flat.samples);
-        sum += world->sheet.flat.samples;
+        assert_int_equal(world->display.thread, world->model.threads[i]);
+        assert_int_equal(world->model.doing.samples, world->model.flat.samples);
+        sum += world->model.flat.samples;
     }
     assert_int_equal(sum, all);
     type(world, "\x1b[C");
-    assert_int_equal(world->look.thread, LOOK_NO_THREAD);
+    assert_int_equal(world->display.thread, DISPLAY_NO_THREAD);
     type(world, "tj\r");
-    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
-    assert_int_equal(world->look.thread, world->sheet.threads[1]);
+    assert_int_equal(world->display.panel, DISPLAY_FUNCTIONS);
+    assert_int_equal(world->display.thread, world->model.threads[1]);
     type(world, "a\x1b[D");
-    assert_int_equal(world->look.thread, world->sheet.threads[threads - 1]);
+    assert_int_equal(world->display.thread, world->model.threads[threads - 1]);
 }
 
 static void callers_and_callees_of_a_function(void **state)
@@ -262,12 +264,12 @@ static void callers_and_callees_of_a_function(void **state)
     const struct flat_edge *edges[8];
     draw(world, 100, 30);
     type(world, "s\r");
-    assert_int_equal(world->look.panel, LOOK_AROUND);
-    const uint32_t row = world->look.row;
+    assert_int_equal(world->display.panel, DISPLAY_AROUND);
+    const uint32_t row = world->display.row;
     const char *const text = draw(world, 100, 30);
     assert_non_null(strstr(text, "called by"));
     assert_non_null(strstr(text, "calls"));
-    const size_t count = sheet_around(&world->sheet, row, false, edges, 8);
+    const size_t count = model_around(&world->model, row, false, edges, 8);
     assert_true(count > 0);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(edges[i]->caller, row);
@@ -276,26 +278,26 @@ static void callers_and_callees_of_a_function(void **state)
     }
     if (count > 1) {
         const struct flat_edge *first = NULL;
-        assert_int_equal(sheet_around(&world->sheet, row, false, &first, 1), 1);
+        assert_int_equal(model_around(&world->model, row, false, &first, 1), 1);
         assert_int_equal(first->count, edges[0]->count);
     }
     type(world, "\x1b");
-    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
+    assert_int_equal(world->display.panel, DISPLAY_FUNCTIONS);
     type(world, "\rl");
-    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
+    assert_int_equal(world->display.panel, DISPLAY_FUNCTIONS);
 }
 
 static void time_can_be_cut_and_reset(void **state)
 {
     struct world *const world = *state;
     const uint64_t second = 1000000000;
-    assert_int_equal(look_from_ns(&world->look, 100 * second), 90 * second);
-    assert_int_equal(look_from_ns(&world->look, 5 * second), 0);
+    assert_int_equal(display_from_ns(&world->display, 100 * second), 90 * second);
+    assert_int_equal(display_from_ns(&world->display, 5 * second), 0);
     draw(world, 100, 30);
     type(world, "ww");
-    assert_int_equal(look_from_ns(&world->look, 100 * second), 0);
+    assert_int_equal(display_from_ns(&world->display, 100 * second), 0);
     type(world, "r");
-    assert_int_equal(world->sheet.flat.samples, 0);
+    assert_int_equal(world->model.flat.samples, 0);
     assert_non_null(strstr(draw(world, 100, 30), "no samples in this time"));
 }
 
@@ -303,23 +305,23 @@ static void the_other_keys(void **state)
 {
     struct world *const world = *state;
     draw(world, 100, 30);
-    const unsigned usual = look_period_ms(&world->look);
+    const unsigned usual = display_period_ms(&world->display);
     type(world, "+");
-    assert_true(look_period_ms(&world->look) < usual);
+    assert_true(display_period_ms(&world->display) < usual);
     type(world, "++++--------------");
-    assert_int_equal(look_period_ms(&world->look), 5000);
-    assert_int_equal(type(world, "p"), LOOK_RENEWS);
+    assert_int_equal(display_period_ms(&world->display), 5000);
+    assert_int_equal(type(world, "p"), DISPLAY_RENEWS);
     assert_non_null(strstr(draw(world, 100, 30), "PAUSED"));
-    assert_int_equal(type(world, "p"), LOOK_RENEWS);
-    assert_int_equal(type(world, "\x0c"), LOOK_RENEWS);
-    assert_int_equal(type(world, "?"), LOOK_GOES_ON);
+    assert_int_equal(type(world, "p"), DISPLAY_RENEWS);
+    assert_int_equal(type(world, "\x0c"), DISPLAY_RENEWS);
+    assert_int_equal(type(world, "?"), DISPLAY_GOES_ON);
     assert_non_null(strstr(draw(world, 100, 30), "sort by self"));
     /* Help is closed by the next key, which does what it does. */
     type(world, "s");
-    assert_int_equal(world->look.panel, LOOK_FUNCTIONS);
-    assert_int_equal(world->look.sort, LOOK_BY_TOTAL);
-    assert_int_equal(type(world, "\x01\x1b[99~\x1b[1;5Z\xff"), LOOK_GOES_ON);
-    assert_int_equal(type(world, "?q"), LOOK_QUITS);
+    assert_int_equal(world->display.panel, DISPLAY_FUNCTIONS);
+    assert_int_equal(world->display.sort, DISPLAY_BY_TOTAL);
+    assert_int_equal(type(world, "\x01\x1b[99~\x1b[1;5Z\xff"), DISPLAY_GOES_ON);
+    assert_int_equal(type(world, "?q"), DISPLAY_QUITS);
 }
 
 static void bytes_of_a_terminal_are_keys(void **state)
@@ -356,19 +358,19 @@ static void what_is_not_known_is_no_zero(void **state)
 {
     struct world *const world = *state;
     assert_non_null(strstr(draw(world, 200, 30), "waiting for the first samples"));
-    world->sheet.doing = (struct state_sums){ .samples = 4 };
-    world->sheet.doing.unknown[STATE_FACT_IN_GC] = 4;
-    world->sheet.doing.unknown[STATE_FACT_HAS_EXCEPTION] = 1;
+    world->model.doing = (struct state_sums){ .samples = 4 };
+    world->model.doing.unknown[STATE_FLAG_IN_GC] = 4;
+    world->model.doing.unknown[STATE_FLAG_HAS_EXCEPTION] = 1;
     const struct sampler_processes processes = { .joined = 1 };
-    const struct screen screen = { .session = &world->session->facts,
+    const struct screen screen = { .session = &world->session->info,
                                    .processes = &processes,
-                                   .sheet = &world->sheet,
+                                   .model = &world->model,
                                    .now_hz = -1,
                                    .message = "a word",
                                    .columns = 200,
                                    .rows = 30 };
     buffer_clear(&world->picture);
-    screen_draw(&world->picture, &screen, &world->look);
+    screen_draw(&world->picture, &screen, &world->display);
     const char *const text = buffer_string(&world->picture);
     assert_non_null(strstr(text, "GC ?"));
     assert_non_null(strstr(text, "exc 0.0 %+?"));
@@ -380,20 +382,20 @@ static void what_is_not_known_is_no_zero(void **state)
 static void text_is_cut_at_characters(void **state)
 {
     struct buffer out = { 0 };
-    struct pen pen = { .out = &out, .left = 5 };
+    struct writer writer = { .out = &out, .left = 5 };
     (void)state;
-    assert_int_equal(pen_width("a\xe6\xbc\xa2z", 5), 4);
-    pen_text(&pen, "abcd\xe6\xbc\xa2z", 8);
-    assert_int_equal(pen.left, 0);
+    assert_int_equal(writer_width("a\xe6\xbc\xa2z", 5), 4);
+    writer_text(&writer, "abcd\xe6\xbc\xa2z", 8);
+    assert_int_equal(writer.left, 0);
     assert_string_equal(buffer_string(&out), "abcd ");
     buffer_clear(&out);
-    pen.left = 8;
-    pen_field_end(&pen, "/very/long/\xc3\xa4.py:1", 18, 6);
+    writer.left = 8;
+    writer_field_end(&writer, "/very/long/\xc3\xa4.py:1", 18, 6);
     assert_string_equal(buffer_string(&out), "\xc3\xa4.py:1");
-    assert_int_equal(pen.left, 2);
+    assert_int_equal(writer.left, 2);
     buffer_clear(&out);
-    pen.left = 9;
-    pen_text(&pen, "\x1b[31mred", 8);
+    writer.left = 9;
+    writer_text(&writer, "\x1b[31mred", 8);
     assert_string_equal(buffer_string(&out), "\\x1b[31mr");
     buffer_deinit(&out);
 }

@@ -4,36 +4,37 @@
 
 static void rows_are_found_by_their_numbers(void **state)
 {
-    struct kin_table table;
+    struct child_table table;
     (void)state;
-    kin_init(&table, 1000);
+    child_table_init(&table, 1000);
     /* Numbers come in any order: 7 has no common factor with 1000. */
     for (int i = 0; i < 1000; i++)
-        assert_int_equal(kin_add(&table, &(struct kin){ .pid = 1 + i * 7 % 1000 }), ERR_OK);
+        assert_int_equal(child_table_add(&table, &(struct child){ .pid = 1 + i * 7 % 1000 }),
+                         ERR_OK);
     for (int pid = 1; pid <= 1000; pid++)
-        assert_int_equal(kin_find(&table, pid)->pid, pid);
-    assert_null(kin_find(&table, 0));
-    assert_null(kin_find(&table, 1001));
+        assert_int_equal(child_table_find(&table, pid)->pid, pid);
+    assert_null(child_table_find(&table, 0));
+    assert_null(child_table_find(&table, 1001));
     for (int pid = 2; pid <= 1000; pid += 2)
-        kin_drop(&table, kin_find(&table, pid));
+        child_table_drop(&table, child_table_find(&table, pid));
     assert_int_equal(table.count, 500);
     for (int pid = 1; pid <= 1000; pid++)
-        assert_int_equal(kin_find(&table, pid) != NULL, pid % 2);
-    kin_deinit(&table);
+        assert_int_equal(child_table_find(&table, pid) != NULL, pid % 2);
+    child_table_deinit(&table);
 }
 
 static void a_full_table_says_so(void **state)
 {
-    struct kin_table table;
+    struct child_table table;
     (void)state;
-    kin_init(&table, 2);
-    assert_int_equal(kin_add(&table, &(struct kin){ .pid = 1 }), ERR_OK);
-    assert_int_equal(kin_add(&table, &(struct kin){ .pid = 3 }), ERR_OK);
-    assert_int_equal(kin_add(&table, &(struct kin){ .pid = 2 }), ERR_LIMIT);
-    assert_null(kin_find(&table, 2));
-    kin_drop(&table, kin_find(&table, 1));
-    assert_int_equal(kin_add(&table, &(struct kin){ .pid = 2 }), ERR_OK);
-    kin_deinit(&table);
+    child_table_init(&table, 2);
+    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 1 }), ERR_OK);
+    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 3 }), ERR_OK);
+    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 2 }), ERR_LIMIT);
+    assert_null(child_table_find(&table, 2));
+    child_table_drop(&table, child_table_find(&table, 1));
+    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 2 }), ERR_OK);
+    child_table_deinit(&table);
 }
 
 static const struct procfs_identity forebear = {
@@ -46,49 +47,50 @@ static const struct procfs_identity forebear = {
 
 static void a_fork_is_told_by_its_addresses(void **state)
 {
-    struct kin_table table;
-    struct stray_forebears none = { .gone_count = 0 };
+    struct child_table table;
+    struct adopted_child_forebears none = { .gone_count = 0 };
     struct procfs_identity fork = forebear;
     (void)state;
-    kin_init(&table, 10);
-    assert_int_equal(kin_add(&table, &(struct kin){ .pid = 1 }), ERR_OK);
-    assert_false(stray_has_forebear(&none, &table, &fork));
-    assert_int_equal(kin_add(&table, &(struct kin){ .pid = 7, .identity = forebear }), ERR_OK);
-    assert_true(stray_has_forebear(&none, &table, &fork));
+    child_table_init(&table, 10);
+    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 1 }), ERR_OK);
+    assert_false(adopted_child_has_forebear(&none, &table, &fork));
+    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 7, .identity = forebear }),
+                     ERR_OK);
+    assert_true(adopted_child_has_forebear(&none, &table, &fork));
     fork.start_time = forebear.start_time - 1;
-    assert_false(stray_has_forebear(&none, &table, &fork));
+    assert_false(adopted_child_has_forebear(&none, &table, &fork));
     fork.start_time = forebear.start_time + 1;
-    assert_true(stray_has_forebear(&none, &table, &fork));
+    assert_true(adopted_child_has_forebear(&none, &table, &fork));
     fork.stack_start += 16;
-    assert_false(stray_has_forebear(&none, &table, &fork));
+    assert_false(adopted_child_has_forebear(&none, &table, &fork));
     fork = forebear;
     fork.code_start += 4096;
-    assert_false(stray_has_forebear(&none, &table, &fork));
+    assert_false(adopted_child_has_forebear(&none, &table, &fork));
     /* Hidden from us: they are the same of all. */
     fork.code_start = fork.stack_start = 0;
-    assert_false(stray_has_forebear(&none, &table, &fork));
-    kin_deinit(&table);
+    assert_false(adopted_child_has_forebear(&none, &table, &fork));
+    child_table_deinit(&table);
 }
 
 static void those_that_ended_last_are_remembered(void **state)
 {
-    struct kin_table table;
-    struct stray_forebears forebears = { .gone_count = 0 };
+    struct child_table table;
+    struct adopted_child_forebears forebears = { .gone_count = 0 };
     struct procfs_identity other = forebear;
     (void)state;
-    kin_init(&table, 10);
-    stray_remember(&forebears, &forebear);
-    for (int i = 1; i < STRAY_MAX_GONE; i++) {
+    child_table_init(&table, 10);
+    adopted_child_remember(&forebears, &forebear);
+    for (int i = 1; i < ADOPTED_CHILD_MAX_GONE; i++) {
         other.stack_start += 4096;
-        stray_remember(&forebears, &other);
-        assert_true(stray_has_forebear(&forebears, &table, &other));
+        adopted_child_remember(&forebears, &other);
+        assert_true(adopted_child_has_forebear(&forebears, &table, &other));
     }
-    assert_true(stray_has_forebear(&forebears, &table, &forebear));
+    assert_true(adopted_child_has_forebear(&forebears, &table, &forebear));
     other.stack_start += 4096;
-    stray_remember(&forebears, &other);
-    assert_false(stray_has_forebear(&forebears, &table, &forebear));
-    assert_true(stray_has_forebear(&forebears, &table, &other));
-    kin_deinit(&table);
+    adopted_child_remember(&forebears, &other);
+    assert_false(adopted_child_has_forebear(&forebears, &table, &forebear));
+    assert_true(adopted_child_has_forebear(&forebears, &table, &other));
+    child_table_deinit(&table);
 }
 
 int main(void)

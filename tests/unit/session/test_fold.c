@@ -16,7 +16,7 @@ struct world {
     struct stack_world *made;
     struct leaves leaves;
     struct profile *profile;
-    struct lanes lanes;
+    struct thread_cpus cpus;
     struct fold fold;
     struct thread thread;
 };
@@ -33,8 +33,8 @@ static void begin(struct world *world, unsigned minor, const struct sampler_opti
     /* Names are those of the profile. */
     made->codes.strings = profile_strings(world->profile);
     leaves_init(&world->leaves, memory, layout, &made->codes, profile_strings(world->profile));
-    lanes_init(&world->lanes, world->profile);
-    assert_ok(fold_init(&world->fold, world->profile, &world->leaves, &world->lanes, options, 1,
+    thread_cpus_init(&world->cpus, world->profile);
+    assert_ok(fold_init(&world->fold, world->profile, &world->leaves, &world->cpus, options, 1,
                         "made", &err),
               &err);
     stack_init(&world->thread.stack, memory, layout, made->thread.addr, 0);
@@ -44,7 +44,7 @@ static void begin(struct world *world, unsigned minor, const struct sampler_opti
 static void end(struct world *world)
 {
     stack_deinit(&world->thread.stack);
-    lanes_deinit(&world->lanes);
+    thread_cpus_deinit(&world->cpus);
     leaves_deinit(&world->leaves);
     profile_destroy(world->profile);
     stack_world_destroy(world->made);
@@ -56,11 +56,11 @@ static remote_addr call(struct world *world, const char *name, enum fake_call ho
     return fake_push(&world->made->thread, fake_function(python, name), how);
 }
 
-static void sample(struct world *world, struct thread_facts facts)
+static void sample(struct world *world, struct thread_state info)
 {
     assert_int_equal(stack_read(&world->thread.stack, &world->made->codes, &world->made->links),
                      ERR_OK);
-    assert_int_equal(fold_thread(&world->fold, &world->thread, facts, ERR_OK, 1), ERR_OK);
+    assert_int_equal(fold_thread(&world->fold, &world->thread, info, ERR_OK, 1), ERR_OK);
 }
 
 /* "main;f;<GC>" of the node with the most samples since `since`. */
@@ -68,7 +68,7 @@ static void expect_stack(struct world *world, const char *expected)
 {
     struct err err = { 0 };
     char text[256] = "";
-    assert_ok(lanes_flush(&world->lanes, 2), &err);
+    assert_ok(thread_cpus_flush(&world->cpus, 2), &err);
     const struct profile_snapshot before = made_snapshot(world->profile);
     assert_ok(profile_seal(world->profile, before.end_ns + 1, &err), &err);
     struct profile_snapshot snapshot = made_snapshot(world->profile);
@@ -91,13 +91,13 @@ static void expect_stack(struct world *world, const char *expected)
     profile_snapshot_release(&old);
 }
 
-static const struct thread_facts quiet = { .has_gil = FACT_YES, .in_gc = FACT_NO };
+static const struct thread_state quiet = { .has_gil = VALUE_YES, .in_gc = VALUE_NO };
 static const struct sampler_options plain = { .rate_hz = 1000 };
 
 static void the_collector_is_marked_above_the_leaf(void **state)
 {
     struct world world;
-    const struct thread_facts collecting = { .has_gil = FACT_YES, .in_gc = FACT_YES };
+    const struct thread_state collecting = { .has_gil = VALUE_YES, .in_gc = VALUE_YES };
     (void)state;
     begin(&world, 14, &plain);
     call(&world, "main", FAKE_CALL_FROM_C);
@@ -169,7 +169,7 @@ static void every_sample_is_in_the_series(void **state)
 static void the_collector_is_marked_where_it_was_started(void **state)
 {
     struct world world;
-    struct thread_facts collecting = { .has_gil = FACT_YES, .in_gc = FACT_YES };
+    struct thread_state collecting = { .has_gil = VALUE_YES, .in_gc = VALUE_YES };
     (void)state;
     begin(&world, 15, &plain);
     collecting.gc_frame = call(&world, "main", FAKE_CALL_FROM_C);
@@ -187,8 +187,8 @@ static void the_collector_is_marked_where_it_was_started(void **state)
 static void another_thread_that_collects_leaves_no_mark(void **state)
 {
     struct world world;
-    const struct thread_facts other = { .has_gil = FACT_YES,
-                                        .in_gc = FACT_YES,
+    const struct thread_state other = { .has_gil = VALUE_YES,
+                                        .in_gc = VALUE_YES,
                                         .gc_frame = 0x1000 };
     (void)state;
     begin(&world, 15, &plain);
@@ -202,7 +202,7 @@ static void the_mark_of_the_collector_can_be_left_out(void **state)
 {
     struct world world;
     const struct sampler_options options = { .no_gc = true };
-    const struct thread_facts collecting = { .has_gil = FACT_YES, .in_gc = FACT_YES };
+    const struct thread_state collecting = { .has_gil = VALUE_YES, .in_gc = VALUE_YES };
     (void)state;
     begin(&world, 14, &options);
     call(&world, "main", FAKE_CALL_FROM_C);
@@ -349,12 +349,12 @@ static void join(struct world *world, const struct world *other)
     struct strtab *const strings = profile_strings(other->profile);
     struct err err = { 0 };
     leaves_deinit(&world->leaves);
-    lanes_deinit(&world->lanes);
+    thread_cpus_deinit(&world->cpus);
     made->codes.strings = strings;
     leaves_init(&world->leaves, &made->python.memory.memory, &made->python.runtime.layout,
                 &made->codes, strings);
-    lanes_init(&world->lanes, other->profile);
-    assert_ok(fold_init(&world->fold, other->profile, &world->leaves, &world->lanes, &plain, 2,
+    thread_cpus_init(&world->cpus, other->profile);
+    assert_ok(fold_init(&world->fold, other->profile, &world->leaves, &world->cpus, &plain, 2,
                         "made", &err),
               &err);
 }

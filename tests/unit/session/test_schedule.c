@@ -41,7 +41,8 @@ static void samples_stand_for_the_time_of_those_missed(void **state)
     (void)state;
     for (size_t l = 0; l < sizeof late_one_in / sizeof *late_one_in; l++) {
         struct schedule schedule;
-        uint64_t now = START_NS, owed = 0, told_ns = 0, all_missed = 0, made = 0, plain = 0;
+        uint64_t now = START_NS, owed = 0, target_list_ns = 0, all_missed = 0, made = 0,
+                 plain = 0;
         schedule_init(&schedule, START_NS, 1000, 7);
         for (unsigned i = 1; i <= WINDOW_LOOKS * WINDOWS; i++) {
             uint64_t missed;
@@ -56,14 +57,14 @@ static void samples_stand_for_the_time_of_those_missed(void **state)
                 schedule_weight_ns(PERIOD_NS, made, &owed, i == WINDOW_LOOKS * WINDOWS);
             assert_true(weight_ns >= PERIOD_NS && weight_ns <= 5 * PERIOD_NS);
             plain += weight_ns == PERIOD_NS;
-            told_ns += made * weight_ns;
+            target_list_ns += made * weight_ns;
             made = 0;
         }
         assert_int_equal(owed, 0);
         assert_true(all_missed > 0);
         assert_true(plain > WINDOWS / 2 || late_one_in[l] < 1000);
         const uint64_t elapsed_ns = now - START_NS;
-        assert_in_range(told_ns, elapsed_ns - elapsed_ns / 10000,
+        assert_in_range(target_list_ns, elapsed_ns - elapsed_ns / 10000,
                         elapsed_ns + elapsed_ns / 10000);
     }
 }

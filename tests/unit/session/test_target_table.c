@@ -5,7 +5,7 @@
 #include "sampler/session/target_table.h"
 #include "tests/support/test.h"
 
-static size_t join(struct roster *roster, int pid)
+static size_t join(struct target_table *target_table, int pid)
 {
     struct process process = { .pid = pid, .argc = 1 };
     struct err err = { 0 };
@@ -13,8 +13,8 @@ static size_t join(struct roster *roster, int pid)
     process.argv = calloc(2, sizeof *process.argv);
     assert_non_null(process.argv);
     process.argv[0] = strdup("python3");
-    const struct roster_facts facts = { .python = "3.14.1", .parent = 1, .from_ns = 5 };
-    assert_ok(roster_add(roster, &process, &facts, &place, &err), &err);
+    const struct target_table_info info = { .python = "3.14.1", .parent = 1, .from_ns = 5 };
+    assert_ok(target_table_add(target_table, &process, &info, &place, &err), &err);
     for (size_t i = 0; process.argv && i < process.argc; i++)
         free(process.argv[i]);
     free(process.argv);
@@ -23,45 +23,45 @@ static size_t join(struct roster *roster, int pid)
 
 static void who_ends_is_still_told(void **state)
 {
-    struct roster roster;
+    struct target_table target_table;
     struct sampler_target target;
     struct sampler_processes counts;
     (void)state;
-    roster_init(&roster);
-    const size_t first = join(&roster, 10);
-    join(&roster, 20);
-    roster_end(&roster, first, 9, "it exited");
-    assert_true(roster_at(&roster, 0, &target));
+    target_table_init(&target_table);
+    const size_t first = join(&target_table, 10);
+    join(&target_table, 20);
+    target_table_end(&target_table, first, 9, "it exited");
+    assert_true(target_table_at(&target_table, 0, &target));
     assert_int_equal(target.pid, 10);
     assert_int_equal(target.to_ns, 9);
     assert_string_equal(target.reason, "it exited");
     assert_string_equal(target.argv[0], "python3");
-    assert_true(roster_at(&roster, 1, &target));
+    assert_true(target_table_at(&target_table, 1, &target));
     assert_null(target.reason);
-    assert_false(roster_at(&roster, 2, &target));
-    roster_counts(&roster, &counts);
+    assert_false(target_table_at(&target_table, 2, &target));
+    target_table_counts(&target_table, &counts);
     assert_int_equal(counts.joined, 2);
     assert_int_equal(counts.running, 1);
-    roster_deinit(&roster);
+    target_table_deinit(&target_table);
 }
 
 static void more_than_are_told_are_counted(void **state)
 {
-    struct roster roster;
+    struct target_table target_table;
     struct sampler_target target;
     struct sampler_processes counts;
     size_t place = 0;
     (void)state;
-    roster_init(&roster);
+    target_table_init(&target_table);
     for (int i = 0; i < SAMPLER_MAX_TOLD + 3; i++)
-        place = join(&roster, i + 1);
-    assert_true(roster_at(&roster, SAMPLER_MAX_TOLD - 1, &target));
-    assert_false(roster_at(&roster, SAMPLER_MAX_TOLD, &target));
-    roster_end(&roster, place, 9, "it exited");
-    roster_counts(&roster, &counts);
+        place = join(&target_table, i + 1);
+    assert_true(target_table_at(&target_table, SAMPLER_MAX_TOLD - 1, &target));
+    assert_false(target_table_at(&target_table, SAMPLER_MAX_TOLD, &target));
+    target_table_end(&target_table, place, 9, "it exited");
+    target_table_counts(&target_table, &counts);
     assert_int_equal(counts.joined, SAMPLER_MAX_TOLD + 3);
     assert_int_equal(counts.running, SAMPLER_MAX_TOLD + 2);
-    roster_deinit(&roster);
+    target_table_deinit(&target_table);
 }
 
 int main(void)

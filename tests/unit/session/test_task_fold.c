@@ -14,7 +14,7 @@ struct world {
     struct stack_world *made;
     struct leaves leaves;
     struct profile *profile;
-    struct lanes lanes;
+    struct thread_cpus cpus;
     struct fold of_threads;
     struct thread_list threads;
     struct tasks tasks;
@@ -36,8 +36,8 @@ static void begin(struct world *world, bool counts_waiting)
     struct strtab *const strings = profile_strings(world->profile);
     made->codes.strings = strings;
     leaves_init(&world->leaves, memory, &made->python.runtime.layout, &made->codes, strings);
-    lanes_init(&world->lanes, world->profile);
-    assert_ok(fold_init(&world->of_threads, world->profile, &world->leaves, &world->lanes,
+    thread_cpus_init(&world->cpus, world->profile);
+    assert_ok(fold_init(&world->of_threads, world->profile, &world->leaves, &world->cpus,
                         &options, 1, "made", &err),
               &err);
     tasks_init(&world->tasks, 1, memory, &made->python.runtime, &world->threads, &made->codes,
@@ -58,7 +58,7 @@ static void end(struct world *world)
     world->tasks.awaiters = NULL;
     tasks_deinit(&world->tasks);
     task_fold_deinit(&world->fold);
-    lanes_deinit(&world->lanes);
+    thread_cpus_deinit(&world->cpus);
     leaves_deinit(&world->leaves);
     profile_destroy(world->profile);
     stack_world_destroy(world->made);
@@ -79,7 +79,7 @@ static struct task *add(struct world *world, const char *name, const char *funct
         assert_int_equal(strtab_intern(profile_strings(world->profile), name, strlen(name),
                                        &task->name, NULL),
                          ERR_OK);
-    world->frames[at] = (struct walk_frame){ .addr = code, .is_loose = true };
+    world->frames[at] = (struct walk_frame){ .addr = code, .is_off_chunk = true };
     world->frames[at].instr = fake_instr(&world->made->python, code, 4);
     assert_int_equal(code_load(&world->made->codes, code, 0, &world->frames[at].code), ERR_OK);
     assert_int_equal(idmap_add(&world->tasks.by_frame, idmap_mix(code, 0), (uint32_t)at, NULL),
@@ -129,7 +129,7 @@ static void looked(struct world *world, uint64_t now_ns)
 /* As if a thread had this task's frame alone; NULL: none. */
 static void see_stack(struct world *world, const struct task *task)
 {
-    struct walk_frame frame = { .addr = task ? task->frame : 0, .is_loose = true };
+    struct walk_frame frame = { .addr = task ? task->frame : 0, .is_off_chunk = true };
     struct stack stack = { .frames = &frame, .count = task ? 1 : 0 };
     size_t first;
     node_id node;

@@ -14,7 +14,7 @@
 /* The kernel accounts for this thread; the time that has passed is what a test says. */
 struct world {
     struct profile *profile;
-    struct lanes lanes;
+    struct thread_cpus cpus;
     thread_id thread;
     node_id node;
     uint64_t now_ns;
@@ -24,8 +24,8 @@ static void begin(struct world *world, enum sampler_mode mode)
 {
     memset(world, 0, sizeof *world);
     world->profile = made_profile();
-    lanes_init(&world->lanes, world->profile);
-    world->lanes.mode = mode;
+    thread_cpus_init(&world->cpus, world->profile);
+    world->cpus.mode = mode;
     world->thread = made_thread(world->profile, getpid(), gettid());
     world->node = made_node(world->profile, "main;work");
     world->now_ns = 1;
@@ -33,7 +33,7 @@ static void begin(struct world *world, enum sampler_mode mode)
 
 static void end(struct world *world)
 {
-    lanes_deinit(&world->lanes);
+    thread_cpus_deinit(&world->cpus);
     profile_destroy(world->profile);
 }
 
@@ -44,16 +44,16 @@ static const struct quality *quality_of(const struct world *world)
 
 static void sight(struct world *world, int32_t tid, state_bits state, bool is_still)
 {
-    const struct sighting sighting = { .thread = world->thread,
-                                       .pid = getpid(),
-                                       .tid = tid,
-                                       .node = world->node,
-                                       .spot = PROFILE_NO_SPOT,
-                                       .state = state,
-                                       .certainty = &profile_quality(world->profile)->exact,
-                                       .is_still = is_still,
-                                       .now_ns = world->now_ns };
-    assert_int_equal(lanes_add(&world->lanes, &sighting), ERR_OK);
+    const struct sample sample = { .thread = world->thread,
+                                   .pid = getpid(),
+                                   .tid = tid,
+                                   .node = world->node,
+                                   .spot = PROFILE_NO_SPOT,
+                                   .state = state,
+                                   .certainty = &profile_quality(world->profile)->exact,
+                                   .is_still = is_still,
+                                   .now_ns = world->now_ns };
+    assert_int_equal(thread_cpus_add(&world->cpus, &sample), ERR_OK);
 }
 
 static void *rest(void *tid)
@@ -105,7 +105,7 @@ static int32_t tid_of(enum cpu cpu)
 }
 
 /* One sample of a thread that moves, of which this is known.  The first opens the lane. */
-static void sight_moving(struct world *world, enum cpu cpu, state_bits state)
+static void read_moving(struct world *world, enum cpu cpu, state_bits state)
 {
     world->now_ns++;
     sight(world, tid_of(cpu), state, false);
@@ -127,33 +127,33 @@ static struct state_sums sums_of(struct world *world)
 /* What is stopped does not run: what it did before counts, whatever the kernel says now. */
 static void a_stopped_thread_is_counted_as_it_was_before(void **state)
 {
-    static const enum fact facts[] = { FACT_YES, FACT_NO, FACT_UNKNOWN };
+    static const enum three_valued info[] = { VALUE_YES, VALUE_NO, VALUE_UNKNOWN };
     static const enum cpu now[] = { CPU_ON, CPU_OFF };
     (void)state;
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+    for (size_t i = 0; i < sizeof info / sizeof *info; i++)
         for (size_t j = 0; j < sizeof now / sizeof *now; j++) {
             struct world world;
             begin(&world, SAMPLER_MODE_WALL);
             for (unsigned n = 0; n < 100; n++) {
                 world.now_ns += NS_PER_MS;
-                const struct sighting sighting = { .thread = world.thread,
-                                                   .pid = getpid(),
-                                                   .tid = tid_of(now[j]),
-                                                   .node = world.node,
-                                                   .spot = PROFILE_NO_SPOT,
-                                                   .certainty =
-                                                       &profile_quality(world.profile)->exact,
-                                                   .is_still = n > 0,
-                                                   .is_stopped = true,
-                                                   .runs = facts[i],
-                                                   .now_ns = world.now_ns };
-                assert_int_equal(lanes_add(&world.lanes, &sighting), ERR_OK);
+                const struct sample sample = { .thread = world.thread,
+                                               .pid = getpid(),
+                                               .tid = tid_of(now[j]),
+                                               .node = world.node,
+                                               .spot = PROFILE_NO_SPOT,
+                                               .certainty =
+                                                   &profile_quality(world.profile)->exact,
+                                               .is_still = n > 0,
+                                               .is_stopped = true,
+                                               .runs = info[i],
+                                               .now_ns = world.now_ns };
+                assert_int_equal(thread_cpus_add(&world.cpus, &sample), ERR_OK);
             }
             const struct state_sums sums = sums_of(&world);
             assert_int_equal(sums.samples, 100);
-            assert_int_equal(sums.yes[STATE_FACT_ON_CPU], facts[i] == FACT_YES ? 100 : 0);
-            assert_int_equal(sums.unknown[STATE_FACT_ON_CPU],
-                             facts[i] == FACT_UNKNOWN ? 100 : 0);
+            assert_int_equal(sums.yes[STATE_FLAG_ON_CPU], info[i] == VALUE_YES ? 100 : 0);
+            assert_int_equal(sums.unknown[STATE_FLAG_ON_CPU],
+                             info[i] == VALUE_UNKNOWN ? 100 : 0);
             end(&world);
         }
 }
@@ -166,9 +166,9 @@ static void a_thread_is_asked_before_it_is_stopped(void **state)
     begin(&world, SAMPLER_MODE_WALL);
     for (unsigned i = 0; i < 2; i++) {
         const int32_t off = tid_of(CPU_OFF), on = tid_of(CPU_ON);
-        assert_int_equal(lanes_ask(&world.lanes, world.thread, getpid(), off), FACT_NO);
-        assert_int_equal(lanes_ask(&world.lanes, UINT32_MAX, getpid(), on), FACT_YES);
-        assert_int_equal(lanes_ask(&world.lanes, UINT32_MAX, getpid(), 0), FACT_UNKNOWN);
+        assert_int_equal(thread_cpus_ask(&world.cpus, world.thread, getpid(), off), VALUE_NO);
+        assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), on), VALUE_YES);
+        assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), 0), VALUE_UNKNOWN);
         sight(&world, off, 0, false);
     }
     end(&world);
@@ -201,7 +201,7 @@ static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
             begin(&world, modes[m]);
             sight(&world, tid_of(rows[i].cpu), STATE_ALL_UNKNOWN, false);
             const struct quality before = *quality_of(&world);
-            sight_moving(&world, rows[i].cpu, rows[i].state);
+            read_moving(&world, rows[i].cpu, rows[i].state);
             const struct quality *const now = quality_of(&world);
             assert_int_equal(now->samples - before.samples, rows[i].kept[m]);
             assert_int_equal(now->exact - before.exact, rows[i].kept[m]);
@@ -218,10 +218,10 @@ static void a_thread_that_ran_all_the_time_is_kept_by_cpu(void **state)
     sight(&world, tid_of(CPU_ON), 0, false);
     const uint64_t before = quality_of(&world)->samples;
     for (int i = 0; i < 5; i++)
-        sight_moving(&world, CPU_ON, 0);
+        read_moving(&world, CPU_ON, 0);
     assert_int_equal(quality_of(&world)->samples, before + 5);
     const struct state_sums sums = sums_of(&world);
-    assert_int_equal(sums.yes[STATE_FACT_ON_CPU], sums.samples);
+    assert_int_equal(sums.yes[STATE_FLAG_ON_CPU], sums.samples);
     end(&world);
 }
 
@@ -242,7 +242,7 @@ static void samples_that_waited_are_filtered_too(void **state)
         }
         assert_int_equal(quality_of(&world)->samples, before.samples);
         world.now_ns += runs ? 1 : 1ull << 60;
-        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         assert_int_equal(quality_of(&world)->samples - before.samples, runs ? STILL : 0);
         assert_int_equal(quality_of(&world)->filtered - before.filtered, runs ? 0 : STILL);
         end(&world);
@@ -259,11 +259,11 @@ static void what_is_filtered_is_nowhere(void **state)
         world.now_ns++;
         sight(&world, 0, i % 2 ? STATE_HAS_GIL : STATE_WAITS_GIL, false);
     }
-    assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+    assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
     const struct state_sums sums = sums_of(&world);
     assert_int_equal(sums.samples, 5);
-    assert_int_equal(sums.yes[STATE_FACT_HAS_GIL], 5);
-    assert_int_equal(sums.yes[STATE_FACT_WAITS_GIL], 0);
+    assert_int_equal(sums.yes[STATE_FLAG_HAS_GIL], 5);
+    assert_int_equal(sums.yes[STATE_FLAG_WAITS_GIL], 0);
     assert_int_equal(quality_of(&world)->filtered, 5);
     end(&world);
 }
@@ -274,16 +274,16 @@ static void what_may_be_kept_is_known_before_the_cpu_is(void **state)
     struct world world;
     (void)state;
     begin(&world, SAMPLER_MODE_CPU);
-    assert_true(lanes_may_keep(&world.lanes, 0));
-    world.lanes.mode = SAMPLER_MODE_GIL;
-    assert_false(lanes_may_keep(&world.lanes, 0));
-    assert_true(lanes_may_keep(&world.lanes, STATE_HAS_GIL));
-    assert_true(lanes_may_keep(&world.lanes, STATE_UNKNOWN_HAS_GIL));
-    world.lanes.mode = SAMPLER_MODE_EXCEPTION;
-    assert_false(lanes_may_keep(&world.lanes, STATE_HAS_GIL));
-    assert_true(lanes_may_keep(&world.lanes, STATE_HAS_EXCEPTION));
-    world.lanes.mode = SAMPLER_MODE_WALL;
-    assert_true(lanes_may_keep(&world.lanes, 0));
+    assert_true(thread_cpus_may_keep(&world.cpus, 0));
+    world.cpus.mode = SAMPLER_MODE_GIL;
+    assert_false(thread_cpus_may_keep(&world.cpus, 0));
+    assert_true(thread_cpus_may_keep(&world.cpus, STATE_HAS_GIL));
+    assert_true(thread_cpus_may_keep(&world.cpus, STATE_UNKNOWN_HAS_GIL));
+    world.cpus.mode = SAMPLER_MODE_EXCEPTION;
+    assert_false(thread_cpus_may_keep(&world.cpus, STATE_HAS_GIL));
+    assert_true(thread_cpus_may_keep(&world.cpus, STATE_HAS_EXCEPTION));
+    world.cpus.mode = SAMPLER_MODE_WALL;
+    assert_true(thread_cpus_may_keep(&world.cpus, 0));
     end(&world);
 }
 
@@ -299,10 +299,10 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
             world.now_ns += 1000;
             sight(&world, tid_of(cpu), 0, i > 0);
         }
-        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         const struct state_sums sums = sums_of(&world);
         assert_int_equal(sums.samples, STILL + 1);
-        assert_int_equal(sums.yes[STATE_FACT_ON_CPU], cpu == CPU_ON ? STILL + 1 : 0);
+        assert_int_equal(sums.yes[STATE_FLAG_ON_CPU], cpu == CPU_ON ? STILL + 1 : 0);
         end(&world);
     }
 }
@@ -313,37 +313,38 @@ static void what_ran_just_now_runs(void **state)
     struct world world;
     (void)state;
     begin(&world, SAMPLER_MODE_WALL);
-    sight_moving(&world, CPU_ON, 0);
-    world.lanes.items[0].tid = tid_of(CPU_OFF);
-    cpu_meter_close(&world.lanes.items[0].meter);
-    assert_true(cpu_meter_open(&world.lanes.items[0].meter, getpid(), tid_of(CPU_OFF)));
-    sight_moving(&world, CPU_ON, 0);
-    world.now_ns += LANES_FRESH_NS;
-    sight_moving(&world, CPU_ON, 0);
+    read_moving(&world, CPU_ON, 0);
+    world.cpus.items[0].tid = tid_of(CPU_OFF);
+    cpu_meter_close(&world.cpus.items[0].meter);
+    assert_true(cpu_meter_open(&world.cpus.items[0].meter, getpid(), tid_of(CPU_OFF)));
+    read_moving(&world, CPU_ON, 0);
+    world.now_ns += THREAD_CPUS_FRESH_NS;
+    read_moving(&world, CPU_ON, 0);
     const struct state_sums sums = sums_of(&world);
     assert_int_equal(sums.samples, 3);
-    assert_int_equal(sums.yes[STATE_FACT_ON_CPU], 2);
+    assert_int_equal(sums.yes[STATE_FLAG_ON_CPU], 2);
     end(&world);
 }
 
-struct told {
+struct target_list {
     struct run runs[64];
     size_t count;
 };
 
 static void hear(void *context, const struct run *run)
 {
-    struct told *const told = context;
-    assert_true(told->count < 64);
-    told->runs[told->count++] = *run;
+    struct target_list *const targets = context;
+    assert_true(targets->count < 64);
+    targets->runs[targets->count++] = *run;
 }
 
 /* Samples of a cell, in order, each at its own instant. */
-static uint64_t told_of(const struct told *told, const struct view_cell *cell, uint64_t end_ns)
+static uint64_t target_list_of(const struct target_list *targets, const struct view_cell *cell,
+                               uint64_t end_ns)
 {
     uint64_t samples = 0, last_ns = 0;
-    for (size_t i = 0; i < told->count; i++) {
-        const struct run *const run = &told->runs[i];
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct run *const run = &targets->runs[i];
         if (run->thread != cell->thread || run->node != cell->node || run->state != cell->state)
             continue;
         assert_true(run->first_ns >= last_ns);
@@ -359,13 +360,13 @@ static void a_sink_hears_what_is_counted_and_when(void **state)
 {
     (void)state;
     for (int mode = SAMPLER_MODE_WALL; mode <= SAMPLER_MODE_CPU; mode++) {
-        struct told told = { .count = 0 };
-        const struct sink sink = { .context = &told, .count = hear };
+        struct target_list targets = { .count = 0 };
+        const struct sink sink = { .context = &targets, .count = hear };
         struct view_cells cells;
         struct err err = { 0 };
         struct world world;
         begin(&world, (enum sampler_mode)mode);
-        world.lanes.sink = &sink;
+        world.cpus.sink = &sink;
         for (int i = 0; i < 40; i++) {
             world.now_ns += 1000000;
             if (i == 20)
@@ -373,16 +374,16 @@ static void a_sink_hears_what_is_counted_and_when(void **state)
             sight(&world, tid_of(i < 30 ? CPU_OFF : CPU_UNKNOWN), i % 4 ? 0 : STATE_HAS_GIL,
                   i % 4 != 0);
         }
-        assert_int_equal(lanes_flush(&world.lanes, world.now_ns), ERR_OK);
+        assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         made_seal(world.profile, 1);
         struct profile_snapshot snapshot = made_snapshot(world.profile);
         assert_ok(view_cells_init(&cells, &snapshot, &(struct view_query){ 0 }, &err), &err);
         uint64_t heard = 0, counted = 0;
-        for (size_t i = 0; i < told.count; i++)
-            heard += told.runs[i].count;
+        for (size_t i = 0; i < targets.count; i++)
+            heard += targets.runs[i].count;
         for (size_t i = 0; i < cells.count; i++) {
             counted += cells.cells[i].count;
-            assert_int_equal(told_of(&told, &cells.cells[i], world.now_ns + 1),
+            assert_int_equal(target_list_of(&targets, &cells.cells[i], world.now_ns + 1),
                              cells.cells[i].count);
         }
         assert_int_equal(heard, counted);
