@@ -341,7 +341,7 @@ class Listening(Test):
                     self.assertNotIn(b"200", plain.recv(4096))
             os.chmod(pair[0], 0o600)
             self.assert_refused(*run_program(*words, pair[0], str(target.pid)), 2, "certificate and the key cannot be used")
-            self.assert_refused(*run_program(*words, "/nowhere", str(target.pid)), 1, "cannot read '/nowhere'")
+            self.assert_refused(*run_program(*words, "/nowhere", str(target.pid)), 1, "cannot read the TLS key '/nowhere'")
             self.assert_refused(*run_program("attach", "--tls-cert", pair[0], str(target.pid)), 2, "need each other")
 
     def test_ipv6(self):

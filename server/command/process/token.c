@@ -1,30 +1,24 @@
 #include "server/command/process/token.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "sampler/base/scoped.h"
 #include "server/command/process/exit.h"
+#include "server/command/process/named_file.h"
 
 enum { FILE_BYTES = 512 };
 
 /* A group may be that of the service; what everybody can read is no secret. */
-static enum err_code check_readers(int fd, const char *path, struct err *err)
+static enum err_code check_readers(mode_t mode, const char *path, struct err *err)
 {
-    struct stat status;
-    if (fstat(fd, &status) != 0)
-        return err_sys(err, errno, "cannot read the token file '%s'", path);
-    if ((status.st_mode & S_IROTH) != 0)
+    if ((mode & S_IROTH) != 0)
         return err_set(
             err, ERR_PERM,
             "everybody may read the token file '%s': put another token into it after "
             "chmod 600",
             path);
-    if ((status.st_mode & S_IRGRP) != 0)
+    if ((mode & S_IRGRP) != 0)
         say("the group of '%s' may read the token in it", path);
     return ERR_OK;
 }
@@ -32,13 +26,12 @@ static enum err_code check_readers(int fd, const char *path, struct err *err)
 enum err_code token_read(const char *path, char out[AUTH_MAX_TOKEN + 1], struct err *err)
 {
     char text[FILE_BYTES];
-    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    const ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-    if (bytes < 0) {
-        err_sys(err, errno, "cannot read the token file '%s'", path);
-        return ERR_SYS;
-    }
-    const enum err_code rc = check_readers(fd, path, err);
+    size_t bytes;
+    mode_t mode;
+    enum err_code rc =
+        named_file_read(path, "the token file", text, sizeof text - 1, &bytes, &mode, err);
+    if (rc == ERR_OK)
+        rc = check_readers(mode, path, err);
     if (rc != ERR_OK)
         return rc;
     text[bytes] = '\0';
