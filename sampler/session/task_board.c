@@ -105,7 +105,8 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
 static void copy_rows(struct sampler_tasks *to, const struct sampler_tasks *from)
 {
     memcpy(to->items, from->items, from->count * sizeof *to->items);
-    memcpy(to->awaiters, from->awaiters, from->awaiter_count * sizeof *to->awaiters);
+    if (from->awaiter_count)
+        memcpy(to->awaiters, from->awaiters, from->awaiter_count * sizeof *to->awaiters);
 }
 
 static enum err_code duplicate(const struct sampler_tasks *from, struct sampler_tasks *out)

@@ -1,0 +1,67 @@
+"""Programs whose memory is overwritten while they are sampled: whoever looks at them neither ends, hangs nor grows.
+
+The environment: PYROMETER_CORRUPTION_SECONDS how long each interpreter is broken (8), PYROMETER_CORRUPTION_SEED (1).
+"""
+
+import os
+import re
+import time
+
+from harness import SANITIZED, SLOWNESS, Test, file_in, main, program, pythons, victim
+from test_limits import MIB, memory_of
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SECONDS = float(os.environ.get("PYROMETER_CORRUPTION_SECONDS", "8"))
+SEED = os.environ.get("PYROMETER_CORRUPTION_SEED", "1")
+# The layouts differ most between these.
+MINORS = (8, 11, 13, 15)
+MEMORY = (1500 if SANITIZED else 300) * MIB
+# How long a dump may take that would otherwise take milliseconds.
+DUMP_SECONDS = 15 * SLOWNESS
+OPTIONS = ["--async-aware", "--opcodes", "--native"]
+
+
+class Corruption(Test):
+    def sampled(self, target, recorder):
+        """Dumps of what is being broken, until recording has ended; how many of them showed stacks, and the most memory."""
+        shown, peak, end = 0, 0, time.monotonic() + SECONDS + 60 * SLOWNESS
+        while recorder.is_running():
+            self.assertLess(time.monotonic(), end, recorder.told())
+            try:
+                peak = max(peak, memory_of(recorder.pid))
+            except (OSError, StopIteration):
+                break
+            for options in ((), ("--async-aware",)):
+                pid = [line for line in target.out if re.fullmatch(r"\d+", line)][-1]
+                with program("dump", pid, *options) as dump:
+                    code = dump.wait(DUMP_SECONDS)
+                    self.assertIn(code, (0, 1, 3, 4), dump.told())
+                    shown += code == 0
+        return shown, peak
+
+    def test_stacks_names_tasks_and_types(self):
+        found = {python.minor: python for python in pythons() if python.minor in MINORS and python.kind[1] == ""}
+        if not found:
+            self.skipTest("none of the interpreters is on this machine: %s" % (MINORS,))
+        for minor, python in found.items():
+            path = file_in("corrupt-%d.folded" % minor)
+            with self.subTest(python=python.version), victim(os.path.join(HERE, "corrupts.py"), SEED, str(SECONDS + 30),
+                                                             python=python.path) as target:
+                words = ["record", str(target.pid), "--subprocesses", "-r", "10khz", "-d", "%gs" % SECONDS, *OPTIONS,
+                         "--collapsed", "-o", path]
+                with program(*words) as recorder:
+                    shown, peak = self.sampled(target, recorder)
+                    self.assertEqual(recorder.wait(), 0, recorder.told())
+                    told = "\n".join(recorder.err)
+                # They were looked at while they were broken, and some of it is what can be read.
+                self.assertGreater(shown, 0)
+                self.assertGreater(int(re.search(r"captured ([\d,]+) samples", told).group(1).replace(",", "")), 0, told)
+                with open(path, encoding="utf-8", newline="") as file:
+                    text = file.read()
+                self.assertIn("corrupts.py", text)
+                self.assertNotRegex(text, "[\0-\x09\x0b-\x1f\x7f]")
+                self.assertLess(peak, MEMORY)
+
+
+if __name__ == "__main__":
+    main()
