@@ -164,6 +164,10 @@ static enum err_code stop_threads(const struct target *target, struct stopper *s
         thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                        thread->host_tid);
     }
+    /* At first no thread is known.  The main one has the number of the process, and a refusal is
+     * learned before anything was seen of a target that was not stopped. */
+    if (count == 0)
+        tids[stopped++] = target->process.pid;
     if (stopped == 0)
         return ERR_OK;
     const enum err_code rc =
