@@ -1,0 +1,188 @@
+"""A process ends and another takes its number: nothing of the newcomer is told as the old one's."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from harness import SKIPPED, SLOWNESS, WAIT_SECONDS, Test, file_in, main, newest_python, program, read_folded
+from test_host import Host
+
+LAST_PID = "/proc/sys/kernel/ns_last_pid"
+OLD, NEW = "of_the_first", "of_the_second"
+TURNS = 20
+
+
+def can_choose_numbers():
+    """Whether the number of the next process can be said here: by root, of its own namespace of pids."""
+    if os.getuid() != 0 or not os.path.exists(LAST_PID):
+        return False
+    return "PYROMETER_OWN_PIDS" in os.environ or subprocess.run(
+        ["unshare", "--pid", "--fork", "--mount", "--mount-proc", "true"], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        timeout=60, check=False).returncode == 0
+
+
+if not shutil.which("unshare") or not can_choose_numbers():
+    print("skipped: the number of a process cannot be chosen here: it takes root, unshare(1) and %s" % LAST_PID)
+    sys.exit(SKIPPED)
+if "PYROMETER_OWN_PIDS" not in os.environ:
+    # Numbers of our own, so that no other process is given one meanwhile.
+    os.environ["PYROMETER_OWN_PIDS"] = "1"
+    sys.exit(subprocess.run(["unshare", "--pid", "--fork", "--kill-child", "--mount", "--mount-proc", sys.executable] + sys.argv,
+                            stdin=subprocess.DEVNULL, check=False).returncode)
+
+
+def source_of(name):
+    """A program with a function of that name, in a file of that name."""
+    path = file_in(name + ".py")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("import time\n\n\ndef %s():\n    end = time.monotonic() + 60\n    while time.monotonic() < end:\n"
+                   "        pass  # secret %s\n\n\nprint('READY', flush=True)\n%s()\n" % (name, name, name))
+    return path
+
+
+class Newcomer:
+    """The next process, with the number that was that of another; retried, as threads take numbers too."""
+
+    def __init__(self, pid, path, python=None):
+        end = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < end:
+            with open(LAST_PID, "w", encoding="ascii") as file:
+                file.write(str(pid - 1))
+            # No setpriv and no threads before: the very next one.
+            self.popen = subprocess.Popen([python or newest_python(), path], stdin=subprocess.DEVNULL,
+                                          stdout=subprocess.PIPE)
+            if self.popen.pid == pid:
+                return
+            # A thread of another was faster, and has it until it ends.
+            self.end()
+            time.sleep(0.02)
+        raise AssertionError("no process was given the number %d" % pid)
+
+    def wait_ready(self):
+        assert self.popen.stdout.readline() == b"READY\n"
+        return self
+
+    def end(self):
+        self.popen.kill()
+        self.popen.wait()
+        self.popen.stdout.close()
+
+
+class Reuse(Test):
+    def setUp(self):
+        self.old, self.new = source_of(OLD), source_of(NEW)
+
+    def first(self):
+        process = subprocess.Popen([newest_python(), self.old], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        assert process.stdout.readline() == b"READY\n"
+        return process
+
+    def replace(self, process):
+        """At once: the same program file, so that what was found of the first lies where it lay."""
+        process.kill()
+        process.wait()
+        newcomer = Newcomer(process.pid, self.new)
+        self.addCleanup(newcomer.end)
+        return newcomer
+
+    def check(self, recorder, code, path):
+        """The names in the profile, if there is one: never of both."""
+        if code == 1:
+            # It was the newcomer before it became Python, or there was no time for a sample.
+            self.assertRegex(recorder.err[-1], "no samples were captured|cannot be read")
+            return set()
+        self.assertIn(code, (0, 4), recorder.told())
+        names = {name for stack in read_folded(path) for name in stack.names} if code == 0 else set()
+        self.assertFalse({OLD, NEW} <= names, names)
+        return names
+
+    def test_sampling_ends_with_the_first(self):
+        useful = 0
+        for turn in range(TURNS):
+            first, path = self.first(), file_in("reused.folded")
+            with program("record", str(first.pid), "-r", "10khz", "-d", "3", "--collapsed", "-o", path) as recorder:
+                time.sleep(0.5 * SLOWNESS + turn * 0.003)
+                newcomer = self.replace(first)
+                newcomer.wait_ready()
+                code = recorder.wait()
+                newcomer.end()
+                useful += OLD in self.check(recorder, code, path)
+        self.assertGreater(useful, 0)
+
+    def test_a_process_that_is_replaced_while_it_is_found_is_one_of_the_two(self):
+        for turn in range(TURNS):
+            first, path = self.first(), file_in("raced.folded")
+            with program("record", str(first.pid), "-r", "1khz", "-d", "300ms", "--collapsed", "-o", path) as recorder:
+                time.sleep(turn * 0.002)
+                newcomer = self.replace(first)
+                code = recorder.wait()
+                newcomer.end()
+                self.check(recorder, code, path)
+
+    def test_a_dump_is_of_one_of_the_two(self):
+        for turn in range(TURNS):
+            first = self.first()
+            with program("dump", str(first.pid)) as process:
+                time.sleep(turn * 0.002)
+                newcomer = self.replace(first)
+                code = process.wait()
+                newcomer.end()
+                told = "\n".join(process.out)
+                self.assertFalse(OLD in told and NEW in told, told)
+                self.assertIn(code, (0, 1, 4), process.told())
+
+    def test_a_session_tells_nothing_of_the_second(self):
+        with Host() as host:
+            first = self.first()
+            one = host.start(pids=[first.pid], rate_hz=1000)
+            host.running(one)
+            newcomer = self.replace(first).wait_ready()
+            session = host.until("/sessions/" + one, lambda found: found["state"] == "ended")
+            self.assertEqual(session["target"]["command"][1], self.old)
+            host.row(first.pid, lambda row: row["command"][1] == self.new and not row["sessions"])
+            tree = json.dumps(host.get("/sessions/%s/tree" % one))
+            self.assertIn(OLD, tree)
+            self.assertNotIn(NEW, tree)
+            for function in range(8):
+                answer = host.ask("/api/v1/sessions/%s/source?function=%d" % (one, function))
+                self.assertNotIn(NEW.encode(), answer.body)
+            # It is a target as any other.
+            two = host.start(pids=[first.pid], rate_hz=1000)
+            host.running(two)
+            self.assertIn(NEW, json.dumps(host.get("/sessions/%s/tree" % two)))
+            self.assertNotIn(OLD, json.dumps(host.get("/sessions/%s/tree" % two)))
+            self.assertIn(NEW, json.dumps(host.get("/processes/%d/dump" % first.pid)))
+            newcomer.end()
+
+    def test_children_of_a_session_are_not_those_of_a_newcomer(self):
+        with Host() as host:
+            first = self.first()
+            one = host.start(pids=[first.pid], rate_hz=500, subprocesses=True)
+            host.running(one)
+            newcomer = self.replace(first)
+            session = host.until("/sessions/" + one, lambda found: found["state"] == "ended")
+            self.assertEqual([target["command"][1] for target in session["targets"]], [self.old])
+            newcomer.end()
+
+    def test_stopping_never_stops_the_second(self):
+        for turn in range(5):
+            first, path = self.first(), file_in("stopped.folded")
+            with program("record", str(first.pid), "--blocking", "-r", "2khz", "-d", "3", "--collapsed", "-o", path) as recorder:
+                time.sleep(0.5 * SLOWNESS + turn * 0.003)
+                newcomer = self.replace(first).wait_ready()
+                self.check(recorder, recorder.wait(), path)
+                with open("/proc/%d/status" % first.pid, encoding="ascii", errors="replace") as status:
+                    text = status.read()
+                self.assertIn("TracerPid:\t0", text)
+                self.assertNotIn("State:\tT", text)
+                newcomer.end()
+
+
+if __name__ == "__main__":
+    main()
