@@ -13,6 +13,8 @@ from test_host import Host
 LAST_PID = "/proc/sys/kernel/ns_last_pid"
 OLD, NEW = "of_the_first", "of_the_second"
 TURNS = 20
+# Without random addresses both have everything at the same ones: what is known of the first fits the second.
+SAME_PLACES = ["setarch", "-R"] if shutil.which("setarch") else []
 
 
 def can_choose_numbers():
@@ -46,14 +48,13 @@ def source_of(name):
 class Newcomer:
     """The next process, with the number that was that of another; retried, as threads take numbers too."""
 
-    def __init__(self, pid, path, python=None):
+    def __init__(self, pid, path):
         end = time.monotonic() + WAIT_SECONDS
         while time.monotonic() < end:
             with open(LAST_PID, "w", encoding="ascii") as file:
                 file.write(str(pid - 1))
             # No setpriv and no threads before: the very next one.
-            self.popen = subprocess.Popen([python or newest_python(), path], stdin=subprocess.DEVNULL,
-                                          stdout=subprocess.PIPE)
+            self.popen = subprocess.Popen(SAME_PLACES + [newest_python(), path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
             if self.popen.pid == pid:
                 return
             # A thread of another was faster, and has it until it ends.
@@ -76,7 +77,7 @@ class Reuse(Test):
         self.old, self.new = source_of(OLD), source_of(NEW)
 
     def first(self):
-        process = subprocess.Popen([newest_python(), self.old], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        process = subprocess.Popen(SAME_PLACES + [newest_python(), self.old], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
