@@ -46,7 +46,8 @@ struct cursor {
 static inline struct cursor cursor_of(const void *data, size_t count)
 {
     const unsigned char *const at = data;
-    return (struct cursor){ .at = at, .end = at + count };
+    /* To add nothing to NULL is not defined either. */
+    return (struct cursor){ .at = at, .end = count ? at + count : at };
 }
 
 static inline size_t cursor_left(const struct cursor *cursor)

@@ -293,13 +293,15 @@ enum err_code reader_next_window(struct reader *reader, struct reader_window *ou
     if (rc)
         return rc;
     const struct capture_input_window *const window = &reader->block.windows[reader->window++];
-    *out = (struct reader_window){ .start_ns = window->start_ns,
-                                   .end_ns = window->end_ns,
-                                   .period_ns = window->period_ns,
-                                   .is_open = window->is_open,
-                                   .quality = reader->block.quality,
-                                   .runs = reader->block.runs + window->runs_at,
-                                   .run_count = window->run_count };
+    *out =
+        (struct reader_window){ .start_ns = window->start_ns,
+                                .end_ns = window->end_ns,
+                                .period_ns = window->period_ns,
+                                .is_open = window->is_open,
+                                .quality = reader->block.quality,
+                                .runs = window->run_count ? reader->block.runs + window->runs_at
+                                                          : NULL,
+                                .run_count = window->run_count };
     if (reader->block.lost > reader->metadata.lost)
         reader->metadata.lost = reader->block.lost;
     return ERR_OK;
