@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { createRecording, takeDelivery } from "../../web/model/recording.js";
 import { sumThreads } from "../../web/model/states.js";
-import { createLiveSource, queryText } from "../../web/source/live.js";
+import { createLiveSource } from "../../web/source/live.js";
+import { queryText } from "../../web/source/requests.js";
 import { createProgram } from "./made-up-program.mjs";
 
 // A server in memory, and a clock that runs a round when it is told to.
@@ -226,10 +227,10 @@ test("paused, another choice is answered and the numbers beside it stand still",
 test("all numbers of quality are asked for only while they are looked at", async () => {
   const scene = await started();
   assert.ok(!scene.asked.join().includes("/quality"));
-  scene.source.watchQuality(true);
+  scene.source.watch("quality", true);
   await scene.round();
   assert.ok(scene.qualities.at(-1).rss_bytes > 0);
-  scene.source.watchQuality(false);
+  scene.source.watch("quality", false);
   scene.asked.length = 0;
   await scene.round();
   assert.ok(!scene.asked.join().includes("/quality"));
@@ -251,7 +252,7 @@ test("queries without anything are no query", () => {
 test("instructions are asked for while a line is open, and nothing waits for them", async () => {
   const scene = await started();
   const asked = () => scene.asked.filter((path) => path.includes("/lines"));
-  scene.source.watchInstructions({ path: "/srv/shop/pricing.py", function: 3 });
+  scene.source.watch("instructions", { path: "/srv/shop/pricing.py", function: 3 });
   await scene.round();
   await new Promise(setImmediate);
   assert.deepEqual(asked(), ["/sessions/1/lines?function=3"]);
@@ -264,7 +265,7 @@ test("instructions are asked for while a line is open, and nothing waits for the
   await scene.round();
   await new Promise(setImmediate);
   assert.equal(asked().at(-1), "/sessions/1/lines?function=3&from=0.5");
-  scene.source.watchInstructions(null);
+  scene.source.watch("instructions", null);
   scene.source.ask({ threads: [], states: [], from: 0.7, to: null });
   await scene.round();
   assert.equal(asked().length, 2, "not when none is open");
@@ -274,7 +275,7 @@ test("matches are asked for by runs of functions, when there is news", async () 
   const scene = await started();
   const asked = () => scene.asked.filter((path) => path.includes("/matches")).length;
   const matched = [false, true, true, false, true];
-  scene.source.watchMatches({ term: "x", matched });
+  scene.source.watch("matches", { term: "x", matched });
   await scene.round();
   assert.equal(asked(), 1);
   assert.equal(scene.matches[0].term, "x");
@@ -284,11 +285,11 @@ test("matches are asked for by runs of functions, when there is news", async () 
   scene.advance(1);
   await scene.round();
   assert.equal(asked(), 2);
-  scene.source.watchMatches({ term: "y", matched: Array.from({ length: 40000 }, (_, id) => id % 2 === 0) });
+  scene.source.watch("matches", { term: "y", matched: Array.from({ length: 40000 }, (_, id) => id % 2 === 0) });
   await scene.round();
   assert.equal(asked(), 2);
   assert.match(scene.matches.at(-1).error, /too many/);
-  scene.source.watchMatches(null);
+  scene.source.watch("matches", null);
   scene.advance(1);
   await scene.round();
   assert.equal(asked(), 2);

@@ -2,44 +2,17 @@
 //   start(), hurry(), tell(method, path, body) -> answer, watch(query of the captures, [{id, elapsed}] whose time lines are drawn)
 // and tells its handlers onProcesses, onSessions, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
 
-// Relative: the page may lie below another path, behind a proxy.
-const HOST_API = "api/v1";
+import { API, HttpProblem, createRequests, problemOf, send } from "./requests.js";
+import { createRounds } from "./rounds.js";
+
 const HOST_ROUND_MS = 1000;
 const HOST_FIRST_ROUND_MS = 150;
 const HOST_HIDDEN_MS = 10000;
-const HOST_RETRY_MS = [1000, 2000, 4000, 8000];
-const HOST_TIMEOUT_MS = 20000;
 const CAPTURES_EVERY = 5;
 const SPARKS_PER_ROUND = 6;
 const SPARK_SLOTS = 60;
 export const SPARK_SECONDS = 120;
 const PROCESSES_MAX = 4096;
-
-export class Refusal extends Error {
-  constructor(status, detail) {
-    super(detail);
-    this.status = status;
-  }
-}
-
-function refusalOf(status, text) {
-  try {
-    const problem = JSON.parse(text);
-    return new Refusal(status, String(problem.detail ?? problem.title ?? status));
-  } catch {
-    return new Refusal(status, "HTTP status " + status);
-  }
-}
-
-async function send(method, path, body, headers = {}) {
-  const marks = method === "GET" ? {} : { "X-Pyrometer": "1" };
-  if (body !== undefined) marks["Content-Type"] = "application/json";
-  const response = await fetch(HOST_API + path, {
-    method, headers: { Accept: "application/json", ...marks, ...headers }, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store", signal: AbortSignal.timeout(HOST_TIMEOUT_MS),
-  });
-  if (!response.ok && response.status !== 304) throw refusalOf(response.status, await response.text());
-  return response;
-}
 
 // What a page has to know before it chooses what to be: {scope, can_share, host}, or null when the server does not say.
 export async function askAccess() {
@@ -51,128 +24,79 @@ export async function askAccess() {
 }
 
 export function captureFile(name) {
-  return HOST_API + "/captures/" + encodeURIComponent(name) + "/file";
+  return API + "/captures/" + encodeURIComponent(name) + "/file";
 }
 
 export function sessionReport(id) {
-  return HOST_API + "/sessions/" + encodeURIComponent(id) + "/report.html";
+  return API + "/sessions/" + encodeURIComponent(id) + "/report.html";
 }
 
 // fetch cannot tell how far an upload is.
 export function uploadCapture(file, onProgress) {
   return new Promise((done, failed) => {
     const request = new XMLHttpRequest();
-    request.open("PUT", HOST_API + "/captures?title=" + encodeURIComponent(file.name.replace(/\.pyro$/, "").slice(0, 40)));
+    request.open("PUT", API + "/captures?title=" + encodeURIComponent(file.name.replace(/\.pyro$/, "").slice(0, 40)));
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.setRequestHeader("X-Pyrometer", "1");
     request.upload.addEventListener("progress", (event) => onProgress(event.lengthComputable ? event.loaded / event.total : 0));
     request.addEventListener("load", () => {
       if (request.status >= 200 && request.status < 300) done(JSON.parse(request.responseText));
-      else failed(refusalOf(request.status, request.responseText));
+      else failed(problemOf(request.status, request.responseText));
     });
-    request.addEventListener("error", () => failed(new Refusal(0, "The connection broke off.")));
+    request.addEventListener("error", () => failed(new HttpProblem(0, "The connection broke off.")));
     request.send(file);
   });
 }
 
 export function comparison(now, base) {
-  return HOST_API + "/sessions/" + encodeURIComponent(now) + "/export?format=diff-flamegraph&base=" + encodeURIComponent(base);
+  return API + "/sessions/" + encodeURIComponent(now) + "/export?format=diff-flamegraph&base=" + encodeURIComponent(base);
 }
 
 export function createHostSource(handlers) {
-  const tags = new Map();
-  let timer = null;
-  let busy = false;
-  let again = false;
-  let failures = 0;
-  let rounds = 0;
+  const requests = createRequests();
   let watched = { captures: "", sparks: [], hasCaptures: true };
-
-  // The answer, or null when it is what it was.
-  async function get(path, tag) {
-    const known = tags.get(tag);
-    const response = await send("GET", path, undefined, known?.path === path ? { "If-None-Match": known.etag } : {});
-    if (response.status === 304) return null;
-    const answer = await response.json();
-    if (response.headers.get("ETag") !== null) tags.set(tag, { path, etag: response.headers.get("ETag") });
-    return answer;
-  }
 
   async function readCaptures() {
     if (!watched.hasCaptures) return;
     try {
-      const answer = await get("/captures?" + watched.captures, "captures");
+      const answer = await requests.get("/captures?" + watched.captures, "captures");
       if (answer !== null) handlers.onCaptures(answer);
-    } catch (refusal) {
-      if (refusal.status !== 404) throw refusal;
+    } catch (problem) {
+      if (problem.status !== 404) throw problem;
       watched = { ...watched, hasCaptures: false };
       handlers.onCaptures(null);
     }
   }
 
-  async function readSparks() {
+  async function readSpark({ id, elapsed }) {
+    const from = Math.max(0, Math.floor(elapsed - SPARK_SECONDS));
+    try {
+      const timeline = await requests.get("/sessions/" + id + "/timeline?buckets=" + SPARK_SLOTS + "&from=" + from, "spark " + id);
+      if (timeline !== null) handlers.onSpark(id, { timeline, from, to: Math.max(elapsed, from + 1) });
+    } catch (problem) {
+      if (!(problem instanceof HttpProblem)) throw problem;
+    }
+  }
+
+  function readSparks(rounds) {
     const many = watched.sparks.length;
     const turn = many <= SPARKS_PER_ROUND ? 0 : (rounds * SPARKS_PER_ROUND) % many;
-    const chosen = Array.from({ length: Math.min(many, SPARKS_PER_ROUND) }, (_, i) => watched.sparks[(turn + i) % many]);
-    await Promise.all(chosen.map(async ({ id, elapsed }) => {
-      const from = Math.max(0, Math.floor(elapsed - SPARK_SECONDS));
-      try {
-        const timeline = await get("/sessions/" + id + "/timeline?buckets=" + SPARK_SLOTS + "&from=" + from, "spark " + id);
-        if (timeline !== null) handlers.onSpark(id, { timeline, from, to: Math.max(elapsed, from + 1) });
-      } catch (refusal) {
-        if (!(refusal instanceof Refusal)) throw refusal;
-      }
-    }));
+    return Promise.all(Array.from({ length: Math.min(many, SPARKS_PER_ROUND) }, (_, i) => readSpark(watched.sparks[(turn + i) % many])));
   }
 
-  async function round(urgent) {
-    const [processes, sessions] = await Promise.all([get("/processes?limit=" + PROCESSES_MAX, "processes"), get("/sessions", "sessions")]);
+  async function round({ urgent, count }) {
+    const [processes, sessions] = await Promise.all([requests.get("/processes?limit=" + PROCESSES_MAX, "processes"), requests.get("/sessions", "sessions")]);
     if (processes !== null) handlers.onProcesses(processes);
     if (sessions !== null) handlers.onSessions(sessions);
-    if (urgent || rounds % CAPTURES_EVERY === 0) await readCaptures();
-    await readSparks();
+    if (urgent || count % CAPTURES_EVERY === 0) await readCaptures();
+    await readSparks(count);
   }
 
-  function reportFailure(problem) {
-    const wait = HOST_RETRY_MS[Math.min(failures, HOST_RETRY_MS.length - 1)];
-    failures += 1;
-    const denied = problem.status === 401 || problem.status === 403;
-    handlers.onConnection({ state: denied ? "denied" : "lost", detail: problem instanceof Refusal ? problem.message : "", retryAt: Date.now() + wait });
-    return wait;
-  }
-
-  async function run() {
-    timer = null;
-    busy = true;
-    let wait;
-    try {
-      const urgent = again;
-      again = false;
-      await round(urgent);
-      rounds += 1;
-      failures = 0;
-      handlers.onConnection({ state: "ok", detail: "", retryAt: null });
-      wait = document.hidden ? HOST_HIDDEN_MS : rounds === 1 ? HOST_FIRST_ROUND_MS : HOST_ROUND_MS;
-    } catch (problem) {
-      wait = reportFailure(problem);
-    }
-    busy = false;
-    timer = setTimeout(run, again ? 0 : wait);
-  }
-
-  function hurry() {
-    again = true;
-    if (busy || timer === null) return;
-    clearTimeout(timer);
-    timer = setTimeout(run, 0);
-  }
-
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) hurry();
-  });
+  const waitMs = (count) => (document.hidden ? HOST_HIDDEN_MS : count === 1 ? HOST_FIRST_ROUND_MS : HOST_ROUND_MS);
+  const { start, hurry } = createRounds({ round, waitMs, onConnection: handlers.onConnection });
 
   return {
-    start: () => run(),
+    start,
     hurry,
     // What of the captures is asked for, and of which sessions the time lines.
     watch(query, sparks) {

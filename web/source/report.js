@@ -13,18 +13,14 @@ const REPORT_VERSION = 1;
 
 export function createReportSource(base64, handlers) {
   let report = null;
-  let lanes = "";
-  let watchesGil = false;
-  let opened = "";
-  let searched = "";
-  let heatTold = false;
+  const watched = { gil: false, lanes: "", instructions: "", matches: "", heat: false };
   let asked = { threads: [], states: [], from: null, to: null };
 
   function deliver(isFirst) {
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states, asked) });
     handlers.onThreadStates(threadsOfCells(report, asked));
     if (report.slots !== undefined && asked.base) handlers.onBase({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.base) });
-    if (watchesGil) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
+    if (watched.gil) watch.gil(true);
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
 
@@ -47,6 +43,36 @@ export function createReportSource(base64, handlers) {
     return foldedStacks(profile, report.cells, asked.threads, asked.states);
   }
 
+  // What is watched is told once, and again with another question.
+  const watch = {
+    heat(on) {
+      if (!on || watched.heat || report.heat === undefined) return;
+      watched.heat = true;
+      handlers.onHeat(withHeat(emptyHeat(), { since: 0, ...report.heat }));
+    },
+    gil(on) {
+      watched.gil = on;
+      if (on) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
+    },
+    matches(wanted) {
+      if ((wanted?.term ?? "") === watched.matches) return;
+      watched.matches = wanted?.term ?? "";
+      if (wanted !== null) handlers.onMatches({ ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: "this report does not tell times apart" }), term: watched.matches });
+    },
+    instructions(file) {
+      if ((file?.path ?? "") === watched.instructions) return;
+      watched.instructions = file?.path ?? "";
+      const found = (report.instructions ?? []).find((one) => one.path === watched.instructions);
+      if (file !== null) handlers.onInstructions(watched.instructions, found ?? { error: report.instructions === undefined ? "" : "this report holds those of the hottest files." });
+    },
+    lanes(lists) {
+      const signature = lists.map(String).join(";");
+      if (report.slots === undefined || signature === watched.lanes) return;
+      watched.lanes = signature;
+      if (lists.length > 0) handlers.onLanes(new Map(lists.map((ids) => [ids.join(), timelineOfCells(report, ids)])));
+    },
+  };
+
   return {
     live: false,
     start() {
@@ -60,34 +86,8 @@ export function createReportSource(base64, handlers) {
     hasTimes: () => report !== null && report.slots !== undefined,
     pause() {},
     retry() {},
-    watchQuality() {},
-    watchHeat(on) {
-      if (!on || heatTold || report?.heat === undefined) return;
-      heatTold = true;
-      handlers.onHeat(withHeat(emptyHeat(), { since: 0, ...report.heat }));
-    },
-    watchGil(on) {
-      const begins = on && !watchesGil && report !== null;
-      watchesGil = on;
-      if (begins) handlers.onGil(gilOfCells(report, asked.threads, slotsInRange(report, asked)));
-    },
-    watchTasks() {},
-    watchMatches(wanted) {
-      if (report === null || (wanted?.term ?? "") === searched) return;
-      searched = wanted?.term ?? "";
-      if (wanted !== null) handlers.onMatches({ ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: "this report does not tell times apart" }), term: searched });
-    },
-    watchInstructions(file) {
-      if (report === null || (file?.path ?? "") === opened) return;
-      opened = file?.path ?? "";
-      const found = (report.instructions ?? []).find((one) => one.path === opened);
-      if (file !== null) handlers.onInstructions(opened, found ?? { error: report.instructions === undefined ? "" : "this report holds those of the hottest files." });
-    },
-    watchLanes(wanted) {
-      const signature = wanted.map(String).join(";");
-      if (report?.slots === undefined || signature === lanes) return;
-      lanes = signature;
-      if (wanted.length > 0) handlers.onLanes(new Map(wanted.map((ids) => [ids.join(), timelineOfCells(report, ids)])));
+    watch(what, wanted) {
+      if (report !== null && !(what === "gil" && watched.gil === wanted)) watch[what]?.(wanted);
     },
     async sourceText(id) {
       const path = report.tree.strings.values[report.tree.functions.file[id]];

@@ -58,3 +58,11 @@ export function createChart(holder, onClick, upwards = false) {
     },
   };
 }
+
+// Tells the state how wide charts may be when `observed` changes and isNews(width of `holder`) says so.
+export function watchWidth(observed, holder, dispatch, isNews) {
+  new ResizeObserver(() => {
+    const width = Math.floor(holder.clientWidth);
+    if (width > 0 && isNews(width)) dispatch({ type: "width", width });
+  }).observe(observed);
+}

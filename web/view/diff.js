@@ -2,7 +2,7 @@
 
 import { formatCount, formatShare, isKnown } from "../model/numbers.js";
 import { rangeText, timelineSpan } from "../model/timeline.js";
-import { createChart } from "./chart.js";
+import { createChart, watchWidth } from "./chart.js";
 import { el, isolated, placeNear, setAttribute, setText } from "./dom.js";
 
 const ROWS_MAX = 200;
@@ -64,10 +64,7 @@ export function createDiff(root, dispatch) {
   plot.addEventListener("pointerleave", () => {
     tip.hidden = true;
   });
-  new ResizeObserver(() => {
-    const width = Math.floor(holder.clientWidth);
-    if (state !== null && state.address.view === "diff" && width > 0 && width !== state.width) dispatch({ type: "width", width });
-  }).observe(holder);
+  watchWidth(holder, holder, dispatch, (width) => state !== null && width !== state.width && state.address.view === "diff");
 
   function rowOf(row) {
     const { base, now, verdict } = row;

@@ -4,170 +4,184 @@
 import { FLAME_VIEWS } from "../model/address.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { frameBeside } from "./chart-keys.js";
-import { createChart } from "./chart.js";
+import { createChart, watchWidth } from "./chart.js";
 import { el, placeNear, setAttribute } from "./dom.js";
+
+// Why there is nothing to draw, and what can be done about it: {element, update(state)}.
+function createEmpty(dispatch) {
+  const element = el("div", { class: "empty", "data-testid": "empty" });
+  return {
+    element,
+    update({ picture }) {
+      const reason = picture.empty;
+      element.hidden = reason === null;
+      if (reason === null || element.dataset.text === reason.text) return;
+      element.dataset.text = reason.text;
+      const ways = reason.actions.map(({ label, action }) => el("button", { type: "button", on: { click: () => dispatch(action) } }, label));
+      element.replaceChildren(el("p", {}, reason.text), el("p", { class: "ways" }, ...ways));
+    },
+  };
+}
+
+// The numbers of the frame under the pointer: {element, hide(), update(state, pointer, waits)}; `waits`: there is a newer drawing.
+function createFlameTip() {
+  const element = el("div", { class: "tip", hidden: true });
+  return {
+    element,
+    hide() {
+      element.hidden = true;
+    },
+    // pointer: {x, y, type}, or null
+    update({ picture, address, hover }, pointer, waits) {
+      const frame = hover === null ? undefined : picture.drawing?.byId.get(hover)?.frame;
+      element.hidden = frame === undefined || pointer === null || pointer.type === "touch";
+      if (element.hidden) return;
+      const own = frame.remainder || address.inverted ? "" : "  ·  own " + formatShare(ratio(frame.self, picture.sum));
+      const numbers = formatShare(ratio(frame.total, picture.sum)) + "  ·  " + formatCount(frame.total) + " samples" + own;
+      element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers), waits ? el("span", { class: "tip-numbers" }, "frames stay while you point at them") : "");
+      placeNear(element, pointer);
+    },
+  };
+}
+
+// The item at which the keyboard is, which a tree always has: mark(frame's element or null, {frame, level}, state).
+function createTreeItem(tree) {
+  let marked = null;
+  return function mark(target, { frame, level }, { picture: { selected, sum } }) {
+    if (marked !== null && marked !== target) {
+      for (const name of ["data-selected", "role", "id", "aria-label", "aria-level", "aria-selected"]) marked.removeAttribute(name);
+    }
+    marked = target;
+    setAttribute(tree, "aria-activedescendant", target === null ? null : "frame-selected");
+    if (target === null) return;
+    const said = frame.label + ", " + formatShare(ratio(frame.total, sum)) + ", own " + formatShare(ratio(frame.self, sum));
+    const attributes = { "data-selected": selected === null ? null : "", role: "treeitem", id: "frame-selected", "aria-label": said, "aria-level": level + 1, "aria-selected": String(selected !== null) };
+    for (const [name, value] of Object.entries(attributes)) setAttribute(target, name, value);
+    if (selected !== null && target.nextElementSibling !== null) target.parentNode.append(target);
+  };
+}
+
+// What a person asked to see; another answer to the same question is only newer.
+function askedFor({ address: { frame, tables, colour, ...asked } }) {
+  return JSON.stringify(asked);
+}
+
+// Where a frame leads: a remainder stands for the frame it belongs to.
+function keysOf(frame, { picture }) {
+  return picture.keysTo(frame.remainder ? frame.of : frame.id);
+}
+
+// The chart and what it shows of the state: {idAt(x, y), elementOf(id), isBehind(state, pointer), draw(state), showFocus(id)}.
+function createDrawn(holder, onClick) {
+  let chart = null;
+  let shown = { drawing: null, width: 0, focus: null, question: "" };
+  return {
+    idAt(x, y) {
+      const under = chart?.frameAt(document.elementFromPoint(x, y)) ?? null;
+      return under !== null && holder.contains(under) ? chart.dataOf(under).id : null;
+    },
+    elementOf: (id) => chart.elementOf(id),
+    // There is a newer drawing, which waits until nothing is pointed at: updates never move what the pointer is on.
+    isBehind(state, pointer) {
+      const isPointedAt = pointer !== null && pointer.type !== "touch" && state.hover !== null;
+      return state.picture.drawing !== shown.drawing && isPointedAt && shown.drawing !== null && state.width === shown.width && askedFor(state) === shown.question;
+    },
+    // Whether it was drawn anew.
+    draw(state) {
+      const { picture: { drawing }, width } = state;
+      if (drawing === shown.drawing && width === shown.width) return false;
+      chart ??= createChart(holder, onClick);
+      chart.draw(drawing, width);
+      shown = { ...shown, drawing, width, question: askedFor(state) };
+      return true;
+    },
+    // After a zoom the zoomed frame must be on screen, wherever the chart was scrolled to before.
+    showFocus(id) {
+      if (id !== shown.focus && shown.focus !== null) chart.elementOf(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+      shown.focus = id;
+    },
+  };
+}
 
 export function createFlame(root, dispatch) {
   const holder = el("div", { class: "flame-chart" });
-  const empty = el("div", { class: "empty", "data-testid": "empty" });
-  const tip = el("div", { class: "tip", hidden: true });
   const element = el("div", {
     class: "flame", tabindex: "0", role: "tree", "data-testid": "flame", "aria-label": "Flame graph. Arrow keys move, Enter zooms, Escape resets the zoom.",
   }, holder);
-  root.append(element, empty, tip);
-  let chart = null;
+  const drawn = createDrawn(holder, zoomTo);
+  const empty = createEmpty(dispatch);
+  const tip = createFlameTip();
+  const markItem = createTreeItem(element);
+  root.append(element, empty.element, tip.element);
   let state = null;
-  let shownDrawing = null;
-  let shownWidth = 0;
-  let shownFocus = null;
-  let shownFor = "";
-  // There is a newer drawing, which waits until nothing is pointed at.
-  let waits = false;
   let pointer = null;
-  let marked = null;
   // Where the arrow keys went since the last drawing: keys may come faster than pictures.
   let moved = null;
 
   const entryOf = (id) => state?.picture.drawing?.byId.get(id);
 
-  // Where a frame leads: a remainder stands for the frame it belongs to.
-  function zoomTarget(frame) {
-    return frame.remainder ? frame.of : frame.id;
-  }
-
   function zoomTo(frame) {
     pointer = null;
-    const keys = state.picture.keysTo(zoomTarget(frame));
+    const keys = keysOf(frame, state);
     dispatch({ type: "address", changes: { zoom: keys, frame: keys }, how: "push" });
   }
 
-  function select(frame) {
-    dispatch({ type: "address", changes: { frame: state.picture.keysTo(zoomTarget(frame)) }, how: "replace" });
-  }
-
-  function hoverAt(x, y) {
-    const under = chart?.frameAt(document.elementFromPoint(x, y)) ?? null;
-    const inside = under !== null && holder.contains(under);
-    const id = inside ? chart.dataOf(under).id : null;
+  function hoverAt({ x, y }) {
+    const id = drawn.idAt(x, y);
     if (id !== state.hover) dispatch({ type: "hover", id });
   }
 
-  function updateTip() {
-    const frame = state.hover === null ? undefined : entryOf(state.hover)?.frame;
-    tip.hidden = frame === undefined || pointer === null || pointer.type === "touch";
-    if (tip.hidden) return;
-    const { sum } = state.picture;
-    const own = frame.remainder || state.address.inverted ? "" : "  ·  own " + formatShare(ratio(frame.self, sum));
-    const numbers = formatShare(ratio(frame.total, sum)) + "  ·  " + formatCount(frame.total) + " samples" + own;
-    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers), waits ? el("span", { class: "tip-numbers" }, "frames stay while you point at them") : "");
-    placeNear(tip, pointer);
+  // Where the keyboard is, or null.
+  function currentFrame() {
+    const id = [moved, state?.picture.selected].find((one) => typeof one === "string" && entryOf(one) !== undefined) ?? String(state?.picture.focus.id);
+    return entryOf(id)?.frame ?? null;
   }
 
-  // The tree always has the item at which the keyboard is: the selected frame, else the zoomed one.
-  function markSelected(selected) {
-    const id = selected ?? String(state.picture.focus.id);
-    const target = chart.elementOf(id);
-    if (marked !== null && marked !== target) {
-      for (const name of ["data-selected", "role", "id", "aria-label", "aria-level", "aria-selected"]) marked.removeAttribute(name);
-    }
-    marked = target;
-    setAttribute(element, "aria-activedescendant", target === null ? null : "frame-selected");
-    if (target === null) return;
-    const { frame, level } = entryOf(id);
-    const said = frame.label + ", " + formatShare(ratio(frame.total, state.picture.sum)) + ", own " + formatShare(ratio(frame.self, state.picture.sum));
-    const attributes = { "data-selected": selected === null ? null : "", role: "treeitem", id: "frame-selected", "aria-label": said, "aria-level": level + 1, "aria-selected": String(selected !== null) };
-    for (const [name, value] of Object.entries(attributes)) setAttribute(target, name, value);
-    if (selected !== null && target.nextElementSibling !== null) target.parentNode.append(target);
+  function goTo(frame) {
+    if (frame === null) return;
+    moved = frame.id;
+    dispatch({ type: "address", changes: { frame: keysOf(frame, state) }, how: "replace" });
+    drawn.elementOf(frame.id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   element.addEventListener("pointermove", (event) => {
     pointer = { x: event.clientX, y: event.clientY, type: event.pointerType };
-    hoverAt(pointer.x, pointer.y);
-    updateTip();
+    hoverAt(pointer);
+    tip.update(state, pointer, drawn.isBehind(state, pointer));
   });
   element.addEventListener("pointerleave", () => {
     pointer = null;
     if (state.hover !== null) dispatch({ type: "hover", id: null });
   });
   element.addEventListener("scroll", () => {
-    if (pointer !== null) hoverAt(pointer.x, pointer.y);
+    if (pointer !== null) hoverAt(pointer);
   });
   element.addEventListener("keydown", (event) => {
-    const drawing = state?.picture.drawing;
-    if (!drawing || event.ctrlKey || event.metaKey || event.altKey) return;
-    const current = [moved, state.picture.selected].find((id) => id !== null && drawing.byId.has(id)) ?? String(state.picture.focus.id);
-    if (event.key === "Enter") {
-      zoomTo(drawing.byId.get(current).frame);
-      event.preventDefault();
-    }
-    if (!event.key.startsWith("Arrow")) return;
+    const current = currentFrame();
+    if (current === null || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter") zoomTo(current);
+    else if (event.key.startsWith("Arrow")) goTo(frameBeside(state.picture.drawing.byId, current.id, event.key));
+    else return;
     event.preventDefault();
-    const next = frameBeside(drawing.byId, current, event.key);
-    if (next === null) return;
-    moved = next.id;
-    select(next);
-    chart.elementOf(next.id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
-  new ResizeObserver(() => {
-    const width = Math.floor(holder.clientWidth);
-    if (state !== null && width > 0 && width !== state.width && FLAME_VIEWS.includes(state.address.view)) dispatch({ type: "width", width });
-  }).observe(holder);
-
-  function updateEmpty() {
-    const reason = state.picture.empty;
-    empty.hidden = reason === null;
-    if (reason === null) return;
-    if (empty.dataset.text === reason.text) return;
-    empty.dataset.text = reason.text;
-    const ways = reason.actions.map(({ label, action }) => el("button", { type: "button", on: { click: () => dispatch(action) } }, label));
-    empty.replaceChildren(el("p", {}, reason.text), el("p", { class: "ways" }, ...ways));
-  }
-
-  function redraw(drawing) {
-    chart ??= createChart(holder, zoomTo);
-    chart.draw(drawing, state.width);
-    shownDrawing = drawing;
-    shownWidth = state.width;
-    shownFor = askedFor();
-    if (pointer !== null) queueMicrotask(() => pointer !== null && hoverAt(pointer.x, pointer.y));
-  }
-
-  // What a person asked to see; another answer to the same question is only newer.
-  function askedFor() {
-    const { frame, tables, colour, ...asked } = state.address;
-    return JSON.stringify(asked);
-  }
-
-  // Updates never move what the pointer is on.
-  function isPointedAt() {
-    return pointer !== null && pointer.type !== "touch" && state.hover !== null && shownDrawing !== null && state.width === shownWidth && askedFor() === shownFor;
-  }
-
-  // After a zoom the zoomed frame must be on screen, wherever the chart was scrolled to before.
-  function showFocus(id) {
-    if (id === shownFocus) return;
-    if (shownFocus !== null) chart.elementOf(id)?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    shownFocus = id;
-  }
+  watchWidth(holder, holder, dispatch, (width) => state !== null && width !== state.width && FLAME_VIEWS.includes(state.address.view));
 
   return {
     update(next) {
       state = next;
       moved = null;
       const hidden = !FLAME_VIEWS.includes(state.address.view);
-      const { drawing, selected } = state.picture;
-      element.hidden = hidden || state.picture.empty !== null;
-      updateEmpty();
-      if (hidden || drawing === null) {
-        tip.hidden = true;
-        return;
-      }
+      const { drawing, selected, focus, empty: reason } = state.picture;
+      element.hidden = hidden || reason !== null;
+      empty.update(state);
+      if (hidden || drawing === null) return tip.hide();
       setAttribute(element, "data-colour", state.address.colour);
-      waits = drawing !== shownDrawing && isPointedAt();
-      if (!waits && (drawing !== shownDrawing || state.width !== shownWidth)) redraw(drawing);
-      markSelected(selected);
-      showFocus(String(state.picture.focus.id));
-      updateTip();
+      const waits = drawn.isBehind(state, pointer);
+      if (!waits && drawn.draw(state) && pointer !== null) queueMicrotask(() => pointer !== null && hoverAt(pointer));
+      const id = selected ?? String(focus.id);
+      markItem(drawn.elementOf(id), entryOf(id) ?? {}, state);
+      drawn.showFocus(String(focus.id));
+      return tip.update(state, pointer, waits);
     },
     focus: () => element.focus(),
   };

@@ -2,7 +2,7 @@
 
 import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
 import { listenForFrameKeys } from "./chart-keys.js";
-import { createChart } from "./chart.js";
+import { createChart, watchWidth } from "./chart.js";
 import { el, isolated, pathText, placeNear, setAttribute, setText } from "./dom.js";
 
 const SIDES = ["callers", "callees"];
@@ -79,10 +79,7 @@ export function createSandwich(root, dispatch) {
       " ", el("span", { class: "soft" }, formatShare(ratio(row.self, state.picture.sum)) + " own"));
   }
 
-  new ResizeObserver(() => {
-    const width = Math.floor(sides.callees.holder.clientWidth);
-    if (state !== null && width > 0 && width !== state.width && state.address.view === "sandwich") dispatch({ type: "width", width });
-  }).observe(element);
+  watchWidth(element, sides.callees.holder, dispatch, (width) => state !== null && width !== state.width && state.address.view === "sandwich");
 
   function showNone() {
     const none = state.picture.sandwich === null;

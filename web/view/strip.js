@@ -38,136 +38,48 @@ function createStripLegend() {
   return el("span", { class: "doing-legend" }, ...DOING_LABELS.map(({ key, label }) => el("span", {}, el("i", { class: "doing", "data-doing": key }), label)));
 }
 
-export function createStrip(root, dispatch) {
+// The buttons beside the strip: {element, update(state)}.
+function createStripTools(dispatch, zoom) {
+  const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold", "data-hint": "Hold the picture for as long as the pointer is over it  ( h )", on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold), el("span", {}, "Hold while pointing"));
+  const closer = el("button", { type: "button", class: "quiet", "aria-label": "Zoom the time strip to the chosen range", "data-hint": "Zoom to the chosen range  ( + )", "data-testid": "strip-in", on: { click: () => zoom(true) } }, icon(ICONS.plus));
+  const wider = el("button", { type: "button", class: "quiet", "aria-label": "Show all of the session in the time strip", "data-hint": "All of the session  ( - )", "data-testid": "strip-out", on: { click: () => zoom(false) } }, icon(ICONS.minus));
+  return {
+    element: el("span", { class: "strip-tools" }, hold, closer, wider),
+    update(state) {
+      hold.hidden = !state.live;
+      wider.hidden = state.timelineZoom === null;
+      setAttribute(hold, "aria-pressed", String(state.holdsOnHover));
+    },
+  };
+}
+
+// Where times stand in the strip, and the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span, is
+// live), showRange(range with both ends or null, text)}.
+function createStripArea() {
   const plot = createPlot();
   const before = el("i", { class: "strip-shade" });
   const after = el("i", { class: "strip-shade" });
   const brush = el("i", { class: "strip-brush" }, el("i", { class: "strip-edge" }), el("i", { class: "strip-edge" }));
   const edge = el("i", { class: "strip-live" });
-  const area = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal", "data-testid": "strip" }, plot.root, before, after, brush, edge);
+  const element = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal", "data-testid": "strip" }, plot.root, before, after, brush, edge);
   const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
-  const readout = el("span", { class: "strip-read", "data-testid": "strip-read" });
-  const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold", "data-hint": "Hold the picture for as long as the pointer is over it  ( h )", on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold), el("span", {}, "Hold while pointing"));
-  const closer = el("button", { type: "button", class: "quiet", "aria-label": "Zoom the time strip to the chosen range", "data-hint": "Zoom to the chosen range  ( + )", "data-testid": "strip-in", on: { click: () => zoom(true) } }, icon(ICONS.plus));
-  const wider = el("button", { type: "button", class: "quiet", "aria-label": "Show all of the session in the time strip", "data-hint": "All of the session  ( - )", "data-testid": "strip-out", on: { click: () => zoom(false) } }, icon(ICONS.minus));
-  root.append(el("div", { class: "strip-head" }, createStripLegend(), readout, el("span", { class: "strip-tools" }, hold, closer, wider)), area, axis);
-  let state = null;
   let span = { from: 0, to: 1 };
-  let drag = null;
   let drawnTimeline = null;
   let drawnSpan = "";
   let shownAxis = "";
 
-  const timeAt = (x) => {
-    const at = area.getBoundingClientRect();
-    return span.from + Math.min(1, Math.max(0, (x - at.left) / at.width)) * (span.to - span.from);
-  };
   const shareOf = (time) => Math.min(1, Math.max(0, (time - span.from) / (span.to - span.from)));
-  const rangeNow = () => {
-    const range = drag?.range ?? state.address.range;
-    return range === null ? null : { from: range.from, to: range.to ?? span.to };
-  };
 
-  function choose(range) {
-    dispatch({ type: "address", changes: { range }, how: "push" });
+  function drawLayers(timeline) {
+    const signature = span.from + " " + span.to;
+    if (drawnTimeline === timeline && drawnSpan === signature) return;
+    drawnTimeline = timeline;
+    drawnSpan = signature;
+    plot.draw(stackedLayers(timeline, span));
   }
 
-  function zoom(closerNow) {
-    dispatch({ type: "zoomTimeline", range: closerNow ? rangeNow() ?? { from: span.to - (span.to - span.from) / 4, to: span.to } : null });
-  }
-
-  // A range that ends at the live edge goes on with it.
-  function openEnded({ from, to }) {
-    const live = state.live && state.session?.state === "running" && state.timelineZoom === null;
-    return { from, to: live && to >= span.to - state.timeline.width / 2 ? null : to };
-  }
-
-  function grabbedEdge(x) {
-    const range = rangeNow();
-    if (range === null) return null;
-    const at = area.getBoundingClientRect();
-    const near = (time) => Math.abs(at.left + shareOf(time) * at.width - x) <= EDGE_PX;
-    return near(range.from) ? range.to : near(range.to) ? range.from : null;
-  }
-
-  area.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0 || !state.hasTimes) return;
-    area.setPointerCapture(event.pointerId);
-    const fixed = grabbedEdge(event.clientX);
-    drag = { fixed: fixed ?? timeAt(event.clientX), x: event.clientX, grabbed: fixed !== null, range: null };
-    event.preventDefault();
-    area.focus({ preventScroll: true });
-  });
-  area.addEventListener("pointermove", (event) => {
-    const time = timeAt(event.clientX);
-    if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX)) drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
-    read(time);
-    showRange();
-  });
-  area.addEventListener("pointerup", () => {
-    if (drag === null) return;
-    const { range, grabbed } = drag;
-    drag = null;
-    if (range !== null) choose(openEnded(range));
-    else if (!grabbed && state.address.range !== null) choose(null);
-    showRange();
-  });
-  area.addEventListener("pointercancel", () => {
-    drag = null;
-    showRange();
-  });
-  area.addEventListener("pointerleave", () => setText(readout, ""));
-
-  // Arrow keys move the range by a slot, with Shift they move its end; the first makes one at the end.
-  function keyed(event) {
-    const step = Math.max(state.timeline.width, (span.to - span.from) / 100);
-    const by = { ArrowLeft: -step, ArrowRight: step }[event.key];
-    if (by === undefined) return false;
-    const range = rangeNow() ?? { from: span.to - 10 * step, to: span.to };
-    const moved = state.address.range === null ? range : event.shiftKey ? { from: range.from, to: Math.max(range.from + step, range.to + by) } : { from: range.from + by, to: range.to + by };
-    if (moved.from < span.from - 1e-6 || moved.to > span.to + step) return true;
-    dispatch({ type: "address", changes: { range: snapRange(state.timeline, moved.from, moved.to) }, how: "replace" });
-    return true;
-  }
-
-  area.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !state.hasTimes) return;
-    const escaped = event.key === "Escape" && state.address.range !== null;
-    if (escaped) choose(null);
-    if (event.key === "+") zoom(true);
-    if (event.key === "-") zoom(false);
-    if (keyed(event) || escaped || event.key === "+" || event.key === "-") {
-      event.preventDefault();
-      event.stopPropagation();
-    }
-  });
-
-  function read(time) {
-    const slot = slotAt(state.timeline, time);
-    if (drag?.range) setText(readout, rangeText(drag.range));
-    else if (slot === null) setText(readout, timeLabel(time, 0.25) + "  nothing was seen");
-    else setText(readout, timeLabel(slot.start, 0.25) + "  " + doingText({ ...createSums(), samples: slot.samples, doing: slot.doing }));
-  }
-
-  function showRange() {
-    const range = rangeNow();
-    for (const part of [before, after, brush]) part.hidden = range === null;
-    const text = range === null ? "all of the session" : rangeText(drag?.range ?? state.address.range);
-    setAttribute(area, "aria-valuetext", text);
-    setAttribute(area, "aria-valuemin", span.from.toFixed(2));
-    setAttribute(area, "aria-valuemax", span.to.toFixed(2));
-    setAttribute(area, "aria-valuenow", (range?.from ?? span.to).toFixed(2));
-    if (range === null) return;
-    const from = shareOf(range.from) * 100;
-    const to = shareOf(range.to) * 100;
-    before.style.width = from + "%";
-    after.style.left = to + "%";
-    brush.style.left = from + "%";
-    brush.style.width = Math.max(0, to - from) + "%";
-  }
-
-  function showAxis() {
-    const { step, marks } = axisMarks(span, Math.max(2, Math.floor(area.clientWidth / MARK_PX)));
+  function drawAxis() {
+    const { step, marks } = axisMarks(span, Math.max(2, Math.floor(element.clientWidth / MARK_PX)));
     const signature = span.from + " " + span.to + " " + marks.length;
     if (signature === shownAxis) return;
     shownAxis = signature;
@@ -178,31 +90,150 @@ export function createStrip(root, dispatch) {
     }));
   }
 
-  function draw() {
-    const signature = span.from + " " + span.to;
-    if (drawnTimeline === state.timeline && drawnSpan === signature) return;
-    drawnTimeline = state.timeline;
-    drawnSpan = signature;
-    plot.draw(stackedLayers(state.timeline, span));
+  return {
+    element,
+    axis,
+    spanNow: () => span,
+    timeAt(x) {
+      const at = element.getBoundingClientRect();
+      return span.from + Math.min(1, Math.max(0, (x - at.left) / at.width)) * (span.to - span.from);
+    },
+    pxOf(time) {
+      const at = element.getBoundingClientRect();
+      return at.left + shareOf(time) * at.width;
+    },
+    draw(timeline, shown, isLive) {
+      span = shown;
+      edge.hidden = !isLive;
+      drawLayers(timeline);
+      drawAxis();
+    },
+    // `text`: what is chosen, in words
+    showRange(range, text) {
+      for (const part of [before, after, brush]) part.hidden = range === null;
+      setAttribute(element, "aria-valuetext", text);
+      setAttribute(element, "aria-valuemin", span.from.toFixed(2));
+      setAttribute(element, "aria-valuemax", span.to.toFixed(2));
+      setAttribute(element, "aria-valuenow", (range?.from ?? span.to).toFixed(2));
+      if (range === null) return;
+      const from = shareOf(range.from) * 100;
+      const to = shareOf(range.to) * 100;
+      before.style.width = from + "%";
+      after.style.left = to + "%";
+      brush.style.left = from + "%";
+      brush.style.width = Math.max(0, to - from) + "%";
+    },
+  };
+}
+
+// The slot at a time, in words.
+function slotText(timeline, time) {
+  const slot = slotAt(timeline, time);
+  if (slot === null) return timeLabel(time, 0.25) + "  nothing was seen";
+  return timeLabel(slot.start, 0.25) + "  " + doingText({ ...createSums(), samples: slot.samples, doing: slot.doing });
+}
+
+// The range moved by an arrow key: by a slot, with Shift only its end; the first key makes one at the end. Null: the key is none
+// of these; undefined: it would lead out of the strip.
+function keyedRange(event, { timeline, address }, span, range) {
+  const step = Math.max(timeline.width, (span.to - span.from) / 100);
+  const by = { ArrowLeft: -step, ArrowRight: step }[event.key];
+  if (by === undefined) return null;
+  const from = range ?? { from: span.to - 10 * step, to: span.to };
+  const moved = address.range === null ? from : event.shiftKey ? { from: from.from, to: Math.max(from.from + step, from.to + by) } : { from: from.from + by, to: from.to + by };
+  return moved.from < span.from - 1e-6 || moved.to > span.to + step ? undefined : snapRange(timeline, moved.from, moved.to);
+}
+
+export function createStrip(root, dispatch) {
+  const area = createStripArea();
+  const tools = createStripTools(dispatch, zoom);
+  const readout = el("span", { class: "strip-read", "data-testid": "strip-read" });
+  root.append(el("div", { class: "strip-head" }, createStripLegend(), readout, tools.element), area.element, area.axis);
+  let state = null;
+  let drag = null;
+
+  const rangeNow = () => {
+    const range = drag?.range ?? state.address.range;
+    return range === null ? null : { from: range.from, to: range.to ?? area.spanNow().to };
+  };
+
+  function showRange() {
+    const shown = drag?.range ?? state.address.range;
+    area.showRange(rangeNow(), shown === null ? "all of the session" : rangeText(shown));
   }
+
+  function choose(range) {
+    dispatch({ type: "address", changes: { range }, how: "push" });
+  }
+
+  function zoom(closerNow) {
+    const { from, to } = area.spanNow();
+    dispatch({ type: "zoomTimeline", range: closerNow ? rangeNow() ?? { from: to - (to - from) / 4, to } : null });
+  }
+
+  // A range that ends at the live edge goes on with it.
+  function openEnded({ from, to }) {
+    const live = state.live && state.session?.state === "running" && state.timelineZoom === null;
+    return { from, to: live && to >= area.spanNow().to - state.timeline.width / 2 ? null : to };
+  }
+
+  // The end of the range that stays when the other one is grabbed there, or null.
+  function grabbedEdge(x) {
+    const range = rangeNow();
+    if (range === null) return null;
+    const near = (time) => Math.abs(area.pxOf(time) - x) <= EDGE_PX;
+    return near(range.from) ? range.to : near(range.to) ? range.from : null;
+  }
+
+  area.element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || !state.hasTimes) return;
+    area.element.setPointerCapture(event.pointerId);
+    const fixed = grabbedEdge(event.clientX);
+    drag = { fixed: fixed ?? area.timeAt(event.clientX), x: event.clientX, grabbed: fixed !== null, range: null };
+    event.preventDefault();
+    area.element.focus({ preventScroll: true });
+  });
+  area.element.addEventListener("pointermove", (event) => {
+    const time = area.timeAt(event.clientX);
+    if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX)) drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
+    setText(readout, drag?.range ? rangeText(drag.range) : slotText(state.timeline, time));
+    showRange();
+  });
+  area.element.addEventListener("pointerup", () => {
+    if (drag === null) return;
+    const { range, grabbed } = drag;
+    drag = null;
+    if (range !== null) choose(openEnded(range));
+    else if (!grabbed && state.address.range !== null) choose(null);
+    showRange();
+  });
+  area.element.addEventListener("pointercancel", () => {
+    drag = null;
+    showRange();
+  });
+  area.element.addEventListener("pointerleave", () => setText(readout, ""));
+  area.element.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !state.hasTimes) return;
+    const range = keyedRange(event, state, area.spanNow(), rangeNow());
+    if (event.key === "+" || event.key === "-") zoom(event.key === "+");
+    else if (event.key === "Escape" && state.address.range !== null) choose(null);
+    else if (range === null) return;
+    else if (range !== undefined) dispatch({ type: "address", changes: { range }, how: "replace" });
+    event.preventDefault();
+    event.stopPropagation();
+  });
 
   return {
     update(next) {
       state = next;
-      const { timeline } = state;
       root.hidden = !state.hasTimes;
       if (root.hidden) return;
-      if (drag === null) span = state.timelineZoom ?? timelineSpan(timeline, null);
-      const live = state.live && statusOf(state) === "running" && state.timelineZoom === null;
-      edge.hidden = !live;
-      hold.hidden = !state.live;
-      wider.hidden = state.timelineZoom === null;
-      setAttribute(hold, "aria-pressed", String(state.holdsOnHover));
-      setAttribute(area, "aria-label", "Time range. Drag to choose one; arrow keys move it, with Shift its end; Escape gives all of the session.");
-      draw();
+      const span = drag === null ? state.timelineZoom ?? timelineSpan(state.timeline, null) : area.spanNow();
+      tools.update(state);
+      setAttribute(area.element, "aria-label", "Time range. Drag to choose one; arrow keys move it, with Shift its end; Escape gives all of the session.");
+      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null);
       showRange();
-      showAxis();
     },
-    focus: () => area.focus(),
+    focus: () => area.element.focus(),
   };
 }

@@ -52,17 +52,23 @@ function fillCell(cell, samples, sum, secondsPerSample) {
   setText(cell.interval, intervalOf(samples, sum));
 }
 
-export function createTable(root, dispatch) {
+// The heads of the columns: [{key, element}].
+function createTableHeads(dispatch) {
   const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
   const units = () => el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}), el("span", { class: "share" }, "share"), el("span", { class: "samples" }, "samples"), el("span", { class: "time" }, "≈ time"), el("span", { class: "interval" }, "95 % interval"));
   const heads = COLUMNS.map((column) => ({
     key: column.key,
     element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label), units()),
   }));
-  const nameHead = { key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, "Function")) };
+  heads.push({ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, "Function")) });
+  return heads;
+}
+
+export function createTable(root, dispatch) {
+  const heads = createTableHeads(dispatch);
   const body = el("tbody", {});
   const caption = el("caption", {});
-  const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element), nameHead.element)), body);
+  const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
   const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Functions" }, table);
   root.append(element);
   const rows = [];
@@ -143,7 +149,7 @@ export function createTable(root, dispatch) {
       const { picture, table: order } = state;
       element.hidden = picture.table === null || picture.sum === 0;
       if (element.hidden) return;
-      for (const head of [...heads, nameHead]) {
+      for (const head of heads) {
         setAttribute(head.element, "aria-sort", head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
       }
       const found = picture.table.count === picture.table.functions ? "" : " of " + formatCount(picture.table.functions);

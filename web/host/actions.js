@@ -1,0 +1,228 @@
+// What a person can do on the page of a host, by what it is done to. Each function gets the page,
+//   {state, source, overlay, toasts, menu, themes, sessions(), setAddress(changes, how), again()},
+// and gives actions by their names.
+
+import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/hosted.js";
+import { formatHostAddress, sortedBy } from "../model/hosting.js";
+import { processKey, programName } from "../model/processes.js";
+import { nextTheme } from "../model/state.js";
+import { visibleText } from "../model/text.js";
+import { captureFile, comparison, sessionReport } from "../source/host.js";
+import { el } from "../view/dom.js";
+import { openConfirmDialog, openDialog, openProfileDialog, openRateDialog, openReasonDialog, openWordsDialog } from "./dialogs.js";
+import { openShareDialog } from "./share.js";
+
+const CAPTURES_STEP = 200;
+const CAPTURES_MOST = 4096;
+const SELECTED_MAX = 256;
+const READING_MS = 250;
+// What is deleted is out of sight until the server's list is without it.
+const DELETED_MS = 5000;
+const HOST_KEYS = [["/", "search"], ["1  2  3", "processes, sessions, captures"], ["↑ ↓", "from row to row, once one has the focus"], ["Esc", "clear the search, or what is chosen"], ["t", "theme: system, light, dark"], ["?", "this help"]];
+
+const sessionLink = (id) => "#v=1&session=" + encodeURIComponent(id);
+const titleOfProcess = (process) => visibleText(programName(process.command).name);
+
+async function copyHostText(text) {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  throw new Error("Copying is not possible here; select the text instead.");
+}
+
+function sayProblem({ toasts }, problem) {
+  toasts.show({ text: visibleText(problem.message ?? String(problem)), tone: "bad" });
+}
+
+// An answer, or undefined after saying why not.
+async function tell(page, method, path, body) {
+  try {
+    return await page.source.tell(method, path, body);
+  } catch (problem) {
+    sayProblem(page, problem);
+    return undefined;
+  }
+}
+
+// What a form is told: null, or what is wrong.
+async function asForm(promise) {
+  try {
+    await promise;
+    return null;
+  } catch (problem) {
+    return { field: "", problem: problem.message };
+  }
+}
+
+// Gone from sight at once, from the server when there was time to think better of it.
+function deleteLater(page, key, text, path) {
+  const { leaving } = page.state;
+  const bring = () => {
+    leaving.delete(key);
+    page.again();
+  };
+  leaving.add(key);
+  page.again();
+  page.toasts.show({ text, action: { label: "Undo", run: bring }, onGone: () => tell(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS))) });
+}
+
+function toggled(map, key, value, on) {
+  if (on) map.set(key, value);
+  else map.delete(key);
+}
+
+// session: {id, title} of the one that is shared, null: everything.
+function openShare({ source, overlay, toasts }, fragment, session) {
+  const copy = (text) => copyHostText(text).then(() => toasts.show({ text: "Copied" }), (problem) => sayProblem({ toasts }, problem));
+  openShareDialog(overlay, { tell: source.tell, copy, fragment, session });
+}
+
+export function listActions({ state, source, themes, setAddress, again }) {
+  return {
+    again,
+    address: setAddress,
+    sort: (key) => setAddress(sortedBy(state.address, key), "replace"),
+    toggleOnly: () => setAddress({ only: !state.address.only }, "push"),
+    retry: () => source.hurry(),
+    nextTheme() {
+      state.theme = nextTheme(state.theme);
+      themes.apply(state.theme);
+      again();
+    },
+    select(process, on) {
+      toggled(state.selected, processKey(process), process, on);
+      again();
+    },
+    selectAll(processes, on) {
+      state.selected.clear();
+      if (on) for (const process of processes.slice(0, SELECTED_MAX)) state.selected.set(processKey(process), process);
+      again();
+    },
+    selected: () => Array.from(state.selected.values()),
+    clear() {
+      state.selected.clear();
+      state.chosen.clear();
+      again();
+    },
+    chooseCapture(capture, on) {
+      toggled(state.chosen, capture.name, capture, on);
+      again();
+    },
+    moreCaptures() {
+      state.captureLimit = Math.min(CAPTURES_MOST, state.captureLimit + CAPTURES_STEP);
+      again();
+    },
+  };
+}
+
+export function processActions(page) {
+  const { state, source, overlay, toasts, again } = page;
+
+  async function startSession(body, title) {
+    const session = await source.tell("POST", "/sessions", body);
+    state.selected.clear();
+    toasts.show({ text: "Profiling " + title, action: { label: "Open", href: sessionLink(session.id) } });
+    again();
+  }
+
+  return {
+    profile: (process) => startSession(profileRequest([process.pid], defaultProfile()).body, titleOfProcess(process)).catch((problem) => sayProblem(page, problem)),
+    options(processes) {
+      const what = processes.length === 1 ? titleOfProcess(processes[0]) : processes.length + " processes together";
+      openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title: "Profile " + what }, (body) => asForm(startSession(body, what)));
+    },
+    explain: (process) => openReasonDialog(overlay, { title: titleOfProcess(process) + ", process " + process.pid, reason: process.reason ?? "" }),
+  };
+}
+
+export function sessionActions(page) {
+  const { state, source, overlay, menu } = page;
+  const pathOf = (session) => "/sessions/" + session.id;
+  const titleOf = (session) => visibleText(sessionTitle(session));
+  const change = (session) => (body) => asForm(source.tell("PATCH", pathOf(session), body));
+
+  const edit = (session) => openWordsDialog(overlay, { title: "Session " + session.id, first: "name", words: { title: session.name ?? "", note: session.note ?? "" } }, change(session));
+  const setRate = (session) => openRateDialog(overlay, { title: "Rate of " + titleOf(session), rate: session.settings.rate_hz }, change(session));
+  const forget = (session) => deleteLater(page, "session " + session.id, "Forgot " + titleOf(session), pathOf(session));
+
+  return {
+    togglePause: (session) => tell(page, "PATCH", pathOf(session), { state: session.state === "paused" ? "running" : "paused" }),
+    stop: (session) => openConfirmDialog(overlay, { title: "Stop " + titleOf(session) + "?", text: "Recording ends and cannot go on. What was recorded stays.", yes: "Stop" }, () => tell(page, "PATCH", pathOf(session), { state: "ended" })),
+    sessionMenu(session, button) {
+      const over = session.state === "ended" || session.state === "failed";
+      menu.open(button, [
+        state.operator && { label: "Rename, note", testid: "session-edit", run: () => edit(session) },
+        state.operator && !over && session.state !== "starting" && { label: "Change rate", testid: "session-rate", run: () => setRate(session) },
+        { label: "Download report", hint: "one HTML file with all of it", href: sessionReport(session.id), testid: "session-report" },
+        session.capture && { label: "Download capture", hint: "the .pyro file, as far as it is written", href: captureFile(session.capture), testid: "session-capture" },
+        state.canShare && { label: "Share", hint: "a link that lets look at it", testid: "session-share", run: () => openShare(page, sessionLink(session.id), { id: session.id, title: sessionTitle(session) }) },
+        state.operator && over && { label: "Forget", hint: session.capture ? "its capture stays" : "it is not kept on disk", testid: "session-delete", run: () => forget(session) },
+      ]);
+    },
+  };
+}
+
+export function captureActions(page) {
+  const { state, source, overlay, toasts, menu } = page;
+  const pathOf = (capture) => "/captures/" + encodeURIComponent(capture.name);
+  const titleOf = (capture) => visibleText(captureTitle(capture));
+  const isDeletable = (capture) => capture.state !== "recording";
+  const remove = (capture) => deleteLater(page, "capture " + capture.name, "Deleted " + titleOf(capture), pathOf(capture));
+  const edit = (capture) => openWordsDialog(overlay, { title: capture.name, first: "title", words: { title: capture.title, note: capture.note, labels: capture.labels } }, (body) => asForm(source.tell("PATCH", pathOf(capture), body)));
+
+  // The list of captures may be some seconds old: a session that it names may be forgotten.
+  async function openedSession(capture) {
+    const open = page.sessions().find((session) => capture.sessions.includes(session.id) && !state.leaving.has("session " + session.id));
+    return open ?? source.tell("POST", "/captures", { name: capture.name });
+  }
+
+  // The id of a session once all of its capture has been read.
+  async function readSession({ id }) {
+    for (;;) {
+      const session = await source.tell("GET", "/sessions/" + encodeURIComponent(id));
+      if (session.state === "failed") throw new Error("It cannot be read: " + session.reason);
+      if (session.state !== "starting") return id;
+      await new Promise((done) => setTimeout(done, READING_MS));
+    }
+  }
+
+  function clearChosen() {
+    state.selected.clear();
+    state.chosen.clear();
+    page.again();
+  }
+
+  return {
+    openCapture: (capture) => openedSession(capture).then((session) => (location.hash = sessionLink(session.id)), (problem) => sayProblem(page, problem)),
+    captureMenu(capture, button) {
+      menu.open(button, [
+        state.operator && { label: "Rename, note, labels", testid: "capture-edit", run: () => edit(capture) },
+        { label: "Download", hint: formatBytes(capture.bytes) + ", " + capture.name + ".pyro", href: captureFile(capture.name), testid: "capture-download" },
+        state.operator && isDeletable(capture) && { label: "Delete", testid: "capture-delete", run: () => remove(capture) },
+      ]);
+    },
+    deleteChosen() {
+      for (const capture of state.chosen.values()) if (isDeletable(capture)) remove(capture);
+      clearChosen();
+    },
+    async compare() {
+      const [older, newer] = Array.from(state.chosen.values()).sort((a, b) => a.started_at.localeCompare(b.started_at));
+      const gone = toasts.show({ text: "Comparing " + titleOf(older) + " with " + titleOf(newer) });
+      try {
+        const [base, now] = await Promise.all([older, newer].map((capture) => openedSession(capture).then(readSession)));
+        clearChosen();
+        el("a", { href: comparison(now, base), download: "" }).click();
+      } catch (problem) {
+        gone();
+        sayProblem(page, problem);
+      }
+    },
+  };
+}
+
+export function pageActions(page) {
+  const { state, overlay } = page;
+  return {
+    share: () => openShare(page, "#" + formatHostAddress(state.address), null),
+    help: () => openDialog(overlay, { title: "Keys", testid: "help-dialog" }, el("dl", {}, ...HOST_KEYS.map(([key, meaning]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
+      el("p", { class: "soft" }, "The table is read again each second. While you point at a row, or are in one, rows keep their places; numbers go on.")),
+  };
+}

@@ -1,0 +1,25 @@
+// What the source is asked for, as the state says it: only the server knows threads, states and times apart.
+
+import { chosenFile } from "./lines.js";
+
+// threads: ids; none is all. `until` is the moment at which the page was paused.
+export function questionOf({ address, paused, session }, threads) {
+  const { states, range, base, view } = address;
+  const until = paused ? session?.elapsed_s ?? null : null;
+  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, base: view === "diff" ? base : null };
+}
+
+// Whether both have one answer; a pause alone asks nothing.
+export function isSameQuestion(a, b) {
+  return ["threads", "states", "from", "to", "base"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
+}
+
+// What the heat map highlights: the functions that the search matches. Null: nothing.
+export function searchedFor({ address: { view, search } }, picture) {
+  return view === "heatmap" && search.trim() !== "" && picture.matched !== null ? { term: search, matched: picture.matched } : null;
+}
+
+// Whose instructions are looked at: those of the file of the chosen line. Null: none.
+export function openedFile({ address: { view, line, file } }, picture) {
+  return view === "source" && line > 0 ? chosenFile(picture.source.files, file) ?? null : null;
+}

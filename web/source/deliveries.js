@@ -1,0 +1,60 @@
+// The profile of a session as it grows: the tables of /tree and the counts of /view for one query, only what is new.
+
+import { queryText } from "./requests.js";
+
+const TREES_MAX = 64;
+
+// A query being followed: how far it was read.
+function createFollowed({ threads, states, from, to, until, base }) {
+  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, base: base ?? null, since: 0 };
+}
+
+// feed: see pollers.js; its `followed` and `epoch` are kept here.
+// -> {read() and readTrees(generation), both falsy when the server began anew; follow(query), forget(), isCaughtUp()}
+export function createDeliveries(feed) {
+  let treeGeneration = 0;
+  let restart = true;
+  feed.followed = createFollowed({ threads: [], states: [] });
+
+  async function readTrees(generation) {
+    const trees = [];
+    while (treeGeneration < generation && trees.length < TREES_MAX) {
+      const tree = await feed.get("/tree" + queryText({ since: treeGeneration }));
+      if (tree === null || tree.epoch !== feed.epoch) return null;
+      trees.push(tree);
+      if (tree.generation <= treeGeneration) break;
+      treeGeneration = tree.generation;
+    }
+    return trees;
+  }
+
+  async function read() {
+    const asked = feed.followed;
+    const view = await feed.get("/view" + queryText({ since: asked.since }, asked), "view");
+    if (view === null) return true;
+    if (feed.epoch === null) feed.epoch = view.epoch;
+    const trees = view.epoch === feed.epoch ? await readTrees(view.generation) : null;
+    if (trees === null) return false;
+    const current = asked === feed.followed;
+    const delivery = { restart, recount: current && (asked.since === 0 || view.since === 0), trees, view: current ? view : null };
+    restart = false;
+    if (current) feed.followed.since = view.generation;
+    else feed.hurry();
+    return feed.handlers.onDelivery(delivery);
+  }
+
+  return {
+    read,
+    readTrees,
+    follow(query) {
+      feed.followed = createFollowed(query);
+    },
+    forget() {
+      feed.epoch = null;
+      feed.followed = createFollowed(feed.followed);
+      treeGeneration = 0;
+      restart = true;
+    },
+    isCaughtUp: () => feed.followed.since !== 0 && feed.followed.since >= feed.session.generation && feed.epoch === feed.session.epoch,
+  };
+}

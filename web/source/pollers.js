@@ -1,0 +1,215 @@
+// What a page asks of a session beside its profile, again and again while somebody looks at it. A poller is a function of the
+// feed that says what is wanted now: null, or
+//   {question, subject, once, always, read(since) -> promise of an answer, take(answer, before) -> what is kept}
+// Another `question` is asked from the start; the same one again when the session has news, unless the page is paused or it is
+// asked `once`. An answer counts while the `subject` (the question, when there is none) is still wanted. `before` is what the
+// last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
+//
+// The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, matches,
+// instructions, lanes}, handlers, get(path[, tag]), post(path, body), readTrees(generation), hurry()}; paths are those below the session.
+
+import { emptyHeat, withHeat } from "../model/heatmap.js";
+import { emptyMatches, runsOf } from "../model/matches.js";
+import { addThreads } from "../model/states.js";
+import { emptyTimeline, withTimeline } from "../model/timeline.js";
+import { HttpProblem, queryText } from "./requests.js";
+
+const TIMELINE_SLOTS = 480;
+const LANE_SLOTS = 160;
+const LANES_AT_ONCE = 8;
+// Asked again after so long, and so many times what the answer took.
+const INSTRUCTIONS_MS = 5000;
+const INSTRUCTIONS_TIMES = 20;
+const MATCH_RUNS_MAX = 8192;
+const MATCH_BODY_MAX = 64 * 1024;
+
+const told = (handler) => (value) => {
+  handler?.(value);
+  return value;
+};
+
+const POLLERS = {
+  // What the threads were doing, all states of it: the numbers on the filters.
+  threadStates({ followed: { from, to }, get, handlers }) {
+    return {
+      question: queryText({}, { from, to }),
+      read: (since) => get("/threads" + queryText({ since }, { from, to })),
+      take: (answer, before) => told(handlers.onThreadStates)(addThreads(before ?? new Map(), answer)),
+    };
+  },
+
+  // What they were doing along time: of the chosen threads, whatever range and states are chosen.
+  timeline({ followed: { threads }, range, get, handlers }) {
+    return {
+      question: queryText({}, { threads, ...range }),
+      read: (since) => get("/timeline" + queryText({ since, buckets: TIMELINE_SLOTS }, { threads, ...range })),
+      take: (answer, before) => told(handlers.onTimeline)(withTimeline(before ?? emptyTimeline(), answer)),
+    };
+  },
+
+  // What the view is compared with; once, unless it goes on.
+  comparedWith({ followed: { base, threads, states }, get, handlers, readTrees }) {
+    if (base === null) return null;
+    const query = queryText({}, { threads, states, from: base.from, to: base.to });
+    return {
+      question: query,
+      once: base.to !== null,
+      read: () => get("/view" + query),
+      async take(view) {
+        const trees = await readTrees(view.generation);
+        return trees !== null && handlers.onBase({ trees, view }) ? view.generation : undefined;
+      },
+    };
+  },
+
+  // Cells of 20 ms: of the strip's zoom, else of the last minutes.
+  heat({ watched, range, get, handlers }) {
+    return !watched.heat ? null : {
+      question: queryText({}, { ...range }),
+      read: (since) => get("/heatmap" + queryText({ since }, { ...range })),
+      take: (answer, before) => told(handlers.onHeat)(withHeat(before ?? emptyHeat(), answer)),
+    };
+  },
+
+  // When what is searched for was on stacks, for the time that the heat map shows.
+  matches({ watched, post, handlers }, keptOf) {
+    if (watched.matches === null) return null;
+    const { term, matched } = watched.matches;
+    const shown = keptOf("heat") ?? emptyHeat();
+    const query = queryText({}, { from: shown.from, to: shown.to > 0 ? shown.to : null });
+    const functions = runsOf(matched);
+    const body = JSON.stringify({ functions });
+    const isTooMuch = functions.length / 2 > MATCH_RUNS_MAX || body.length > MATCH_BODY_MAX;
+    return {
+      question: query + " " + body,
+      subject: term,
+      read: async () => (isTooMuch ? { ...emptyMatches(), error: "too many different functions match" } : post("/matches" + query, { functions })),
+      take: (answer) => told(handlers.onMatches)({ ...answer, term }),
+    };
+  },
+
+  // Who held the GIL while whom waited: of the chosen threads and range.
+  gil({ watched, followed: { threads, from, to }, get, handlers }) {
+    const query = queryText({}, { threads, from, to });
+    return !watched.gil ? null : { question: query, read: () => get("/gil" + query), take: told(handlers.onGil) };
+  },
+
+  // The asyncio tasks as they were seen last.
+  tasks({ watched, get, handlers }) {
+    return !watched.tasks ? null : { question: "", read: () => get("/tasks"), take: told(handlers.onTasks) };
+  },
+
+  quality({ watched, get, handlers }) {
+    return !watched.quality ? null : { question: "", always: true, read: () => get("/quality"), take: told(handlers.onQuality) };
+  },
+};
+
+const subjectOf = (wanted) => (wanted === null ? null : wanted.subject ?? wanted.question);
+
+// -> {poll() -> false when the server began anew, forget()}
+export function createPollers(feed) {
+  const kept = new Map();
+  const keptOf = (name) => kept.get(name)?.value ?? null;
+
+  async function poll(name) {
+    const poller = POLLERS[name];
+    const wanted = poller(feed, keptOf);
+    if (wanted === null) return true;
+    const known = kept.get(name)?.question === wanted.question ? kept.get(name) : null;
+    if (known !== null && !wanted.always && (wanted.once || feed.paused || known.generation >= feed.session.generation)) return true;
+    const asked = feed.session.generation;
+    const answer = await wanted.read(known?.generation ?? 0);
+    if (answer.epoch !== undefined && answer.epoch !== feed.epoch) return false;
+    if (subjectOf(poller(feed, keptOf)) !== subjectOf(wanted)) return true;
+    const value = await wanted.take(answer, known?.value ?? null);
+    if (value !== undefined) kept.set(name, { question: wanted.question, generation: answer.generation ?? asked, value });
+    return true;
+  }
+
+  const instructions = createInstructionPoller(feed);
+  const lanes = createLanePoller(feed);
+  return {
+    async poll() {
+      for (const name of Object.keys(POLLERS)) if (!(await poll(name))) return false;
+      instructions.poll();
+      await lanes.poll();
+      return true;
+    },
+    forget() {
+      kept.clear();
+      instructions.forget();
+      lanes.forget();
+    },
+  };
+}
+
+// What the lines of a file executed, while one of them is open: of the chosen range, all threads and states. It may take a
+// while, and nothing else waits for it.
+function createInstructionPoller(feed) {
+  let last = { question: "", generation: 0, at: 0, took: 0, found: false };
+  let reading = false;
+
+  // Only what is not answered yet, or was some time ago.
+  function isDue(question) {
+    if (question !== last.question) return true;
+    return last.found && !feed.paused && last.generation < feed.session.generation && Date.now() - last.at > Math.max(INSTRUCTIONS_MS, INSTRUCTIONS_TIMES * last.took);
+  }
+
+  function say(path, answer) {
+    if (feed.watched.instructions?.path === path) feed.handlers.onInstructions(path, answer);
+  }
+
+  return {
+    async poll() {
+      const file = feed.watched.instructions;
+      if (file === null || reading) return;
+      const query = queryText({ function: file.function }, { from: feed.followed.from, to: feed.followed.to });
+      const question = query + " " + feed.epoch;
+      if (!isDue(question)) return;
+      last = { ...last, question, at: Date.now() };
+      reading = true;
+      try {
+        const answer = await feed.get("/lines" + query);
+        last = { ...last, generation: answer.generation, took: Date.now() - last.at, found: answer.line.length > 0 };
+        if (answer.epoch === feed.epoch) say(file.path, answer);
+      } catch (problem) {
+        // A server that is gone is told of by what else is asked.
+        const isProblem = problem instanceof HttpProblem;
+        last = { ...last, found: false, question: !isProblem || problem.status === 503 ? "" : last.question };
+        say(file.path, { error: isProblem ? problem.message : "the server has not answered." });
+      }
+      reading = false;
+    },
+    forget() {
+      last = { ...last, question: "" };
+    },
+  };
+}
+
+// What single threads were doing along time: some each round, in turn.
+function createLanePoller(feed) {
+  let timelines = new Map();
+  let range = null;
+  let next = 0;
+  return {
+    async poll() {
+      if (range !== feed.range) timelines = new Map();
+      range = feed.range;
+      const asked = range;
+      const isDue = (ids) => !timelines.has(ids.join()) || (!feed.paused && timelines.get(ids.join()).generation < feed.session.generation);
+      const due = feed.watched.lanes.filter(isDue);
+      if (due.length === 0) return;
+      const chosen = Array.from({ length: Math.min(LANES_AT_ONCE, due.length) }, (_, i) => due[(next + i) % due.length]);
+      next += chosen.length;
+      const answers = await Promise.all(chosen.map((threads) => feed.get("/timeline" + queryText({ buckets: LANE_SLOTS }, { threads, ...asked }))));
+      if (asked !== feed.range) return;
+      timelines = new Map(timelines);
+      chosen.forEach((ids, i) => timelines.set(ids.join(), { ...withTimeline(emptyTimeline(), answers[i]), generation: answers[i].generation }));
+      feed.handlers.onLanes(timelines);
+      if (due.some((ids) => !timelines.has(ids.join()))) feed.hurry();
+    },
+    forget() {
+      timelines = new Map();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+// The instructions of the chosen line, beneath it; underlined in it is what they are of, by heat.
+
+import { hotPieces, lineInstructions, placeInLine } from "../model/instructions.js";
+import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { heatLevel } from "../model/picture.js";
+import { shortenText, visibleText } from "../model/text.js";
+import { el, setAttribute } from "./dom.js";
+import { lineText } from "./source-lines.js";
+
+const INSTRUCTIONS_MAX = 200;
+const PIECE_LENGTH_MAX = 60;
+
+// The piece of the line that an instruction is of, as text, or its columns where there is no text.
+function placeText(row, text, hasText) {
+  const place = hasText ? placeInLine(text, row) : null;
+  if (place !== null) return lineText(shortenText(text.slice(place.from, place.to), PIECE_LENGTH_MAX, 40, 15));
+  return row.column >= 0 ? "columns " + formatCount(row.column + 1) + " to " + formatCount(row.endColumn) : "";
+}
+
+// What an instruction is, whose form it is, and the piece of the line it is of.
+function instructionRow(row, text, hasText, samples) {
+  const name = row.name === "" ? "instruction not known" : visibleText(row.name);
+  const where = placeText(row, text, hasText);
+  const own = el("span", { class: "line-own", title: formatCount(row.self) + " samples of its own, " + formatCount(row.total) + " in all" }, row.self > 0 ? formatShare(ratio(row.self, samples)) : "");
+  const total = el("span", { class: "line-total", "data-heat": "h" + heatLevel(ratio(row.total, samples)) }, formatShare(ratio(row.total, samples)));
+  const code = el("span", { class: "line-code" }, el("strong", {}, name), row.base !== row.name && row.base !== "" ? el("span", { class: "soft" }, " a form of " + visibleText(row.base)) : "",
+    where === "" ? "" : el("bdi", { class: "soft instruction-place", dir: "ltr" }, where));
+  return el("li", { class: "line instruction", "data-look": "h" + heatLevel(ratio(row.self, samples)) }, el("span", { class: "line-number" }), own, total, code);
+}
+
+// Why a line has none, or null.
+function noInstructions(answer, found, session) {
+  if (answer === undefined) return "Reading the instructions…";
+  if (found.length > 0) return null;
+  if (answer.error) return "No instructions: " + visibleText(answer.error);
+  if ((answer.line?.length ?? 0) > 0) return "No instruction of this line was seen.";
+  return session?.settings?.opcodes === true ? "No instructions were seen in this file." : "Instructions are recorded with --opcodes (“Bytecode” where a profile is started).";
+}
+
+function instructionsNote(answer, found, { address, live }) {
+  const { threads, states, filters, range } = address;
+  const parts = [formatCount(found.length) + (found.length === 1 ? " instruction" : " instructions")];
+  if (found.length > INSTRUCTIONS_MAX) parts.push("the " + INSTRUCTIONS_MAX + " with most samples are shown");
+  if (answer.left_out > 0) parts.push("those of the file with the fewest samples are not here");
+  if (threads.length + states.length + filters.length > 0) parts.push("of all threads, states and frames");
+  if (range !== null && !live) parts.push("of all the time");
+  return parts.join(", ");
+}
+
+function hotLine(text, found, samples) {
+  return hotPieces(text, found).map((piece) => (piece.samples === 0 ? lineText(piece.text) : el("span", { class: "hot-piece", "data-heat": "h" + Math.max(1, heatLevel(ratio(piece.samples, samples))) }, lineText(piece.text))));
+}
+
+// lines: of source-lines.js. -> {toggle(path, line number, is chosen), show(file, state), forget()}, the last after a rebuild
+export function createInstructionRows(lines) {
+  let open = null;
+  let openedFor = "";
+  let closed = "";
+
+  function close() {
+    if (open === null) return;
+    const made = lines.rows.get(open.number);
+    open.element.remove();
+    if (made !== undefined) made.row.lastChild.replaceChildren(lineText(made.text));
+    setAttribute(made?.row ?? lines.list, "data-open", null);
+    open = null;
+  }
+
+  function openLine(number, answer, state) {
+    const made = lines.rows.get(number);
+    const hasText = lines.list.dataset.text === "yes";
+    const found = answer === undefined || answer.line === undefined ? [] : lineInstructions(answer, number);
+    const rows = found.slice(0, INSTRUCTIONS_MAX).map((row) => instructionRow(row, made.text, hasText, answer.samples));
+    const note = noInstructions(answer, found, state.session) ?? instructionsNote(answer, found, state);
+    const element = el("li", { class: "line-open", "data-testid": "source-instructions" }, el("ul", { class: "instructions", "aria-label": "Instructions of line " + number }, ...rows), el("p", { class: "soft" }, note));
+    made.row.after(element);
+    setAttribute(made.row, "data-open", "yes");
+    if (hasText && found.length > 0) made.row.lastChild.replaceChildren(...hotLine(made.text, found, answer.samples));
+    open = { number, element, answer };
+  }
+
+  return {
+    // A second press on the chosen line hides its instructions, a third shows them again.
+    toggle(path, number, isChosen) {
+      const here = path + ":" + number;
+      closed = isChosen && closed !== here ? here : "";
+    },
+    show(file, state) {
+      const { line, threads, states, filters, range } = state.address;
+      const answer = state.instructions.get(file.path);
+      const isOpen = lines.rows.has(line) && closed !== file.path + ":" + line && file.lines.some((one) => one.line === line);
+      const wanted = isOpen ? [file.path, line, threads, states, filters, range].join("\n") : "";
+      if (wanted === openedFor && (open === null || open.answer === answer)) return;
+      openedFor = wanted;
+      close();
+      if (isOpen) openLine(line, answer, state);
+    },
+    forget() {
+      open = null;
+      openedFor = "";
+    },
+  };
+}

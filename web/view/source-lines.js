@@ -1,0 +1,90 @@
+// The lines of one file: what each did itself and what it was on the stack for, with marks of the hot ones beside them.
+
+import { heatLevel } from "../model/picture.js";
+import { hottestLines, shownLines } from "../model/lines.js";
+import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { escapeInvisible, shortenText } from "../model/text.js";
+import { el, setAttribute, setText } from "./dom.js";
+
+const WHOLE_FILE_LINES_MAX = 4000;
+const AROUND_LINES = 8;
+// Of a file with more lines with samples, these are shown.
+export const HOT_LINES_MAX = 1000;
+// What a report keeps of a long file: server/report/embedded.h.
+const EMBEDDED_AROUND_LINES = 6;
+const CODE_LENGTH_MAX = 2000;
+
+export function lineText(text) {
+  return escapeInvisible(shortenText(text.replaceAll("\t", "    "), CODE_LENGTH_MAX, CODE_LENGTH_MAX / 2, 200));
+}
+
+// Numbers of the lines to show, null for a gap; `source` is the text as lines, null when there is none.
+function lineNumbers(file, source, isWhole) {
+  const hot = hottestLines(file.lines, HOT_LINES_MAX);
+  if (source === null) return hot.map((line) => line.line);
+  const shown = shownLines(source.length, hot, isWhole ? WHOLE_FILE_LINES_MAX : 0, isWhole ? AROUND_LINES : EMBEDDED_AROUND_LINES);
+  // The file may have been longer when it was run.
+  return [...shown, ...hot.map((line) => line.line).filter((line) => line > source.length)];
+}
+
+// toggle(line number): a press on a line; choose(line number): one on a mark beside them.
+// -> {list, minimap (elements), rows (Map of line number -> {row, own, total, text}), rebuild(file, text, nameOf), fill(file, sum,
+// chosen line), scrollTo(line number)}
+export function createSourceLines(toggle, choose) {
+  const list = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": "Lines of the file. N goes to the next line with samples, Shift+N to the one before, Enter shows the instructions of the chosen line." });
+  const minimap = el("div", { class: "source-map", "aria-hidden": "true", "data-testid": "source-map" });
+  const rows = new Map();
+
+  function createLine(number, text) {
+    const own = el("span", { class: "line-own" });
+    const total = el("span", { class: "line-total" });
+    const row = el("li", { class: "line", "data-line": number, on: { click: () => toggle(number) } },
+      el("span", { class: "line-number" }, String(number)), own, total, el("bdi", { class: "line-code", dir: "ltr" }, lineText(text)));
+    return { row, own, total, text };
+  }
+
+  function fillMinimap(file, sum) {
+    const count = Math.max(1, list.children.length);
+    const places = new Map(Array.from(list.children, (row, i) => [Number(row.dataset.line), i / count]));
+    minimap.replaceChildren(...file.lines.filter((line) => line.self > 0 && places.has(line.line)).map((line) => {
+      const mark = el("i", { "data-look": "h" + Math.max(2, heatLevel(line.self / sum)), class: "swatch", on: { click: () => choose(line.line) } });
+      mark.style.top = places.get(line.line) * 100 + "%";
+      return mark;
+    }));
+  }
+
+  return {
+    list,
+    minimap,
+    rows,
+    // The lines as they stand in the file, or those with samples when there is no text.
+    rebuild(file, text, nameOf) {
+      rows.clear();
+      const source = text?.text === undefined ? null : text.text.split("\n");
+      list.replaceChildren(...lineNumbers(file, source, text?.whole !== false).map((number) => {
+        if (number === null) return el("li", { class: "line-gap" }, "⋯");
+        const code = source === null || number > source.length ? nameOf(file.lines.find((line) => line.line === number)) : source[number - 1] ?? "";
+        rows.set(number, createLine(number, code));
+        return rows.get(number).row;
+      }));
+      setAttribute(list, "data-text", source === null ? "no" : "yes");
+    },
+    fill(file, sum, chosen) {
+      const hot = new Map(file.lines.map((line) => [line.line, line]));
+      for (const [number, row] of rows) {
+        const line = hot.get(number);
+        setText(row.own, line?.self > 0 ? formatShare(ratio(line.self, sum)) : "");
+        setText(row.total, line === undefined ? "" : formatShare(ratio(line.total, sum)));
+        setAttribute(row.own, "title", line === undefined ? null : formatCount(line.self) + " samples of its own, " + formatCount(line.total) + " in all");
+        setAttribute(row.total, "data-heat", line === undefined ? null : "h" + heatLevel(line.total / sum));
+        setAttribute(row.row, "data-look", line === undefined ? null : "h" + heatLevel(line.self / sum));
+        setAttribute(row.row, "aria-current", number === chosen ? "true" : null);
+      }
+      fillMinimap(file, sum);
+    },
+    scrollTo(number) {
+      const row = rows.get(number)?.row;
+      if (row !== undefined) list.scrollTop += row.getBoundingClientRect().top - list.getBoundingClientRect().top - (list.clientHeight - row.offsetHeight) / 2;
+    },
+  };
+}
