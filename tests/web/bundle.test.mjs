@@ -8,6 +8,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { FORMATS } from "../../web/model/formats.js";
+import { bytesOfBase85 } from "../../web/source/inflate.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-bundle-"));
@@ -22,12 +23,20 @@ function bundle(name) {
 const made = bundle("page");
 const elements = (tag) => Array.from(made.page.matchAll(new RegExp("<" + tag + "([^>]*)>(.*?)</" + tag + ">", "gs")), ([, attributes, text]) => ({ attributes, text }));
 const hashOf = (text) => "'sha256-" + createHash("sha256").update(text).digest("base64") + "'";
-const packed = (kind) => gunzipSync(Buffer.from(elements("script").find((script) => script.attributes.includes('data-packed="' + kind + '"')).text, "base64")).toString();
+const packed = (kind) => gunzipSync(bytesOfBase85(elements("script").find((script) => script.attributes.includes('data-packed="' + kind + '"')).text)).toString();
 const libraries = () => packed("script");
 const runnable = () => elements("script").filter((script) => !script.attributes.includes("text/plain")).map((script) => script.text);
 
 test("the same sources give the same bytes", () => {
   assert.deepEqual(bundle("again"), made);
+});
+
+test("base 85 gives back all bytes, whatever their number", () => {
+  for (const length of [0, 1, 2, 3, 4, 5, 1000]) {
+    const bytes = Buffer.from(Array.from({ length }, (_, i) => (i * 89 + 250) % 256));
+    const text = execFileSync("python3", ["-c", "import base64, sys; print(base64.b85encode(bytes.fromhex(sys.argv[1])).decode().replace('<', '.'), end='')", bytes.toString("hex")], { encoding: "utf8" });
+    assert.deepEqual(Buffer.from(bytesOfBase85(text)), bytes);
+  }
 });
 
 test("the modules are valid scripts that declare no name twice", () => {
