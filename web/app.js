@@ -5,7 +5,7 @@ import { startHost } from "./host/page.js";
 import { parseAddress } from "./model/address.js";
 import { createPicture } from "./model/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/questions.js";
-import { takeBase, takeDelivery } from "./model/recording.js";
+import { takeBaseline, takeDelivery } from "./model/recording.js";
 import { serverRules } from "./model/rules.js";
 import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
@@ -41,6 +41,7 @@ import { createStrip } from "./view/strip.js";
 import { createTable } from "./view/table.js";
 import { createTitle } from "./view/title.js";
 import { createToolbar } from "./view/toolbar.js";
+import { TEXT } from "./text/session.js";
 
 const HOLD_KEY = "pyrometer.hold";
 
@@ -59,7 +60,7 @@ function sourceHandlers(dispatch, recorded) {
     onThreadStates: (threads) => dispatch({ type: "threadStates", threads }),
     onQuality: (quality) => dispatch({ type: "quality", quality }),
     onDelivery: (delivery) => recorded(takeDelivery, delivery),
-    onBase: (base) => recorded(takeBase, base),
+    onBaseline: (baseline) => recorded(takeBaseline, baseline),
   };
 }
 
@@ -133,7 +134,7 @@ function createEffects(page) {
     ["address", (state, action) => bar.write(state.address, action.how)],
     ["toggleLibraries", push],
     ["filter", push],
-    ["invert", push],
+    ["turn", push],
     ["stepBack", push],
     ["wantSource", readSource],
     ["zoomTimeline", (state, action) => page.source.zoomTimeline(action.range)],
@@ -142,7 +143,7 @@ function createEffects(page) {
     ["nextTheme", (state) => applyTheme(state.theme)],
     ["togglePause", (state) => { heldByPointing = false; page.setPaused(!state.paused); }],
     ["retry", () => page.source.retry()],
-    ["copy", (state, action) => copyText(action.text).then(() => page.dispatch({ type: "note", text: action.note }), () => page.dispatch({ type: "note", text: "Copying was refused" }))],
+    ["copy", (state, action) => copyText(action.text).then(() => page.dispatch({ type: "note", text: action.note }), () => page.dispatch({ type: "note", text: TEXT.header.copyRefused }))],
   ]);
   return { run: (action, state) => effects.get(action.type)?.(state, action), forget: bar.forget };
 }

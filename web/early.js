@@ -1,4 +1,4 @@
-// Before the first paint, so that a chosen theme does not flash.
+// Runs before the first paint, so that a chosen theme does not flash.
 try {
   const chosen = localStorage.getItem("pyrometer.theme");
   if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;

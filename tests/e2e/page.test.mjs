@@ -7,6 +7,7 @@ import { after, afterEach, before, test } from "node:test";
 import { launchChromium, pause } from "../web/chromium.mjs";
 import { FRAMES, hook, openPage, SAMPLES, SHOWN } from "./page.mjs";
 import { attach, endAll, FOLDER, PROGRAM, start, startVictim, VICTIM_SECONDS, WAIT_MS } from "./processes.mjs";
+import { TEXT } from "../../web/text/session.js";
 
 const HOSTILE = "</script><img src=x onerror=alert(1)>";
 const downloads = join(FOLDER, "e2e-downloads");
@@ -35,9 +36,9 @@ const threads = () => live("tests/victims/threads.py", ["4", VICTIM_SECONDS], ["
 
 test("a running program is alive in the browser; zoom survives updates", async () => {
   const { victim, profiler, page } = await threads();
-  assert.equal(await page.text("status"), "live");
+  assert.equal(await page.text("status"), TEXT.status.running);
   assert.match(await page.text("command"), /threads\.py 4/);
-  assert.match(await page.text("facts"), new RegExp("pid " + victim.pid + ".*Python 3\\.\\d+"));
+  assert.match(await page.text("facts"), new RegExp("PID " + victim.pid + ".*Python 3\\.\\d+"));
   await page.until(page.frame("spin") + " !== undefined && " + page.frame("rest") + " !== undefined");
   await page.updates(3, async () => assert.ok(await page.has("spin")));
   await page.clickFrame("spin");
@@ -98,9 +99,9 @@ test("one thread alone, and what is running on top", async () => {
   const tops = (most, name) => "Math." + most + "(..." + FRAMES + ".filter((g) => g.getAttribute('name').startsWith('" + name + "')).map((g) => g.getBoundingClientRect().top))";
   const both = FRAMES + ".some((g) => g.getAttribute('name').startsWith('spin')) && ";
   await page.choose("direction", "up");
-  await page.until("location.hash.includes('inverted') && " + both + tops("min", "spin") + " < " + tops("max", "Thread.run"));
+  await page.until("location.hash.includes('bottom-up') && " + both + tops("min", "spin") + " < " + tops("max", "Thread.run"));
   await page.choose("direction", "down");
-  await page.until("!location.hash.includes('inverted') && " + both + tops("max", "spin") + " > " + tops("min", "Thread.run"));
+  await page.until("!location.hash.includes('bottom-up') && " + both + tops("max", "spin") + " > " + tops("min", "Thread.run"));
   await page.assertInnocent(profiler.origin);
   await page.close();
 });
@@ -110,7 +111,7 @@ test("the picture is held and let go", async () => {
   await page.press("pause");
   await page.until(hook("status") + ".dataset.status === 'view paused'");
   const held = await page.evaluate(SHOWN);
-  await page.until(hook("status") + ".textContent.includes('newer')");
+  await page.until(hook("status") + ".textContent.includes(' new ')");
   assert.equal(await page.evaluate(SHOWN), held);
   assert.ok((await profiler.session()).quality.samples > held);
   await page.press("pause");
@@ -151,9 +152,9 @@ test("light and dark, graph and table, of a lively program", async () => {
   await page.picture("threads-light");
   await page.press("threads");
   await page.choose("direction", "up");
-  await page.until("location.hash.includes('inverted')");
+  await page.until("location.hash.includes('bottom-up')");
   await page.until(FRAMES + ".length > 10");
-  await page.picture("inverted-light");
+  await page.picture("bottom-up-light");
   await page.choose("direction", "down");
   await page.choose("view", "table");
   await page.until("document.querySelectorAll('tbody tr').length > 15");
@@ -227,7 +228,7 @@ async function download(page, key) {
 async function openReport(path, options = {}) {
   const report = await openPage(browser, "file://" + path, options);
   await report.drawn();
-  assert.match(await report.text("status"), /^report of /);
+  assert.match(await report.text("status"), /^Report of /);
   return report;
 }
 
@@ -291,7 +292,7 @@ test("the target ends: the page says so and goes on working", async () => {
   await page.until(page.frame("spin") + " !== undefined");
   await victim.end("SIGTERM");
   await page.until(hook("banner-text") + ".textContent.includes('target exited')");
-  assert.equal(await page.text("status"), "ended");
+  assert.equal(await page.text("status"), TEXT.status.ended);
   const samples = (await profiler.session()).quality.samples;
   await page.until(SHOWN + " === " + samples);
   await page.clickFrame("spin");

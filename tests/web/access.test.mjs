@@ -13,18 +13,18 @@ import { createMockServer, reportPage } from "./mock-server.mjs";
 
 const VIEWS = [
   ["flame graph", "", "document.querySelectorAll('g.frame').length > 10"],
-  ["inverted and searched", "&inverted&search=price", "document.querySelectorAll('g.frame[data-look~=match]').length > 0"],
+  ["bottom-up and searched", "&bottom-up&search=price", "document.querySelectorAll('g.frame[data-look~=match]').length > 0"],
   ["sandwich without a function", "&view=sandwich", "document.querySelectorAll('.sandwich-choose button').length > 3"],
   ["sandwich", "&view=sandwich", "(document.querySelector('.sandwich-choose button')?.click(), document.querySelectorAll('.sandwich-side g.frame').length > 3)"],
   ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],
   ["source", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "document.querySelectorAll('.line').length > 10"],
-  ["source with a line open", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "(document.querySelector('.line-open') ?? (document.querySelector('.line .line-own:not(:empty)')?.closest('li').click(), null)) !== null && document.querySelectorAll('.instruction').length === 3"],
+  ["source with a line open", "&view=source&file=%2Fsrv%2Fshop%2Fpricing.py", "(document.querySelector('.line-open') ?? (document.querySelector('.line .line-self:not(:empty)')?.closest('li').click(), null)) !== null && document.querySelectorAll('.instruction').length === 3"],
   ["heat map searched", "&view=heatmap&search=price", "document.querySelector('[data-testid=heat-found]')?.textContent.includes('samples match')"],
   ["heat map with a range and a filter", "&view=heatmap&range=1~3&filter=hide+x", "document.querySelector('.heat-canvas')?.width > 10"],
   ["threads", "&view=threads", "document.querySelectorAll('[data-testid=lane]').length > 3"],
   ["GIL", "&view=gil", "document.querySelectorAll('[data-testid=gil-flame] g.frame').length > 3"],
   ["tasks", "&view=tasks", "(document.querySelector('.task-open[aria-expanded=false]')?.click(), document.querySelectorAll('.task-stack').length > 0)"],
-  ["comparison", "&view=diff&base=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
+  ["comparison", "&view=diff&baseline=0~2&range=2~4", "document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10"],
 ];
 // Every chart has a table that says the same.
 const CHARTS = [["flame graph", "strip,flame"], ["sandwich", "sandwich"], ["heat map with a range and a filter", "heatmap,flame"], ["threads", "threads"], ["GIL", "gil"], ["comparison", "diff"]];
@@ -59,7 +59,7 @@ const FAULTS = "axe.run(document, { resultTypes: ['violations'] }).then(({ viola
 
 async function open(fragment, dark) {
   const page = await browser.open("http://127.0.0.1:" + server.address().port + "/#v=1" + fragment, { dark });
-  await page.until("document.querySelector('[data-testid=status]')?.textContent === 'live'");
+  await page.until("document.querySelector('[data-testid=status]')?.dataset.status === 'running'");
   return page;
 }
 

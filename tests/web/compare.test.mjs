@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adjustChances, chanceOfShares, changeLook, compareGroups, compareRows, verdictOf } from "../../web/model/compare.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../web/model/heatmap.js";
-import { takeBase } from "../../web/model/recording.js";
+import { takeBaseline } from "../../web/model/recording.js";
 import { createPicture } from "../../web/model/picture.js";
 import { createProgram } from "./made-up-program.mjs";
 import { answersOf, outline, stateOf } from "./sample.mjs";
@@ -29,9 +29,9 @@ test("a few samples are no news; new, gone, more and less are told apart", () =>
 });
 
 test("shares are compared, so twice the samples of the same program are no change", () => {
-  const base = { total: [100, 60, 40], self: [0, 60, 40], sum: 100 };
-  const now = { total: [200, 120, 80], self: [0, 120, 80], sum: 200 };
-  const compared = compareGroups(base, now);
+  const baseline = { total: [100, 60, 40], self: [0, 60, 40], sum: 100 };
+  const current = { total: [200, 120, 80], self: [0, 120, 80], sum: 200 };
+  const compared = compareGroups(baseline, current);
   assert.deepEqual([1, 2].map((g) => [compared.verdict(g), compared.change(g)]), [["same", 0], ["same", 0]]);
   assert.deepEqual(Array.from(compared.totals.total), [2, 1.2, 0.8]);
   const rows = compareRows([{ frame: 1, self: 60, total: 60 }], [{ frame: 2, self: 50, total: 50 }], 100, 100);
@@ -40,14 +40,14 @@ test("shares are compared, so twice the samples of the same program are no chang
 
 test("the picture has what changed, and what is gone is drawn", () => {
   const lines = ["m;a 100", "m;b 100", "m;gone 0"];
-  const state = stateOf(lines, { view: "diff", base: { from: 0, to: 1 }, range: { from: 1, to: 2 } });
-  takeBase(state.recording, { trees: [], view: answersOf(["m;a 100", "m;b 0", "m;gone 100"]).view });
+  const state = stateOf(lines, { view: "diff", baseline: { from: 0, to: 1 }, range: { from: 1, to: 2 } });
+  takeBaseline(state.recording, { trees: [], view: answersOf(["m;a 100", "m;b 0", "m;gone 100"]).view });
   const { diff } = createPicture()({ ...state, recordingVersion: state.recording.version });
-  assert.deepEqual([diff.baseSum, diff.nowSum], [200, 200]);
+  assert.deepEqual([diff.baselineSum, diff.currentSum], [200, 200]);
   const drawn = outline(diff.drawing.root).map((line) => line.replace(/ +\w+\.py/, "").trim());
   assert.ok(drawn.some((line) => line.startsWith("− gone")) && drawn.some((line) => line.startsWith("+ b")), drawn.join());
   assert.deepEqual(diff.rows.map((row) => row.verdict).sort(), ["gone", "new", "same"].sort().concat(diff.rows.length > 3 ? ["few"] : []).sort());
-  assert.throws(() => takeBase(state.recording, { trees: [], view: { node: [99], self: [1] } }), RangeError);
+  assert.throws(() => takeBaseline(state.recording, { trees: [], view: { node: [99], self: [1] } }), RangeError);
 });
 
 test("cells of 20 ms: news take the place of what there was, old seconds are forgotten", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { factText } from "../../web/model/doings.js";
+import { factText } from "../../web/model/activity.js";
 import { addState, createSums } from "../../web/model/states.js";
 import { gilMatrix, gilOfCells, keptCounts } from "../../web/model/gil.js";
 

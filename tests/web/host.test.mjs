@@ -11,6 +11,7 @@ import { launchChromium, pause } from "./chromium.mjs";
 import { createHost } from "./made-up-host.mjs";
 import { createProgram } from "./made-up-program.mjs";
 import { createMockServer } from "./mock-server.mjs";
+import { HOST_TEXT } from "../../web/text/host.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "pyrometer-host-test-"));
@@ -58,7 +59,7 @@ async function openHost({ fragment = "", size = {}, ...options } = {}) {
     await page.type(text);
   };
   const write = (selector, text) => page.evaluate("(() => { const field = document.querySelector(" + JSON.stringify(selector) + "); field.value = " + JSON.stringify(text) + "; })()");
-  await page.until(hook("host") + " !== null && " + hook("status") + "?.textContent === 'live'");
+  await page.until(hook("host") + " !== null && " + hook("status") + "?.textContent === '" + HOST_TEXT.header.status.ok + "'");
   return { page, host, server, press, type, write, texts: (selector) => page.evaluate("Array.from(document.querySelectorAll(" + JSON.stringify(selector) + "), (element) => element.textContent)") };
 }
 
@@ -74,14 +75,14 @@ test("processes are listed, searched, sorted; one is profiled, opened, and there
   const { page, host, press, type } = await openHost();
   await page.until(rows + ".length === 24");
   assert.equal(await page.evaluate(hook("host-name") + ".textContent"), "build7");
-  assert.match(await page.evaluate(hook("host-facts") + ".textContent"), /24 Python processes.*3 of them out of reach/);
+  assert.match(await page.evaluate(hook("host-facts") + ".textContent"), /24 Python processes.*3 not profilable/);
   const shares = await page.evaluate(rows + ".map((tr) => parseFloat(tr.querySelector('.share').textContent))");
   assert.deepEqual(shares, shares.toSorted((a, b) => b - a));
   await type("search", "celery");
   await page.until(rows + ".length === 3");
   assert.match(await page.evaluate("location.hash"), /search=celery/);
   await type("search", "nothing is called so");
-  await page.until(hook("processes-empty") + ".checkVisibility() && " + hook("processes-empty") + ".textContent.includes('No process is like that')");
+  await page.until(hook("processes-empty") + ".checkVisibility() && " + hook("processes-empty") + ".textContent.includes('" + HOST_TEXT.processes.noMatch + "')");
   await page.press("Escape");
   await page.until(rows + ".length === 24");
   await press("sort-pid");
@@ -102,7 +103,7 @@ test("options are checked before and by the server; several processes make one s
   const { page, host, press, write } = await openHost();
   await page.until(rows + ".length === 24");
   await page.evaluate("(" + row(1037) + ".querySelector('input').click(), " + row(1074) + ".querySelector('input').click(), 0)");
-  await page.until(hook("chosen") + ".textContent === '2 chosen'");
+  await page.until(hook("chosen") + ".textContent === '2 selected'");
   await press("profile-selected");
   await write("[name=rate]", "soon");
   await press("form-submit");
@@ -252,7 +253,7 @@ test("links are shared and revoked; a viewer is told, and can change nothing", a
 
 test("a host without processes, a server that goes away, and a small screen", async () => {
   const none = await openHost({ processes: 0 });
-  await none.page.until(hook("processes-empty") + ".textContent.includes('No Python process runs here')");
+  await none.page.until(hook("processes-empty") + ".textContent.includes('" + HOST_TEXT.processes.none + "')");
   await none.page.close();
   const { page, server } = await openHost({ sessions: 2, size: { width: 390, height: 844, mobile: true } });
   for (const tab of ["sessions", "captures", "processes"]) {

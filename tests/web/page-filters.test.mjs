@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { assertQuiet, byId, chip, click, dragStrip, drawn, frameNamed, frames, live, samplesShown, shownNumber, textOf } from "./open-page.mjs";
+import { TEXT } from "../../web/text/session.js";
 
 test("threads are chosen by name, downloads follow the choice", async () => {
   const { page, program } = await live();
@@ -20,7 +21,7 @@ test("threads are chosen by name, downloads follow the choice", async () => {
 test("threads are chosen by process where there are several", async () => {
   const { page, program } = await live({ processes: 2 });
   await drawn(page);
-  assert.match(await textOf(page, "facts"), /pid 4711 and 1 other/);
+  assert.match(await textOf(page, "facts"), /PID 4711 and 1 other/);
   await click(page, "threads");
   await page.until("document.querySelectorAll('[data-testid=thread-process] .share')[1]?.textContent.endsWith('%')");
   const order = "Array.from(document.querySelectorAll('.thread-list [data-testid]'), (row) => row.dataset.pid ?? row.dataset.tid)";
@@ -67,8 +68,8 @@ test("states are chosen live, in the address, with what each would leave", async
 
 test("a filter that leaves nothing says what there is, and leads back", async () => {
   const { page, program } = await live({ fragment: "#v=1&state=in_gc&thread=4711~MainThread" });
-  await page.until(byId("empty") + "?.textContent.includes('are not in the garbage collector')");
-  await page.evaluate("Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === 'Show all states').click()");
+  await page.until(byId("empty") + "?.textContent.includes('“In GC”')");
+  await page.evaluate("Array.from(" + byId("empty") + ".querySelectorAll('button')).find((b) => b.textContent === '" + TEXT.empty.allStates + "').click()");
   await page.until(shownNumber + " === " + program.view({ threads: [0] }).total);
   assertQuiet(page);
   await page.close();
@@ -78,10 +79,10 @@ test("a state that nobody knows can not be chosen and says why; a mode says what
   const { page } = await live({ exceptions: false, mode: "cpu" });
   await drawn(page);
   await page.until(chip("has_exception") + ".getAttribute('aria-disabled') === 'true'");
-  assert.match(await page.evaluate(chip("has_exception") + ".dataset.hint"), /Not known here/);
+  assert.match(await page.evaluate(chip("has_exception") + ".dataset.hint"), /Unknown here/);
   await page.evaluate(chip("has_exception") + ".click()");
   assert.equal(await page.evaluate("location.hash.includes('state')"), false);
-  assert.match(await textOf(page, "recorded-mode"), /^recorded with --mode cpu: [\d,]+ other samples were not kept$/);
+  assert.match(await textOf(page, "recorded-mode"), /--mode cpu: [\d,]+ other samples/);
   await page.close();
 });
 
@@ -131,14 +132,14 @@ test("frames are filtered by terms, which are chips and in the address", async (
   await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
   await page.type("nonsense");
   await page.press("Enter");
-  await page.until(byId("filter-error") + ".textContent.includes('show, hide, merge or focus')");
+  await page.until(byId("filter-error") + ".textContent.includes('for example')");
   assertQuiet(page);
   await page.close();
 });
 
 test("filters that leave nothing say so, and lead back", async () => {
   const { page, program } = await live({ fragment: "#v=1&filter=show+nobody+has+this+name" });
-  await page.until(byId("empty") + "?.textContent.includes('the filters leave none')");
+  await page.until(byId("empty") + "?.textContent.startsWith('Filters exclude every sample')");
   await page.evaluate(byId("empty") + ".querySelector('button').click()");
   await page.until(shownNumber + " === " + program.view({}).total);
   await page.close();

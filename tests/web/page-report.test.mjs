@@ -14,7 +14,7 @@ test("a report has lines without their text, and says so", async () => {
   const path = join(folder, "lines.html");
   writeFileSync(path, reportPage(bundled, program.report({})));
   const page = await browser.open("file://" + path + "#v=1&view=source");
-  await page.until(byId("source-note") + "?.textContent.startsWith('No source text')");
+  await page.until(byId("source-note") + "?.textContent.startsWith('Source not available')");
   assert.ok(await page.evaluate("document.querySelectorAll('.line').length > 0"));
   assertQuiet(page);
   await page.close();
@@ -48,7 +48,7 @@ test("the report of a part says what was selected and how long that lasted, host
     await drawn(page);
     assert.match(await textOf(page, "facts"), facts, name);
     assert.equal(await textOf(page, "elapsed"), name === "part" ? "0:01" : "0:03", name);
-    assert.equal(await page.evaluate(byId("quality-whose") + ".hidden"), name !== "part", name);
+    assert.equal(await page.evaluate(byId("quality-whole") + ".hidden"), name !== "part", name);
     assertQuiet(page);
     await page.close();
   }
@@ -62,7 +62,7 @@ test("a report opens from a file, without a server, and filters threads by itsel
   const page = await browser.open("file://" + path);
   await drawn(page);
   assert.equal(await samplesShown(page), program.view({}).total);
-  assert.match(await textOf(page, "status"), /^report of /);
+  assert.match(await textOf(page, "status"), /^Report of /);
   assert.equal(await page.evaluate(byId("pause") + ".hidden"), true);
   await click(page, "threads");
   await page.until("document.querySelector('[data-tid=\"4712\"]')");

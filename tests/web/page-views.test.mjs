@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { createProgram } from "./made-up-program.mjs";
 import { reportPage } from "./mock-server.mjs";
 import { assertQuiet, browser, bundled, byId, click, drawn, folder, live, samplesShown, shownNumber, textOf } from "./open-page.mjs";
+import { TEXT } from "../../web/text/session.js";
 
 test("the table is a real one and sorts", async () => {
   const { page } = await live({ fragment: "#v=1&view=table" });
@@ -64,12 +65,12 @@ test("a stretch of the heat map gives its flame graph; another one with Shift is
   await page.until("location.hash.includes('range=1~4')");
   await page.until(shownNumber + " === " + program.view({ from: 1, to: 4 }).total);
   await drag([0.55, 0.01], [0.95, 0.99], 8);
-  await page.until("location.hash.includes('view=diff') && location.hash.includes('base=4~8')");
+  await page.until("location.hash.includes('view=diff') && location.hash.includes('baseline=4~8')");
   await page.until("document.querySelectorAll('[data-testid=diff-table] tbody tr').length > 10");
   assert.match(await textOf(page, "diff-table"), new RegExp(program.view({ from: 4, to: 8 }).total.toLocaleString("en-US") + " samples in the base"));
   await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 10");
   await click(page, "diff-swap");
-  await page.until("location.hash.includes('range=4~8') && location.hash.includes('base=1~4')");
+  await page.until("location.hash.includes('range=4~8') && location.hash.includes('baseline=1~4')");
   assertQuiet(page);
   await page.close();
 });
@@ -99,7 +100,7 @@ test("who held the GIL while whom waited, live and in a report", async () => {
   assert.equal(kept, whole.pairs.filter((row) => row.some((samples) => samples > 0)).length);
   await page.evaluate(byId("gil-matrix") + ".querySelector('thead button').click()");
   await page.until("location.hash.includes('thread=') && " + byId("gil-matrix") + ".querySelectorAll('thead th').length === 2");
-  assert.match(await textOf(page, "gil-summary"), /of the chosen threads' /);
+  assert.match(await textOf(page, "gil-summary"), /of the selected threads' /);
   await page.evaluate(byId("gil-list") + ".querySelector('button').click()");
   await page.until("location.hash.includes('view=sandwich') && location.hash.includes('about=')");
   assertQuiet(page);
@@ -231,7 +232,7 @@ test("without tasks the page says what shows them, and has no button for them", 
 });
 
 test("without colours of ours what is pressed is framed, charts keep theirs, and changes have signs", async () => {
-  const { page } = await live({ seconds: 6, fragment: "#v=1&view=diff&base=0~2&range=2~4" });
+  const { page } = await live({ seconds: 6, fragment: "#v=1&view=diff&baseline=0~2&range=2~4" });
   await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 5");
   await page.call("Emulation.setEmulatedMedia", { features: [{ name: "forced-colors", value: "active" }] });
   await page.until("matchMedia('(forced-colors: active)').matches");
@@ -257,7 +258,7 @@ test("frames stay where they are while one is pointed at, and follow when the po
     await page.until(shownNumber + " === " + program.view({}).total);
     assert.equal(await page.evaluate(places), before);
   }
-  assert.match(await page.evaluate("document.querySelector('.tip').textContent"), /frames stay/);
+  assert.match(await page.evaluate("document.querySelector('.tip').textContent"), new RegExp(TEXT.flame.frozen));
   await page.point(x, 5);
   await page.until(places + " !== " + JSON.stringify(before));
   assertQuiet(page);

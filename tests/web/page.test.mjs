@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HOSTILE_NAMES } from "./made-up-program.mjs";
 import { assertQuiet, browser, byId, click, clickFrame, drawn, frameNamed, frames, live, samplesShown, shownNumber, textOf, widthOf } from "./open-page.mjs";
+import { TEXT } from "../../web/text/session.js";
 
 test("a live page draws, keeps up, and its policy stops nothing it needs", async () => {
   const { page, program, advance } = await live();
@@ -13,7 +14,7 @@ test("a live page draws, keeps up, and its policy stops nothing it needs", async
   advance(2);
   await page.until(shownNumber + " === " + program.view({}).total);
   assert.match(await textOf(page, "command"), /python3 \/srv\/shop\/app.py/);
-  assert.equal(await textOf(page, "status"), "live");
+  assert.equal(await textOf(page, "status"), TEXT.status.running);
   assert.equal(await textOf(page, "quality-samples"), program.session().quality.samples.toLocaleString("en-US"));
   assert.match(await page.evaluate("document.title"), /^● app.py/);
   assertQuiet(page);
@@ -71,9 +72,9 @@ test("keys move, zoom, invert, search, pause and change the theme", async () => 
   await page.press("Escape");
   await page.until("!location.hash.includes('zoom=')");
   await page.press("i");
-  await page.until("location.hash.includes('inverted')");
+  await page.until("location.hash.includes('bottom-up')");
   await page.press("p");
-  await page.until(byId("status") + ".textContent.startsWith('paused')");
+  await page.until(byId("status") + ".textContent.startsWith('" + TEXT.status["view paused"] + "')");
   await page.press("t");
   await page.until("document.documentElement.dataset.theme === 'light'");
   await page.press("t");
@@ -84,7 +85,7 @@ test("keys move, zoom, invert, search, pause and change the theme", async () => 
   await page.until("!" + byId("help-dialog") + ".open");
   await page.press("/");
   await page.type("/(/");
-  await page.until(byId("search-error") + ".textContent.startsWith('Not a valid')");
+  await page.until(byId("search-error") + ".textContent.startsWith('Invalid')");
   assertQuiet(page);
   await page.close();
 });
@@ -95,7 +96,7 @@ test("while paused the picture stands still and what came since is counted", asy
   await click(page, "pause");
   const shown = await samplesShown(page);
   advance(2);
-  await page.until(byId("status") + ".textContent.includes('newer')");
+  await page.until(byId("status") + ".textContent.includes(' new ')");
   assert.equal(await samplesShown(page), shown);
   await click(page, "pause");
   await page.until(shownNumber + " === " + program.view({}).total);
@@ -145,9 +146,9 @@ test("pointing holds the picture, if asked to", async () => {
   await page.press("h");
   await page.until(byId("hold") + ".getAttribute('aria-pressed') === 'true'");
   await page.point(400, 600);
-  await page.until(byId("status") + ".textContent.startsWith('paused')");
+  await page.until(byId("status") + ".textContent.startsWith('" + TEXT.status["view paused"] + "')");
   await page.point(400, 10);
-  await page.until(byId("status") + ".textContent === 'live'");
+  await page.until(byId("status") + ".textContent === '" + TEXT.status.running + "'");
   await page.press("h");
   await page.until(byId("hold") + ".getAttribute('aria-pressed') === 'false'");
   await page.close();
@@ -178,7 +179,7 @@ test("the end of the target and the loss of the server are said", async () => {
   await drawn(page);
   advance(5);
   await page.until(byId("banner-text") + ".textContent.includes('target exited')");
-  assert.equal(await textOf(page, "status"), "ended");
+  assert.equal(await textOf(page, "status"), TEXT.status.ended);
   server.close();
   server.closeAllConnections();
   await page.until(byId("banner-text") + ".textContent.includes('does not answer')", 15000);

@@ -23,7 +23,7 @@ test("a path that begins with a slash is text", () => {
 
 test("an expression that is not valid says so and matches nothing", () => {
   const search = parseSearch("/(/");
-  assert.match(search.error, /Not a valid expression/);
+  assert.match(search.error, /Invalid regular expression: ./);
   assert.ok(!search.active && !search.test("("));
 });
 
@@ -37,9 +37,9 @@ test("a sample counts once, however many of its frames match", () => {
   assert.deepEqual(matches(lines, "work"), { active: true, error: null, samples: 7, share: 0.7, functions: 3 });
 });
 
-test("the matched share is the same inverted, by line and zoomed", () => {
+test("the matched share is the same bottom-up, by line and zoomed", () => {
   const lines = ["main:1;work:2 5", "main:2;work:3 2", "main:2 3"];
-  for (const address of [{ inverted: true }, { by: "line" }, { zoom: ["x"] }]) assert.equal(matches(lines, "work", address).share, 0.7);
+  for (const address of [{ bottomUp: true }, { by: "line" }, { zoom: ["x"] }]) assert.equal(matches(lines, "work", address).share, 0.7);
 });
 
 test("files are searched too", () => {

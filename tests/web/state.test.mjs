@@ -2,15 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createPicture, heatLevel, memoise } from "../../web/model/picture.js";
 import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../web/model/state.js";
+import { TEXT } from "../../web/text/session.js";
 import { outline, stateOf } from "./sample.mjs";
 
 const session = (state, samples) => ({ state, reason: null, quality: { samples } });
 
 test("a change of direction or grouping leaves the zoom behind", () => {
   const zoomed = reduce(createState(true), { type: "address", changes: { zoom: ["a"], frame: ["a"], search: "x" } });
-  const inverted = reduce(zoomed, { type: "address", changes: { inverted: true } });
-  assert.deepEqual([inverted.address.zoom, inverted.address.frame, inverted.address.search], [[], [], "x"]);
-  const linked = reduce(zoomed, { type: "address", changes: { inverted: true, zoom: ["b"] } });
+  const bottomUp = reduce(zoomed, { type: "address", changes: { bottomUp: true } });
+  assert.deepEqual([bottomUp.address.zoom, bottomUp.address.frame, bottomUp.address.search], [[], [], "x"]);
+  const linked = reduce(zoomed, { type: "address", changes: { bottomUp: true, zoom: ["b"] } });
   assert.deepEqual(linked.address.zoom, ["b"]);
 });
 
@@ -92,8 +93,8 @@ test("a sandwich counts every sample once, recursion or not", () => {
 test("a filter that leaves nothing says so and offers a way back", () => {
   const state = stateOf(["a 0"], { threads: [{ tid: 7, name: "MainThread" }] });
   const { empty } = createPicture()({ ...state, session: session("running", 400) });
-  assert.match(empty.text, /100 % filtered: none of the 400 samples/);
-  assert.deepEqual(empty.actions, [{ label: "Show all threads", action: { type: "address", changes: { threads: [] }, how: "push" } }]);
+  assert.equal(empty.text, TEXT.empty.filteredThreads("400"));
+  assert.deepEqual(empty.actions, [{ label: TEXT.empty.allThreads, action: { type: "address", changes: { threads: [] }, how: "push" } }]);
 });
 
 test("heat rises with the share", () => {

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { filteredText, stateChips, stateLabel } from "../../web/model/chips.js";
-import { doingParts, doingText, factText, isWithoutGil } from "../../web/model/doings.js";
+import { doingParts, doingText, factText, isWithoutGil } from "../../web/model/activity.js";
 import { measureGroups } from "../../web/model/measures.js";
 import { createPicture } from "../../web/model/picture.js";
 import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../web/model/states.js";
+import { QUALITY_TEXT } from "../../web/text/quality.js";
+import { TEXT } from "../../web/text/session.js";
 import { createProgram } from "./made-up-program.mjs";
 import { stateOf } from "./sample.mjs";
 
@@ -71,7 +73,7 @@ test("a fact that is unknown everywhere disables its chip and says so", () => {
   const sums = sumsOf([[UNKNOWN_HAS_EXCEPTION | ON_CPU | HAS_GIL, 40], [UNKNOWN_HAS_EXCEPTION | UNKNOWN_WAITS_GIL, 60]]);
   const chip = chipOf(sums, "has_exception");
   assert.deepEqual([chip.disabled, chip.share], [true, "unknown"]);
-  assert.match(chip.hint, /Not known here/);
+  assert.ok(chip.hint.endsWith(TEXT.states.unavailable));
   assert.equal(chipOf(sums, "on_cpu").disabled, false);
   assert.equal(chipOf(sums, "on_cpu").share, "40.0 %");
 });
@@ -94,17 +96,17 @@ test("words of a link that are no chip get one of their own", () => {
 });
 
 test("a filter that leaves nothing says what there is instead", () => {
-  assert.equal(filteredText(["on_cpu"], sumsOf([[0, 4000]]), ""), "100 % filtered: 4,000 samples are off the CPU.");
-  assert.equal(filteredText(["has_gil"], sumsOf([[0, 30]]), " of the chosen threads"), "100 % filtered: 30 samples of the chosen threads do not hold the GIL.");
-  assert.equal(filteredText(["on_cpu"], sumsOf([[0, 30], [UNKNOWN_ON_CPU, 5]]), ""), "100 % filtered: 30 samples are off the CPU, of 5 it is unknown.");
-  assert.equal(filteredText(["on_cpu"], sumsOf([[UNKNOWN_ON_CPU, 5]]), ""), "100 % filtered: of all 5 samples this is unknown.");
+  assert.equal(filteredText(["on_cpu"], sumsOf([[0, 4000]]), ""), TEXT.empty.filteredState("4,000", "", "On CPU"));
+  assert.equal(filteredText(["has_gil"], sumsOf([[0, 30]]), TEXT.empty.ofThreads), TEXT.empty.filteredState("30", TEXT.empty.ofThreads, "Holding the GIL"));
+  assert.equal(filteredText(["on_cpu"], sumsOf([[0, 30], [UNKNOWN_ON_CPU, 5]]), ""), TEXT.empty.filteredState("35", "", "On CPU") + TEXT.empty.unknownFor("5"));
+  assert.equal(filteredText(["on_cpu"], sumsOf([[UNKNOWN_ON_CPU, 5]]), ""), TEXT.empty.filteredUnknown("5", ""));
 });
 
 test("an empty picture offers the way back to all states", () => {
   const state = { ...stateOf(["a 0"], { states: ["in_gc"] }), threadStates: new Map([[0, sumsOf([[ON_CPU, 12]])]]) };
   const { empty } = createPicture()(state);
-  assert.equal(empty.text, "100 % filtered: 12 samples are not in the garbage collector.");
-  assert.deepEqual(empty.actions, [{ label: "Show all states", action: { type: "address", changes: { states: [] }, how: "push" } }]);
+  assert.equal(empty.text, TEXT.empty.filteredState("12", "", "In GC"));
+  assert.deepEqual(empty.actions, [{ label: TEXT.empty.allStates, action: { type: "address", changes: { states: [] }, how: "push" } }]);
 });
 
 test("a recording that kept nothing says that its mode did it", () => {
@@ -128,9 +130,9 @@ test("an interpreter without a lock has no shares of it", () => {
   assert.equal(isWithoutGil(session, sums), true);
   assert.equal(isWithoutGil({ target: { python: "3.14.2" } }, sums), false);
   assert.equal(isWithoutGil(session, sumsOf([[ON_CPU, 5], [HAS_GIL, 1]])), false);
-  assert.equal(factText(sums, "has_gil", true), "n/a (free-threaded)");
+  assert.equal(factText(sums, "has_gil", true), TEXT.doing.noGil);
   assert.equal(factText(sums, "on_cpu", true), "100 %");
-  for (const chip of stateChips(sums, [], true)) assert.equal(chip.share === "n/a (free-threaded)", ["has_gil", "waits_gil"].includes(chip.key), chip.key);
+  for (const chip of stateChips(sums, [], true)) assert.equal(chip.share === TEXT.doing.noGil, ["has_gil", "waits_gil"].includes(chip.key), chip.key);
 });
 
 test("every number of quality is in the panel, those nobody has heard of too", () => {
@@ -151,6 +153,6 @@ test("the numbers of a session alone make a panel too, and none makes none", () 
   const program = createProgram({ threads: 3, now: () => 0 });
   program.advance(1);
   const groups = measureGroups(program.session().quality);
-  assert.deepEqual(groups.map((group) => group.title), ["Looks at the program", "Samples", "Threads that could not be read"]);
+  assert.deepEqual(groups.map((group) => group.title), [QUALITY_TEXT.groups.rate, QUALITY_TEXT.groups.samples, QUALITY_TEXT.groups.failed]);
   assert.deepEqual(measureGroups(null), []);
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { applyTree, createProfile } from "../../web/model/profile.js";
 import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksText } from "../../web/model/tasks.js";
+import { TEXT } from "../../web/text/session.js";
 
 // Nodes: 1 <task main>, 2 main below it, 3 <task> below that, 4 read, 5 sleep.
 function profile() {
@@ -48,7 +49,7 @@ test("more places than can be shown are counted", () => {
 test("why there are none is said", () => {
   assert.equal(tasksReason(tasks, { settings: { async: "all" } }, true), null);
   assert.match(tasksReason(emptyTasks(), { settings: {} }, true), /--async-aware/);
-  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "live" }, true), /No asyncio task/);
-  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "capture" }, true), /capture/);
-  assert.match(tasksReason(tasks, { settings: { async: "all" } }, false), /report/);
+  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "live" }, true), new RegExp(TEXT.tasks.none));
+  assert.match(tasksReason(emptyTasks(), { settings: { async: "all" }, source: "capture" }, true), /Captures/);
+  assert.match(tasksReason(tasks, { settings: { async: "all" } }, false), /Reports/);
 });

@@ -4,7 +4,7 @@ import { frameKey, frameLabel, isSynthetic, originOf } from "../../web/model/fra
 import { groupTotals } from "../../web/model/grouping.js";
 import { currentGrouping, takeDelivery } from "../../web/model/recording.js";
 import { frameCounts, heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../web/model/table.js";
-import { bottomUpTree, createInversion, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees.js";
+import { bottomUpTree, createMergedNames, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees.js";
 import { answersOf, recordingOf } from "./sample.mjs";
 
 function look(lines, by = "function") {
@@ -36,22 +36,22 @@ test("by function the lines of one function are one frame, by line they are not"
   assert.deepEqual(asText(byLine, topDownTree(byLine.grouping, byLine.totals)).sort(), [" b 2", " b 3", "a 2", "a 4"]);
 });
 
-test("inverted, the running functions come first and their callers below, merged", () => {
+test("bottomUp, the running functions come first and their callers below, merged", () => {
   const seen = look(["a;x 1", "b;x 2", "a;b;x 4", "a 8"]);
-  const tree = bottomUpTree(createInversion(), seen.grouping, seen.totals);
+  const tree = bottomUpTree(createMergedNames(), seen.grouping, seen.totals);
   assert.deepEqual(asText(seen, tree), ["a 8", "x 7", " a 1", " b 6", "  a 4"]);
 });
 
-test("inverted totals of the first level add up to all samples", () => {
+test("bottomUp totals of the first level add up to all samples", () => {
   const seen = look(["a;b;c 5", "a;c 3", "c 2", "a;b 7"]);
-  const tree = bottomUpTree(createInversion(), seen.grouping, seen.totals);
+  const tree = bottomUpTree(createMergedNames(), seen.grouping, seen.totals);
   assert.equal(tree.children(0).reduce((sum, id) => sum + tree.total(id), 0), seen.totals.sum);
 });
 
 test("recursion is kept as it was, in both directions", () => {
   const seen = look(["f;f;f 2", "f;f 1"]);
   assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
-  assert.deepEqual(asText(seen, bottomUpTree(createInversion(), seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
+  assert.deepEqual(asText(seen, bottomUpTree(createMergedNames(), seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
 });
 
 test("ids stay the same while the profile grows", () => {
@@ -60,9 +60,9 @@ test("ids stay the same while the profile grows", () => {
     const grouping = currentGrouping(recording, by);
     const totals = groupTotals(grouping, recording.counts);
     const tree = topDownTree(grouping, totals);
-    const inverted = bottomUpTree(grouping.inversion, grouping, totals);
+    const bottomUp = bottomUpTree(grouping.bottomUpNames, grouping, totals);
     const z = resolveKeys(tree, grouping.frames, recording.profile, treeKeys(tree, grouping.frames, recording.profile, 2)).id;
-    return [z, Array.from(inverted.children(0)).find((id) => frameLabel(grouping.frames, recording.profile, inverted.frame(id)).name === "z")];
+    return [z, Array.from(bottomUp.children(0)).find((id) => frameLabel(grouping.frames, recording.profile, bottomUp.frame(id)).name === "z")];
   };
   const before = ids("function");
   const more = answersOf(["m;z 1", "m;a 5", "b 3"], { generation: 2 });
@@ -78,9 +78,9 @@ test("a path of keys leads back to its frame, and as far as there is one", () =>
   assert.equal(keys.length, 3);
   assert.deepEqual(resolveKeys(tree, frames, seen.profile, keys), { id: 3, missing: 0 });
   assert.deepEqual(resolveKeys(tree, frames, seen.profile, [...keys, "zzz", "y"]), { id: 3, missing: 2 });
-  const inverted = bottomUpTree(createInversion(), seen.grouping, seen.totals);
-  const [leaf] = inverted.children(0);
-  assert.equal(resolveKeys(inverted, frames, seen.profile, treeKeys(inverted, frames, seen.profile, leaf)).id, leaf);
+  const bottomUp = bottomUpTree(createMergedNames(), seen.grouping, seen.totals);
+  const [leaf] = bottomUp.children(0);
+  assert.equal(resolveKeys(bottomUp, frames, seen.profile, treeKeys(bottomUp, frames, seen.profile, leaf)).id, leaf);
 });
 
 test("keys depend on name, file and line, not on ids", () => {
@@ -146,11 +146,11 @@ test("a stack of 10,000 frames goes through everything without recursion", () =>
   const tree = topDownTree(seen.grouping, seen.totals);
   assert.equal(treeKeys(tree, seen.grouping.frames, seen.profile, 10000).length, 10000);
   assert.equal(tableRows(frameCounts(seen.grouping, seen.totals)).length, 2);
-  const inverted = bottomUpTree(createInversion(), seen.grouping, seen.totals);
+  const bottomUp = bottomUpTree(createMergedNames(), seen.grouping, seen.totals);
   let id = 0;
   let depth = 0;
-  for (let next = inverted.children(0); next.length > 0; next = inverted.children(id)) {
-    id = next.reduce((best, child) => (inverted.total(child) > inverted.total(best) ? child : best));
+  for (let next = bottomUp.children(0); next.length > 0; next = bottomUp.children(id)) {
+    id = next.reduce((best, child) => (bottomUp.total(child) > bottomUp.total(best) ? child : best));
     depth += 1;
   }
   assert.equal(depth, 10000);

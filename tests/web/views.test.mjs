@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { createProgram } from "./made-up-program.mjs";
 import { reportPage } from "./mock-server.mjs";
 import { browser, bundled, byId, folder, serve } from "./open-page.mjs";
+import { TEXT } from "../../web/text/session.js";
 
 function madeUp() {
   const program = createProgram({ threads: 8, now: () => 0 });
@@ -36,8 +37,8 @@ const FILE = "#v=1&view=source&file=/srv/shop/pricing.py";
 
 // A line of that file that has samples.
 async function hotLine(page) {
-  await page.until("document.querySelector('.line .line-own:not(:empty)') !== null");
-  return page.evaluate("Number(document.querySelector('.line .line-own:not(:empty)').parentElement.dataset.line)");
+  await page.until("document.querySelector('.line .line-self:not(:empty)') !== null");
+  return page.evaluate("Number(document.querySelector('.line .line-self:not(:empty)').parentElement.dataset.line)");
 }
 
 test("a line opens to its instructions, and closes again", async () => {
@@ -48,9 +49,9 @@ test("a line opens to its instructions, and closes again", async () => {
   await page.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === 3");
   const said = await textOf(page, "source-instructions");
   assert.match(said, /<\/script><b>CALL/);
-  assert.match(said, /a form of CALL/);
-  assert.match(said, /instruction not known/);
-  assert.match(said, /3 instructions, those of the file with the fewest samples are not here/);
+  assert.match(said, /specialized from CALL/);
+  assert.match(said, /unknown instruction/);
+  assert.match(said, new RegExp("3 instructions, " + TEXT.source.fewestLeftOut));
   assert.equal(await page.evaluate("document.querySelectorAll('.line[data-open] .hot-piece').length"), 2);
   await page.evaluate(byId("source-lines") + ".focus()");
   await page.press("Enter");
@@ -91,7 +92,7 @@ async function checkSearch(page, length) {
   await page.until(byId("heat-found") + ".textContent.startsWith('0 of')");
   await page.until(PAINTED + " === 0");
   await page.evaluate("(() => { const input = " + byId("search") + "; input.value = '/(/'; input.dispatchEvent(new Event('input')); })()");
-  await page.until(byId("heat-found") + ".textContent.includes('not a valid expression')");
+  await page.until(byId("heat-found") + ".textContent === '" + TEXT.heat.invalid + "'");
   await page.evaluate("(() => { const input = " + byId("search") + "; input.value = ''; input.dispatchEvent(new Event('input')); })()");
   await page.until(byId("heat-found") + ".hidden");
 }
@@ -106,27 +107,27 @@ test("a search highlights when it was on stacks, live and in a report", async ()
   await leave(filed);
 });
 
-test("the download menu can redact, and a redacted report says what it is", async () => {
+test("the download menu can anonymize, and an anonymized report says what it is", async () => {
   const program = madeUp();
   const page = await live(program, "#v=1&filter=hide+poll");
   await page.until(byId("download-report") + " !== null");
   await page.evaluate(byId("download") + ".click()");
   const links = "Array.from(document.querySelectorAll('a[data-testid^=download-]'))";
   assert.ok(await page.evaluate(links + ".length > 5 && " + links + ".every((link) => !link.href.includes('redact'))"));
-  await page.evaluate(byId("redact") + ".click()");
+  await page.evaluate(byId("anonymize") + ".click()");
   await page.until(links + ".length > 5 && " + links + ".every((link) => new URL(link.href).searchParams.get('redact') === '1')");
   const menu = "document.querySelector('.menu-note').textContent";
-  assert.match(await page.evaluate(menu), /Without these filters.*: hide poll\.$/);
+  assert.match(await page.evaluate(menu), /Not applied: hide poll\.$/);
   await page.evaluate("location.hash = '#v=1&filter=focus+function:main&filter=merge+libraries'");
   await page.until(links + ".every((link) => new URL(link.href).searchParams.getAll('at').join() === 'function:*[mM][aA][iI][nN]*' && new URL(link.href).searchParams.getAll('hide').length === 9)");
   assert.equal(await page.evaluate(menu), "");
   await leave(page);
   const made = program.report({});
-  const filed = await report("redacted", { ...made, session: { ...made.session, redacted: true } }, FILE);
-  await filed.until(byId("facts") + "?.textContent.includes('redacted')");
-  await filed.until(byId("source-note") + "?.textContent.includes('this report is redacted')");
+  const filed = await report("anonymized", { ...made, session: { ...made.session, redacted: true } }, FILE);
+  await filed.until(byId("facts") + "?.textContent.includes('" + TEXT.header.anonymized + "')");
+  await filed.until(byId("source-note") + "?.textContent.includes('" + TEXT.source.reportAnonymized + "')");
   await filed.evaluate(byId("download") + ".click()");
-  assert.equal(await filed.evaluate(byId("redact") + ".checkVisibility()"), false);
+  assert.equal(await filed.evaluate(byId("anonymize") + ".checkVisibility()"), false);
   await leave(filed);
 });
 
@@ -173,7 +174,7 @@ test("50,000 lines of hostile text with instructions that make no sense", async 
   }];
   const page = await report("hostile", { ...made, sources: [{ path, changed: true, whole: true, text }], instructions }, "#v=1&view=source");
   await page.until("document.querySelectorAll('.line').length > 100 && document.querySelectorAll('.line').length < 20000");
-  assert.match(await textOf(page, "source-note"), /Of 50,000 lines with samples the 1,000 hottest are shown/);
+  assert.match(await textOf(page, "source-note"), /Of 50,000 lines with samples, the 1,000 hottest are shown/);
   for (const line of [1, 2, 3, 4, 5, 6]) {
     await page.evaluate("document.querySelector('.line[data-line=\"" + line + "\"]').click()");
     await page.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === " + odd.length + " && document.querySelector('.line[data-line=\"" + line + "\"]').dataset.open === 'yes'");
@@ -190,14 +191,14 @@ test("a file that got shorter, or is gone, keeps its lines with samples", async 
   await leave(shorter);
   const gone = await report("gone", made, "#v=1&view=source");
   await gone.until("document.querySelectorAll('.line').length === 40");
-  assert.match(await textOf(gone, "source-note"), /^No source text/);
+  assert.match(await textOf(gone, "source-note"), /^Source not available/);
   await assertHarmless(gone);
   await leave(gone);
 });
 
 test("hostile names in the comparison, the details and the heat map's search", async () => {
   const { made } = hostileReport(3);
-  const page = await report("names", made, "#v=1&view=diff&base=0~2&range=2~4");
+  const page = await report("names", made, "#v=1&view=diff&baseline=0~2&range=2~4");
   await page.until(byId("diff-table") + "?.querySelectorAll('[data-verdict]').length > 3");
   await assertHarmless(page);
   await page.evaluate("location.hash = '#v=1&view=heatmap&search=' + encodeURIComponent('</script><b>')");

@@ -1,13 +1,14 @@
-// What a person can do on the page of a host, by what it is done to. Each function gets the page,
+// The actions of the host page, by what they act on. Each function gets the page,
 //   {state, source, overlay, toasts, menu, themes, sessions(), setAddress(changes, how), again()},
-// and gives actions by their names.
+// and returns actions by name.
 
-import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/hosted.js";
-import { formatHostAddress, sortedBy } from "../model/hosting.js";
+import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/sessions.js";
+import { formatHostAddress, sortedBy } from "../model/host-address.js";
 import { processKey, programName } from "../model/processes.js";
 import { nextTheme } from "../model/state.js";
 import { visibleText } from "../model/text.js";
 import { captureFile, comparison, sessionReport } from "../source/host.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/dom.js";
 import { openConfirmDialog, openDialog, openProfileDialog, openRateDialog, openReasonDialog, openWordsDialog } from "./dialogs.js";
 import { openShareDialog } from "./share.js";
@@ -18,14 +19,13 @@ const SELECTED_MAX = 256;
 const READING_MS = 250;
 // What is deleted is out of sight until the server's list is without it.
 const DELETED_MS = 5000;
-const HOST_KEYS = [["/", "search"], ["1  2  3", "processes, sessions, captures"], ["↑ ↓", "from row to row, once one has the focus"], ["Esc", "clear the search, or what is chosen"], ["t", "theme: system, light, dark"], ["?", "this help"]];
 
 const sessionLink = (id) => "#v=1&session=" + encodeURIComponent(id);
 const titleOfProcess = (process) => visibleText(programName(process.command).name);
 
 async function copyHostText(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
-  throw new Error("Copying is not possible here; select the text instead.");
+  throw new Error(HOST_TEXT.cannotCopy);
 }
 
 function sayProblem({ toasts }, problem) {
@@ -61,7 +61,7 @@ function deleteLater(page, key, text, path) {
   };
   leaving.add(key);
   page.again();
-  page.toasts.show({ text, action: { label: "Undo", run: bring }, onGone: () => tell(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS))) });
+  page.toasts.show({ text, action: { label: HOST_TEXT.undo, run: bring }, onGone: () => tell(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS))) });
 }
 
 function toggled(map, key, value, on) {
@@ -69,9 +69,9 @@ function toggled(map, key, value, on) {
   else map.delete(key);
 }
 
-// session: {id, title} of the one that is shared, null: everything.
+// session: {id, title} of the shared session, or null for the whole host.
 function openShare({ source, overlay, toasts }, fragment, session) {
-  const copy = (text) => copyHostText(text).then(() => toasts.show({ text: "Copied" }), (problem) => sayProblem({ toasts }, problem));
+  const copy = (text) => copyHostText(text).then(() => toasts.show({ text: HOST_TEXT.copied }), (problem) => sayProblem({ toasts }, problem));
   openShareDialog(overlay, { tell: source.tell, copy, fragment, session });
 }
 
@@ -119,17 +119,17 @@ export function processActions(page) {
   async function startSession(body, title) {
     const session = await source.tell("POST", "/sessions", body);
     state.selected.clear();
-    toasts.show({ text: "Profiling " + title, action: { label: "Open", href: sessionLink(session.id) } });
+    toasts.show({ text: HOST_TEXT.processes.starting(title), action: { label: HOST_TEXT.processes.open, href: sessionLink(session.id) } });
     again();
   }
 
   return {
     profile: (process) => startSession(profileRequest([process.pid], defaultProfile()).body, titleOfProcess(process)).catch((problem) => sayProblem(page, problem)),
     options(processes) {
-      const what = processes.length === 1 ? titleOfProcess(processes[0]) : processes.length + " processes together";
-      openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title: "Profile " + what }, (body) => asForm(startSession(body, what)));
+      const what = processes.length === 1 ? titleOfProcess(processes[0]) : HOST_TEXT.processes.together(processes.length);
+      openProfileDialog(overlay, { pids: processes.map((process) => process.pid), title: HOST_TEXT.profile.title(what) }, (body) => asForm(startSession(body, what)));
     },
-    explain: (process) => openReasonDialog(overlay, { title: titleOfProcess(process) + ", process " + process.pid, reason: process.reason ?? "" }),
+    explain: (process) => openReasonDialog(overlay, { title: HOST_TEXT.processes.named(titleOfProcess(process), process.pid), reason: process.reason ?? "" }),
   };
 }
 
@@ -139,22 +139,22 @@ export function sessionActions(page) {
   const titleOf = (session) => visibleText(sessionTitle(session));
   const change = (session) => (body) => asForm(source.tell("PATCH", pathOf(session), body));
 
-  const edit = (session) => openWordsDialog(overlay, { title: "Session " + session.id, first: "name", words: { title: session.name ?? "", note: session.note ?? "" } }, change(session));
-  const setRate = (session) => openRateDialog(overlay, { title: "Rate of " + titleOf(session), rate: session.settings.rate_hz }, change(session));
-  const forget = (session) => deleteLater(page, "session " + session.id, "Forgot " + titleOf(session), pathOf(session));
+  const edit = (session) => openWordsDialog(overlay, { title: HOST_TEXT.sessions.editTitle(session.id), first: "name", words: { title: session.name ?? "", note: session.note ?? "" } }, change(session));
+  const setRate = (session) => openRateDialog(overlay, { title: HOST_TEXT.sessions.rateTitle(titleOf(session)), rate: session.settings.rate_hz }, change(session));
+  const forget = (session) => deleteLater(page, "session " + session.id, HOST_TEXT.sessions.forgot(titleOf(session)), pathOf(session));
 
   return {
     togglePause: (session) => tell(page, "PATCH", pathOf(session), { state: session.state === "paused" ? "running" : "paused" }),
-    stop: (session) => openConfirmDialog(overlay, { title: "Stop " + titleOf(session) + "?", text: "Recording ends and cannot go on. What was recorded stays.", yes: "Stop" }, () => tell(page, "PATCH", pathOf(session), { state: "ended" })),
+    stop: (session) => openConfirmDialog(overlay, { title: HOST_TEXT.sessions.stopTitle(titleOf(session)), text: HOST_TEXT.sessions.stopText, yes: HOST_TEXT.sessions.stop }, () => tell(page, "PATCH", pathOf(session), { state: "ended" })),
     sessionMenu(session, button) {
       const over = session.state === "ended" || session.state === "failed";
       menu.open(button, [
-        state.operator && { label: "Rename, note", testid: "session-edit", run: () => edit(session) },
-        state.operator && !over && session.state !== "starting" && { label: "Change rate", testid: "session-rate", run: () => setRate(session) },
-        { label: "Download report", hint: "one HTML file with all of it", href: sessionReport(session.id), testid: "session-report" },
-        session.capture && { label: "Download capture", hint: "the .pyro file, as far as it is written", href: captureFile(session.capture), testid: "session-capture" },
-        state.canShare && { label: "Share", hint: "a link that lets look at it", testid: "session-share", run: () => openShare(page, sessionLink(session.id), { id: session.id, title: sessionTitle(session) }) },
-        state.operator && over && { label: "Forget", hint: session.capture ? "its capture stays" : "it is not kept on disk", testid: "session-delete", run: () => forget(session) },
+        state.operator && { label: HOST_TEXT.sessions.edit, testid: "session-edit", run: () => edit(session) },
+        state.operator && !over && session.state !== "starting" && { label: HOST_TEXT.sessions.rate, testid: "session-rate", run: () => setRate(session) },
+        { label: HOST_TEXT.sessions.report, hint: HOST_TEXT.sessions.reportHint, href: sessionReport(session.id), testid: "session-report" },
+        session.capture && { label: HOST_TEXT.sessions.capture, hint: HOST_TEXT.sessions.captureHint, href: captureFile(session.capture), testid: "session-capture" },
+        state.canShare && { label: HOST_TEXT.sessions.share, hint: HOST_TEXT.sessions.shareHint, testid: "session-share", run: () => openShare(page, sessionLink(session.id), { id: session.id, title: sessionTitle(session) }) },
+        state.operator && over && { label: HOST_TEXT.sessions.forget, hint: session.capture ? HOST_TEXT.sessions.forgetKept : HOST_TEXT.sessions.forgetLost, testid: "session-delete", run: () => forget(session) },
       ]);
     },
   };
@@ -165,7 +165,7 @@ export function captureActions(page) {
   const pathOf = (capture) => "/captures/" + encodeURIComponent(capture.name);
   const titleOf = (capture) => visibleText(captureTitle(capture));
   const isDeletable = (capture) => capture.state !== "recording";
-  const remove = (capture) => deleteLater(page, "capture " + capture.name, "Deleted " + titleOf(capture), pathOf(capture));
+  const remove = (capture) => deleteLater(page, "capture " + capture.name, HOST_TEXT.captures.deleted(titleOf(capture)), pathOf(capture));
   const edit = (capture) => openWordsDialog(overlay, { title: capture.name, first: "title", words: { title: capture.title, note: capture.note, labels: capture.labels } }, (body) => asForm(source.tell("PATCH", pathOf(capture), body)));
 
   // The list of captures may be some seconds old: a session that it names may be forgotten.
@@ -178,7 +178,7 @@ export function captureActions(page) {
   async function readSession({ id }) {
     for (;;) {
       const session = await source.tell("GET", "/sessions/" + encodeURIComponent(id));
-      if (session.state === "failed") throw new Error("It cannot be read: " + session.reason);
+      if (session.state === "failed") throw new Error(HOST_TEXT.captures.unreadable(session.reason));
       if (session.state !== "starting") return id;
       await new Promise((done) => setTimeout(done, READING_MS));
     }
@@ -194,9 +194,9 @@ export function captureActions(page) {
     openCapture: (capture) => openedSession(capture).then((session) => (location.hash = sessionLink(session.id)), (problem) => sayProblem(page, problem)),
     captureMenu(capture, button) {
       menu.open(button, [
-        state.operator && { label: "Rename, note, labels", testid: "capture-edit", run: () => edit(capture) },
-        { label: "Download", hint: formatBytes(capture.bytes) + ", " + capture.name + ".pyro", href: captureFile(capture.name), testid: "capture-download" },
-        state.operator && isDeletable(capture) && { label: "Delete", testid: "capture-delete", run: () => remove(capture) },
+        state.operator && { label: HOST_TEXT.captures.edit, testid: "capture-edit", run: () => edit(capture) },
+        { label: HOST_TEXT.captures.download, hint: formatBytes(capture.bytes) + ", " + capture.name + ".pyro", href: captureFile(capture.name), testid: "capture-download" },
+        state.operator && isDeletable(capture) && { label: HOST_TEXT.captures.delete, testid: "capture-delete", run: () => remove(capture) },
       ]);
     },
     deleteChosen() {
@@ -205,11 +205,11 @@ export function captureActions(page) {
     },
     async compare() {
       const [older, newer] = Array.from(state.chosen.values()).sort((a, b) => a.started_at.localeCompare(b.started_at));
-      const gone = toasts.show({ text: "Comparing " + titleOf(older) + " with " + titleOf(newer) });
+      const gone = toasts.show({ text: HOST_TEXT.captures.comparing(titleOf(older), titleOf(newer)) });
       try {
-        const [base, now] = await Promise.all([older, newer].map((capture) => openedSession(capture).then(readSession)));
+        const [baseline, current] = await Promise.all([older, newer].map((capture) => openedSession(capture).then(readSession)));
         clearChosen();
-        el("a", { href: comparison(now, base), download: "" }).click();
+        el("a", { href: comparison(current, baseline), download: "" }).click();
       } catch (problem) {
         gone();
         sayProblem(page, problem);
@@ -222,7 +222,7 @@ export function pageActions(page) {
   const { state, overlay } = page;
   return {
     share: () => openShare(page, "#" + formatHostAddress(state.address), null),
-    help: () => openDialog(overlay, { title: "Keys", testid: "help-dialog" }, el("dl", {}, ...HOST_KEYS.map(([key, meaning]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
-      el("p", { class: "soft" }, "The table is read again each second. While you point at a row, or are in one, rows keep their places; numbers go on.")),
+    help: () => openDialog(overlay, { title: HOST_TEXT.help.title, testid: "help-dialog" }, el("dl", {}, ...HOST_TEXT.help.keys.map(([key, meaning]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, meaning)))),
+      el("p", { class: "soft" }, HOST_TEXT.help.about)),
   };
 }

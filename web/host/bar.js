@@ -1,27 +1,23 @@
-// The head of the host page: which host, how it goes, what concerns all of it; and the bar with tabs and search.
+// The head of the host page, its banner, and the bar with tabs and search.
 
-import { AGES } from "../model/hosting.js";
+import { AGES } from "../model/host-address.js";
 import { formatCount } from "../model/numbers.js";
 import { countProcesses } from "../model/processes.js";
+import { nextTheme } from "../model/state.js";
 import { visibleText } from "../model/text.js";
+import { HOST_TEXT } from "../text/host.js";
 import { createMark } from "../view/header.js";
 import { el, icon, isolated, segmented, setAttribute, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";
 
-const AGE_LABELS = { any: "Any time", hour: "Last hour", day: "Last day", week: "Last 7 days", month: "Last 30 days" };
-const CONNECTION_SAYS = { ok: ["live", "running"], connecting: ["connecting", "connecting"], lost: ["server gone", "lost"], denied: ["no access", "denied"] };
 const THEME_ICONS = { system: "system", light: "sun", dark: "moon" };
-
-function plural(count, one, many = one + "s") {
-  return formatCount(count) + " " + (count === 1 ? one : many);
-}
 
 function factsOfHost(state) {
   if (state.host === null) return "";
   const counts = countProcesses(state.processes ?? []);
   return [
-    plural(state.host.cpus, "core"), plural(counts.all, "Python process", "Python processes"), counts.refused > 0 ? formatCount(counts.refused) + " of them out of reach" : "",
-    state.host.examining > 0 ? "looking into " + formatCount(state.host.examining) + " more" : "",
+    HOST_TEXT.header.cores(formatCount(state.host.cpus)), HOST_TEXT.header.processes(formatCount(counts.all)), counts.refused > 0 ? HOST_TEXT.header.refused(formatCount(counts.refused)) : "",
+    state.host.examining > 0 ? HOST_TEXT.header.examining(formatCount(state.host.examining)) : "",
   ].filter(Boolean).join("  ·  ");
 }
 
@@ -30,44 +26,44 @@ export function createHostHeader(root, act) {
   const facts = el("span", { class: "facts", "data-testid": "host-facts" });
   const label = el("span", { role: "status" });
   const status = el("span", { class: "status", "data-testid": "status" }, el("span", { class: "dot" }), label);
-  const scope = el("span", { class: "scope-word", "data-testid": "scope", "data-hint": "This link may look at everything here, and change nothing." }, "viewing only");
+  const scope = el("span", { class: "scope-word", "data-testid": "scope", "data-hint": HOST_TEXT.header.viewOnlyHint }, HOST_TEXT.header.viewOnly);
   const file = el("input", { type: "file", accept: ".pyro", multiple: true, class: "offscreen", tabindex: "-1", "aria-hidden": "true", "data-testid": "file", on: { change: () => { act.upload(Array.from(file.files)); file.value = ""; } } });
-  const open = el("button", { type: "button", class: "quiet wide", "data-hint": "Open a .pyro file; dropping one on the page does the same", "data-testid": "open-file", on: { click: () => file.click() } }, icon(ICONS.upload), el("span", {}, "Open file"));
-  const share = el("button", { type: "button", class: "quiet wide", "data-hint": "A link that lets somebody look, and nothing else", "data-testid": "share", on: { click: () => act.share() } }, icon(ICONS.share), el("span", {}, "Share"));
+  const open = el("button", { type: "button", class: "quiet wide", "data-hint": HOST_TEXT.header.openFileHint, "data-testid": "open-file", on: { click: () => file.click() } }, icon(ICONS.upload), el("span", {}, HOST_TEXT.header.openFile));
+  const share = el("button", { type: "button", class: "quiet wide", "data-hint": HOST_TEXT.header.shareHint, "data-testid": "share", on: { click: () => act.share() } }, icon(ICONS.share), el("span", {}, HOST_TEXT.header.share));
   const theme = el("button", { type: "button", class: "quiet", "data-testid": "theme", on: { click: () => act.nextTheme() } });
-  const help = el("button", { type: "button", class: "quiet", "aria-label": "Keys and help", "data-hint": "Keys and help  ( ? )", "data-testid": "help", on: { click: () => act.help() } }, "?");
+  const help = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.header.help, "data-hint": HOST_TEXT.header.helpHint, "data-testid": "help", on: { click: () => act.help() } }, "?");
   root.append(el("header", { class: "header host-header" },
     el("div", { class: "identity" }, createMark(), el("h1", {}, name), facts), el("div", { class: "progress" }, scope, status), el("div", { class: "actions" }, file, open, share, theme, help)));
   let shown = null;
   return {
     update(state) {
-      setText(name, state.host === null ? "Pyrometer" : visibleText(state.host.host));
+      setText(name, state.host === null ? HOST_TEXT.title : visibleText(state.host.host));
       setText(facts, factsOfHost(state));
-      const [text, look] = CONNECTION_SAYS[state.connection.state];
-      setText(label, text);
-      setAttribute(status, "data-status", look);
+      const { state: connection } = state.connection;
+      setText(label, HOST_TEXT.header.status[connection]);
+      setAttribute(status, "data-status", connection === "ok" ? "running" : connection);
       scope.hidden = state.operator;
       open.hidden = !state.operator || state.folder === null;
       share.hidden = !state.operator || !state.canShare;
       if (shown === state.theme) return;
       shown = state.theme;
       theme.replaceChildren(icon(ICONS[THEME_ICONS[state.theme]]));
-      setAttribute(theme, "aria-label", "Theme: " + state.theme);
-      setAttribute(theme, "data-hint", "Theme: " + state.theme + "  ( t )");
+      setAttribute(theme, "aria-label", HOST_TEXT.header.theme(state.theme));
+      setAttribute(theme, "data-hint", HOST_TEXT.header.themeHint(state.theme, nextTheme(state.theme)));
     },
   };
 }
 
 export function createHostBanner(root, act) {
   const text = el("span", { "data-testid": "banner-text" });
-  const retry = el("button", { type: "button", "data-testid": "reconnect", on: { click: () => act.retry() } }, "Reconnect now");
+  const retry = el("button", { type: "button", "data-testid": "reconnect", on: { click: () => act.retry() } }, HOST_TEXT.banner.retry);
   const element = el("div", { class: "banner", role: "alert", hidden: true, "data-tone": "bad", "data-testid": "banner" }, text, retry);
   root.append(element);
   return {
     update({ connection }) {
       element.hidden = connection.state === "ok" || connection.state === "connecting";
-      if (connection.state === "denied") setText(text, "This page may not read from the server any more. Open the link that pyrometer printed, or ask for another.");
-      if (connection.state === "lost") setText(text, (connection.detail === "" ? "The server does not answer." : "The server answers: " + visibleText(connection.detail) + ".").replace(/\.\.$/, ".") + " What is below was true when it last did; this page goes on trying.");
+      if (connection.state === "denied") setText(text, HOST_TEXT.banner.denied);
+      if (connection.state === "lost") setText(text, (connection.detail === "" ? HOST_TEXT.banner.silent : HOST_TEXT.banner.answered(visibleText(connection.detail))).replace(/\.\.$/, ".") + HOST_TEXT.banner.old);
     },
   };
 }
@@ -109,36 +105,35 @@ function choicesOf(captures, read, chosen, all) {
 }
 
 export function createHostToolbar(root, act) {
-  const tabs = segmented("Show", "tabs", [{ value: "processes", label: "Processes" }, { value: "sessions", label: "Sessions" }, { value: "captures", label: "Captures" }], (host) => act.address({ host }, "push"));
-  const search = searchBox("Search processes", "search", (value) => act.address({ search: value.trim() }, "replace"));
-  const find = searchBox("Search captures", "find", (value) => act.address({ find: value.trim() }, "replace"));
-  const only = el("button", { type: "button", class: "chip", "data-testid": "only", "data-hint": "Leave out what cannot be attached", on: { click: () => act.toggleOnly() } }, "Within reach");
-  const age = choiceBox("Started", "age", (value) => act.address({ age: value }, "push"));
-  const on = choiceBox("Host", "on", (value) => act.address({ on: value }, "push"));
-  const label = choiceBox("Label", "label-choice", (value) => act.address({ label: value }, "push"));
+  const tabs = segmented(HOST_TEXT.toolbar.label, "tabs", Object.entries(HOST_TEXT.toolbar.tabs).map(([value, text]) => ({ value, label: text })), (host) => act.address({ host }, "push"));
+  const search = searchBox(HOST_TEXT.toolbar.searchProcesses, "search", (value) => act.address({ search: value.trim() }, "replace"));
+  const find = searchBox(HOST_TEXT.toolbar.searchCaptures, "find", (value) => act.address({ find: value.trim() }, "replace"));
+  const only = el("button", { type: "button", class: "chip", "data-testid": "only", "data-hint": HOST_TEXT.toolbar.onlyHint, on: { click: () => act.toggleOnly() } }, HOST_TEXT.toolbar.only);
+  const age = choiceBox(HOST_TEXT.toolbar.started, "age", (value) => act.address({ age: value }, "push"));
+  const on = choiceBox(HOST_TEXT.toolbar.host, "on", (value) => act.address({ on: value }, "push"));
+  const label = choiceBox(HOST_TEXT.toolbar.capturesLabel, "label-choice", (value) => act.address({ label: value }, "push"));
   const chosen = el("span", { class: "chosen-count", role: "status", "data-testid": "chosen" });
-  const profile = el("button", { type: "button", class: "primary", "data-testid": "profile-selected", on: { click: () => act.options(act.selected()) } }, "Profile together…");
-  const compare = el("button", { type: "button", class: "primary", "data-testid": "compare", "data-hint": "A flame graph of what takes more, and what less, than in the older one: one HTML file", on: { click: () => act.compare() } }, "Compare");
-  const remove = el("button", { type: "button", "data-testid": "delete-chosen", on: { click: () => act.deleteChosen() } }, "Delete");
-  const clear = el("button", { type: "button", class: "link", "data-testid": "clear-chosen", on: { click: () => act.clear() } }, "Clear");
+  const profile = el("button", { type: "button", class: "primary", "data-testid": "profile-selected", on: { click: () => act.options(act.selected()) } }, HOST_TEXT.toolbar.profileTogether);
+  const compare = el("button", { type: "button", class: "primary", "data-testid": "compare", "data-hint": HOST_TEXT.toolbar.compareHint, on: { click: () => act.compare() } }, HOST_TEXT.toolbar.compare);
+  const remove = el("button", { type: "button", "data-testid": "delete-chosen", on: { click: () => act.deleteChosen() } }, HOST_TEXT.toolbar.delete);
+  const clear = el("button", { type: "button", class: "link", "data-testid": "clear-chosen", on: { click: () => act.clear() } }, HOST_TEXT.toolbar.clear);
   const chosenBar = el("div", { class: "chosen" }, chosen, profile, compare, remove, clear);
-  root.append(el("div", { class: "toolbar host-toolbar", role: "toolbar", "aria-label": "What is shown" }, tabs.element, chosenBar, only, age.element, on.element, label.element, search.element, find.element));
+  root.append(el("div", { class: "toolbar host-toolbar", role: "toolbar", "aria-label": HOST_TEXT.toolbar.label }, tabs.element, chosenBar, only, age.element, on.element, label.element, search.element, find.element));
   const count = { processes: null, sessions: null, captures: null };
-  const names = { processes: "Processes", sessions: "Sessions", captures: "Captures" };
   for (const button of tabs.element.children) {
     count[button.dataset.value] = el("span", { class: "tab-count" });
-    button.replaceChildren(names[button.dataset.value], count[button.dataset.value]);
+    button.replaceChildren(HOST_TEXT.toolbar.tabs[button.dataset.value], count[button.dataset.value]);
   }
   tabs.element.querySelector("[data-value=sessions]").classList.add("narrow-only");
 
   function updateChosen(state, captures) {
     const amount = captures ? state.chosen.size : state.selected.size;
     chosenBar.hidden = amount === 0 || !state.operator || state.tab === "sessions";
-    setText(chosen, formatCount(amount) + " chosen");
+    setText(chosen, HOST_TEXT.toolbar.selected(formatCount(amount)));
     profile.hidden = captures;
     compare.hidden = !captures || amount !== 2;
     remove.hidden = !captures;
-    setText(profile, amount === 1 ? "Profile…" : "Profile together…");
+    setText(profile, amount === 1 ? HOST_TEXT.toolbar.profile : HOST_TEXT.toolbar.profileTogether);
   }
 
   return {
@@ -160,9 +155,9 @@ export function createHostToolbar(root, act) {
       only.hidden = tab !== "processes";
       for (const control of [find, age, on, label]) control.element.hidden = !captures || state.folder === null;
       setAttribute(only, "aria-pressed", String(address.only));
-      age.set(AGES.map((value) => [value, AGE_LABELS[value]]), address.age);
-      on.set(choicesOf(state.captures, (capture) => [capture.target?.host], address.on, "All hosts"), address.on);
-      label.set(choicesOf(state.captures, (capture) => capture.labels, address.label, "All labels"), address.label);
+      age.set(AGES.map((value) => [value, HOST_TEXT.toolbar.ages[value]]), address.age);
+      on.set(choicesOf(state.captures, (capture) => [capture.target?.host], address.on, HOST_TEXT.toolbar.allHosts), address.on);
+      label.set(choicesOf(state.captures, (capture) => capture.labels, address.label, HOST_TEXT.toolbar.allLabels), address.label);
       updateChosen(state, captures);
     },
   };

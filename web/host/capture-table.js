@@ -1,18 +1,17 @@
-// The captures that are kept: found by words, host, label and age; opened, compared, renamed, taken along, deleted.
+// The saved captures: found by text, host, label and age; opened, compared, edited, downloaded, deleted.
 
-import { captureTitle, formatBytes, formatWhen } from "../model/hosted.js";
+import { captureTitle, formatBytes, formatWhen } from "../model/sessions.js";
 import { formatCount, formatDuration } from "../model/numbers.js";
 import { programName } from "../model/processes.js";
 import { visibleText } from "../model/text.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";
 
-const CAPTURE_COLUMNS = ["Capture", "Host", "Started", "Length", "Python", "Size"];
-
 function stateMark(capture) {
-  if (capture.state === "recording") return { text: "recording", hint: "It is being written; it opens up to its last block." };
-  if (capture.state === "cut") return { text: "cut off", hint: capture.reason ?? "It has no end: what wrote it was killed. It opens up to its last block." };
-  return { text: capture.continuous ? "continuous" : "", hint: "" };
+  if (capture.state === "recording") return { text: HOST_TEXT.captures.recording, hint: HOST_TEXT.captures.recordingHint };
+  if (capture.state === "cut") return { text: HOST_TEXT.captures.cut, hint: capture.reason ?? HOST_TEXT.captures.cutHint };
+  return { text: capture.continuous ? HOST_TEXT.captures.continuous : "", hint: "" };
 }
 
 function createCaptureRow(act) {
@@ -38,7 +37,7 @@ function fillLabels(row, capture, act) {
   if (row.shownLabels === signature) return;
   row.shownLabels = signature;
   row.labels.replaceChildren(...capture.labels.map((label) =>
-    el("button", { type: "button", class: "label", "data-testid": "label", "aria-label": "Only captures with the label " + visibleText(label), on: { click: () => act.address({ label }, "push") } }, isolated(visibleText(label)))));
+    el("button", { type: "button", class: "label", "data-testid": "label", "aria-label": HOST_TEXT.captures.labelHint(visibleText(label)), on: { click: () => act.address({ label }, "push") } }, isolated(visibleText(label)))));
 }
 
 function fillCaptureRow(row, capture, state, act) {
@@ -62,24 +61,24 @@ function fillCaptureRow(row, capture, state, act) {
   setAttribute(row.cells.started, "title", capture.started_at);
   setText(row.under, [started, length, texts.host, texts.size].join(" · "));
   setAttribute(row.element, "data-name", capture.name);
-  setAttribute(row.box, "aria-label", "Select " + title);
-  setAttribute(row.more, "aria-label", "More about " + title);
+  setAttribute(row.box, "aria-label", HOST_TEXT.captures.selectOne(title));
+  setAttribute(row.more, "aria-label", HOST_TEXT.captures.moreOf(title));
   row.box.checked = state.chosen.has(capture.name);
   row.open.disabled = state.cutOff || (!state.operator && capture.sessions.length === 0);
 }
 
 export function createCaptureTable(root, act) {
   const body = el("tbody", {});
-  const heads = CAPTURE_COLUMNS.map((label) => el("th", { scope: "col", class: "plain-head col-" + (label === "Capture" ? "command" : label.toLowerCase()) }, label));
-  const table = el("table", { class: "grid", "data-testid": "captures", "aria-label": "Saved captures" },
-    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, el("span", { class: "offscreen" }, "Select")), ...heads, el("th", { class: "col-act" }, el("span", { class: "offscreen" }, "More")))), body);
+  const heads = HOST_TEXT.captures.columns.map(([key, label]) => el("th", { scope: "col", class: "plain-head col-" + key }, label));
+  const table = el("table", { class: "grid", "data-testid": "captures", "aria-label": HOST_TEXT.captures.tableLabel },
+    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, el("span", { class: "offscreen" }, HOST_TEXT.captures.select)), ...heads, el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.captures.more)))), body);
   const head = el("h2", {});
   const text = el("p", { class: "soft" });
-  const all = el("button", { type: "button", on: { click: () => act.address({ find: "", label: "", on: "", age: "any" }, "replace") } }, "Show all captures");
+  const all = el("button", { type: "button", on: { click: () => act.address({ find: "", label: "", on: "", age: "any" }, "replace") } }, HOST_TEXT.captures.showAll);
   const empty = el("div", { class: "blank", "data-testid": "captures-empty" }, head, text, all);
   const foot = el("p", { class: "remark", "data-testid": "captures-foot" });
   const more = el("button", { type: "button", class: "more-rows", on: { click: () => act.moreCaptures() } });
-  const element = el("section", { class: "list", "aria-label": "Captures" }, table, empty, more, foot);
+  const element = el("section", { class: "list", "aria-label": HOST_TEXT.captures.label }, table, empty, more, foot);
   root.append(element);
   const rows = [];
 
@@ -88,11 +87,11 @@ export function createCaptureTable(root, act) {
     const asked = find !== "" || label !== "" || on !== "" || age !== "any";
     all.hidden = !asked || state.folder === null;
     if (state.folder === null) {
-      setText(head, "Nothing is kept on disk");
-      setText(text, "The server was started without a folder for captures (--data DIR).");
+      setText(head, HOST_TEXT.captures.noFolder);
+      setText(text, HOST_TEXT.captures.noFolderHint);
     } else {
-      setText(head, asked ? "No capture is like that" : "No captures yet");
-      setText(text, asked ? "None fits the words, label, host and time." : "Whatever is profiled is kept here. A .pyro file dropped on this page is added.");
+      setText(head, asked ? HOST_TEXT.captures.noMatch : HOST_TEXT.captures.none);
+      setText(text, asked ? HOST_TEXT.captures.noMatchHint : HOST_TEXT.captures.noneHint);
     }
   }
 
@@ -115,15 +114,15 @@ export function createCaptureTable(root, act) {
       const folder = state.folder;
       const left = folder === null ? 0 : folder.total - folder.captures.length;
       more.hidden = left <= 0;
-      setText(more, "Show more (" + formatCount(left) + " left)");
+      setText(more, HOST_TEXT.captures.showMore(formatCount(left)));
       foot.hidden = folder === null;
-      if (folder !== null) setText(foot, visibleText(folder.folder) + " holds " + formatBytes(folder.bytes) + keepText(folder.keep));
+      if (folder !== null) setText(foot, HOST_TEXT.captures.folder(visibleText(folder.folder), formatBytes(folder.bytes)) + retentionText(folder.keep));
     },
   };
 }
 
-function keepText(keep) {
+function retentionText(keep) {
   if (!keep) return "";
-  const parts = [keep.days ? formatCount(keep.days) + " days" : "", keep.bytes ? formatBytes(keep.bytes) : ""].filter(Boolean);
-  return parts.length === 0 ? "; nothing is deleted by itself." : "; what is over " + parts.join(" or ") + " is deleted, the oldest first.";
+  const limits = [keep.days ? HOST_TEXT.captures.days(formatCount(keep.days)) : "", keep.bytes ? formatBytes(keep.bytes) : ""].filter(Boolean);
+  return limits.length === 0 ? HOST_TEXT.captures.unlimited : HOST_TEXT.captures.retention(limits);
 }

@@ -1,13 +1,14 @@
-// Questions in dialogs: how to profile, what to call something, whether really.
+// Dialogs: how to profile, details to edit, confirmations, reasons.
 
-import { defaultProfile, profileRequest, rateRequest, wordsRequest } from "../model/hosted.js";
+import { defaultProfile, profileRequest, rateRequest, wordsRequest } from "../model/sessions.js";
 import { visibleText } from "../model/text.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el, icon, segmented, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";
 
 // A dialog that is made when it opens and gone when it closes.
 export function openDialog(root, { title, testid, wide = false }, ...content) {
-  const close = el("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => dialog.close() } }, icon(ICONS.close));
+  const close = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.close, on: { click: () => dialog.close() } }, icon(ICONS.close));
   const dialog = el("dialog", { class: "help host-dialog", "data-testid": testid, "aria-label": title, "data-wide": wide },
     el("div", { class: "help-head" }, el("h2", {}, el("bdi", {}, title)), close), ...content);
   dialog.addEventListener("close", () => dialog.remove());
@@ -33,7 +34,7 @@ function textInput(name, value, attributes = {}) {
 function createForm(yes, rows, submit, onDone) {
   const error = el("p", { class: "form-error", role: "alert", "data-testid": "form-error" });
   const button = el("button", { type: "submit", class: "primary", "data-testid": "form-submit" }, yes);
-  const cancel = el("button", { type: "button", on: { click: () => form.closest("dialog").close() } }, "Cancel");
+  const cancel = el("button", { type: "button", on: { click: () => form.closest("dialog").close() } }, HOST_TEXT.cancel);
   const form = el("form", { class: "form", novalidate: true }, ...rows, error, el("div", { class: "form-buttons" }, cancel, button));
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
@@ -67,13 +68,7 @@ function choiceRow(label, hint, name, value, options) {
   return { read: () => chosen, element: el("div", { class: "form-row" }, el("span", { class: "form-label" }, label), buttons.element, hint ? el("span", { class: "form-hint" }, hint) : null) };
 }
 
-const CHECKS = [
-  ["subprocesses", "Children too", "processes that it starts, now and later"],
-  ["native", "Native frames", "C functions called from Python are named"],
-  ["gc", "Garbage collection", "time in it is shown as <GC>"],
-  ["opcodes", "Bytecode", "the instruction of each frame"],
-  ["blocking", "Stop while reading", "exact, but costs the program time"],
-];
+const optionsOf = (texts) => Object.entries(texts).map(([value, [label, hint]]) => ({ value, label, hint }));
 
 // How to profile `pids`; start(body) is a promise. The options are kept for the next time.
 let lastProfile = defaultProfile();
@@ -81,22 +76,13 @@ let lastProfile = defaultProfile();
 export function openProfileDialog(root, { pids, title }, start) {
   const form = { ...lastProfile, name: "", note: "" };
   const rate = textInput("rate", form.rate, { inputmode: "decimal", list: "rates" });
-  const duration = textInput("duration", form.duration, { placeholder: "until stopped" });
-  const name = textInput("name", "", { placeholder: "shown in lists" });
-  const note = textInput("note", "", { placeholder: "why, after what change" });
-  const threads = choiceRow("Threads", null, "threads", form.threads, [{ value: "all", label: "All" }, { value: "main", label: "Main only" }]);
-  const mode = choiceRow("Keep", null, "mode", form.mode, [
-    { value: "wall", label: "Everything", hint: "every look at every thread; choose later what to see" },
-    { value: "cpu", label: "On CPU", hint: "only what ran" },
-    { value: "gil", label: "GIL", hint: "only what held the interpreter's lock" },
-    { value: "exception", label: "Exceptions", hint: "only what was handling an exception" },
-  ]);
-  const tasks = choiceRow("Asyncio", null, "async", form.async, [
-    { value: "off", label: "Threads only", hint: "stacks are those of threads" },
-    { value: "running", label: "Running tasks", hint: "a stack begins with the tasks that await the one that runs" },
-    { value: "all", label: "Waiting tasks, too", hint: "tasks that wait are samples of their own" },
-  ]);
-  const checks = CHECKS.map(([key, label, hint]) => ({ key, ...checkbox(key, label, hint, form[key]) }));
+  const duration = textInput("duration", form.duration, { placeholder: HOST_TEXT.profile.untilStopped });
+  const name = textInput("name", "", { placeholder: HOST_TEXT.profile.nameHint });
+  const note = textInput("note", "", { placeholder: HOST_TEXT.profile.noteHint });
+  const threads = choiceRow(HOST_TEXT.profile.threads, null, "threads", form.threads, [{ value: "all", label: HOST_TEXT.profile.allThreads }, { value: "main", label: HOST_TEXT.profile.mainThread }]);
+  const mode = choiceRow(HOST_TEXT.profile.mode, null, "mode", form.mode, optionsOf(HOST_TEXT.profile.modes));
+  const tasks = choiceRow(HOST_TEXT.profile.asyncio, null, "async", form.async, optionsOf(HOST_TEXT.profile.tasks));
+  const checks = optionsOf(HOST_TEXT.profile.checks).map(({ value: key, label, hint }) => ({ key, ...checkbox(key, label, hint, form[key]) }));
   const read = () => ({
     ...form, rate: rate.value, duration: duration.value, threads: threads.read(), mode: mode.read(), async: tasks.read(), name: name.value.trim(), note: note.value,
     ...Object.fromEntries(checks.map(({ key, box }) => [key, box.checked])),
@@ -110,10 +96,10 @@ export function openProfileDialog(root, { pids, title }, start) {
   }
   const rates = el("datalist", { id: "rates" }, ...["100", "1000", "5000", "10000"].map((value) => el("option", { value })));
   const rows = [
-    el("div", { class: "form-pair" }, fieldRow("Rate", "looks a second", rate), fieldRow("Duration", "30 s, 5 min, 2 h", duration)), rates,
-    threads.element, mode.element, tasks.element, el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)), fieldRow("Name", null, name), fieldRow("Note", null, note),
+    el("div", { class: "form-pair" }, fieldRow(HOST_TEXT.profile.rate, HOST_TEXT.profile.rateHint, rate), fieldRow(HOST_TEXT.profile.duration, HOST_TEXT.profile.durationHint, duration)), rates,
+    threads.element, mode.element, tasks.element, el("div", { class: "form-checks" }, ...checks.map(({ element }) => element)), fieldRow(HOST_TEXT.profile.name, null, name), fieldRow(HOST_TEXT.profile.note, null, note),
   ];
-  const dialog = openDialog(root, { title, testid: "profile-dialog" }, createForm("Start profiling", rows, submit, () => dialog.close()));
+  const dialog = openDialog(root, { title, testid: "profile-dialog" }, createForm(HOST_TEXT.profile.start, rows, submit, () => dialog.close()));
   rate.focus();
   rate.select();
   return dialog;
@@ -124,13 +110,13 @@ export function openWordsDialog(root, { title, first, words }, save) {
   const name = textInput("title", words.title);
   const note = el("textarea", { name: "note", rows: "3" });
   note.value = words.note;
-  const labels = words.labels === undefined ? null : textInput("labels", words.labels.join(", "), { placeholder: "web, before" });
+  const labels = words.labels === undefined ? null : textInput("labels", words.labels.join(", "), { placeholder: HOST_TEXT.edit.labelsExample });
   async function submit() {
     const { body, field, problem } = wordsRequest({ title: name.value, note: note.value, labels: labels?.value }, first);
     return problem ? { field, problem } : save(body);
   }
-  const rows = [fieldRow("Name", null, name), fieldRow("Note", null, note), labels ? fieldRow("Labels", "with commas between them", labels) : null].filter(Boolean);
-  const dialog = openDialog(root, { title, testid: "words-dialog" }, createForm("Save", rows, submit, () => dialog.close()));
+  const rows = [fieldRow(HOST_TEXT.profile.name, null, name), fieldRow(HOST_TEXT.profile.note, null, note), labels ? fieldRow(HOST_TEXT.edit.labels, HOST_TEXT.edit.labelsHint, labels) : null].filter(Boolean);
+  const dialog = openDialog(root, { title, testid: "words-dialog" }, createForm(HOST_TEXT.edit.save, rows, submit, () => dialog.close()));
   name.focus();
   name.select();
 }
@@ -141,20 +127,20 @@ export function openRateDialog(root, { title, rate }, save) {
     const { body, field, problem } = rateRequest(input.value);
     return problem ? { field, problem } : save(body);
   }
-  const dialog = openDialog(root, { title, testid: "rate-dialog" }, createForm("Change", [fieldRow("Rate", "looks a second, from now on", input)], submit, () => dialog.close()));
+  const dialog = openDialog(root, { title, testid: "rate-dialog" }, createForm(HOST_TEXT.rate.change, [fieldRow(HOST_TEXT.profile.rate, HOST_TEXT.rate.hint, input)], submit, () => dialog.close()));
   input.focus();
   input.select();
 }
 
 export function openConfirmDialog(root, { title, text, yes }, act) {
   const go = el("button", { type: "button", class: "primary danger", "data-testid": "confirm", on: { click: () => { dialog.close(); act(); } } }, yes);
-  const cancel = el("button", { type: "button", on: { click: () => dialog.close() } }, "Cancel");
+  const cancel = el("button", { type: "button", on: { click: () => dialog.close() } }, HOST_TEXT.cancel);
   const dialog = openDialog(root, { title, testid: "confirm-dialog" }, el("p", {}, text), el("div", { class: "form-buttons" }, cancel, go));
   cancel.focus();
 }
 
 // Why a process cannot be attached, to read and to copy.
 export function openReasonDialog(root, { title, reason }) {
-  openDialog(root, { title, testid: "reason-dialog" }, el("p", { class: "reason" }, el("bdi", {}, visibleText(reason, "no reason is given"))),
-    el("p", { class: "soft" }, "pyrometer doctor PID on the host shows each step, and which of them is refused."));
+  openDialog(root, { title, testid: "reason-dialog" }, el("p", { class: "reason" }, el("bdi", {}, visibleText(reason, HOST_TEXT.reason.none))),
+    el("p", { class: "soft" }, HOST_TEXT.reason.doctor));
 }

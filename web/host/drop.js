@@ -1,7 +1,8 @@
-// Files dropped anywhere on the page, and how far their upload is.
+// Files dropped anywhere on the page, and the progress of their upload.
 
-import { formatBytes } from "../model/hosted.js";
+import { formatBytes } from "../model/sessions.js";
 import { visibleText } from "../model/text.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el, isolated, setText } from "../view/dom.js";
 
 const AFTER_MS = 4000;
@@ -11,7 +12,7 @@ function hasFiles(event) {
 }
 
 export function listenForDrops(root, isWanted, onFiles) {
-  const veil = el("div", { class: "veil", hidden: true, "data-testid": "veil" }, el("p", {}, "Drop .pyro files to open them"));
+  const veil = el("div", { class: "veil", hidden: true, "data-testid": "veil" }, el("p", {}, HOST_TEXT.upload.drop));
   root.append(veil);
   let depth = 0;
   const show = (on) => (veil.hidden = !on);
@@ -43,15 +44,15 @@ export function createUploads(root, send, onCapture) {
   root.append(list);
 
   async function uploadOne(file) {
-    const bar = el("progress", { max: "1", value: "0", "aria-label": "Upload of " + visibleText(file.name) });
+    const bar = el("progress", { max: "1", value: "0", "aria-label": HOST_TEXT.upload.label(visibleText(file.name)) });
     const said = el("span", { class: "soft", role: "status" }, formatBytes(file.size));
-    const close = el("button", { type: "button", class: "link", "aria-label": "Dismiss", hidden: true, on: { click: () => line.remove() } }, "×");
+    const close = el("button", { type: "button", class: "link", "aria-label": HOST_TEXT.dismiss, hidden: true, on: { click: () => line.remove() } }, "×");
     const line = el("li", { class: "upload", "data-testid": "upload" }, isolated(visibleText(file.name), { class: "upload-name" }), bar, said, close);
     list.append(line);
     try {
       const capture = await send(file, (share) => (bar.value = share));
       bar.value = 1;
-      setText(said, "kept");
+      setText(said, HOST_TEXT.upload.done);
       setTimeout(() => line.remove(), AFTER_MS);
       return capture;
     } catch (problem) {

@@ -1,6 +1,7 @@
-// Between the page of the host and those of its sessions: the address says which, and going to another begins anew.
+// Switches between the page of the host and those of its sessions: the address names the page, and another page is a reload.
 
-import { sessionOf } from "../model/hosting.js";
+import { sessionOf } from "../model/host-address.js";
+import { TEXT } from "../text/session.js";
 import { el } from "../view/dom.js";
 
 export function listenForPlaces() {
@@ -16,7 +17,7 @@ export function listenForPlaces() {
   return {
     session,
     showWayBack() {
-      const link = el("a", { class: "way-back", href: "#v=1", "data-testid": "home", "data-hint": "Processes, sessions and captures of this host" }, "‹ Host");
+      const link = el("a", { class: "way-back", href: "#v=1", "data-testid": "home", "data-hint": TEXT.header.homeHint }, TEXT.header.home);
       document.querySelector("#header .identity").prepend(link);
     },
   };

@@ -1,4 +1,4 @@
-// One menu for the whole page, opened beneath whatever button asks for it.
+// One menu for the whole page, opened below the button that asks for it.
 
 import { el } from "../view/dom.js";
 

@@ -1,10 +1,11 @@
 // The page of a host: wires its source to its state and that to its views. One state, one queued render.
 
-import { orderSessions } from "../model/hosted.js";
-import { captureQuery, formatHostAddress, parseHostAddress } from "../model/hosting.js";
+import { orderSessions } from "../model/sessions.js";
+import { captureQuery, formatHostAddress, parseHostAddress } from "../model/host-address.js";
 import { processKey } from "../model/processes.js";
 import { visibleText } from "../model/text.js";
 import { createHostSource, uploadCapture } from "../source/host.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/dom.js";
 import { createHint } from "../view/hint.js";
 import { captureActions, listActions, pageActions, processActions, sessionActions } from "./actions.js";
@@ -87,7 +88,7 @@ export function startHost(access, themes) {
     watchHost(source, state);
     root.dataset.tab = state.tab;
     root.dataset.connection = state.connection.state;
-    document.title = (state.sessions?.running.length ? "● " : "") + (state.host === null ? "Pyrometer" : visibleText(state.host.host) + " – Pyrometer");
+    document.title = (state.sessions?.running.length ? "● " : "") + (state.host === null ? HOST_TEXT.title : visibleText(state.host.host) + " – " + HOST_TEXT.title);
     for (const view of views) view.update(state);
   }
 

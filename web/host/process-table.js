@@ -1,24 +1,14 @@
-// The Python processes of the host. Values change each second; while somebody points at a row or is in one, rows stay put.
+// The Python processes of the host. Values change every second; rows keep their places while the pointer or the focus is on them.
 
 import { arrangeProcesses, commonRefusal, containerName, processKey, programName } from "../model/processes.js";
-import { formatAge, formatBytes } from "../model/hosted.js";
+import { formatAge, formatBytes } from "../model/sessions.js";
 import { formatCount } from "../model/numbers.js";
 import { visibleText } from "../model/text.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";
 
 const ROWS_STEP = 500;
-const COLUMNS_OF_PROCESSES = [
-  { key: "command", label: "Process", hint: "Its script or module, and its command line" },
-  { key: "cpu", label: "CPU", hint: "Of one core, over the last second" },
-  { key: "memory", label: "Memory", hint: "Resident, as the kernel counts it" },
-  { key: "threads", label: "Threads", hint: "Of the system, not only of Python" },
-  { key: "pid", label: "PID", hint: "Its number on this host" },
-  { key: "python", label: "Python", hint: "Version of the interpreter in it" },
-  { key: "user", label: "User", hint: "Who it runs as" },
-  { key: "container", label: "Container", hint: "As its control group says" },
-  { key: "uptime", label: "Up", hint: "Since it was started" },
-];
 
 function createProcessRow(act) {
   const row = { process: null };
@@ -30,10 +20,10 @@ function createProcessRow(act) {
   const cpu = el("span", { class: "share" });
   const cells = Object.fromEntries(["memory", "threads", "pid", "python", "user", "container", "uptime"].map((key) => [key, el("td", { class: "col-" + key }, el("bdi", {}))]));
   const open = el("a", { class: "watch", "data-role": "act", "data-testid": "process-open" }, el("span", { class: "live-dot" }), el("span", {}));
-  const start = el("button", { type: "button", class: "start", "data-role": "act", "data-testid": "profile", on: { click: () => act.profile(row.process) } }, "Profile");
-  const more = el("button", { type: "button", class: "start more", "aria-label": "Options", "data-hint": "Rate, duration, threads and more", "data-role": "more", "data-testid": "profile-options", on: { click: () => act.options([row.process]) } }, icon(ICONS.chevron, 12));
+  const start = el("button", { type: "button", class: "start", "data-role": "act", "data-testid": "profile", on: { click: () => act.profile(row.process) } }, HOST_TEXT.processes.profile);
+  const more = el("button", { type: "button", class: "start more", "aria-label": HOST_TEXT.processes.options, "data-hint": HOST_TEXT.processes.optionsHint, "data-role": "more", "data-testid": "profile-options", on: { click: () => act.options([row.process]) } }, icon(ICONS.chevron, 12));
   const split = el("span", { class: "split" }, start, more);
-  const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused", on: { click: () => act.explain(row.process) } }, "Cannot attach");
+  const refused = el("button", { type: "button", class: "link refused", "data-role": "act", "data-testid": "refused", on: { click: () => act.explain(row.process) } }, HOST_TEXT.processes.refused);
   const element = el("tr", { "data-testid": "process" },
     el("td", { class: "col-select" }, box),
     el("th", { scope: "row", class: "col-command" }, el("div", { class: "stacked" }, el("span", { class: "one-line" }, name, " ", rest), under)),
@@ -46,14 +36,15 @@ function createProcessRow(act) {
 // What does not change while a process lives.
 function nameRow(row, process) {
   const { name, rest } = programName(process.command);
+  const named = HOST_TEXT.processes.named(visibleText(name), process.pid);
   row.key = processKey(process);
   setText(row.name, visibleText(name));
   setText(row.rest, rest === "" || rest === name ? "" : visibleText(rest));
   setAttribute(row.element, "data-pid", process.pid);
   setAttribute(row.rest, "title", rest === "" ? null : visibleText(rest));
-  setAttribute(row.box, "aria-label", "Select " + visibleText(name) + ", process " + process.pid);
-  setAttribute(row.start, "aria-label", "Profile " + visibleText(name) + ", process " + process.pid);
-  setAttribute(row.open, "aria-label", "Open the profile of " + visibleText(name) + ", process " + process.pid);
+  setAttribute(row.box, "aria-label", HOST_TEXT.processes.select(named));
+  setAttribute(row.start, "aria-label", HOST_TEXT.processes.profileOf(named));
+  setAttribute(row.open, "aria-label", HOST_TEXT.processes.openOf(named));
 }
 
 function fillNumbers(row, process) {
@@ -67,7 +58,7 @@ function fillNumbers(row, process) {
     container: visibleText(container, ""), uptime: formatAge(process.uptime_s),
   };
   for (const [key, text] of Object.entries(texts)) setText(row.cells[key].firstChild, text);
-  setAttribute(row.cells.uptime, "title", "since " + process.started_at);
+  setAttribute(row.cells.uptime, "title", HOST_TEXT.processes.since(process.started_at));
   setText(row.under, visibleText([process.pid, process.python ?? "", process.user ?? "", container].filter(Boolean).join(" · ")));
 }
 
@@ -77,7 +68,7 @@ function fillActions(row, process, gone, state) {
   row.open.hidden = gone || sampled === undefined;
   if (sampled !== undefined) {
     setAttribute(row.open, "href", "#v=1&session=" + encodeURIComponent(sampled));
-    setText(row.open.lastChild, process.sessions.length > 1 ? "Open (" + process.sessions.length + ")" : "Open");
+    setText(row.open.lastChild, process.sessions.length > 1 ? HOST_TEXT.processes.openSome(process.sessions.length) : HOST_TEXT.processes.open);
   }
   row.split.hidden = gone || !state.operator || !process.attach || sampled !== undefined;
   row.start.disabled = state.cutOff;
@@ -102,17 +93,17 @@ function moveFocus(event, body) {
 }
 
 export function createProcessTable(root, act) {
-  const heads = COLUMNS_OF_PROCESSES.map(({ key, label, hint }) => ({
+  const heads = Object.entries(HOST_TEXT.processes.columns).map(([key, [label, hint]]) => ({
     key, element: el("th", { scope: "col", class: "col-" + key }, el("button", { type: "button", "data-hint": hint, "data-testid": "sort-" + key, on: { click: () => act.sort(key) } }, label)),
   }));
-  const every = el("input", { type: "checkbox", "aria-label": "Select all that are shown and can be profiled", "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.attach && !row.gone).map((row) => row.process), every.checked) } });
+  const every = el("input", { type: "checkbox", "aria-label": HOST_TEXT.processes.selectAll, "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.attach && !row.gone).map((row) => row.process), every.checked) } });
   const body = el("tbody", {});
-  const table = el("table", { class: "grid", "data-testid": "processes", "aria-label": "Python processes of this host" },
-    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, every), ...heads.map((head) => head.element), el("th", { class: "col-act" }, el("span", { class: "offscreen" }, "Profile")))), body);
-  const empty = el("div", { class: "blank", "data-testid": "processes-empty" }, el("h2", {}), el("p", { class: "soft" }), el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } }, "Show all processes"));
+  const table = el("table", { class: "grid", "data-testid": "processes", "aria-label": HOST_TEXT.processes.tableLabel },
+    el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, every), ...heads.map((head) => head.element), el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.processes.profile)))), body);
+  const empty = el("div", { class: "blank", "data-testid": "processes-empty" }, el("h2", {}), el("p", { class: "soft" }), el("button", { type: "button", on: { click: () => act.address({ search: "", only: false }, "replace") } }, HOST_TEXT.processes.showAll));
   const refusal = el("p", { class: "remark", role: "status", "data-testid": "refusal" });
   const more = el("button", { type: "button", class: "more-rows", "data-testid": "more-processes", on: { click: () => { limit += ROWS_STEP; act.again(); } } });
-  const element = el("section", { class: "list", "aria-label": "Processes" }, refusal, table, empty, more);
+  const element = el("section", { class: "list", "aria-label": HOST_TEXT.processes.label }, refusal, table, empty, more);
   root.append(element);
   let limit = ROWS_STEP;
   let shownRows = [];
@@ -165,8 +156,8 @@ export function createProcessTable(root, act) {
     const [head, text, all] = empty.children;
     const filtered = (state.processes?.length ?? 0) > 0;
     all.hidden = !filtered;
-    setText(head, filtered ? "No process is like that" : "No Python process runs here");
-    setText(text, filtered ? formatCount(state.processes.length) + " are here, but none that fits what was asked for." : "One that starts appears within a second.");
+    setText(head, filtered ? HOST_TEXT.processes.noMatch : HOST_TEXT.processes.none);
+    setText(text, filtered ? HOST_TEXT.processes.noMatchHint(formatCount(state.processes.length)) : HOST_TEXT.processes.noneHint);
   }
 
   function updateHeads({ sort, up }) {
@@ -187,12 +178,12 @@ export function createProcessTable(root, act) {
       updateEmpty(state);
       const common = state.operator ? commonRefusal(state.processes) : null;
       refusal.hidden = common === null;
-      if (common !== null) setText(refusal, "None of these can be profiled. Of " + formatCount(common.count) + " it says: " + visibleText(common.reason));
+      if (common !== null) setText(refusal, HOST_TEXT.processes.noneProfilable(formatCount(common.count), visibleText(common.reason)));
       setAttribute(table, "data-containers", state.processes.some((process) => process.container) || null);
       every.hidden = !state.operator;
       every.checked = state.selected.size > 0 && shownRows.every((row) => row.gone || !row.process.attach || state.selected.has(processKey(row.process)));
       more.hidden = shownRows.length <= limit;
-      setText(more, "Show more (" + formatCount(shownRows.length - limit) + " left)");
+      setText(more, HOST_TEXT.processes.more(formatCount(shownRows.length - limit)));
     },
   };
 }

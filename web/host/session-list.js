@@ -1,9 +1,10 @@
-// What is being profiled, and what was: a card for each running session, a line for each that ended.
+// The sessions: a card for each running one, a line for each that ended.
 
-import { isOver, sessionTitle, sparkShares, sparkSlots } from "../model/hosted.js";
+import { isOver, sessionTitle, sparkShares, sparkSlots } from "../model/sessions.js";
 import { formatClock, formatRate, formatShortCount } from "../model/numbers.js";
 import { programName } from "../model/processes.js";
 import { visibleText } from "../model/text.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";
 
@@ -11,7 +12,6 @@ const SVG_SPACE = "http://www.w3.org/2000/svg";
 const SPARK_HEIGHT = 100;
 const SPARK_WIDTH = 1000;
 const SPARK_LAYERS = ["gil", "cpu", "waits"];
-const STATE_SAYS = { starting: "starting", paused: "paused", ended: "ended", failed: "failed" };
 
 function createSpark() {
   const svg = document.createElementNS(SVG_SPACE, "svg");
@@ -28,7 +28,7 @@ function createSpark() {
   return { svg, layers, drawn: null };
 }
 
-// Stacked from below: what held the GIL, what ran otherwise, what waited for the GIL.
+// Stacked from below: threads holding the GIL, on CPU without it, waiting for it.
 function sparkPaths(slots) {
   const paths = SPARK_LAYERS.map(() => "");
   for (const slot of slots) {
@@ -50,9 +50,9 @@ function drawSpark(spark, drawn, numbers) {
   if (drawn === null) return;
   sparkPaths(sparkSlots(drawn.timeline, drawn.from, drawn.to)).forEach((path, i) => spark.layers[i].setAttribute("d", path));
   const shares = sparkShares(drawn.timeline);
-  const text = shares === null ? "no samples lately" : "CPU " + Math.round(shares.cpu * 100) + " %  ·  GIL " + Math.round(shares.gil * 100) + " %";
+  const text = shares === null ? HOST_TEXT.sessions.noSpark : HOST_TEXT.sessions.spark(Math.round(shares.cpu * 100), Math.round(shares.gil * 100));
   setText(numbers, text);
-  spark.svg.setAttribute("aria-label", "The last two minutes: " + text);
+  spark.svg.setAttribute("aria-label", HOST_TEXT.sessions.sparkLabel(text));
 }
 
 function createSessionCard(act) {
@@ -66,8 +66,8 @@ function createSessionCard(act) {
   const numbers = el("span", { class: "spark-numbers" });
   const samples = el("span", { class: "samples" });
   const pause = el("button", { type: "button", class: "quiet", "data-testid": "session-pause", on: { click: () => act.togglePause(card.session) } });
-  const stop = el("button", { type: "button", class: "quiet", "aria-label": "Stop", "data-hint": "End the recording", "data-testid": "session-stop", on: { click: () => act.stop(card.session) } }, icon(ICONS.stop));
-  const more = el("button", { type: "button", class: "quiet", "aria-label": "More", "aria-haspopup": "menu", "data-testid": "session-more", on: { click: () => act.sessionMenu(card.session, more) } }, icon(ICONS.more));
+  const stop = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.stop, "data-hint": HOST_TEXT.sessions.stopHint, "data-testid": "session-stop", on: { click: () => act.stop(card.session) } }, icon(ICONS.stop));
+  const more = el("button", { type: "button", class: "quiet", "aria-label": HOST_TEXT.sessions.more, "aria-haspopup": "menu", "data-testid": "session-more", on: { click: () => act.sessionMenu(card.session, more) } }, icon(ICONS.more));
   const foot = el("div", { class: "session-foot" }, el("span", { class: "session-numbers" }, numbers, samples), pause, stop, more);
   const element = el("li", { class: "session", "data-testid": "session" }, el("div", { class: "session-head" }, link, clock), facts, note, spark.svg, foot);
   return Object.assign(card, { element, link, title, clock, facts, note, spark, numbers, samples, pause, stop, more, shownPaused: null });
@@ -76,11 +76,11 @@ function createSessionCard(act) {
 function factsText(session) {
   const target = session.target ?? {};
   const { name, rest } = programName(target.command);
-  const said = STATE_SAYS[session.state];
+  const said = HOST_TEXT.sessions.states[session.state];
   const processes = session.processes?.joined ?? session.targets?.length ?? 1;
   return [
-    said === undefined ? null : said + (session.reason ? ": " + session.reason : ""), session.capture_fault ?? null,
-    !target.command?.length ? null : session.name || isOver(session) ? name : rest || name, processes > 1 ? processes + " processes" : "pid " + target.pid, isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
+    said === undefined ? null : said + (session.reason ? ": " + (HOST_TEXT.sessions.reasons[session.reason] ?? session.reason) : ""), session.capture_fault ?? null,
+    !target.command?.length ? null : session.name || isOver(session) ? name : rest || name, processes > 1 ? HOST_TEXT.sessions.processes(processes) : HOST_TEXT.sessions.pid(target.pid), isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
   ].filter(Boolean).join(" · ");
 }
 
@@ -96,31 +96,31 @@ function fillCard(card, session, state) {
   setText(card.facts, visibleText(factsText(session)));
   setText(card.note, session.note ? visibleText(session.note) : "");
   card.note.hidden = !session.note;
-  setText(card.samples, formatShortCount(session.quality?.samples ?? 0) + " samples");
+  setText(card.samples, HOST_TEXT.sessions.samples(formatShortCount(session.quality?.samples ?? 0)));
   card.spark.svg.toggleAttribute("hidden", over || session.state === "starting");
   card.numbers.hidden = over;
   if (!over) drawSpark(card.spark, state.sparks.get(session.id) ?? null, card.numbers);
   card.pause.hidden = over || !state.operator || session.state === "starting";
   card.stop.hidden = over || !state.operator;
   for (const button of [card.pause, card.stop]) button.disabled = state.cutOff;
-  setAttribute(card.stop, "aria-label", "Stop " + title);
-  setAttribute(card.more, "aria-label", "More about " + title);
+  setAttribute(card.stop, "aria-label", HOST_TEXT.sessions.stopOf(title));
+  setAttribute(card.more, "aria-label", HOST_TEXT.sessions.moreOf(title));
   const paused = session.state === "paused";
   if (card.shownPaused === paused) return;
   card.shownPaused = paused;
   card.pause.replaceChildren(icon(paused ? ICONS.play : ICONS.pause));
-  setAttribute(card.pause, "aria-label", (paused ? "Go on with " : "Pause ") + title);
-  setAttribute(card.pause, "data-hint", paused ? "Go on recording" : "Record nothing for a while");
+  setAttribute(card.pause, "aria-label", paused ? HOST_TEXT.sessions.resumeOf(title) : HOST_TEXT.sessions.pauseOf(title));
+  setAttribute(card.pause, "data-hint", paused ? HOST_TEXT.sessions.resumeHint : HOST_TEXT.sessions.pauseHint);
 }
 
 export function createSessionList(root, act) {
-  const running = el("ol", { class: "sessions", "data-testid": "running", "aria-label": "Running sessions" });
-  const over = el("ol", { class: "sessions over", "data-testid": "over", "aria-label": "Ended sessions" });
-  const overHead = el("h3", {}, "Ended");
+  const running = el("ol", { class: "sessions", "data-testid": "running", "aria-label": HOST_TEXT.sessions.running });
+  const over = el("ol", { class: "sessions over", "data-testid": "over", "aria-label": HOST_TEXT.sessions.endedLabel });
+  const overHead = el("h3", {}, HOST_TEXT.sessions.ended);
   const blank = el("p", { class: "soft blank-line", "data-testid": "sessions-empty" });
-  const legend = el("p", { class: "spark-legend", "aria-hidden": "true" }, ...[["gil", "holds the GIL"], ["cpu", "on CPU otherwise"], ["waits", "waits for the GIL"]].map(([name, label]) => el("span", {}, el("i", { class: "key-" + name }), label)));
+  const legend = el("p", { class: "spark-legend", "aria-hidden": "true" }, ...Object.entries(HOST_TEXT.sessions.legend).map(([name, label]) => el("span", {}, el("i", { class: "key-" + name }), label)));
   const count = el("span", { class: "soft" });
-  const element = el("aside", { class: "watched", "aria-label": "Sessions" }, el("h2", {}, "Being profiled ", count), blank, running, legend, overHead, over);
+  const element = el("aside", { class: "watched", "aria-label": HOST_TEXT.sessions.label }, el("h2", {}, HOST_TEXT.sessions.running + " ", count), blank, running, legend, overHead, over);
   root.append(element);
   const cards = new Map();
 
@@ -150,7 +150,7 @@ export function createSessionList(root, act) {
       legend.hidden = sessions.running.length === 0;
       setText(count, sessions.running.length === 0 ? "" : String(sessions.running.length));
       blank.hidden = state.sessions === null || sessions.running.length > 0;
-      setText(blank, state.operator ? "Nothing at the moment. Press Profile beside a process." : "Nothing at the moment.");
+      setText(blank, state.operator ? HOST_TEXT.sessions.noneHint : HOST_TEXT.sessions.none);
     },
   };
 }

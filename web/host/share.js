@@ -1,30 +1,29 @@
-// Links that let somebody look, and nothing else: made, listed, revoked.
+// Read-only links: created, listed, revoked.
 
-import { formatWhen } from "../model/hosted.js";
+import { formatWhen } from "../model/sessions.js";
 import { visibleText } from "../model/text.js";
+import { HOST_TEXT } from "../text/host.js";
 import { el, isolated } from "../view/dom.js";
 import { openDialog } from "./dialogs.js";
 
-const LIVES = [["1h", "1 hour"], ["1d", "1 day"], ["7d", "7 days"], ["30d", "30 days"], ["never", "never"]];
-
 function shareLine(share, revoke, now) {
-  const expires = share.expires_at === null ? "never expires" : "until " + formatWhen(share.expires_at, now);
-  const used = share.used_at === null ? "not used yet" : "last used " + formatWhen(share.used_at, now);
-  const name = visibleText(share.name, "link " + share.id);
-  const what = share.session === null ? "everything" : "session " + visibleText(share.session);
+  const expires = share.expires_at === null ? HOST_TEXT.share.never : HOST_TEXT.share.until(formatWhen(share.expires_at, now));
+  const used = share.used_at === null ? HOST_TEXT.share.unused : HOST_TEXT.share.used(formatWhen(share.used_at, now));
+  const name = visibleText(share.name, HOST_TEXT.share.unnamed(share.id));
+  const what = share.session === null ? HOST_TEXT.share.everything : HOST_TEXT.share.session(visibleText(share.session));
   return el("li", { class: "share-line", "data-testid": "share-line" }, isolated(name, { class: "share-name" }), el("span", { class: "soft" }, what + " · " + expires + " · " + used),
-    el("button", { type: "button", "aria-label": "Revoke " + name, "data-testid": "share-revoke", on: { click: () => revoke(share) } }, "Revoke"));
+    el("button", { type: "button", "aria-label": HOST_TEXT.share.revokeOne(name), "data-testid": "share-revoke", on: { click: () => revoke(share) } }, HOST_TEXT.share.revoke));
 }
 
-// tell(method, path, body) asks the server; copy(text) is a promise.  session: {id, title} of the one that is shared, null: everything.
+// tell(method, path, body) asks the server; copy(text) is a promise. session: {id, title} of the shared session, or null for the whole host.
 export function openShareDialog(root, { tell, copy, fragment, session = null }) {
-  const name = el("input", { type: "text", name: "share-name", maxlength: "80", placeholder: "for whom, or why", autocomplete: "off", "data-testid": "share-name" });
-  const life = el("select", { "aria-label": "Expires after", "data-testid": "share-life" }, ...LIVES.map(([value, label]) => el("option", { value }, label)));
+  const name = el("input", { type: "text", name: "share-name", maxlength: "80", placeholder: HOST_TEXT.share.nameHint, autocomplete: "off", "data-testid": "share-name" });
+  const life = el("select", { "aria-label": HOST_TEXT.share.lifeLabel, "data-testid": "share-life" }, ...HOST_TEXT.share.lives.map(([value, label]) => el("option", { value }, label)));
   life.value = "7d";
   const error = el("p", { class: "form-error", role: "alert" });
   const made = el("div", { class: "made", hidden: true, "data-testid": "share-made" });
-  const list = el("ol", { class: "shares", "aria-label": "Links that work now", "data-testid": "share-list" });
-  const none = el("p", { class: "soft" }, "No link is out at the moment.");
+  const list = el("ol", { class: "shares", "aria-label": HOST_TEXT.share.active, "data-testid": "share-list" });
+  const none = el("p", { class: "soft" }, HOST_TEXT.share.none);
 
   async function guarded(act) {
     try {
@@ -50,27 +49,25 @@ export function openShareDialog(root, { tell, copy, fragment, session = null }) 
   const make = () => guarded(async () => {
     const share = await tell("POST", "/shares", { name: name.value.trim(), expires_in: life.value, ...(session === null ? {} : { session: session.id }) });
     const url = share.url + fragment;
-    const text = el("input", { type: "text", readonly: true, "aria-label": "The link", "data-testid": "share-url", on: { focus: () => text.select() } });
+    const text = el("input", { type: "text", readonly: true, "aria-label": HOST_TEXT.share.link, "data-testid": "share-url", on: { focus: () => text.select() } });
     text.value = url;
-    const button = el("button", { type: "button", class: "primary", on: { click: () => copy(url) } }, "Copy");
-    made.replaceChildren(el("div", { class: "made-line" }, text, button), el("p", { class: "soft" }, "Shown this once. Whoever has it can look at " + (session === null ? "everything here" : "this session") + ", and change nothing."));
+    const button = el("button", { type: "button", class: "primary", on: { click: () => copy(url) } }, HOST_TEXT.share.copy);
+    made.replaceChildren(el("div", { class: "made-line" }, text, button), el("p", { class: "soft" }, session === null ? HOST_TEXT.share.made : HOST_TEXT.share.madeOne));
     made.hidden = false;
     name.value = "";
     text.focus();
     await refresh();
   });
 
-  const form = el("form", { class: "share-form" }, el("label", { class: "form-row" }, el("span", { class: "form-label" }, "Name"), name),
-    el("label", { class: "form-row" }, el("span", { class: "form-label" }, "Expires"), life), el("button", { type: "submit", class: "primary", "data-testid": "share-make" }, "Make a link"));
+  const form = el("form", { class: "share-form" }, el("label", { class: "form-row" }, el("span", { class: "form-label" }, HOST_TEXT.share.name), name),
+    el("label", { class: "form-row" }, el("span", { class: "form-label" }, HOST_TEXT.share.life), life), el("button", { type: "submit", class: "primary", "data-testid": "share-make" }, HOST_TEXT.share.make));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     make();
   });
-  const title = session === null ? "Share everything" : "Share " + visibleText(session.title);
-  const text = session === null ? "A link for somebody who may look at all processes with their arguments, all sessions and captures, and start or stop nothing. To show one session only, share it from its menu."
-    : "A link for somebody who may look at this session, and at nothing else here. It ends with the session.";
-  openDialog(root, { title, testid: "share-dialog" }, el("p", { class: "soft" }, text),
-    form, error, made, el("h3", {}, "Links that work now"), none, list);
+  const title = session === null ? HOST_TEXT.share.title : HOST_TEXT.share.titleOne(visibleText(session.title));
+  openDialog(root, { title: title, testid: "share-dialog" }, el("p", { class: "soft" }, session === null ? HOST_TEXT.share.text : HOST_TEXT.share.textOne),
+    form, error, made, el("h3", {}, HOST_TEXT.share.active), none, list);
   name.focus();
   guarded(refresh);
 }

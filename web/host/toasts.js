@@ -1,5 +1,6 @@
-// Short words on what just happened, with one thing to do about it. They go away by themselves, unless somebody is at them.
+// Short messages with one action. They disappear by themselves unless the pointer or the focus is on them.
 
+import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/dom.js";
 
 const TOAST_MS = 6000;
@@ -25,7 +26,7 @@ export function createToasts(root) {
     };
     if (action?.href) toast.append(el("a", { href: action.href }, action.label));
     else if (action) toast.append(el("button", { type: "button", class: "link", "data-testid": "toast-action", on: { click: () => { leave(true); action.run(); } } }, action.label));
-    toast.append(el("button", { type: "button", class: "link close", "aria-label": "Dismiss", on: { click: () => leave(false) } }, "×"));
+    toast.append(el("button", { type: "button", class: "link close", "aria-label": HOST_TEXT.dismiss, on: { click: () => leave(false) } }, "×"));
     toast.addEventListener("pointerenter", () => clearTimeout(timer));
     toast.addEventListener("focusin", () => clearTimeout(timer));
     toast.addEventListener("pointerleave", wait);

@@ -1,6 +1,6 @@
-// What the page shows, as text for the fragment of its URL, and back. Defaults are left out. Version 1:
-//   v=1  session=ID  view=table  inverted  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
-//   state=WORD,WORD  range=FROM~TO  base=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  zoom=PATH  frame=PATH  tables=CHART,CHART
+// The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
+//   v=1  session=ID  view=table  bottom-up  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
+//   state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. TERM is one of filter.js.
 
@@ -24,7 +24,7 @@ export const FLAME_VIEWS = ["flame", "heatmap"];
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", inverted: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, base: null, filters: [], about: "", file: "", line: 0, zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], about: "", file: "", line: 0, zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -77,14 +77,14 @@ export function formatAddress(address) {
   out.set("v", String(ADDRESS_VERSION));
   if (address.session !== null) out.set("session", address.session);
   if (address.view !== "flame") out.set("view", address.view);
-  if (address.inverted) out.set("inverted", "");
+  if (address.bottomUp) out.set("bottom-up", "");
   if (address.by !== "function") out.set("by", address.by);
   if (address.colour !== "heat") out.set("colour", address.colour);
   if (address.search !== "") out.set("search", address.search);
   for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
   if (address.states.length > 0) out.set("state", address.states.join());
   if (address.range !== null) out.set("range", formatRange(address.range));
-  if (address.base !== null) out.set("base", formatRange(address.base));
+  if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
   for (const term of address.filters) out.append("filter", term);
   if (address.about !== "") out.set("about", address.about);
   if (address.file !== "") out.set("file", address.file);
@@ -102,14 +102,14 @@ export function parseAddress(text) {
   if (given.has("v") && Number(given.get("v")) !== ADDRESS_VERSION) return address;
   address.session = given.get("session");
   address.view = oneOf(given.get("view"), VIEWS);
-  address.inverted = given.has("inverted");
+  address.bottomUp = given.has("bottom-up");
   address.by = oneOf(given.get("by"), ["function", "line"]);
   address.colour = oneOf(given.get("colour"), ["heat", "module"]);
   address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
   address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
   address.states = cleanWords((given.get("state") ?? "").slice(0, STATES_LENGTH_MAX).split(","));
   address.range = parseRange(given.get("range") ?? "");
-  address.base = parseRange(given.get("base") ?? "");
+  address.baseline = parseRange(given.get("baseline") ?? "");
   address.filters = given.getAll("filter").slice(0, FILTERS_MAX).map(cleanTerm).filter((term) => term !== null);
   address.about = /^[0-9a-z]{1,8}$/.exec(given.get("about") ?? "")?.[0] ?? "";
   address.file = (given.get("file") ?? "").slice(0, FILE_LENGTH_MAX);

@@ -1,4 +1,4 @@
-// A report's own data: cells (thread, state, node[, slot of time]) -> count, asked as the server would be.
+// The data of a report: cells (thread, state, node[, slot of time]) -> count, queried as the server is.
 
 import { addState, createSums, stateMatches, stateQuery } from "./states.js";
 

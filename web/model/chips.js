@@ -1,38 +1,30 @@
-// The filters by state that people choose from, and what is known about each.
+// The state filters, with their counts and descriptions.
 
-import { NO_GIL } from "./doings.js";
+import { TEXT } from "../text/session.js";
 import { formatCount, formatShare, ratio } from "./numbers.js";
 import { STATE_DOINGS, STATE_FACTS } from "./states.js";
 
-// `otherwise`: what samples are that this filter leaves out, as "100 % filtered: 4,000 samples ...".
 const FILTERS = [
-  { key: "all", label: "All", words: [], meaning: "Every sample, whatever the thread was doing", otherwise: "" },
-  { key: "on_cpu", label: "On CPU", words: ["on_cpu"], fact: "on_cpu", meaning: "The thread was running on a CPU", otherwise: "are off the CPU" },
-  { key: "has_gil", label: "Holding the GIL", words: ["has_gil"], fact: "has_gil", meaning: "The thread held the interpreter's lock", otherwise: "do not hold the GIL" },
-  { key: "waits_gil", label: "Waiting for the GIL", words: ["waits_gil"], fact: "waits_gil", meaning: "The thread wanted the interpreter's lock, and another one had it", otherwise: "do not wait for the GIL" },
-  { key: "waits", label: "Waiting", words: ["!on_cpu", "~has_gil", "~waits_gil"], doing: "waits", meaning: "Off the CPU, and not for the GIL: input and output, locks, sleep", otherwise: "are on a CPU or have to do with the GIL" },
-  { key: "in_gc", label: "In GC", words: ["in_gc"], fact: "in_gc", meaning: "The garbage collector was running", otherwise: "are not in the garbage collector" },
-  { key: "has_exception", label: "Handling an exception", words: ["has_exception"], fact: "has_exception", meaning: "The thread was handling an exception", otherwise: "handle no exception" },
-];
+  { key: "all", words: [] },
+  { key: "on_cpu", words: ["on_cpu"], fact: "on_cpu" },
+  { key: "has_gil", words: ["has_gil"], fact: "has_gil" },
+  { key: "waits_gil", words: ["waits_gil"], fact: "waits_gil" },
+  { key: "waits", words: ["!on_cpu", "~has_gil", "~waits_gil"], doing: "waits" },
+  { key: "in_gc", words: ["in_gc"], fact: "in_gc" },
+  { key: "has_exception", words: ["has_exception"], fact: "has_exception" },
+].map((filter) => ({ ...filter, label: TEXT.states[filter.key][0], meaning: TEXT.states[filter.key][1] }));
 
 function filterOf(words) {
   const text = words.join();
   return FILTERS.find((filter) => filter.words.join() === text) ?? null;
 }
 
-const FACT_LABELS = new Map([
-  ["on_cpu", "on CPU"], ["has_gil", "holding the GIL"], ["waits_gil", "waiting for the GIL"], ["in_gc", "in GC"], ["in_native", "in C code"],
-  ["has_exception", "handling an exception"],
-]);
-
-const SIGN_LABELS = new Map([["", ""], ["!", "not "], ["~", "not known to be "]]);
-
 // "!has_gil" -> "not holding the GIL"
 function wordLabel(word) {
   const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word);
-  const label = FACT_LABELS.get(fact) ?? fact;
-  if (unknown) return label + (sign === "" ? ": unknown" : ": known");
-  return SIGN_LABELS.get(sign) + label;
+  const label = TEXT.states.facts[fact] ?? fact;
+  if (unknown) return label + (sign === "" ? TEXT.states.isUnknown : TEXT.states.isKnown);
+  return TEXT.states.signs[sign] + label;
 }
 
 // What is shown, as a label: a filter of the list, or the words of a link.
@@ -56,12 +48,10 @@ function isUnknown(filter, sums, { yes, unknown }) {
 
 function hintOf(filter, sums, count, disabled, withoutGil) {
   if (sums.samples === 0) return filter.meaning + ".";
-  if (withoutGil) return filter.meaning + ". This interpreter is free-threaded: it has no such lock.";
-  const of = " of " + formatCount(sums.samples) + " samples";
-  if (disabled) return filter.meaning + ". Not known here: this version of Python, or what pyrometer may read, does not tell.";
-  if (filter.key === "all") return filter.meaning + ": " + formatCount(sums.samples) + ".";
-  const unknown = count.unknown > 0 ? " Unknown in " + formatCount(count.unknown) + "." : "";
-  return filter.meaning + ": " + formatCount(count.yes) + of + "." + unknown;
+  if (withoutGil) return filter.meaning + TEXT.states.freeThreaded;
+  if (disabled) return filter.meaning + TEXT.states.unavailable;
+  const counted = TEXT.states.counted(formatCount(count.yes), filter.key === "all" ? null : formatCount(sums.samples));
+  return filter.meaning + counted + (count.unknown > 0 ? TEXT.states.countedUnknown(formatCount(count.unknown)) : "");
 }
 
 // -> [{key, label, words, share, hint, pressed, disabled}]; sums: of the threads shown
@@ -71,21 +61,18 @@ export function stateChips(sums, words, isFreeThreaded = false) {
     const count = countOf(filter, sums);
     const withoutGil = isFreeThreaded && ["has_gil", "waits_gil"].includes(filter.key);
     const disabled = withoutGil || isUnknown(filter, sums, count);
-    const share = filter.key === "all" || sums.samples === 0 ? "" : withoutGil ? NO_GIL : disabled ? "unknown" : formatShare(ratio(count.yes, sums.samples));
+    const share = filter.key === "all" || sums.samples === 0 ? "" : withoutGil ? TEXT.doing.noGil : disabled ? TEXT.states.unknown : formatShare(ratio(count.yes, sums.samples));
     return { key: filter.key, label: filter.label, words: filter.words, share, hint: hintOf(filter, sums, count, disabled, withoutGil), pressed: filter === chosen, disabled };
   });
-  if (chosen === null) chips.push({ key: "link", label: stateLabel(words), words, share: "", hint: "As the address of this page asks for", pressed: true, disabled: false });
+  if (chosen === null) chips.push({ key: "link", label: stateLabel(words), words, share: "", hint: TEXT.states.fromLink, pressed: true, disabled: false });
   return chips;
 }
 
-// Why a filter leaves nothing, as a sentence; `whose`: "" or " of the chosen threads".
+// Why a filter leaves nothing, as a sentence; `whose`: "" or TEXT.empty.ofThreads.
 export function filteredText(words, sums, whose) {
   const filter = filterOf(words);
-  const samples = formatCount(sums.samples) + " samples" + whose;
-  if (filter === null) return "100 % filtered: none of the " + samples + " is “" + stateLabel(words) + "”.";
-  const { unknown } = countOf(filter, sums);
-  if (unknown > 0 && unknown === sums.samples) return "100 % filtered: of all " + samples + " this is unknown.";
-  const rest = { ...sums, samples: sums.samples - unknown };
-  const text = "100 % filtered: " + formatCount(rest.samples) + " samples" + whose + " " + filter.otherwise;
-  return text + (unknown > 0 ? ", of " + formatCount(unknown) + " it is unknown." : ".");
+  const samples = formatCount(sums.samples);
+  const unknown = filter === null ? 0 : countOf(filter, sums).unknown;
+  if (unknown > 0 && unknown === sums.samples) return TEXT.empty.filteredUnknown(samples, whose);
+  return TEXT.empty.filteredState(samples, whose, stateLabel(words)) + (unknown > 0 ? TEXT.empty.unknownFor(formatCount(unknown)) : "");
 }

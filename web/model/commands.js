@@ -1,8 +1,7 @@
-// What the command palette offers: what the page can do, and every function by its name.
+// The entries of the command palette: commands of the page, and every function by name.
 
+import { TEXT } from "../text/session.js";
 import { VIEWS } from "./address.js";
-
-export const VIEW_LABELS = { flame: "Flame graph", sandwich: "Sandwich", table: "Functions", source: "Source", heatmap: "Heat map", threads: "Threads", gil: "GIL", diff: "Compare", tasks: "Tasks" };
 
 const MOST = 40;
 
@@ -10,19 +9,19 @@ const MOST = 40;
 export function pageCommands(state) {
   const change = (changes) => ({ type: "address", changes, how: "push" });
   const { address } = state;
-  const commands = VIEWS.map((view, i) => ({ label: "Show " + VIEW_LABELS[view], hint: String(i + 1), action: change({ view }) }));
+  const commands = VIEWS.map((view, i) => ({ label: TEXT.commands.show(TEXT.view[view][0]), hint: String(i + 1), action: change({ view }) }));
   commands.push(
-    { label: address.inverted ? "Callers first" : "Inverted: running functions first", hint: "i", action: { type: "invert" } },
-    { label: address.by === "line" ? "Frames are functions" : "Frames are lines", hint: "", action: change({ by: address.by === "line" ? "function" : "line" }) },
-    { label: address.colour === "heat" ? "Colour by module" : "Colour by heat", hint: "", action: change({ colour: address.colour === "heat" ? "module" : "heat" }) },
-    { label: "Hide or show library frames", hint: "l", action: { type: "toggleLibraries" } },
-    { label: "Every number of how well this was measured", hint: "q", action: { type: "qualityDialog", open: true } },
-    { label: "Next theme", hint: "t", action: { type: "nextTheme" } },
-    { label: "Keys and help", hint: "?", action: { type: "help", open: true } },
-    { label: "Show everything: no range, threads, states, filters, search", hint: "", action: change({ range: null, threads: [], states: [], filters: [], search: "", zoom: [], frame: [] }) },
+    { label: address.bottomUp ? TEXT.commands.topDown : TEXT.commands.bottomUp, hint: "i", action: { type: "turn" } },
+    { label: address.by === "line" ? TEXT.commands.byFunction : TEXT.commands.byLine, hint: "", action: change({ by: address.by === "line" ? "function" : "line" }) },
+    { label: address.colour === "heat" ? TEXT.commands.byModule : TEXT.commands.byHeat, hint: "", action: change({ colour: address.colour === "heat" ? "module" : "heat" }) },
+    { label: TEXT.commands.libraries, hint: "l", action: { type: "toggleLibraries" } },
+    { label: TEXT.commands.quality, hint: "q", action: { type: "qualityDialog", open: true } },
+    { label: TEXT.commands.theme, hint: "t", action: { type: "nextTheme" } },
+    { label: TEXT.commands.help, hint: "?", action: { type: "help", open: true } },
+    { label: TEXT.commands.reset, hint: "", action: change({ range: null, threads: [], states: [], filters: [], search: "", zoom: [], frame: [] }) },
   );
-  if (state.live) commands.push({ label: state.paused ? "Resume" : "Pause: hold this picture", hint: "p", action: { type: "togglePause" } });
-  if (address.range !== null) commands.push({ label: "Compare this range with all before it", hint: "", action: change({ view: "diff", base: { from: 0, to: Math.max(0.25, address.range.from) } }) });
+  if (state.live) commands.push({ label: state.paused ? TEXT.commands.resume : TEXT.commands.pause, hint: "p", action: { type: "togglePause" } });
+  if (address.range !== null) commands.push({ label: TEXT.commands.compareBefore, hint: "", action: change({ view: "diff", baseline: { from: 0, to: Math.max(0.25, address.range.from) } }) });
   return commands;
 }
 
@@ -34,7 +33,7 @@ export function foundCommands(commands, functions, text) {
   if (words.length === 0) return found;
   for (const { label, key } of functions) {
     if (found.length >= MOST) break;
-    if (key !== "" && fits(label.label)) found.push({ label: label.label, hint: "callers and callees", isFunction: true, action: { type: "address", changes: { view: "sandwich", about: key }, how: "push" } });
+    if (key !== "" && fits(label.label)) found.push({ label: label.label, hint: TEXT.commands.function, isFunction: true, action: { type: "address", changes: { view: "sandwich", about: key }, how: "push" } });
   }
   return found;
 }

@@ -1,5 +1,5 @@
-// Two ranges of time laid over each other, as shares of all samples of each; and whether a change is more than chance: the
-// two-proportion test, with the share of false discoveries held at 5 % (as server/report/diff/compare.c).
+// Two time ranges compared by share of samples, and whether a change is significant: the two-proportion test
+// with a false discovery rate of 5 % (as server/report/diff/compare.c).
 
 export const COMPARED_Q_MAX = 0.05;
 const HITS_LEAST = 10;
@@ -14,13 +14,13 @@ function errorComplement(x) {
 }
 
 // The chance of a difference so large or larger if nothing differs; null when there are too few samples to say.
-export function chanceOfShares(baseHits, nowHits, baseAll, nowAll) {
-  const hits = baseHits + nowHits;
-  const all = baseAll + nowAll;
-  if (!(baseAll > 0) || !(nowAll > 0) || hits < HITS_LEAST || (hits * Math.min(baseAll, nowAll)) / all < HITS_LEAST / 2) return null;
+export function chanceOfShares(baselineHits, currentHits, baselineAll, currentAll) {
+  const hits = baselineHits + currentHits;
+  const all = baselineAll + currentAll;
+  if (!(baselineAll > 0) || !(currentAll > 0) || hits < HITS_LEAST || (hits * Math.min(baselineAll, currentAll)) / all < HITS_LEAST / 2) return null;
   const pooled = hits / all;
-  const variance = pooled * (1 - pooled) * (1 / baseAll + 1 / nowAll);
-  return variance > 0 ? errorComplement(Math.abs((nowHits / nowAll - baseHits / baseAll) / Math.sqrt(variance)) / Math.SQRT2) : 1;
+  const variance = pooled * (1 - pooled) * (1 / baselineAll + 1 / currentAll);
+  return variance > 0 ? errorComplement(Math.abs((currentHits / currentAll - baselineHits / baselineAll) / Math.sqrt(variance)) / Math.SQRT2) : 1;
 }
 
 // Chances as q values, in place; null stays null.
@@ -39,46 +39,46 @@ export function adjustChances(chances) {
 }
 
 // same | few | more | less | new | gone
-export function verdictOf(base, now, baseAll, nowAll, q) {
+export function verdictOf(baseline, current, baselineAll, currentAll, q) {
   if (q === null) return "few";
   if (q > COMPARED_Q_MAX) return "same";
-  if (base === 0) return "new";
-  if (now === 0) return "gone";
-  return now / nowAll > base / baseAll ? "more" : "less";
+  if (baseline === 0) return "new";
+  if (current === 0) return "gone";
+  return current / currentAll > baseline / baselineAll ? "more" : "less";
 }
 
 // For every group what became of its total: verdicts and changes of share.
-export function compareGroups(base, now) {
-  const count = now.total.length;
-  const chances = Array.from({ length: count }, (_, g) => (g === 0 ? null : chanceOfShares(base.total[g] ?? 0, now.total[g], base.sum, now.sum)));
+export function compareGroups(baseline, current) {
+  const count = current.total.length;
+  const chances = Array.from({ length: count }, (_, g) => (g === 0 ? null : chanceOfShares(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum)));
   adjustChances(chances);
   const share = (totals, g) => (totals.sum > 0 ? (totals.total[g] ?? 0) / totals.sum : 0);
   return {
-    verdict: (g) => verdictOf(base.total[g] ?? 0, now.total[g], base.sum, now.sum, chances[g]),
-    change: (g) => share(now, g) - share(base, g),
+    verdict: (g) => verdictOf(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum, chances[g]),
+    change: (g) => share(current, g) - share(baseline, g),
     // Both sides weigh the same, so that what is new and what is gone can be seen.
     totals: {
-      total: Float64Array.from({ length: count }, (_, g) => share(now, g) + share(base, g)),
-      self: Float64Array.from({ length: count }, (_, g) => (now.sum > 0 ? now.self[g] / now.sum : 0) + (base.sum > 0 ? (base.self[g] ?? 0) / base.sum : 0)),
-      sum: (now.sum > 0 ? 1 : 0) + (base.sum > 0 ? 1 : 0),
+      total: Float64Array.from({ length: count }, (_, g) => share(current, g) + share(baseline, g)),
+      self: Float64Array.from({ length: count }, (_, g) => (current.sum > 0 ? current.self[g] / current.sum : 0) + (baseline.sum > 0 ? (baseline.self[g] ?? 0) / baseline.sum : 0)),
+      sum: (current.sum > 0 ? 1 : 0) + (baseline.sum > 0 ? 1 : 0),
     },
   };
 }
 
-// Rows of the function table of both sides as one: {frame, base: {self, total}, now: {self, total}, q, verdict, change}
+// Rows of the function table of both sides as one: {frame, baseline: {self, total}, current: {self, total}, q, verdict, change}
 // by own samples, largest change first.
-export function compareRows(baseRows, nowRows, baseAll, nowAll) {
+export function compareRows(baselineRows, currentRows, baselineAll, currentAll) {
   const none = { self: 0, total: 0 };
   const rows = new Map();
-  for (const row of nowRows) rows.set(row.frame, { frame: row.frame, base: none, now: row });
-  for (const row of baseRows) rows.set(row.frame, { ...(rows.get(row.frame) ?? { frame: row.frame, now: none }), base: row });
+  for (const row of currentRows) rows.set(row.frame, { frame: row.frame, baseline: none, current: row });
+  for (const row of baselineRows) rows.set(row.frame, { ...(rows.get(row.frame) ?? { frame: row.frame, current: none }), baseline: row });
   const compared = Array.from(rows.values());
-  const chances = adjustChances(compared.map((row) => chanceOfShares(row.base.self, row.now.self, baseAll, nowAll)));
+  const chances = adjustChances(compared.map((row) => chanceOfShares(row.baseline.self, row.current.self, baselineAll, currentAll)));
   compared.forEach((row, i) => {
     row.q = chances[i];
-    row.verdict = verdictOf(row.base.self, row.now.self, baseAll, nowAll, chances[i]);
-    row.change = (nowAll > 0 ? row.now.self / nowAll : 0) - (baseAll > 0 ? row.base.self / baseAll : 0);
-    row.totalChange = (nowAll > 0 ? row.now.total / nowAll : 0) - (baseAll > 0 ? row.base.total / baseAll : 0);
+    row.verdict = verdictOf(row.baseline.self, row.current.self, baselineAll, currentAll, chances[i]);
+    row.change = (currentAll > 0 ? row.current.self / currentAll : 0) - (baselineAll > 0 ? row.baseline.self / baselineAll : 0);
+    row.totalChange = (currentAll > 0 ? row.current.total / currentAll : 0) - (baselineAll > 0 ? row.baseline.total / baselineAll : 0);
   });
   return compared.sort((a, b) => Math.abs(b.change) - Math.abs(a.change) || a.frame - b.frame);
 }

@@ -1,4 +1,4 @@
-// Self samples per node for one query: what /view answers, added up.
+// Self samples per node for one query: the sum of the answers of /view.
 
 import { grownArray } from "./column.js";
 

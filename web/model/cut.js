@@ -1,5 +1,5 @@
-// What is drawn: at most NODES_MAX frames, heaviest first, none narrower than a pixel; what was cut is summed into
-// visible remainders. Works on either tree of trees.js.
+// What is drawn: at most NODES_MAX frames, heaviest first, none narrower than a pixel. What is cut is summed up in
+// visible remainders. Works on both trees of trees.js.
 
 import { createHeap, heapPop, heapPush } from "./heap.js";
 import { treePath } from "./trees.js";

@@ -1,16 +1,17 @@
-// Why there is nothing to see, and what to do about it: {text, actions: [{label, action}]}.
+// Why a view is empty, and what to do about it: {text, actions: [{label, action}]}.
 
+import { TEXT } from "../text/session.js";
 import { filteredText } from "./chips.js";
 import { formatCount } from "./numbers.js";
 import { statusOf } from "./state.js";
 import { rangeText } from "./timeline.js";
 
 const change = (label, changes) => ({ label, action: { type: "address", changes, how: "push" } });
-const SHOW_ALL_STATES = change("Show all states", { states: [] });
-const SHOW_ALL_TIMES = change("Show all of the session", { range: null });
-const REMOVE_FILTERS = change("Remove all filters", { filters: [] });
-const SHOW_ALL_THREADS = change("Show all threads", { threads: [] });
-const ALL_NUMBERS = { label: "All numbers of how well it went", action: { type: "qualityDialog", open: true } };
+const SHOW_ALL_STATES = change(TEXT.empty.allStates, { states: [] });
+const SHOW_ALL_TIMES = change(TEXT.empty.allTimes, { range: null });
+const REMOVE_FILTERS = change(TEXT.empty.noFilters, { filters: [] });
+const SHOW_ALL_THREADS = change(TEXT.empty.allThreads, { threads: [] });
+const QUALITY_DETAILS = { label: TEXT.empty.quality, action: { type: "qualityDialog", open: true } };
 
 // Views that show what threads did whatever states and filters are chosen; that of tasks says itself why it is empty.
 const OF_THREADS = ["threads", "gil"];
@@ -19,17 +20,17 @@ const OF_THREADS = ["threads", "gil"];
 function filteredReason(address, sums, samples, counted) {
   const byThread = address.threads.length > 0;
   if (counted > 0 && address.filters.length > 0) {
-    return { text: "100 % filtered: " + formatCount(counted) + " samples, and the filters leave none.", actions: [REMOVE_FILTERS] };
+    return { text: TEXT.empty.filtered(formatCount(counted)), actions: [REMOVE_FILTERS] };
   }
   if (address.range !== null && sums.samples === 0 && samples > 0) {
-    return { text: "Nothing was seen from " + rangeText(address.range) + ".", actions: byThread ? [SHOW_ALL_TIMES, SHOW_ALL_THREADS] : [SHOW_ALL_TIMES] };
+    return { text: TEXT.empty.noneIn(rangeText(address.range)), actions: byThread ? [SHOW_ALL_TIMES, SHOW_ALL_THREADS] : [SHOW_ALL_TIMES] };
   }
   if (address.states.length > 0 && sums.samples > 0) {
     const ways = byThread ? [SHOW_ALL_STATES, SHOW_ALL_THREADS] : [SHOW_ALL_STATES];
-    return { text: filteredText(address.states, sums, byThread ? " of the chosen threads" : ""), actions: ways };
+    return { text: filteredText(address.states, sums, byThread ? TEXT.empty.ofThreads : ""), actions: ways };
   }
   if (byThread && samples > 0) {
-    return { text: "100 % filtered: none of the " + formatCount(samples) + " samples is of the chosen threads.", actions: [SHOW_ALL_THREADS] };
+    return { text: TEXT.empty.filteredThreads(formatCount(samples)), actions: [SHOW_ALL_THREADS] };
   }
   return null;
 }
@@ -39,18 +40,18 @@ function nothingReason(state) {
   const { quality = {}, settings } = state.session ?? {};
   const failed = Object.values(quality.failed ?? {}).reduce((sum, count) => sum + count, 0);
   const said = (text, ...actions) => ({ text, actions });
-  if (quality.filtered > 0) return said("Nothing kept: recording with --mode " + settings?.mode + " left out all " + formatCount(quality.filtered) + " samples seen. Record without --mode to keep them.");
+  if (quality.filtered > 0) return said(TEXT.empty.mode(settings?.mode, formatCount(quality.filtered)));
   switch (statusOf(state)) {
-    case "connecting": return said("Connecting…");
-    case "denied": return said("No samples reached this page: it may not read from the server. Open the link that pyrometer printed.");
-    case "lost": return said("No samples reached this page: the server does not answer. It is asked again by itself; if pyrometer has ended, start it anew.");
-    case "failed": return said("Sampling failed before a sample was taken.", ALL_NUMBERS);
-    case "ended": return said("The session ended before a sample was taken.", ALL_NUMBERS);
-    case "report": return said("This report holds no samples.", ALL_NUMBERS);
-    case "paused": return said("No samples yet: sampling is paused.");
+    case "connecting": return said(TEXT.empty.connecting);
+    case "denied": return said(TEXT.empty.denied);
+    case "lost": return said(TEXT.empty.lost);
+    case "failed": return said(TEXT.empty.failed, QUALITY_DETAILS);
+    case "ended": return said(TEXT.empty.ended, QUALITY_DETAILS);
+    case "report": return said(TEXT.empty.report, QUALITY_DETAILS);
+    case "paused": return said(TEXT.empty.paused);
     default:
-      if (failed > 0) return said("No samples yet: " + formatCount(failed) + " tries failed.", ALL_NUMBERS);
-      return said("No samples yet: waiting for the target. If it stays so, the program may be stopped, or run no Python code now.");
+      if (failed > 0) return said(TEXT.empty.failures(formatCount(failed)), QUALITY_DETAILS);
+      return said(TEXT.empty.waiting);
   }
 }
 

@@ -10,6 +10,7 @@
 // "merge libraries" merges the standard library and installed packages. Terms are taken in order: what one has merged or
 // cut away, those behind it do not see.
 
+import { TEXT } from "../text/session.js";
 import { originOf, fileText, functionText } from "./frames.js";
 import { functionCount } from "./profile.js";
 import { parseSearch, searchedText } from "./search.js";
@@ -37,11 +38,11 @@ function isLibrary(profile, id) {
 // {verb, what, pattern, error, matches(profile, functionId)}; `error` is null or a sentence.
 export function parseTerm(text) {
   const found = TERM.exec(text.trim());
-  if (!found || text.length > TERM_LENGTH_MAX) return { error: "A filter is show, hide, merge or focus, and what to look for: hide function:poll" };
+  if (!found || text.length > TERM_LENGTH_MAX) return { error: TEXT.filters.malformed };
   const verb = found[1].toLowerCase();
   const what = found[2]?.toLowerCase() ?? "any";
   const pattern = found[3].trim();
-  if (pattern === "") return { error: "Say what to " + verb + ": text, function:text, file:text, module:text or libraries" };
+  if (pattern === "") return { error: TEXT.filters.noPattern(verb) };
   if (what === "any" && LIBRARIES.test(pattern)) return { verb, what: "library", pattern: "", error: null, matches: isLibrary };
   const search = parseSearch(pattern);
   if (search.error !== null) return { error: search.error };

@@ -1,4 +1,4 @@
-// Stacks as text: one for the clipboard, all of them as folded lines "tid:7 MainThread;app.py:main:12;… 34".
+// Stacks as text: one for the clipboard, all as folded lines "tid:7 MainThread;app.py:main:12;… 34".
 
 import { fileText, functionText, isSynthetic } from "./frames.js";
 import { stateMatches, stateQuery } from "./states.js";

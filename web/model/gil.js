@@ -1,5 +1,5 @@
-// Who held the GIL while whom waited, as /gil says it: what threads waited, shared out among those that held the GIL in the
-// same window of time. A report makes the same of its own cells.
+// GIL contention, as in /gil: the waiting time of each window is divided among the threads that held the GIL in
+// it. A report computes the same from its own cells.
 
 import { doingOf, STATE_DOINGS } from "./states.js";
 

@@ -1,4 +1,4 @@
-// The call tree by function or by line, after filters: stored nodes that show the same frame under the same parent are one
+// The call tree by function or by line, after filters. Stored nodes that show the same frame under the same parent are one
 // group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
 import { columnPush, createColumn } from "./column.js";

@@ -1,4 +1,4 @@
-// A binary heap of (priority, item): the greatest priority first, of equals the one that was pushed first.
+// A binary heap of (priority, item): the greatest priority first; of equals, the one pushed first.
 
 export function createHeap() {
   return { items: [], priorities: [], stamps: [], pushed: 0 };

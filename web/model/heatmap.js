@@ -1,14 +1,15 @@
-// What threads were doing in bins of 20 ms, as /heatmap says it: a column a second, 50 bins down.
+// Samples in bins of 20 ms by state, as in /heatmap: one column per second, 50 bins down.
 
+import { TEXT } from "../text/session.js";
 import { STATE_DOINGS } from "./states.js";
 
 export const HEAT_MEASURES = [
-  { key: "running", label: "Running", doings: ["holds_gil", "on_cpu"], meaning: "threads that held the GIL or were on a CPU" },
-  { key: "gil", label: "Holding the GIL", doings: ["holds_gil"], meaning: "threads that held the GIL" },
-  { key: "waits_gil", label: "Waiting for the GIL", doings: ["waits_gil"], meaning: "threads that waited for the GIL" },
-  { key: "waits", label: "Waiting", doings: ["waits"], meaning: "threads that waited for something else" },
-  { key: "all", label: "All", doings: STATE_DOINGS, meaning: "threads seen, whatever they did" },
-];
+  { key: "running", doings: ["holds_gil", "on_cpu"] },
+  { key: "gil", doings: ["holds_gil"] },
+  { key: "waits_gil", doings: ["waits_gil"] },
+  { key: "waits", doings: ["waits"] },
+  { key: "all", doings: STATE_DOINGS },
+].map((measure) => ({ ...measure, label: TEXT.heat.measures[measure.key][0], meaning: TEXT.heat.measures[measure.key][1] }));
 
 export function emptyHeat() {
   return { from: 0, to: 0, bins: 50, columns: new Map() };

@@ -1,4 +1,4 @@
-// What the lines of a file executed, as /lines answers: a row an instruction at a place, in columns.
+// The bytecode of a file, as in /lines: one row per instruction and place, in columns.
 
 const encoder = new TextEncoder();
 const LINE_BYTES_MAX = 20000;

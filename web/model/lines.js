@@ -1,5 +1,5 @@
-// Samples by file and line: what each line of source did itself, what it was on the stack for, whom it calls and who
-// calls it. Made of a grouping by line.
+// Samples by file and line: self and total samples of each line, its callers and callees.
+// Made from a grouping by line.
 
 import { fileText, isSynthetic } from "./frames.js";
 import { countByKey, groupCount } from "./grouping.js";

@@ -1,4 +1,4 @@
-// When what is searched for was on stacks: windows of time, how many samples each has and how many of them match.
+// When the searched functions were on stacks: windows of time with their samples and matching samples.
 
 // {term, start, end, samples, matching}, columns in order of time; term is what was searched for, null: nothing
 export function emptyMatches() {

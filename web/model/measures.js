@@ -1,5 +1,6 @@
-// All that is known of how well it was measured: the numbers of /quality in groups, each with its meaning.
+// Everything /quality says, in groups, each number with its meaning.
 
+import { QUALITY_TEXT } from "../text/quality.js";
 import { formatCount, formatDuration, formatRate, formatShare, isKnown, ratio } from "./numbers.js";
 import { visibleText } from "./text.js";
 
@@ -11,41 +12,26 @@ const bytesText = (bytes) => {
 };
 const hertzText = (hz) => (isKnown(hz) ? formatRate(hz) + " Hz" : formatRate(hz));
 
-const looksOf = (q) => q.ticks + q.missed;
+const dueOf = (q) => q.ticks + q.missed;
 const failedOf = (q) => Object.values(q.failed ?? {}).reduce((sum, count) => sum + count, 0);
 const triedOf = (q) => q.samples + failedOf(q);
 const framesOf = (q) => q.code_hits + q.code_misses;
+const samplesOf = (q) => q.samples;
+const durationOf = (q) => q.duration_s;
 
-// [key, label, text of a value, whole of which it is a share]
-const GROUPS = [
-  ["Looks at the program", [
-    ["rate_hz", "reached", hertzText], ["wanted_hz", "asked for", hertzText], ["aimed_hz", "aimed at", hertzText], ["ticks", "looks", formatCount, looksOf],
-    ["missed", "missed", formatCount, looksOf], ["duration_s", "duration", formatDuration],
-  ]],
-  ["Samples", [
-    ["samples", "samples", formatCount], ["exact", "exact", formatCount, (q) => q.samples], ["repaired", "repaired", formatCount, (q) => q.samples],
-    ["retried", "retried", formatCount, (q) => q.samples], ["truncated", "truncated", formatCount, (q) => q.samples],
-    ["filtered", "filtered", formatCount, (q) => q.samples + q.filtered], ["stood_in", "stood in", formatCount, (q) => q.samples],
-  ]],
-  ["Threads that could not be read", [
-    ["failed_gone", "gone", formatCount, triedOf], ["failed_fault", "not mapped", formatCount, triedOf], ["failed_perm", "not permitted", formatCount, triedOf],
-    ["failed_corrupt", "made no sense", formatCount, triedOf],
-  ]],
-  ["What it cost the program", [["stopped_s", "stopped", formatDuration, (q) => q.duration_s], ["reads", "reads", formatCount], ["read_bytes", "memory read", bytesText]]],
-  ["What it cost this host", [
-    ["cpu_user_s", "CPU, own code", formatDuration, (q) => q.duration_s], ["cpu_sys_s", "CPU, kernel", formatDuration, (q) => q.duration_s],
-    ["rss_bytes", "memory", bytesText], ["rss_peak_bytes", "memory, at most", bytesText],
-  ]],
-  ["Code objects", [
-    ["code_hits", "known", formatCount, framesOf], ["code_misses", "read anew", formatCount, framesOf], ["code_stale", "found changed", formatCount],
-  ]],
-];
-
-const STATE_LABELS = [
-  ["on_cpu", "on CPU", "the kernel's own account of each thread"], ["has_gil", "holding the GIL", "the interpreter's own record of the holder"],
-  ["waits_gil", "waiting for the GIL", "the thread's request for the lock"], ["in_gc", "in GC", "the collector's flag"],
-  ["in_native", "in C code", "what was being called"], ["has_exception", "handling an exception", "the thread's exception state"],
-];
+// Group: [key of a measure, text of a value, whole of which it is a share]
+const GROUPS = {
+  rate: [["rate_hz", hertzText], ["wanted_hz", hertzText], ["aimed_hz", hertzText], ["ticks", formatCount, dueOf], ["missed", formatCount, dueOf], ["duration_s", formatDuration]],
+  samples: [
+    ["samples", formatCount], ["exact", formatCount, samplesOf], ["repaired", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
+    ["filtered", formatCount, (q) => q.samples + q.filtered], ["stood_in", formatCount, samplesOf],
+  ],
+  failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
+  target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
+  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText]],
+  code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount]],
+};
+const MEASURED = new Set(Object.values(GROUPS).flatMap((rows) => rows.map(([key]) => key)));
 
 // One flat object of numbers, reasons of failure named as in `meaning`.
 function flatNumbers(quality) {
@@ -55,30 +41,30 @@ function flatNumbers(quality) {
   return numbers;
 }
 
-function numberRow(key, label, text, whole, numbers, quality) {
+function numberRow([key, text, whole], numbers, quality) {
   const share = whole === undefined ? NaN : ratio(numbers[key], whole(quality));
   const meaning = quality.meaning?.[key];
-  return { key, label, value: text(numbers[key]), share: isKnown(share) ? formatShare(share) : "", meaning: meaning === undefined ? "" : visibleText(String(meaning)) };
+  return { key, label: QUALITY_TEXT.measures[key] ?? key.replaceAll("_", " "), value: text(numbers[key]), share: isKnown(share) ? formatShare(share) : "", meaning: meaning === undefined ? "" : visibleText(String(meaning)) };
 }
 
-function stateRow([key, label, source], states) {
+function stateRow(key, states) {
+  const [label, source] = QUALITY_TEXT.states[key];
   const { at_least: low, at_most: high } = states[key] ?? {};
   const same = formatShare(low) === formatShare(high);
-  const value = !isKnown(low) ? formatShare(NaN) : low === 0 && high === 1 ? "unknown" : same ? formatShare(low) : formatShare(low) + " to " + formatShare(high);
-  const meaning = "share of samples, from " + source + (same || value === "unknown" ? "" : "; unknown in " + formatShare(high - low));
-  return { key: "state_" + key, label, value, share: "", meaning };
+  const isUnknown = low === 0 && high === 1;
+  const value = !isKnown(low) ? formatShare(NaN) : isUnknown ? QUALITY_TEXT.unknown : same ? formatShare(low) : QUALITY_TEXT.between(formatShare(low), formatShare(high));
+  return { key: "state_" + key, label, value, share: "", meaning: QUALITY_TEXT.stateMeaning(source, same || isUnknown ? "" : formatShare(high - low)) };
 }
 
 // -> [{title, rows: [{key, label, value, share, meaning}]}]; `quality` as /quality says it, or as a SESSION does
 export function measureGroups(quality) {
   if (quality === null || typeof quality !== "object") return [];
   const numbers = flatNumbers(quality);
-  const named = new Set(GROUPS.flatMap(([, rows]) => rows.map(([key]) => key)));
-  const groups = GROUPS.map(([title, rows]) => ({
-    title, rows: rows.filter(([key]) => key in numbers).map(([key, label, text, whole]) => numberRow(key, label, text, whole, numbers, quality)),
+  const groups = Object.entries(GROUPS).map(([name, rows]) => ({
+    title: QUALITY_TEXT.groups[name], rows: rows.filter(([key]) => key in numbers).map((row) => numberRow(row, numbers, quality)),
   }));
-  const others = Object.keys(numbers).filter((key) => !named.has(key)).map((key) => numberRow(key, key.replaceAll("_", " "), formatCount, undefined, numbers, quality));
-  groups.push({ title: "Other", rows: others });
-  if (quality.states) groups.push({ title: "What threads were doing", rows: STATE_LABELS.map((row) => stateRow(row, quality.states)) });
+  const others = Object.keys(numbers).filter((key) => !MEASURED.has(key));
+  groups.push({ title: QUALITY_TEXT.groups.other, rows: others.map((key) => numberRow([key, formatCount], numbers, quality)) });
+  if (quality.states) groups.push({ title: QUALITY_TEXT.groups.states, rows: Object.keys(QUALITY_TEXT.states).map((key) => stateRow(key, quality.states)) });
   return groups.filter((group) => group.rows.length > 0);
 }

@@ -1,4 +1,4 @@
-// Numbers as people read them. Unknown is "—", never 0.
+// Numbers as text. Unknown is "—", never 0.
 
 export const UNKNOWN = "—";
 

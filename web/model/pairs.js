@@ -1,5 +1,5 @@
-// Ids of pairs of integers: open addressing in one array, so that a million pairs are no objects and each is found by one
-// look at memory. 0 is the id of none.
+// Ids of pairs of integers: open addressing in one typed array, so that a million pairs need no objects and each lookup
+// touches memory once. 0 is the id of no pair.
 
 const SLOTS_LEAST = 1024;
 const FIRST = 0;

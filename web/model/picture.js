@@ -1,9 +1,10 @@
-// From the state to what is drawn: trees, zoom, search, the cut drawing. Every step is kept until its inputs change.
+// From the state to what is drawn: trees, zoom, search, the cut drawing. Each step is cached until its inputs change.
 
+import { TEXT } from "../text/session.js";
 import { changeLook, compareGroups, compareRows } from "./compare.js";
 import { FLAME_VIEWS } from "./address.js";
 import { cutTree } from "./cut.js";
-import { isWithoutGil } from "./doings.js";
+import { isWithoutGil } from "./activity.js";
 import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { gilMatrix, keptCounts } from "./gil.js";
@@ -18,7 +19,7 @@ import { STATE_FACTS, sumThreads } from "./states.js";
 import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "./table.js";
 import { distinctNames } from "./text.js";
 import { listThreads, resolveThreads, threadIds, threadsWithStates } from "./threads.js";
-import { bottomUpTree, createInversion, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "./trees.js";
+import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "./trees.js";
 
 // Shares of all samples at which a frame glows one step hotter.
 export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
@@ -47,9 +48,9 @@ export function memoise(make) {
 function remainderFields(kind, count, value, isMore, sum) {
   const number = formatCount(count) + (isMore ? "+" : "");
   const name = {
-    more: "(" + number + " more, " + formatShare(ratio(value, sum)) + ")",
-    deeper: "(deeper: " + number + (count === 1 ? " frame)" : " frames)"),
-    above: "(" + number + " callers above)",
+    more: TEXT.flame.more(number, formatShare(ratio(value, sum))),
+    deeper: TEXT.flame.deeper(number),
+    above: TEXT.flame.above(number),
   }[kind];
   return { name, label: name, self: 0, total: value, heat: 0, hue: "none", neutral: true, foreign: true };
 }
@@ -89,7 +90,7 @@ function drawTree(tree, focus, width, fields, sum) {
 function makeDrawing(recording, version, grouping, totals, tree, focus, width) {
   if (totals.sum === 0 || width <= 0) return null;
   const fieldsOf = createFields(recording, grouping, totals, tree);
-  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
+  const all = { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
   return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum);
 }
 
@@ -144,27 +145,27 @@ function makeMatches(recording, version, grouping, totals, matcher) {
   return { active: true, error: null, samples, share: ratio(samples, totals.sum), functions };
 }
 
-// What changed from the base to the current query: {drawing, rows, count, baseSum, nowSum}, or null without a base.
+// What changed from the baseline to the current query: {drawing, rows, count, baselineSum, currentSum}, or null without a baseline.
 function makeDiff(recording, version, grouping, totals, width, wanted) {
-  if (!wanted || recording.base.total === 0) return null;
-  const base = groupTotals(grouping, recording.base);
-  if (base.sum === 0 && totals.sum === 0) return null;
-  const compared = compareGroups(base, totals);
+  if (!wanted || recording.baseline.total === 0) return null;
+  const baseline = groupTotals(grouping, recording.baseline);
+  if (baseline.sum === 0 && totals.sum === 0) return null;
+  const compared = compareGroups(baseline, totals);
   const tree = topDownTree(grouping, compared.totals);
   const { frames } = grouping;
   const labelOf = (frame) => frameLabel(frames, recording.profile, frame);
   const share = (sums, g) => (sums.sum > 0 ? (sums.total[g] ?? 0) / sums.sum : 0);
   const fields = (id) => {
-    if (id === 0) return { name: "all", label: "all", heat: 0, hue: "none", neutral: true, foreign: true };
+    if (id === 0) return { name: TEXT.all, label: TEXT.all, heat: 0, hue: "none", neutral: true, foreign: true };
     const label = labelOf(tree.frame(id));
     const verdict = compared.verdict(id);
     const sign = { new: "+ ", gone: "− ", more: "↑ ", less: "↓ " }[verdict] ?? "";
-    return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, compared.change(id)), verdict, base: share(base, id), now: share(totals, id) };
+    return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, compared.change(id)), verdict, baseline: share(baseline, id), current: share(totals, id) };
   };
-  const rows = compareRows(tableRows(frameCounts(grouping, base)), tableRows(frameCounts(grouping, totals)), base.sum, totals.sum).map((row) => ({
-    ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame), base: ratio(row.base.self, base.sum), now: ratio(row.now.self, totals.sum),
+  const rows = compareRows(tableRows(frameCounts(grouping, baseline)), tableRows(frameCounts(grouping, totals)), baseline.sum, totals.sum).map((row) => ({
+    ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame), baselineShare: ratio(row.baseline.self, baseline.sum), currentShare: ratio(row.current.self, totals.sum),
   }));
-  return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum) : null, rows, count: rows.length, baseSum: base.sum, nowSum: totals.sum };
+  return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum) : null, rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum };
 }
 
 // Files and lines: {files, names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line)}.
@@ -185,24 +186,23 @@ const GIL_SIDES_MAX = 12;
 // Why there is nothing to say of the GIL, or null.
 function gilReason(gil, sums, withoutGil) {
   const waits = STATE_FACTS.indexOf("waits_gil");
-  if (sums.samples === 0) return "No samples.";
-  if (withoutGil) return "This interpreter is free-threaded: it has no such lock.";
-  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0) return "This Python does not tell who waits for the GIL: 3.15 and later do.";
-  return gil.waited > 0 ? null : "No thread was seen to wait for the GIL.";
+  if (sums.samples === 0) return TEXT.noSamples;
+  if (withoutGil) return TEXT.gil.freeThreaded;
+  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0) return TEXT.gil.tooOld;
+  return gil.waited > 0 ? null : TEXT.gil.none;
 }
 
-// Who held the GIL while whom waited: {reason, waited, unheld, kept, moment, matrix, hottest, drawing, keyOf}.
+// GIL contention by thread: {reason, waited, unheld, kept, matrix, hottest, drawing, keyOf}.
 function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, width) {
   const reason = gilReason(gil, sums, withoutGil);
   const totals = groupTotals(grouping, keptCounts(gil, nodeCount(recording.profile)));
   const tree = topDownTree(grouping, totals);
   const fieldsOf = createFields(recording, grouping, totals, tree);
-  const all = { name: "all", label: "all", self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
+  const all = { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
   return {
     ...gil,
     reason,
     kept: totals.sum,
-    moment: "250 ms, longer where it is long ago",
     matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
     hottest: makeHottest(recording, grouping, frameCounts(grouping, totals)),
     drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum) : null,
@@ -245,8 +245,8 @@ function describeFrame(recording, grouping, tree, id) {
 // -> compute(state), which gives the same objects again for as long as nothing they show has changed
 export function createPicture() {
   const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
-  const treeOf = memoise((recording, version, grouping, totals, inverted, by) =>
-    inverted ? bottomUpTree(grouping.inversion, grouping, totals) : topDownTree(grouping, totals));
+  const treeOf = memoise((recording, version, grouping, totals, bottomUp, by) =>
+    bottomUp ? bottomUpTree(grouping.bottomUpNames, grouping, totals) : topDownTree(grouping, totals));
   const resolved = (tree, frames, profile, keys) => resolveKeys(tree, frames, profile, keys);
   const focusOf = memoise(resolved);
   const selectedOf = memoise(resolved);
@@ -256,7 +256,7 @@ export function createPicture() {
   const markedOf = memoise(markDrawing);
   const gilOf = memoise(makeGil);
   const tasksOf = memoise(makeTasks);
-  const namesOf = memoise((grouping, key) => ({ up: createInversion(), down: createInversion() }));
+  const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
@@ -277,7 +277,7 @@ export function createPicture() {
     const { profile } = recording;
     const grouping = currentGrouping(recording, address.by, address.filters);
     const totals = totalsOf(recording, version, grouping);
-    const tree = treeOf(recording, version, grouping, totals, address.inverted, address.by);
+    const tree = treeOf(recording, version, grouping, totals, address.bottomUp, address.by);
     const focus = focusOf(tree, grouping.frames, profile, address.zoom);
     const selected = selectedOf(tree, grouping.frames, profile, address.frame);
     const matcher = matcherOf(profile, address.search);
@@ -293,7 +293,7 @@ export function createPicture() {
     };
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
     const sums = sumsOf(state.threadStates, chosen, threads);
-    const diff = diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.base !== null);
+    const diff = diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.baseline !== null);
     return {
       sum: totals.sum,
       drawing,

@@ -1,4 +1,4 @@
-// The processes of a host as rows: what they are called, which are wanted, and an order that can be held still.
+// The processes of a host as rows: their names, the search, and an order that can be frozen.
 
 import { baseName } from "./text.js";
 

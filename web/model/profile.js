@@ -1,5 +1,5 @@
 // The append-only tables of one session: strings, functions, nodes (parents before children), threads, processes.
-// Rows are checked once, here; everything behind may trust them.
+// Rows are checked here once; all other modules trust them.
 
 import { columnPush, createColumn } from "./column.js";
 

@@ -1,5 +1,6 @@
-// The quality line: what was measured, and how well. Every value says what it means; unknown is "—".
+// The quality line: how much was sampled, and how well. Every value says what it means; unknown is "—".
 
+import { QUALITY_TEXT } from "../text/quality.js";
 import { formatCount, formatRate, formatShare, formatShortCount, isKnown, ratio } from "./numbers.js";
 
 function failedSamples(failed) {
@@ -7,52 +8,53 @@ function failedSamples(failed) {
   return Object.values(failed).reduce((sum, count) => sum + count, 0);
 }
 
-function failureDetail(failed) {
+function failureText(failed) {
   if (failed === null || typeof failed !== "object") return "";
-  const said = { gone: "the thread or process was gone", fault: "its memory could not be read", perm: "reading was refused", corrupt: "what was read made no sense" };
   const parts = Object.entries(failed).filter(([, count]) => count > 0);
-  return parts.map(([cause, count]) => " " + formatCount(count) + ": " + (said[cause] ?? cause) + ".").join("");
+  return parts.map(([cause, count]) => QUALITY_TEXT.cause(formatCount(count), QUALITY_TEXT.causes[cause] ?? cause)).join("");
 }
 
-function share(key, label, count, samples, meaning, warnAbove) {
-  const part = ratio(count, samples);
+function shareValue(key, count, all, warnAbove) {
+  const [label, meaning] = QUALITY_TEXT[key];
+  const part = ratio(count, all);
   return {
-    key,
-    label,
-    value: formatShare(part),
-    meaning: meaning + (isKnown(part) ? " " + formatCount(count) + " of " + formatCount(samples) + "." : " Not known yet."),
+    key, label, value: formatShare(part),
+    meaning: meaning + (isKnown(part) ? QUALITY_TEXT.of(formatCount(count), formatCount(all)) : QUALITY_TEXT.notKnown),
     level: isKnown(part) && part > warnAbove ? "warn" : "plain",
   };
+}
+
+function samplesValue({ samples, ticks }) {
+  const [label, meaning] = QUALITY_TEXT.samples;
+  return { key: "samples", label, value: formatShortCount(samples), level: "plain", meaning: meaning(formatCount(samples), formatCount(ticks)) };
+}
+
+function rateValue({ ticks, rate_hz: achieved, wanted_hz: requested }) {
+  const [unit, meaning] = QUALITY_TEXT.rate;
+  const slow = ticks > 0 && isKnown(achieved) && isKnown(requested) && achieved < 0.9 * requested;
+  return {
+    key: "rate", label: unit + " " + QUALITY_TEXT.requested(formatRate(requested)), value: formatRate(achieved), level: slow ? "warn" : "plain",
+    meaning: meaning(formatRate(achieved), formatRate(requested)) + (slow ? QUALITY_TEXT.slow : ""),
+  };
+}
+
+function missedValue({ ticks, missed }) {
+  const [label, meaning] = QUALITY_TEXT.missed;
+  const due = isKnown(ticks) && isKnown(missed) ? ticks + missed : NaN;
+  const share = ratio(missed, due);
+  return { key: "missed", label, value: formatShortCount(missed), level: share > 0.01 ? "warn" : "plain", meaning: meaning + (isKnown(due) ? QUALITY_TEXT.missedShare(formatShare(share)) : ".") };
 }
 
 // -> [{key, label, value, meaning, level}]; `quality` as in a SESSION, or null
 export function qualityValues(quality) {
   const q = quality ?? {};
-  const samples = q.samples;
+  const { samples } = q;
   const failed = failedSamples(q.failed ?? null);
-  const slow = q.ticks > 0 && isKnown(q.rate_hz) && isKnown(q.wanted_hz) && q.rate_hz < 0.9 * q.wanted_hz;
-  const looks = isKnown(q.ticks) && isKnown(q.missed) ? q.ticks + q.missed : NaN;
+  const failures = shareValue("failed", failed, isKnown(samples) ? samples + failed : NaN, 0.01);
   return [
-    {
-      key: "samples", label: "samples", value: formatShortCount(samples), level: "plain",
-      meaning: "Threads seen, over all looks at the program: " + formatCount(samples) + " in " + formatCount(q.ticks) + " looks.",
-    },
-    {
-      key: "rate", label: "of " + formatRate(q.wanted_hz) + " Hz", value: formatRate(q.rate_hz), level: slow ? "warn" : "plain",
-      meaning: "Looks at the program per second: " + formatRate(q.rate_hz) + " reached of " + formatRate(q.wanted_hz) + " wanted." +
-        (slow ? " The host is busy, or the program has many threads." : ""),
-    },
-    share("exact", "exact", q.exact, samples, "Read in one piece, nothing moved meanwhile.", 1),
-    share("repaired", "repaired", q.repaired, samples, "The stack moved while it was read, and a second reading settled what was true.", 0.2),
-    share("retried", "retried", q.retried, samples, "Read again because the first reading did not hold together.", 0.2),
-    share("truncated", "truncated", q.truncated, samples, "Only the part of the stack that is certain was kept.", 0.01),
-    {
-      ...share("failed", "failed", failed, isKnown(samples) ? samples + failed : NaN,
-        "Threads that could not be read; they are not among the samples.", 0.01),
-    },
-    {
-      key: "missed", label: "missed", value: formatShortCount(q.missed), level: ratio(q.missed, looks) > 0.01 ? "warn" : "plain",
-      meaning: "Looks skipped because we came too late" + (isKnown(looks) ? ": " + formatShare(ratio(q.missed, looks)) + " of all that were due." : "."),
-    },
-  ].map((value) => (value.key === "failed" ? { ...value, meaning: value.meaning + failureDetail(q.failed ?? null) } : value));
+    samplesValue(q), rateValue(q),
+    shareValue("exact", q.exact, samples, 1), shareValue("repaired", q.repaired, samples, 0.2), shareValue("retried", q.retried, samples, 0.2), shareValue("truncated", q.truncated, samples, 0.01),
+    { ...failures, meaning: failures.meaning + failureText(q.failed ?? null) },
+    missedValue(q),
+  ];
 }

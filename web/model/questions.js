@@ -1,17 +1,17 @@
-// What the source is asked for, as the state says it: only the server knows threads, states and times apart.
+// The questions to the source that follow from the state: only the source knows threads, states and times apart.
 
 import { chosenFile } from "./lines.js";
 
 // threads: ids; none is all. `until` is the moment at which the page was paused.
 export function questionOf({ address, paused, session }, threads) {
-  const { states, range, base, view } = address;
+  const { states, range, baseline, view } = address;
   const until = paused ? session?.elapsed_s ?? null : null;
-  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, base: view === "diff" ? base : null };
+  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null };
 }
 
 // Whether both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
-  return ["threads", "states", "from", "to", "base"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
+  return ["threads", "states", "from", "to", "baseline"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
 }
 
 // What the heat map highlights: the functions that the search matches. Null: nothing.

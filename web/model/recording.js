@@ -1,15 +1,15 @@
-// What the page has of a session: the tables, the counts of the current query, and the trees made of them.
-// It changes in place; `version` says that it did.
+// What the page holds of a session: the tables, the counts of the current query, and the trees made of them.
+// It changes in place; `version` changes with it.
 
 import { applyView, createCounts } from "./counts.js";
 import { createGrouping, extendGrouping } from "./grouping.js";
 import { applyTree, createProfile, nodeCount } from "./profile.js";
-import { createInversion } from "./trees.js";
+import { createMergedNames } from "./trees.js";
 
 const GROUPINGS_MAX = 6;
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), base: createCounts(), groupings: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), groupings: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -23,18 +23,18 @@ export function takeDelivery(recording, delivery) {
 }
 
 function addGrouping(groupings, key, by, filters) {
-  const grouping = { ...createGrouping(by, filters), inversion: createInversion() };
+  const grouping = { ...createGrouping(by, filters), bottomUpNames: createMergedNames() };
   if (groupings.size >= GROUPINGS_MAX) groupings.delete(groupings.keys().next().value);
   groupings.set(key, grouping);
   return grouping;
 }
 
 // delivery: {trees, view}: what the current query is compared with. Throws RangeError when it does not fit what is here.
-export function takeBase(recording, { trees, view }) {
+export function takeBaseline(recording, { trees, view }) {
   const counts = createCounts();
   for (const tree of trees) applyTree(recording.profile, tree);
   applyView(counts, view, nodeCount(recording.profile));
-  recording.base = counts;
+  recording.baseline = counts;
   recording.version += 1;
 }
 

@@ -1,8 +1,9 @@
-// Charts as rows of a table, for those who do not see them or want the numbers: {columns, rows, caption}. A column is text,
-// or {label, number: true}; a row {level, name, place, id, cells}, where `name` is what the row is of and is text of the
-// target, and `id`, if any, is what the chart calls it.
+// Charts as rows of a table: {columns, rows, caption}. A column is text,
+// or {label, number: true}. A row is {level, name, place, id, cells}: `name` is text of the target,
+// `id`, if any, is the id in the chart.
 
-import { DOING_LABELS } from "./doings.js";
+import { TEXT } from "../text/session.js";
+import { DOING_LABELS } from "./activity.js";
 import { HEAT_MEASURES, heatColumn } from "./heatmap.js";
 import { matchedShare } from "./matches.js";
 import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
@@ -33,40 +34,40 @@ function heaviestFrames(drawing) {
 function frameRows(drawing, what, columns, cellsOf) {
   const { shown, count } = heaviestFrames(drawing);
   const rows = shown.map(({ frame, level }) => ({ level, name: frame.label, id: frame.remainder ? frame.of : frame.id, cells: cellsOf(frame) }));
-  const some = count > shown.length ? "The " + formatCount(shown.length) + " heaviest of " + formatCount(count) + " frames" : formatCount(count) + (count === 1 ? " frame" : " frames");
-  return { columns: [numbered("Level"), "Frame", ...columns], rows, caption: some + " of " + what + ", in the order of the stacks" };
+  const some = count > shown.length ? TEXT.asTable.heaviest(formatCount(shown.length), formatCount(count)) : TEXT.asTable.frames(formatCount(count));
+  return { columns: [numbered(TEXT.asTable.level), TEXT.asTable.frame, ...columns], rows, caption: TEXT.asTable.caption(some, what) };
 }
 
-const SHARES = [numbered("Total"), numbered("Samples"), numbered("Own"), numbered("Own samples")];
+const SHARES = TEXT.asTable.shares.map(numbered);
 const sharesOf = (sum) => ({ total, self }) => [formatShare(ratio(total, sum)), formatCount(total), formatShare(ratio(self, sum)), formatCount(self)];
 
 // A flame graph: percentages are of `sum`.
 export function flameRows(drawing, sum) {
-  const table = frameRows(drawing, "the flame graph", SHARES, sharesOf(sum));
-  return { ...table, caption: table.caption + "; percent of " + formatCount(sum) + " samples." };
+  const table = frameRows(drawing, TEXT.asTable.ofFlame, SHARES, sharesOf(sum));
+  return { ...table, caption: table.caption + TEXT.asTable.percentOf(formatCount(sum)) };
 }
 
 // Callers and callees of one function, one side behind the other.
 export function sandwichRows(sandwich, sum) {
-  const sides = ["callers", "callees"].filter((side) => sandwich[side] !== null).map((side) => ({ side, ...frameRows(sandwich[side], side, SHARES, sharesOf(sum)) }));
-  const rows = sides.flatMap(({ side, rows: own }) => own.map((row) => ({ ...row, side, cells: [side === "callers" ? "caller" : "callee", ...row.cells] })));
+  const sides = ["callers", "callees"].filter((side) => sandwich[side] !== null).map((side) => ({ side, ...frameRows(sandwich[side], TEXT.asTable.ofSides[side], SHARES, sharesOf(sum)) }));
+  const rows = sides.flatMap(({ side, rows: own }) => own.map((row) => ({ ...row, side, cells: [TEXT.asTable.sides[side], ...row.cells] })));
   const captions = sides.map(({ caption }) => caption);
-  return { columns: [numbered("Level"), "Function", "Side", ...SHARES], rows, caption: captions.join("; ") + "; percent of " + formatCount(sum) + " samples. Level 0 is the function itself." };
+  return { columns: [numbered(TEXT.asTable.level), TEXT.asTable.function, TEXT.asTable.side, ...SHARES], rows, caption: captions.join("; ") + TEXT.asTable.percentOf(formatCount(sum)) + TEXT.asTable.levelZero };
 }
 
 // Stacks that held the GIL; `secondsText(samples)` is how long others waited.
 export function gilRows(drawing, kept, secondsText) {
-  const columns = [numbered("Others waited"), numbered("Share")];
-  const table = frameRows(drawing, "the stacks that held the GIL", columns, (frame) => [secondsText(frame.total), formatShare(ratio(frame.total, kept))]);
-  return { ...table, caption: table.caption + "; percent of all that was waited." };
+  const columns = TEXT.asTable.gilColumns.map(numbered);
+  const table = frameRows(drawing, TEXT.asTable.ofGil, columns, (frame) => [secondsText(frame.total), formatShare(ratio(frame.total, kept))]);
+  return { ...table, caption: table.caption + TEXT.asTable.percentOfWaits };
 }
 
-// `verdicts`: words by verdict.
-export function diffRows(diff, verdicts) {
+// A comparison: the frames of both sides.
+export function diffRows(diff) {
   const points = (change) => (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp").replace("< ", "");
-  const cellsOf = ({ base, now, verdict }) => (isKnown(base) ? [formatShare(base), formatShare(now), points(now - base), verdicts[verdict]] : ["", "", "", ""]);
-  const table = frameRows(diff.drawing, "both together", [numbered("Base"), numbered("Now"), numbered("Change"), "Verdict"], cellsOf);
-  return { ...table, caption: table.caption + "; percent of the samples of each, changes in percentage points (pp)." };
+  const cellsOf = ({ baseline, current, verdict }) => (isKnown(baseline) ? [formatShare(baseline), formatShare(current), points(current - baseline), TEXT.compare.verdicts[verdict]] : ["", "", "", ""]);
+  const table = frameRows(diff.drawing, TEXT.asTable.ofBoth, [...TEXT.asTable.diffColumns.map(numbered), TEXT.asTable.result], cellsOf);
+  return { ...table, caption: table.caption + TEXT.asTable.percentOfEach };
 }
 
 // Neighbouring slots put together, so that there are at most `most`: [{start, end, samples, doing, inGc}]
@@ -87,16 +88,16 @@ function spanText({ start, end }) {
   return timeLabel(start, step) + " – " + timeLabel(end, step);
 }
 
-// The strip of time.
+// The timeline.
 export function stripRows(timeline, span) {
   const slots = joinedSlots(timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to), SPANS_MAX);
   const rows = slots.map((slot) => ({
     level: 0, name: spanText(slot), cells: [formatCount(slot.samples), ...DOING_LABELS.map(({ key }) => formatShare(ratio(slot.doing[STATE_DOINGS.indexOf(key)], slot.samples))), formatShare(ratio(slot.inGc, slot.samples))],
   }));
-  return { columns: ["Time", numbered("Samples"), ...DOING_LABELS.map(({ label }) => numbered(label[0].toUpperCase() + label.slice(1))), numbered("Collecting garbage")], rows, caption: "What the threads were doing along time; percent of the samples of each row." };
+  return { columns: [TEXT.asTable.time, numbered(TEXT.asTable.shares[1]), ...DOING_LABELS.map(({ label }) => numbered(label[0].toUpperCase() + label.slice(1))), numbered(TEXT.asTable.inGc)], rows, caption: TEXT.asTable.stripCaption };
 }
 
-// Threads along time: how much of each span they ran. lanes: [{name, place, timeline}]
+// Threads over time: how much of each span they ran. lanes: [{name, place, timeline}]
 export function laneRows(lanes, span) {
   const step = (span.to - span.from) / LANE_SPANS_MAX;
   const spans = Array.from({ length: LANE_SPANS_MAX }, (_, i) => ({ start: span.from + i * step, end: span.from + (i + 1) * step }));
@@ -106,7 +107,7 @@ export function laneRows(lanes, span) {
     return formatShare(ratio(sum((slot) => RUNNING.reduce((all, doing) => all + slot.doing[doing], 0)), sum((slot) => slot.samples)));
   };
   const rows = lanes.map(({ name, timeline }) => ({ level: 0, name, cells: spans.map((one) => ran(timeline, one)) }));
-  return { columns: ["Thread", ...spans.map((one) => numbered(spanText(one)))], rows, caption: "How much of its samples each thread held the GIL or was on a CPU." };
+  return { columns: [TEXT.asTable.thread, ...spans.map((one) => numbered(spanText(one)))], rows, caption: TEXT.asTable.lanesCaption };
 }
 
 // The heat map: a row a second, the latest of many; with a search, how many samples of its windows match.
@@ -118,6 +119,6 @@ export function heatRows(heat, matches = null) {
     const most = Math.max(...running);
     return { level: 0, name: timeLabel(second), cells: [...sums.map(formatCount), most === 0 ? "" : formatCount(most), most === 0 ? "" : Math.round((running.indexOf(most) * 1000) / heat.bins) + " ms", ...(matches === null ? [] : [formatShare(matchedShare(matches, { from: second, to: second + 1 }))])] };
   });
-  const columns = ["Second", ...HEAT_MEASURES.map(({ label }) => numbered(label)), numbered("Most in 20 ms"), numbered("From"), ...(matches === null ? [] : [numbered("Search matches")])];
-  return { columns, rows, caption: "Samples of each second, by what the threads did; behind them the 20 ms in which most ran." };
+  const columns = [TEXT.asTable.second, ...HEAT_MEASURES.map(({ label }) => numbered(label)), ...TEXT.asTable.busiest.map(numbered), ...(matches === null ? [] : [numbered(TEXT.asTable.searchMatches)])];
+  return { columns, rows, caption: TEXT.asTable.heatCaption };
 }

@@ -1,5 +1,6 @@
-// Search: a piece of text, whatever its case, or /a regular expression/. Looked for in "name file:line".
+// Search: text, ignoring case, or /a regular expression/, matched against "name file:line".
 
+import { TEXT } from "../text/session.js";
 import { fileText, functionText } from "./frames.js";
 import { functionCount } from "./profile.js";
 
@@ -17,7 +18,7 @@ export function parseSearch(term) {
       return { active: true, error: null, test: (text) => compiled.test(text) };
     } catch (problem) {
       const said = String(problem.message).replace(/^Invalid regular expression: /, "");
-      return { ...none, error: "Not a valid expression: " + said };
+      return { ...none, error: TEXT.search.invalid(said) };
     }
   }
   const wanted = term.toLowerCase();

@@ -1,5 +1,6 @@
-// Everything the page knows, and how an action changes it. No drawing, no network, no browser.
+// The state of a session page and how actions change it. No drawing, no network, no browser.
 
+import { TEXT } from "../text/session.js";
 import { defaultAddress } from "./address.js";
 import { cleanTerm, FILTERS_MAX, parseTerm } from "./filter.js";
 import { emptyGil } from "./gil.js";
@@ -44,7 +45,7 @@ export function createState(live) {
 
 function withAddress(state, changes) {
   const address = { ...state.address, ...changes };
-  const otherTree = address.by !== state.address.by || address.inverted !== state.address.inverted;
+  const otherTree = address.by !== state.address.by || address.bottomUp !== state.address.bottomUp;
   const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
   if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
   return { ...state, address, hover: otherTree || otherFilters ? null : state.hover, filterError: otherFilters ? "" : state.filterError };
@@ -60,7 +61,7 @@ function withFilter(state, text) {
   const { filters } = state.address;
   const { error } = parseTerm(text);
   if (error !== null) return { ...state, filterError: error };
-  if (filters.length >= FILTERS_MAX) return { ...state, filterError: "At most " + FILTERS_MAX + " filters." };
+  if (filters.length >= FILTERS_MAX) return { ...state, filterError: TEXT.filters.tooMany(FILTERS_MAX) };
   const term = cleanTerm(text);
   return filters.includes(term) ? { ...state, filterError: "" } : { ...withAddress(state, { filters: [...filters, term] }), filterError: "" };
 }
@@ -95,7 +96,7 @@ const REDUCERS = new Map([
   ["tasks", (state, action) => ({ ...state, tasks: action.tasks })],
   ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
   ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
-  ["invert", (state) => withAddress(state, { inverted: !state.address.inverted })],
+  ["turn", (state) => withAddress(state, { bottomUp: !state.address.bottomUp })],
   ["stepBack", withStepBack],
   ["session", (state, action) => ({ ...state, session: action.session })],
   ["recorded", (state) => ({ ...state, recordingVersion: state.recording.version })],

@@ -1,5 +1,5 @@
-// What threads were doing, as the server and a report say it: one bit a fact, and one that says it is unknown.
-// Filters are words: "on_cpu" known to be so, "!on_cpu" known not to be so, "~on_cpu" not known to be so,
+// States of threads, as the server and a report encode them: one bit per fact, and one that says the fact is unknown.
+// Filters are words: "on_cpu" known to be true, "!on_cpu" known to be false, "~on_cpu" not known to be true,
 // "unknown_on_cpu", "!unknown_on_cpu"; all of them must hold (server/README.md).
 
 // Fact number N is bit N, and bit N + 8 when it is unknown.

@@ -1,4 +1,4 @@
-// The function table: self and total samples per frame, a sample counted once however often it recurs.
+// The function table: self and total samples per frame; recursion counts a sample once.
 
 import { fileText, functionText } from "./frames.js";
 import { countByKey } from "./grouping.js";

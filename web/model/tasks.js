@@ -1,5 +1,6 @@
-// Asyncio tasks as /tasks says them: those that wait at the same place, for the same reason, are one row.
+// Asyncio tasks, as in /tasks. Tasks that wait at the same place for the same reason are one row.
 
+import { TEXT } from "../text/session.js";
 import { createFrames, frameLabel, frameOf } from "./frames.js";
 import { formatCount, formatDuration } from "./numbers.js";
 import { nodeCount } from "./profile.js";
@@ -79,13 +80,12 @@ export function taskRows(tasks, profile) {
 // Why there are no tasks to show, or null.
 export function tasksReason(tasks, session, live) {
   if (session === null) return "";
-  if (!live) return "A report holds no list of tasks. Where it was recorded with --async-aware, its stacks begin with them.";
-  if ((session.settings?.async ?? "off") === "off") return "Tasks were not looked at. Start the session with --async-aware to see the asyncio tasks, where each waits and who awaits it.";
+  if (!live) return TEXT.tasks.inReport;
+  if ((session.settings?.async ?? "off") === "off") return TEXT.tasks.off;
   if (tasks.name.length > 0) return null;
-  return session.source === "capture" ? "A capture holds no list of tasks; its stacks begin with them." : "No asyncio task was seen.";
+  return session.source === "capture" ? TEXT.tasks.inCapture : TEXT.tasks.none;
 }
 
 export function tasksText({ count, running, waiting, longest, cut }) {
-  const parts = [formatCount(count) + (cut ? " and more tasks" : count === 1 ? " task" : " tasks"), formatCount(running) + " running", formatCount(waiting) + " waiting"];
-  return parts.join(", ") + (waiting > 0 ? ", the longest for " + formatDuration(longest) : "") + ".";
+  return TEXT.tasks.summary(formatCount(count), cut, formatCount(running), formatCount(waiting), waiting > 0 ? formatDuration(longest) : null);
 }

@@ -1,6 +1,8 @@
 // Text from the target is hostile: it may be empty, huge, reorder what stands beside it or not be text at all.
 // What people see is made here; what is searched and hashed is the text itself.
 
+import { TEXT } from "../text/session.js";
+
 const SHOWN_LENGTH_MAX = 240;
 const SHOWN_HEAD = 160;
 const SHOWN_TAIL = 60;
@@ -24,7 +26,7 @@ export function shortenText(text, max = SHOWN_LENGTH_MAX, head = SHOWN_HEAD, tai
   return text.slice(0, head) + "…" + text.slice(text.length - tail);
 }
 
-export function visibleText(text, ifEmpty = "(unnamed)") {
+export function visibleText(text, ifEmpty = TEXT.unnamed) {
   return text === "" ? ifEmpty : escapeInvisible(shortenText(text));
 }
 

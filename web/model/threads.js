@@ -1,5 +1,6 @@
-// Threads as people know them: rows of one native thread (it may be renamed) are one, named as it was last.
+// Threads as users know them: all rows of one native thread, which may be renamed, are one thread with its last name.
 
+import { TEXT } from "../text/session.js";
 import { STATE_DOINGS, sumThreads } from "./states.js";
 import { visibleText } from "./text.js";
 
@@ -44,17 +45,17 @@ export function groupThreads(threads) {
 
 export function processLabel(group) {
   const name = group.program.slice(group.program.lastIndexOf("/") + 1);
-  return name === "" ? "Process " + group.pid : visibleText(name);
+  return name === "" ? TEXT.threads.process(group.pid) : visibleText(name);
 }
 
 // Main threads of several processes all have one name.
 export function threadPlace(thread, threads) {
   const several = threads.some((other) => other.process !== thread.process);
-  return several ? threadLabel(thread) + " of " + thread.pid : threadLabel(thread);
+  return several ? TEXT.threads.of(threadLabel(thread), thread.pid) : threadLabel(thread);
 }
 
 export function threadLabel(thread) {
-  return thread.name === "" ? "Thread " + thread.tid : visibleText(thread.name);
+  return thread.name === "" ? TEXT.threads.thread(thread.tid) : visibleText(thread.name);
 }
 
 // Threads a link asks for, as [{name, tid}]: the very same thread, or else those of that name (another run).

@@ -1,5 +1,6 @@
-// What threads were doing along time, as /timeline says it: slots of one width, each as long as it really lasts.
+// Thread states over time, as in /timeline: slots of one width, each with its true start and end.
 
+import { TEXT } from "../text/session.js";
 import { doingOf, STATE_DOINGS } from "./states.js";
 
 const IN_GC = 8;
@@ -102,7 +103,7 @@ export function timeLabel(seconds, step = 1) {
 
 export function rangeText({ from, to }) {
   const step = [from, to ?? 0].some((edge) => edge % 1 !== 0) ? 0.25 : 1;
-  return timeLabel(from, step) + " – " + (to === null ? "now" : timeLabel(to, step));
+  return timeLabel(from, step) + " – " + (to === null ? TEXT.strip.now : timeLabel(to, step));
 }
 
 const STEPS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];

@@ -1,5 +1,5 @@
-// Two ways to look at one grouping: from the root down, and from the leaves up. Both are trees of stable integer ids,
-// 0 is the root, read through the same five functions:
+// Two directions of one grouping: top-down and bottom-up. Both are trees of stable integer ids;
+// 0 is the root. They are read through the same five functions:
 //   children(id) -> ids, total(id), self(id), frame(id), parent(id)
 
 import { columnPush, createColumn } from "./column.js";
@@ -18,25 +18,25 @@ export function topDownTree(grouping, totals) {
   };
 }
 
-// Names for the frames of inverted trees that were ever looked at; they outlive the counts.
-export function createInversion() {
-  const inversion = { parent: createColumn(), frame: createColumn(), index: createPairs() };
-  columnPush(inversion.parent, 0);
-  columnPush(inversion.frame, 0);
-  return inversion;
+// Ids for the frames of merged trees that were ever looked at; they outlive the counts.
+export function createMergedNames() {
+  const names = { parent: createColumn(), frame: createColumn(), index: createPairs() };
+  columnPush(names.parent, 0);
+  columnPush(names.frame, 0);
+  return names;
 }
 
-function invertedId(inversion, parent, frame) {
-  const known = findPair(inversion.index, parent, frame);
+function mergedId(names, parent, frame) {
+  const known = findPair(names.index, parent, frame);
   if (known !== 0) return known;
-  const id = columnPush(inversion.parent, parent);
-  columnPush(inversion.frame, frame);
-  addPair(inversion.index, parent, frame, id);
+  const id = columnPush(names.parent, parent);
+  columnPush(names.frame, frame);
+  addPair(names.index, parent, frame, id);
   return id;
 }
 
 // Sorts (group, weight) pairs by the frame of the group into children of `id`.
-function addChildren(tree, inversion, grouping, id, groups, weights) {
+function addChildren(tree, names, grouping, id, groups, weights) {
   const byFrame = new Map();
   for (let i = 0; i < groups.length; i += 1) {
     const frame = grouping.frame.values[groups[i]];
@@ -44,13 +44,13 @@ function addChildren(tree, inversion, grouping, id, groups, weights) {
     if (child === undefined) {
       child = { total: 0, groups: [], weights: [], children: null };
       byFrame.set(frame, child);
-      tree.set(invertedId(inversion, id, frame), child);
+      tree.set(mergedId(names, id, frame), child);
     }
     child.total += weights[i];
     child.groups.push(groups[i]);
     child.weights.push(weights[i]);
   }
-  return Array.from(byFrame.keys(), (frame) => invertedId(inversion, id, frame));
+  return Array.from(byFrame.keys(), (frame) => mergedId(names, id, frame));
 }
 
 // One step towards the root: callers of `groups`, with what they carry added up; samples that began here end.
@@ -75,29 +75,29 @@ function calleesOf(grouping, totals) {
 
 // A tree of groups merged by frame, built where it is looked at: `first` is below the root, step(groups, weights) gives
 // what is below a node. Both are {groups, weights}.
-function mergedTree(inversion, grouping, sum, first, step) {
+function mergedTree(names, grouping, sum, first, step) {
   const tree = new Map();
   tree.set(0, { total: sum, groups: [], weights: [], children: null });
-  tree.get(0).children = addChildren(tree, inversion, grouping, 0, first.groups, first.weights);
+  tree.get(0).children = addChildren(tree, names, grouping, 0, first.groups, first.weights);
   return {
     children(id) {
       const node = tree.get(id);
       if (node === undefined) return [];
       if (node.children === null) {
         const next = step(node.groups, node.weights);
-        node.children = addChildren(tree, inversion, grouping, id, next.groups, next.weights);
+        node.children = addChildren(tree, names, grouping, id, next.groups, next.weights);
       }
       return node.children;
     },
     total: (id) => tree.get(id)?.total ?? 0,
-    frame: (id) => inversion.frame.values[id],
-    parent: (id) => inversion.parent.values[id],
+    frame: (id) => names.frame.values[id],
+    parent: (id) => names.parent.values[id],
     groups: (id) => tree.get(id)?.groups ?? [],
   };
 }
 
 // Bottom up: below the root the functions that were running, below each its callers.
-export function bottomUpTree(inversion, grouping, totals) {
+export function bottomUpTree(names, grouping, totals) {
   const leaves = { groups: [], weights: [] };
   for (let g = 1; g < groupCount(grouping); g += 1) {
     if (totals.self[g] > 0) {
@@ -105,7 +105,7 @@ export function bottomUpTree(inversion, grouping, totals) {
       leaves.weights.push(totals.self[g]);
     }
   }
-  const tree = mergedTree(inversion, grouping, totals.sum, leaves, (groups, weights) => callersOf(grouping, groups, weights));
+  const tree = mergedTree(names, grouping, totals.sum, leaves, (groups, weights) => callersOf(grouping, groups, weights));
   return { ...tree, self: (id) => (id !== 0 && tree.parent(id) === 0 ? tree.total(id) : 0) };
 }
 
@@ -125,7 +125,7 @@ function outermostGroups(grouping, totals, frame) {
 }
 
 // All that leads to a frame and all that it calls, each sample once: {callers, callees, sum, self}; the root of both trees
-// is the frame. `names`: {up, down}, two inversions of its own.
+// is the frame. `names`: {up, down}, two sets of ids of its own.
 export function sandwichTrees(names, grouping, totals, frame) {
   const middle = outermostGroups(grouping, totals, frame);
   const selfOf = (groups) => groups.reduce((sum, group) => sum + totals.self[group], 0);

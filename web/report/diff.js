@@ -1,10 +1,40 @@
-// The differential flame graph of a report: reads the embedded comparison, lays it out, draws what is at least a pixel
-// wide. Names come from the target and reach the page as text only.
+// The differential flame graph of a report: reads the embedded comparison, lays it out, and draws frames of at least a pixel.
+// Names come from the target and reach the page as text only.
 
 const ROW_PX = 20;
 const FRAMES_MAX = 4000;
 const LEVELS_MAX = 1000;
 const TABLE_ROWS = 50;
+
+const DIFF_TEXT = {
+  all: "all",
+  verdicts: { same: "not significant", few: "too few samples", more: "more", less: "less", new: "new", gone: "removed" },
+  total: "total",
+  self: "self",
+  points: (number) => number + " pp",
+  colour: "Colour by",
+  width: "Width",
+  widthCurrent: "current",
+  widthBaseline: "baseline (includes removed)",
+  search: "Search",
+  searchLabel: "Search functions and files",
+  reset: "Reset zoom",
+  theme: "Theme",
+  themes: { system: "system", light: "light", dark: "dark" },
+  title: "What changed",
+  baseline: "Baseline: ",
+  current: "Current: ",
+  side: (samples, seconds, pid, command) => samples + " samples in " + seconds + " s of process " + pid + ": " + command,
+  selected: (text) => " (" + text + ")",
+  byTime: "Compared by time rather than by share of samples.",
+  bySamples: "Compared by share of samples.",
+  legend: { more: "more than the baseline", less: "less than the baseline", same: "not significant, or too few samples (italic)" },
+  table: "Paths with the largest change of self time",
+  heads: ["Baseline", "Current", "Change", "Certainty", "Result", "Path"],
+  none: "No significant change of self time.",
+  method: (rate) => "Colours mark significant changes: two-proportion test, false discovery rate " + rate + ". Changes in percentage points (pp).",
+  unreadable: (problem) => "This report cannot be read: " + problem,
+};
 
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -40,14 +70,14 @@ function buildTree(data) {
 }
 
 const percent = (share) => (100 * share).toFixed(2) + " %";
-const points = (change) => (change >= 0 ? "+" : "") + (100 * change).toFixed(2) + " points";
+const points = (change) => (change >= 0 ? "+" : "") + DIFF_TEXT.points((100 * change).toFixed(2));
 const plausible = (q) => (q < 0.0001 ? "q < 0.0001" : "q = " + q.toFixed(4));
 
 function createModel(data) {
   const tree = buildTree(data);
   const { functions, nodes, verdicts } = data;
   const shareOf = (count, side) => (side.all > 0 ? count / side.all : 0);
-  const nameOf = (id) => (id === 0 ? "all" : visible(functions.name[nodes.function[id]]));
+  const nameOf = (id) => (id === 0 ? DIFF_TEXT.all : visible(functions.name[nodes.function[id]]));
   const fileOf = (id) => (id === 0 ? "" : visible(functions.file[nodes.function[id]]));
   function numbers(id, self) {
     const base = self ? nodes.baseSelf[id] : tree.base[id];
@@ -59,7 +89,7 @@ function createModel(data) {
   return { data, tree, nameOf, fileOf, numbers };
 }
 
-// Width is what the frame has now; of what is gone, what it had.
+// Width is the current share of a frame, or its share in the baseline.
 function weightOf(model, state, id) {
   return state.gone ? model.numbers(id, false).baseShare : model.numbers(id, false).nowShare;
 }
@@ -97,9 +127,9 @@ function layOut(model, state, width) {
 
 function sentence(model, id) {
   const parts = [];
-  for (const [title, self] of [["with what it calls", false], ["in itself", true]]) {
+  for (const [title, self] of [[DIFF_TEXT.total, false], [DIFF_TEXT.self, true]]) {
     const { base, now, q, verdict, baseShare, nowShare } = model.numbers(id, self);
-    parts.push(title + ": " + percent(baseShare) + " (" + base + ") → " + percent(nowShare) + " (" + now + "), " + points(nowShare - baseShare) + ", " + verdict + ", " + plausible(q));
+    parts.push(title + ": " + percent(baseShare) + " (" + base + ") → " + percent(nowShare) + " (" + now + "), " + points(nowShare - baseShare) + ", " + DIFF_TEXT.verdicts[verdict] + ", " + plausible(q));
   }
   return parts;
 }
@@ -129,7 +159,7 @@ function drawHint(model, id, place) {
   place.replaceChildren(element("div", {}, element("b", {}, element("bdi", {}, model.nameOf(id))), " ", element("bdi", {}, model.fileOf(id))), ...lines);
 }
 
-// The paths whose own share changed most, by more than chance.
+// The paths whose self share changed most, significant changes only.
 function drawTable(model, dispatch) {
   const rows = [];
   for (let id = 1; id < model.data.nodes.parent.length; id += 1) {
@@ -147,10 +177,10 @@ function drawTable(model, dispatch) {
     body.append(element("tr", {},
       element("td", { class: "n" }, percent(row.baseShare)), element("td", { class: "n" }, percent(row.nowShare)),
       element("td", { class: "n " + (row.change > 0 ? "up" : "down") }, points(row.change)), element("td", { class: "n" }, plausible(row.q)),
-      element("td", {}, row.verdict), element("td", {}, link, " ", element("bdi", {}, model.fileOf(row.id)))));
+      element("td", {}, DIFF_TEXT.verdicts[row.verdict]), element("td", {}, link, " ", element("bdi", {}, model.fileOf(row.id)))));
   }
-  if (rows.length === 0) return element("p", { class: "note" }, "Nothing changed in itself by more than chance.");
-  const head = element("tr", {}, ...["Before", "Now", "Change", "Certainty", "", "Path"].map((title, i) => element("th", i < 4 ? { class: "n" } : {}, title)));
+  if (rows.length === 0) return element("p", { class: "note" }, DIFF_TEXT.none);
+  const head = element("tr", {}, ...DIFF_TEXT.heads.map((title, i) => element("th", i < 4 ? { class: "n" } : {}, title)));
   return element("table", { class: "rows" }, element("thead", {}, head), body);
 }
 
@@ -162,7 +192,8 @@ function choice(type, name, id, label, checked, onChange) {
 }
 
 function sideText(side) {
-  return side.samples + " samples in " + side.selection.duration_s.toFixed(2) + " s of process " + side.session.target.pid + ": " + visible(side.session.target.command.join(" ")) + (side.selection.whole ? "" : " (" + visible(side.selection.text) + ")");
+  const { selection, session } = side;
+  return DIFF_TEXT.side(side.samples, selection.duration_s.toFixed(2), session.target.pid, visible(session.target.command.join(" "))) + (selection.whole ? "" : DIFF_TEXT.selected(visible(selection.text)));
 }
 
 function start(data) {
@@ -177,30 +208,30 @@ function start(data) {
     if (!("pointed" in change)) drawFlame(model, state, flame, dispatch);
   }
 
-  const search = element("input", { type: "search", placeholder: "Search", "aria-label": "Search functions and files" });
+  const search = element("input", { type: "search", placeholder: DIFF_TEXT.search, "aria-label": DIFF_TEXT.searchLabel });
   search.addEventListener("input", () => dispatch({ search: search.value }));
-  const reset = element("button", { type: "button" }, "Reset zoom");
+  const reset = element("button", { type: "button" }, DIFF_TEXT.reset);
   reset.addEventListener("click", () => dispatch({ focus: 0 }));
   const legend = element("ul", { class: "legend" });
-  for (const [look, text] of [["more-3", "more than before"], ["less-3", "less than before"], ["same", "no more than chance, or too few samples (italic)"]]) legend.append(element("li", {}, element("i", { class: look }), text));
+  for (const [look, text] of [["more-3", DIFF_TEXT.legend.more], ["less-3", DIFF_TEXT.legend.less], ["same", DIFF_TEXT.legend.same]]) legend.append(element("li", {}, element("i", { class: look }), text));
 
   document.body.append(
     element("header", {},
-      element("fieldset", {}, element("legend", {}, "Colour by"),
-        choice("radio", "by", "by-total", "total", true, () => dispatch({ by: "total" })), choice("radio", "by", "by-self", "self", false, () => dispatch({ by: "self" }))),
-      element("fieldset", {}, element("legend", {}, "Width"),
-        choice("radio", "gone", "now", "as it is now", true, () => dispatch({ gone: false, focus: 0 })), choice("radio", "gone", "gone", "as it was, with what is gone", false, () => dispatch({ gone: true, focus: 0 }))),
+      element("fieldset", {}, element("legend", {}, DIFF_TEXT.colour),
+        choice("radio", "by", "by-total", DIFF_TEXT.total, true, () => dispatch({ by: "total" })), choice("radio", "by", "by-self", DIFF_TEXT.self, false, () => dispatch({ by: "self" }))),
+      element("fieldset", {}, element("legend", {}, DIFF_TEXT.width),
+        choice("radio", "gone", "now", DIFF_TEXT.widthCurrent, true, () => dispatch({ gone: false, focus: 0 })), choice("radio", "gone", "gone", DIFF_TEXT.widthBaseline, false, () => dispatch({ gone: true, focus: 0 }))),
       search, reset,
-      element("fieldset", {}, element("legend", {}, "Theme"),
-        ...["system", "light", "dark"].map((theme) => choice("radio", "theme", "theme-" + theme, theme, theme === "system", () => {})))),
+      element("fieldset", {}, element("legend", {}, DIFF_TEXT.theme),
+        ...Object.entries(DIFF_TEXT.themes).map(([theme, label]) => choice("radio", "theme", "theme-" + theme, label, theme === "system", () => {})))),
     element("main", {},
-      element("h1", {}, "What changed"),
-      element("p", { class: "command" }, element("bdi", {}, "Before: " + sideText(data.base)), element("br"), element("bdi", {}, "Now: " + sideText(data.now)), element("br"),
-        data.by === "time" ? "Compared by time: shares are of each second." : "Compared by samples: shares are of all samples of each."),
-      legend, flame, hint, element("h2", {}, "Paths that changed most in themselves"), drawTable(model, dispatch),
-      element("p", { class: "note" }, "Coloured is what differs by more than chance: two-proportion test, false discoveries held to " + percent(data.maxQ) + ".")));
+      element("h1", {}, DIFF_TEXT.title),
+      element("p", { class: "command" }, element("bdi", {}, DIFF_TEXT.baseline + sideText(data.base)), element("br"), element("bdi", {}, DIFF_TEXT.current + sideText(data.now)), element("br"),
+        data.by === "time" ? DIFF_TEXT.byTime : DIFF_TEXT.bySamples),
+      legend, flame, hint, element("h2", {}, DIFF_TEXT.table), drawTable(model, dispatch),
+      element("p", { class: "note" }, DIFF_TEXT.method(percent(data.maxQ)))));
   window.addEventListener("resize", () => dispatch({}));
   dispatch({});
 }
 
-readData().then(start, (problem) => document.body.append(element("p", {}, "This report cannot be read: " + problem.message)));
+readData().then(start, (problem) => document.body.append(element("p", {}, DIFF_TEXT.unreadable(problem.message))));

@@ -1,12 +1,12 @@
-// The profile of a session as it grows: the tables of /tree and the counts of /view for one query, only what is new.
+// The profile of a session as it grows: the tables of /tree and the counts of /view for one query, read incrementally.
 
 import { queryText } from "./requests.js";
 
 const TREES_MAX = 64;
 
 // A query being followed: how far it was read.
-function createFollowed({ threads, states, from, to, until, base }) {
-  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, base: base ?? null, since: 0 };
+function createFollowed({ threads, states, from, to, until, baseline }) {
+  return { threads, states, from: from ?? null, to: to ?? null, until: until ?? null, baseline: baseline ?? null, since: 0 };
 }
 
 // feed: see pollers.js; its `followed` and `epoch` are kept here.

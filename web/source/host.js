@@ -1,7 +1,8 @@
-// The server's API for a whole host: what is there is asked for again and again, and changes are sent.
+// The server's API for a whole host: polls its lists and sends changes.
 //   start(), hurry(), tell(method, path, body) -> answer, watch(query of the captures, [{id, elapsed}] whose time lines are drawn)
 // and tells its handlers onProcesses, onSessions, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
 
+import { HOST_TEXT } from "../text/host.js";
 import { API, HttpProblem, createRequests, problemOf, send } from "./requests.js";
 import { createRounds } from "./rounds.js";
 
@@ -43,13 +44,13 @@ export function uploadCapture(file, onProgress) {
       if (request.status >= 200 && request.status < 300) done(JSON.parse(request.responseText));
       else failed(problemOf(request.status, request.responseText));
     });
-    request.addEventListener("error", () => failed(new HttpProblem(0, "The connection broke off.")));
+    request.addEventListener("error", () => failed(new HttpProblem(0, HOST_TEXT.connectionBroken)));
     request.send(file);
   });
 }
 
-export function comparison(now, base) {
-  return API + "/sessions/" + encodeURIComponent(now) + "/export?format=diff-flamegraph&base=" + encodeURIComponent(base);
+export function comparison(current, baseline) {
+  return API + "/sessions/" + encodeURIComponent(current) + "/export?format=diff-flamegraph&base=" + encodeURIComponent(baseline);
 }
 
 export function createHostSource(handlers) {

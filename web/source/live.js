@@ -1,17 +1,18 @@
-// The server's API as a source: asks again and again, only for what changed. A source is
-//   start(), retry(), pause(on), ask({threads, states, from, to, until, base}),
-//     `from` and `to` the chosen range, `until` the moment of a pause, `base` the range to compare with; null is none
+// The server's API as a source: polls, and reads only what changed. A source is
+//   start(), retry(), pause(on), ask({threads, states, from, to, until, baseline}),
+//     `from` and `to` the chosen range, `until` the moment of a pause, `baseline` the range to compare with; null is none
 //   watch(what, wanted): heat, gil, tasks, quality (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function})
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   downloads({threads, states, from, to, rules: [[parameter, pattern]]})
 // and tells its handlers
-//   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery) and onBase({trees, view}) -> whether it fitted,
+//   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery) and onBaseline({trees, view}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 
 import { FORMATS } from "../model/formats.js";
+import { TEXT } from "../text/session.js";
 import { createDeliveries } from "./deliveries.js";
 import { createPollers } from "./pollers.js";
 import { API, HttpProblem, createRequests, queryText, send } from "./requests.js";
@@ -40,8 +41,8 @@ function downloadsOf(session, query) {
   const base = API + "/sessions/" + session.id;
   const asked = { ...query, until: null };
   return [
-    { key: "report", label: "Report", hint: "this page with its data, one HTML file", href: base + "/report.html" + queryText({}, asked) },
-    ...FORMATS.map(({ name, label, hint }) => ({ key: name, label, hint, href: base + "/export" + queryText({ format: name }, asked) })),
+    { key: "report", label: TEXT.download.report, hint: TEXT.download.reportHint, href: base + "/report.html" + queryText({}, asked) },
+    ...FORMATS.map((format) => ({ key: format, label: TEXT.download.formats[format][0], hint: TEXT.download.formats[format][1], href: base + "/export" + queryText({ format }, asked) })),
   ];
 }
 

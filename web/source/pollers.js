@@ -1,4 +1,4 @@
-// What a page asks of a session beside its profile, again and again while somebody looks at it. A poller is a function of the
+// What is polled of a session beside its profile while somebody looks at it. A poller is a function of the
 // feed that says what is wanted now: null, or
 //   {question, subject, once, always, read(since) -> promise of an answer, take(answer, before) -> what is kept}
 // Another `question` is asked from the start; the same one again when the session has news, unless the page is paused or it is
@@ -12,6 +12,7 @@ import { emptyHeat, withHeat } from "../model/heatmap.js";
 import { emptyMatches, runsOf } from "../model/matches.js";
 import { addThreads } from "../model/states.js";
 import { emptyTimeline, withTimeline } from "../model/timeline.js";
+import { TEXT } from "../text/session.js";
 import { HttpProblem, queryText } from "./requests.js";
 
 const TIMELINE_SLOTS = 480;
@@ -48,16 +49,16 @@ const POLLERS = {
   },
 
   // What the view is compared with; once, unless it goes on.
-  comparedWith({ followed: { base, threads, states }, get, handlers, readTrees }) {
-    if (base === null) return null;
-    const query = queryText({}, { threads, states, from: base.from, to: base.to });
+  comparedWith({ followed: { baseline, threads, states }, get, handlers, readTrees }) {
+    if (baseline === null) return null;
+    const query = queryText({}, { threads, states, from: baseline.from, to: baseline.to });
     return {
       question: query,
-      once: base.to !== null,
+      once: baseline.to !== null,
       read: () => get("/view" + query),
       async take(view) {
         const trees = await readTrees(view.generation);
-        return trees !== null && handlers.onBase({ trees, view }) ? view.generation : undefined;
+        return trees !== null && handlers.onBaseline({ trees, view }) ? view.generation : undefined;
       },
     };
   },
@@ -83,7 +84,7 @@ const POLLERS = {
     return {
       question: query + " " + body,
       subject: term,
-      read: async () => (isTooMuch ? { ...emptyMatches(), error: "too many different functions match" } : post("/matches" + query, { functions })),
+      read: async () => (isTooMuch ? { ...emptyMatches(), error: TEXT.heat.tooMany } : post("/matches" + query, { functions })),
       take: (answer) => told(handlers.onMatches)({ ...answer, term }),
     };
   },
@@ -176,7 +177,7 @@ function createInstructionPoller(feed) {
         // A server that is gone is told of by what else is asked.
         const isProblem = problem instanceof HttpProblem;
         last = { ...last, found: false, question: !isProblem || problem.status === 503 ? "" : last.question };
-        say(file.path, { error: isProblem ? problem.message : "the server has not answered." });
+        say(file.path, { error: isProblem ? problem.message : TEXT.source.noAnswer });
       }
       reading = false;
     },

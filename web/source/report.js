@@ -1,4 +1,4 @@
-// A report's embedded data as a source: the same face as live.js, answered from memory.
+// The data of a report as a source: the same interface as live.js, answered from memory.
 
 import { slotsInRange, threadsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
@@ -7,6 +7,7 @@ import { emptyHeat, withHeat } from "../model/heatmap.js";
 import { emptyMatches, matchesOfCells } from "../model/matches.js";
 import { timelineOfCells } from "../model/timeline.js";
 import { applyTree, createProfile } from "../model/profile.js";
+import { TEXT } from "../text/session.js";
 import { inflateText } from "./inflate.js";
 
 const REPORT_VERSION = 1;
@@ -19,7 +20,7 @@ export function createReportSource(base64, handlers) {
   function deliver(isFirst) {
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states, asked) });
     handlers.onThreadStates(threadsOfCells(report, asked));
-    if (report.slots !== undefined && asked.base) handlers.onBase({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.base) });
+    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.baseline) });
     if (watched.gil) watch.gil(true);
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
@@ -57,13 +58,13 @@ export function createReportSource(base64, handlers) {
     matches(wanted) {
       if ((wanted?.term ?? "") === watched.matches) return;
       watched.matches = wanted?.term ?? "";
-      if (wanted !== null) handlers.onMatches({ ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: "this report does not tell times apart" }), term: watched.matches });
+      if (wanted !== null) handlers.onMatches({ ...(matchesOfCells(report, wanted.matched) ?? { ...emptyMatches(), error: TEXT.heat.noTimes }), term: watched.matches });
     },
     instructions(file) {
       if ((file?.path ?? "") === watched.instructions) return;
       watched.instructions = file?.path ?? "";
       const found = (report.instructions ?? []).find((one) => one.path === watched.instructions);
-      if (file !== null) handlers.onInstructions(watched.instructions, found ?? { error: report.instructions === undefined ? "" : "this report holds those of the hottest files." });
+      if (file !== null) handlers.onInstructions(watched.instructions, found ?? { error: report.instructions === undefined ? "" : TEXT.source.reportHasHottest });
     },
     lanes(lists) {
       const signature = lists.map(String).join(";");
@@ -92,13 +93,13 @@ export function createReportSource(base64, handlers) {
     async sourceText(id) {
       const path = report.tree.strings.values[report.tree.functions.file[id]];
       const found = (report.sources ?? []).find((one) => one.path === path);
-      if (found === undefined) throw new Error(report.session.redacted === true ? "this report is redacted." : report.sources === undefined ? "this report holds none; the format “heat map” does." : "this report holds that of the hottest files; the format “heat map” holds all.");
+      if (found === undefined) throw new Error(report.session.redacted === true ? TEXT.source.reportAnonymized : report.sources === undefined ? TEXT.source.reportHasNone : TEXT.source.reportHasSome);
       return found;
     },
     zoomTimeline() {},
     downloads() {
       if (report === null) return [];
-      return [{ key: "collapsed", label: "Folded stacks", hint: "text for flame graph tools", name: "profile.collapsed.txt", make: foldedText }];
+      return [{ key: "collapsed", label: TEXT.download.formats.collapsed[0], hint: TEXT.download.formats.collapsed[1], name: "profile.collapsed.txt", make: foldedText }];
     },
   };
 }

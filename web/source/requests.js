@@ -1,4 +1,4 @@
-// Requests to the server's API: JSON in, JSON out, problems as HttpProblem, answers remembered by their ETags.
+// Requests to the server's API: JSON in, JSON out, errors as HttpProblem, conditional by ETag.
 
 // Relative: the page may lie below another path, behind a proxy.
 export const API = "api/v1";

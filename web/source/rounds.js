@@ -1,5 +1,5 @@
-// Rounds of requests, one after the other: the next begins when the time of the last is over, at once when somebody hurries,
-// later and later while the server does not answer.
+// Rounds of requests, one after the other. The next round starts when its time has come, at once after hurry(),
+// and with growing delays while the server does not answer.
 
 import { HttpProblem } from "./requests.js";
 

@@ -1,4 +1,4 @@
-// Every chart as a real table, on demand: a button each, and beneath the charts the tables that are open.
+// Every chart as a table, on demand: a button for each, and the open tables beneath the charts.
 
 import { FLAME_VIEWS } from "../model/address.js";
 import { foundMatches } from "../model/matches.js";
@@ -6,7 +6,7 @@ import { formatDuration } from "../model/numbers.js";
 import { diffRows, flameRows, gilRows, heatRows, laneRows, sandwichRows, stripRows } from "../model/rows.js";
 import { threadPlace } from "../model/threads.js";
 import { timelineSpan } from "../model/timeline.js";
-import { VERDICTS } from "./diff.js";
+import { TEXT } from "../text/session.js";
 import { el, icon, isInUse, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { laneThreads } from "./lanes.js";
@@ -30,23 +30,23 @@ function heatOf({ heat, matches, address }) {
 
 // Which charts there are: their data (null when there is nothing), and what choosing a row does, if anything.
 const CHARTS = [
-  { key: "strip", label: "Time as a table", of: (state) => (state.hasTimes ? state.timeline : null), read: (state) => stripRows(state.timeline, spanOf(state)) },
-  { key: "heatmap", label: "Heat map as a table", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null), read: (state) => heatRows(state.heat, heatOf(state).matches) },
+  { key: "strip", of: (state) => (state.hasTimes ? state.timeline : null), read: (state) => stripRows(state.timeline, spanOf(state)) },
+  { key: "heatmap", of: (state) => (state.address.view === "heatmap" && state.heat.columns.size > 0 ? heatOf(state) : null), read: (state) => heatRows(state.heat, heatOf(state).matches) },
   {
-    key: "flame", label: "Flame graph as a table", of: (state) => (FLAME_VIEWS.includes(state.address.view) ? state.picture.drawing?.root : null), read: (state) => flameRows(state.picture.drawing, state.picture.sum),
+    key: "flame", of: (state) => (FLAME_VIEWS.includes(state.address.view) ? state.picture.drawing?.root : null), read: (state) => flameRows(state.picture.drawing, state.picture.sum),
     choose: (state, { id }) => { const keys = state.picture.keysTo(id); return { zoom: keys, frame: keys }; },
   },
   {
-    key: "sandwich", label: "Callers and callees as a table", of: (state) => state.picture.sandwich?.callees?.root, read: (state) => sandwichRows(state.picture.sandwich, state.picture.sum),
+    key: "sandwich", of: (state) => state.picture.sandwich?.callees?.root, read: (state) => sandwichRows(state.picture.sandwich, state.picture.sum),
     choose: (state, { side, id }) => ({ about: state.picture.sandwich.keyOf(side, id) }),
   },
-  { key: "threads", label: "Along time as a table", of: (state) => (state.address.view === "threads" && state.picture.empty === null && state.lanes.size > 0 ? state.lanes : null), read: (state) => laneRows(lanesOf(state), spanOf(state)) },
+  { key: "threads", of: (state) => (state.address.view === "threads" && state.picture.empty === null && state.lanes.size > 0 ? state.lanes : null), read: (state) => laneRows(lanesOf(state), spanOf(state)) },
   {
-    key: "gil", label: "Stacks as a table", of: (state) => (state.picture.gil?.reason === null ? state.picture.gil.drawing?.root : null),
+    key: "gil", of: (state) => (state.picture.gil?.reason === null ? state.picture.gil.drawing?.root : null),
     read: (state) => gilRows(state.picture.gil.drawing, state.picture.gil.kept, (samples) => formatDuration(samples * state.picture.secondsPerSample)),
     choose: (state, { id }) => { const about = state.picture.gil.keyOf(id); return about === "" ? {} : { view: "sandwich", about }; },
   },
-  { key: "diff", label: "Flame graph as a table", of: (state) => state.picture.diff?.drawing?.root, read: (state) => diffRows(state.picture.diff, VERDICTS) },
+  { key: "diff", of: (state) => state.picture.diff?.drawing?.root, read: (state) => diffRows(state.picture.diff) },
 ];
 
 function cellOf(text, column) {
@@ -57,7 +57,7 @@ function rowOf(row, columns, choose) {
   const name = choose === null ? isolated(row.name) : el("button", { type: "button", class: "row-name", on: { click: () => choose(row) } }, isolated(row.name));
   const head = el("th", { scope: "row" }, name);
   head.style.paddingInlineStart = Math.min(row.level, INDENT_MAX) * 0.6 + "em";
-  const leveled = columns[0].label === "Level";
+  const leveled = columns[0].label === TEXT.asTable.level;
   const rest = columns.slice(leveled ? 2 : 1);
   return el("tr", {}, leveled ? el("td", { class: "number" }, String(row.level)) : null, head, ...row.cells.map((text, i) => cellOf(text, rest[i])));
 }
@@ -67,8 +67,8 @@ function createOne(chart, dispatch) {
   const head = el("tr", {});
   const body = el("tbody", {});
   const id = "as-table-" + chart.key;
-  const region = el("div", { class: "as-table", id, hidden: true, tabindex: "0", role: "region", "aria-label": chart.label, "data-testid": id }, el("table", {}, caption, el("thead", {}, head), body));
-  const button = el("button", { type: "button", class: "quiet wide", "aria-expanded": "false", "aria-controls": id, "data-testid": id + "-open", on: { click: toggle } }, icon(ICONS.table), el("span", {}, chart.label));
+  const region = el("div", { class: "as-table", id, hidden: true, tabindex: "0", role: "region", "aria-label": TEXT.asTable[chart.key], "data-testid": id }, el("table", {}, caption, el("thead", {}, head), body));
+  const button = el("button", { type: "button", class: "quiet wide", "aria-expanded": "false", "aria-controls": id, "data-testid": id + "-open", on: { click: toggle } }, icon(ICONS.table), el("span", {}, TEXT.asTable[chart.key]));
   let state = null;
   let shown = null;
   let shownFor = "";

@@ -1,22 +1,27 @@
-// What has to be known before anything else is believed: the target ended, the server is gone.
+// The banner: the session ended or failed, or the server does not answer.
 
 import { statusOf } from "../model/state.js";
 import { visibleText } from "../model/text.js";
+import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
+
+function endReason({ reason }) {
+  return TEXT.banner.reasons[reason] ?? visibleText(reason ?? "", TEXT.banner.noReason);
+}
 
 // -> {tone, text[, wait], retry} or null
 export function bannerOf(state, now) {
   const { connection, session } = state;
   const status = statusOf(state);
-  if (connection.state === "unreadable") return { tone: "bad", text: "The data in this report cannot be read: " + visibleText(connection.detail), retry: false };
-  if (status === "denied") return { tone: "bad", text: "This page may not read from the server any more. Open the link that pyrometer printed.", retry: true };
+  if (connection.state === "unreadable") return { tone: "bad", text: TEXT.banner.unreadable(visibleText(connection.detail)), retry: false };
+  if (status === "denied") return { tone: "bad", text: TEXT.banner.denied, retry: true };
   if (status === "lost") {
     const seconds = Math.max(1, Math.ceil(((connection.retryAt ?? now) - now) / 1000));
-    const why = connection.detail === "" ? "The server does not answer." : "The server answers: " + visibleText(connection.detail);
-    return { tone: "bad", text: why + " What was received stays here.", wait: " Next try in " + seconds + " s.", retry: true };
+    const why = connection.detail === "" ? TEXT.banner.silent : TEXT.banner.answered(visibleText(connection.detail));
+    return { tone: "bad", text: why + TEXT.banner.kept, wait: TEXT.banner.retryIn(seconds), retry: true };
   }
-  if (status === "failed") return { tone: "bad", text: "Sampling failed: " + visibleText(session.reason ?? "", "no reason given") + ".", retry: false };
-  if (status === "ended") return { tone: "calm", text: "Session ended: " + visibleText(session.reason ?? "", "no reason given") + ". Nothing more will be recorded.", retry: false };
+  if (status === "failed") return { tone: "bad", text: TEXT.banner.failed(visibleText(session.reason ?? "", TEXT.banner.noReason)), retry: false };
+  if (status === "ended") return { tone: "calm", text: TEXT.banner.ended(endReason(session)), retry: false };
   return null;
 }
 
@@ -24,7 +29,7 @@ export function createBanner(root, dispatch) {
   const text = el("span", { "data-testid": "banner-text" });
   // Not said again each second.
   const wait = el("span", { "aria-hidden": "true" });
-  const retry = el("button", { type: "button", "data-testid": "reconnect", on: { click: () => dispatch({ type: "retry" }) } }, "Reconnect now");
+  const retry = el("button", { type: "button", "data-testid": "reconnect", on: { click: () => dispatch({ type: "retry" }) } }, TEXT.banner.retry);
   root.classList.add("banner");
   root.hidden = true;
   root.setAttribute("role", "alert");

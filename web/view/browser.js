@@ -1,4 +1,4 @@
-// What the browser keeps for a page: settings, the theme, the address, the clipboard.
+// The parts of the browser that the page writes to: settings, the theme, the address, the clipboard.
 
 import { formatAddress } from "../model/address.js";
 

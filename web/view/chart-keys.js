@@ -1,4 +1,4 @@
-// The keyboard in a chart of frames: arrow keys go from frame to frame, Enter does what a click does.
+// The keyboard in a chart of frames: arrow keys move from frame to frame, Enter does what a click does.
 
 import { setAttribute } from "./dom.js";
 

@@ -1,4 +1,4 @@
-// One chart of frames, drawn by d3-flame-graph: it gets a drawing and draws it, and knows nothing else.
+// One chart of frames, drawn by d3-flame-graph from a drawing.
 
 import { setAttribute } from "./dom.js";
 

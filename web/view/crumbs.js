@@ -1,13 +1,14 @@
-// The way from the root to the zoomed frame; every step leads back there.
+// The path from the root to the zoomed frame; each step zooms out to it.
 
 import { FLAME_VIEWS } from "../model/address.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { TEXT } from "../text/session.js";
 import { el, isolated } from "./dom.js";
 
 const STEPS_MAX = 6;
 
 export function createCrumbs(root, dispatch) {
-  const list = el("ol", { class: "crumbs", "data-testid": "breadcrumb", "aria-label": "Zoom path" });
+  const list = el("ol", { class: "crumbs", "data-testid": "breadcrumb", "aria-label": TEXT.crumbs.label });
   const note = el("span", { class: "crumbs-note", "data-testid": "drawing-note" });
   const line = el("div", { class: "crumbs-line" }, list, note);
   root.append(line);
@@ -24,14 +25,14 @@ export function createCrumbs(root, dispatch) {
 
   function steps(path, keys) {
     const hidden = Math.max(0, path.length - STEPS_MAX);
-    const items = [step("all", [], path.length === 0)];
-    if (hidden > 0) items.push(el("li", { class: "gap" }, formatCount(hidden) + " more"));
+    const items = [step(TEXT.all, [], path.length === 0)];
+    if (hidden > 0) items.push(el("li", { class: "gap" }, TEXT.crumbs.more(formatCount(hidden))));
     path.slice(hidden).forEach((frame, i) => {
       const at = hidden + i + 1;
       items.push(step(frame.label.name, keys.slice(0, at), at === path.length));
     });
     if (path.length > 0) {
-      const reset = el("button", { type: "button", class: "link", "data-testid": "zoom-reset", on: { click: () => zoomTo([]) } }, "Reset zoom");
+      const reset = el("button", { type: "button", class: "link", "data-testid": "zoom-reset", on: { click: () => zoomTo([]) } }, TEXT.crumbs.reset);
       items.push(el("li", { class: "reset" }, reset));
     }
     return items;
@@ -39,11 +40,11 @@ export function createCrumbs(root, dispatch) {
 
   function noteText(state) {
     const { focus, focusTotal, sum, drawing } = state.picture;
-    if (focus.missing > 0) return "The linked frame has not been seen" + (state.live ? " yet." : ".");
+    if (focus.missing > 0) return TEXT.crumbs.noFrame(state.live);
     if (drawing === null) return "";
-    if (state.picture.chosen.missing > 0) return "A linked thread has not been seen" + (state.live ? " yet." : ".");
-    if (focus.id !== 0) return formatCount(focusTotal) + " samples, " + formatShare(ratio(focusTotal, sum)) + " of all";
-    return formatCount(sum) + " samples";
+    if (state.picture.chosen.missing > 0) return TEXT.crumbs.noThread(state.live);
+    if (focus.id !== 0) return TEXT.crumbs.zoomed(formatCount(focusTotal), formatShare(ratio(focusTotal, sum)));
+    return TEXT.samples(formatCount(sum));
   }
 
   return {
@@ -51,7 +52,7 @@ export function createCrumbs(root, dispatch) {
       const { focus } = state.picture;
       line.hidden = !FLAME_VIEWS.includes(state.address.view) || (state.picture.empty !== null && focus.missing === 0);
       const path = state.picture.pathTo(focus.id);
-      const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.inverted + state.recording.profile.epoch;
+      const signature = path.map((frame) => frame.id).join(" ") + state.address.by + state.address.bottomUp + state.recording.profile.epoch;
       if (signature !== shown) {
         shown = signature;
         list.replaceChildren(...steps(path, state.picture.keysTo(focus.id)));

@@ -7,6 +7,7 @@ import { stackText } from "../model/folded.js";
 import { exactPattern } from "../model/filter.js";
 import { exactSearch } from "../model/search.js";
 import { rangeText } from "../model/timeline.js";
+import { TEXT } from "../text/session.js";
 import { el, icon, isolated, pathText } from "./dom.js";
 import { ICONS } from "./icons.js";
 
@@ -17,7 +18,7 @@ function intervalText(samples, sum) {
   return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
 }
 
-// One thread looked at R times a second: a sample stands for 1/R seconds of that thread.
+// At R ticks a second a sample stands for 1/R seconds of its thread.
 function estimatedTime(samples, session) {
   const rate = session?.quality?.rate_hz;
   return rate > 0 ? formatDuration(samples / rate) : formatDuration(NaN);
@@ -28,9 +29,9 @@ function measure(name, meaning, samples, sum, session, testid) {
     el("dt", { "data-hint": meaning, tabindex: "0" }, name),
     el("dd", {},
       el("strong", { "data-testid": testid + "-share" }, formatShare(ratio(samples, sum))),
-      el("span", { "data-testid": testid + "-samples" }, formatCount(samples) + (samples === 1 ? " sample" : " samples")),
-      el("span", { class: "soft", "data-hint": "Estimated time of the threads seen there, added up: samples divided by the rate" }, "≈ " + estimatedTime(samples, session)),
-      el("span", { class: "soft", "data-hint": "95 % interval of the share, as the samples are only some of all moments" }, intervalText(samples, sum))));
+      el("span", { "data-testid": testid + "-samples" }, TEXT.samples(formatCount(samples))),
+      el("span", { class: "soft", "data-hint": TEXT.details.timeHint }, "≈ " + estimatedTime(samples, session)),
+      el("span", { class: "soft", "data-hint": TEXT.details.intervalHint }, intervalText(samples, sum))));
 }
 
 function shownId(state) {
@@ -43,10 +44,10 @@ function shownId(state) {
 
 function scopeText(state) {
   const { chosen } = state.picture.chosen;
-  const who = chosen.length === 0 ? "all threads" : chosen.length === 1 ? "the chosen thread" : "the " + chosen.length + " chosen threads";
-  const doing = state.address.states.length === 0 ? "" : ", " + stateLabel(state.address.states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
-  const when = state.address.range === null ? "" : ", " + rangeText(state.address.range);
-  return "of " + formatCount(state.picture.sum) + " samples of " + who + doing + when;
+  const who = chosen.length === 0 ? TEXT.details.allThreads : chosen.length === 1 ? TEXT.details.oneThread : TEXT.details.someThreads(chosen.length);
+  const doing = state.address.states.length === 0 ? "" : stateLabel(state.address.states).replace(/^[A-Z](?![A-Z])/, (first) => first.toLowerCase());
+  const when = state.address.range === null ? "" : rangeText(state.address.range);
+  return TEXT.details.scope(formatCount(state.picture.sum), who, doing, when);
 }
 
 function callerStep(frame, dispatch, keys) {
@@ -57,8 +58,8 @@ function callerStep(frame, dispatch, keys) {
 function callersList(path, keys, state, dispatch) {
   const items = path.slice(0, -1).map((frame, i) => callerStep(frame, dispatch, keys.slice(0, i + 1))).reverse();
   const more = items.length - CALLERS_MAX;
-  const shown = more > 0 ? [...items.slice(0, CALLERS_MAX), el("li", { class: "soft" }, formatCount(more) + " more")] : items;
-  const title = state.address.inverted ? "Called by this frame on the way to the running function" : "Called from";
+  const shown = more > 0 ? [...items.slice(0, CALLERS_MAX), el("li", { class: "soft" }, TEXT.details.more(formatCount(more)))] : items;
+  const title = state.address.bottomUp ? TEXT.details.callees : TEXT.details.callers;
   if (items.length === 0) return null;
   return el("section", {}, el("h3", {}, title), el("ol", { class: "callers", "data-testid": "callers" }, ...shown));
 }
@@ -75,9 +76,9 @@ export function createDetails(root, dispatch) {
     return selecting || root.contains(document.activeElement) || root.matches(":active");
   }
 
-  function copyStack(path, inverted) {
+  function copyStack(path, bottomUp) {
     const labels = path.map((frame) => frame.label);
-    dispatch({ type: "copy", text: stackText(inverted ? labels : labels.reverse()), note: "Stack copied" });
+    dispatch({ type: "copy", text: stackText(bottomUp ? labels : labels.reverse()), note: TEXT.details.copied });
   }
 
   function find(label) {
@@ -88,7 +89,7 @@ export function createDetails(root, dispatch) {
   function filterButtons(label) {
     const pattern = "function:" + exactPattern(label.raw);
     const button = (verb, text) => el("button", { type: "button", class: "link", on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, text);
-    return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, "Filter: "), button("focus", "focus"), button("show", "show"), button("hide", "hide"), button("merge", "merge"));
+    return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter), button("focus", "focus"), button("show", "show"), button("hide", "hide"), button("merge", "merge"));
   }
 
   function hottestRow(row, sum, most, byLine) {
@@ -106,10 +107,10 @@ export function createDetails(root, dispatch) {
     const byLine = state.address.by === "line";
     const rows = hottest.map((row) => hottestRow(row, state.picture.sum, hottest[0].self, byLine));
     return [
-      el("h2", { class: "plain" }, byLine ? "Hottest lines" : "Hottest functions"),
-      el("p", { class: "soft" }, "by samples of their own"),
+      el("h2", { class: "plain" }, byLine ? TEXT.details.hottestLines : TEXT.details.hottestFunctions),
+      el("p", { class: "soft" }, TEXT.details.bySelf),
       el("ol", { class: "hottest-list", "data-testid": "hottest" }, ...rows),
-      el("p", { class: "soft hint-text" }, "Point at a frame to see what it is; click to zoom into it."),
+      el("p", { class: "soft hint-text" }, TEXT.details.howTo),
     ];
   }
 
@@ -117,24 +118,24 @@ export function createDetails(root, dispatch) {
     const { picture, session } = state;
     const frame = picture.describe(id);
     const path = picture.pathTo(id);
-    const own = state.address.inverted
+    const self = state.address.bottomUp
       ? null
-      : measure("Own", "Samples in which this frame itself was running, not something it called", frame.self, picture.sum, session, "self");
-    const total = state.address.inverted
-      ? measure("Through here", "Samples of the running function that came through these callers", frame.total, picture.sum, session, "total")
-      : measure("Total", "Samples with this frame on the stack at this place", frame.total, picture.sum, session, "total");
+      : measure(TEXT.details.self, TEXT.details.selfHint, frame.self, picture.sum, session, "self");
+    const total = state.address.bottomUp
+      ? measure(TEXT.details.via, TEXT.details.viaHint, frame.total, picture.sum, session, "total")
+      : measure(TEXT.details.total, TEXT.details.totalHint, frame.total, picture.sum, session, "total");
     const within = picture.focus.id !== 0 && String(picture.focus.id) !== id
-      ? el("p", { class: "soft" }, formatShare(ratio(frame.total, picture.focusTotal)) + " of the zoomed frame")
+      ? el("p", { class: "soft" }, TEXT.details.ofZoomed(formatShare(ratio(frame.total, picture.focusTotal))))
       : null;
-    const copy = el("button", { type: "button", class: "quiet wide", "data-testid": "copy-stack", on: { click: () => copyStack(path, state.address.inverted) } }, icon(ICONS.copy), el("span", {}, "Copy stack"));
+    const copy = el("button", { type: "button", class: "quiet wide", "data-testid": "copy-stack", on: { click: () => copyStack(path, state.address.bottomUp) } }, icon(ICONS.copy), el("span", {}, TEXT.details.copy));
     return [
       el("h2", { "data-testid": "details-name" }, isolated(frame.label.name)),
-      el("p", { class: "place", "data-testid": "details-place" }, pathText(frame.label.place === "" ? (frame.label.synthetic ? "not Python code" : "unknown file") : frame.label.place)),
-      el("dl", { class: "measures" }, total, own),
+      el("p", { class: "place", "data-testid": "details-place" }, pathText(frame.label.place === "" ? (frame.label.synthetic ? TEXT.details.notPython : TEXT.details.noFile) : frame.label.place)),
+      el("dl", { class: "measures" }, total, self),
       el("p", { class: "soft scope" }, scopeText(state)),
       within,
       copy,
-      frame.key === "" ? null : el("button", { type: "button", class: "quiet wide", "data-testid": "open-sandwich", on: { click: () => dispatch({ type: "address", changes: { view: "sandwich", about: frame.key }, how: "push" }) } }, el("span", {}, "⇅"), el("span", {}, "Callers and callees")),
+      frame.key === "" ? null : el("button", { type: "button", class: "quiet wide", "data-testid": "open-sandwich", on: { click: () => dispatch({ type: "address", changes: { view: "sandwich", about: frame.key }, how: "push" }) } }, el("span", {}, "⇅"), el("span", {}, TEXT.details.sandwich)),
       filterButtons(frame.label),
       callersList(path, picture.keysTo(id), state, dispatch),
     ].filter((part) => part !== null);
@@ -144,7 +145,7 @@ export function createDetails(root, dispatch) {
     update(state) {
       root.hidden = !FLAME_VIEWS.includes(state.address.view);
       const id = shownId(state);
-      const signature = [id, state.recordingVersion, state.address.by, state.address.inverted, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.rate_hz].join(" ");
+      const signature = [id, state.recordingVersion, state.address.by, state.address.bottomUp, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.rate_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
       shown = signature;
       shownFrame = id;

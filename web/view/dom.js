@@ -1,4 +1,4 @@
-// Making elements. Text is text: nothing here, or anywhere, reads markup from a string.
+// Creating elements. Text is text: no code of the page parses markup.
 
 function setOne(element, name, value) {
   if (value === undefined || value === null || value === false) return;

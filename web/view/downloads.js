@@ -1,6 +1,7 @@
-// The download menu. Links are plain links; what a report can make by itself is made when it is asked for.
+// The download menu. Most entries are plain links; what a report can create by itself is created on click.
 
 import { visibleText } from "../model/text.js";
+import { TEXT } from "../text/session.js";
 import { el, icon } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { createPopover } from "./popover.js";
@@ -12,15 +13,15 @@ function saveText(name, text) {
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-// Without what tells whose it is; what a report makes by itself is what it has.
-function redactedHref(href, redacts) {
-  return redacts ? href + (href.includes("?") ? "&" : "?") + "redact=1" : href;
+// Without the names and places of whoever ran it; what a report makes by itself is what it has.
+function anonymousHref(href, anonymizes) {
+  return anonymizes ? href + (href.includes("?") ? "&" : "?") + "redact=1" : href;
 }
 
-function menuItem(item, redacts, close) {
+function menuItem(item, anonymizes, close) {
   const text = [el("span", { class: "item-label" }, item.label), el("span", { class: "item-hint" }, item.hint)];
   const testid = "download-" + item.key;
-  if (item.href) return el("a", { class: "item", href: redactedHref(item.href, redacts), download: "", "data-testid": testid, on: { click: close } }, ...text);
+  if (item.href) return el("a", { class: "item", href: anonymousHref(item.href, anonymizes), download: "", "data-testid": testid, on: { click: close } }, ...text);
   const make = () => {
     close();
     saveText(item.name, item.make());
@@ -29,39 +30,39 @@ function menuItem(item, redacts, close) {
 }
 
 export function createDownloads() {
-  const button = el("button", { type: "button", class: "quiet wide", "data-testid": "download" }, icon(ICONS.download), el("span", {}, "Download"));
+  const button = el("button", { type: "button", class: "quiet wide", "data-testid": "download" }, icon(ICONS.download), el("span", {}, TEXT.download.button));
   const holder = el("span", { class: "holder" }, button);
   let popover = null;
   let shown = "";
   let items = [];
-  const redact = el("input", { type: "checkbox", "data-testid": "redact", on: { change: () => draw() } });
-  const redactRow = el("label", { class: "item menu-choice" }, el("span", { class: "item-label" }, redact, " Redact"), el("span", { class: "item-hint" }, "own code as hashes; no command, host or source"));
+  const anonymize = el("input", { type: "checkbox", "data-testid": "anonymize", on: { change: () => draw() } });
+  const anonymizeRow = el("label", { class: "item menu-choice" }, el("span", { class: "item-label" }, anonymize, " " + TEXT.download.anonymize), el("span", { class: "item-hint" }, TEXT.download.anonymizeHint));
   const list = el("div", {});
   const noteLine = el("p", { class: "menu-note" });
 
   function draw() {
-    list.replaceChildren(...items.map((item) => menuItem(item, redact.checked, () => popover.close())));
+    list.replaceChildren(...items.map((item) => menuItem(item, anonymize.checked, () => popover.close())));
   }
 
   return {
     elements: [holder],
     attach() {
-      popover = createPopover(button, "Download");
+      popover = createPopover(button, TEXT.download.button);
       popover.panel.classList.add("menu");
-      popover.panel.append(redactRow, list, noteLine);
+      popover.panel.append(anonymizeRow, list, noteLine);
     },
     update(state) {
       items = state.downloads;
       const byThread = state.picture.chosen.chosen.length > 0;
       const byState = state.address.states.length > 0;
-      const chosen = byThread || byState ? "Only the chosen " + [byThread ? "threads" : "", byState ? "state" : ""].filter(Boolean).join(" and ") + "." : "";
-      const unfiltered = state.unruled.length > 0 ? "Without these filters, which are the page’s own: " + state.unruled.map((term) => visibleText(term)).join("; ") + "." : "";
+      const chosen = byThread || byState ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byState ? TEXT.download.state : ""].filter(Boolean)) : "";
+      const unfiltered = state.unruled.length > 0 ? TEXT.download.notApplied(state.unruled.map((term) => visibleText(term)).join("; ")) : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");
       const signature = items.map((item) => item.key + (item.href ?? "")).join("\n") + note;
       if (signature === shown) return;
       shown = signature;
       holder.hidden = items.length === 0;
-      redactRow.hidden = !items.some((item) => item.href);
+      anonymizeRow.hidden = !items.some((item) => item.href);
       noteLine.hidden = note === "";
       noteLine.textContent = note;
       draw();

@@ -3,6 +3,7 @@
 
 import { FLAME_VIEWS } from "../model/address.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { TEXT } from "../text/session.js";
 import { frameBeside } from "./chart-keys.js";
 import { createChart, watchWidth } from "./chart.js";
 import { el, placeNear, setAttribute } from "./dom.js";
@@ -36,9 +37,9 @@ function createFlameTip() {
       const frame = hover === null ? undefined : picture.drawing?.byId.get(hover)?.frame;
       element.hidden = frame === undefined || pointer === null || pointer.type === "touch";
       if (element.hidden) return;
-      const own = frame.remainder || address.inverted ? "" : "  ·  own " + formatShare(ratio(frame.self, picture.sum));
-      const numbers = formatShare(ratio(frame.total, picture.sum)) + "  ·  " + formatCount(frame.total) + " samples" + own;
-      element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers), waits ? el("span", { class: "tip-numbers" }, "frames stay while you point at them") : "");
+      const self = frame.remainder || address.bottomUp ? "" : "  ·  " + TEXT.flame.self(formatShare(ratio(frame.self, picture.sum)));
+      const numbers = formatShare(ratio(frame.total, picture.sum)) + "  ·  " + TEXT.samples(formatCount(frame.total)) + self;
+      element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbers), waits ? el("span", { class: "tip-numbers" }, TEXT.flame.frozen) : "");
       placeNear(element, pointer);
     },
   };
@@ -54,7 +55,7 @@ function createTreeItem(tree) {
     marked = target;
     setAttribute(tree, "aria-activedescendant", target === null ? null : "frame-selected");
     if (target === null) return;
-    const said = frame.label + ", " + formatShare(ratio(frame.total, sum)) + ", own " + formatShare(ratio(frame.self, sum));
+    const said = frame.label + ", " + formatShare(ratio(frame.total, sum)) + ", " + TEXT.flame.self(formatShare(ratio(frame.self, sum)));
     const attributes = { "data-selected": selected === null ? null : "", role: "treeitem", id: "frame-selected", "aria-label": said, "aria-level": level + 1, "aria-selected": String(selected !== null) };
     for (const [name, value] of Object.entries(attributes)) setAttribute(target, name, value);
     if (selected !== null && target.nextElementSibling !== null) target.parentNode.append(target);
@@ -106,7 +107,7 @@ function createDrawn(holder, onClick) {
 export function createFlame(root, dispatch) {
   const holder = el("div", { class: "flame-chart" });
   const element = el("div", {
-    class: "flame", tabindex: "0", role: "tree", "data-testid": "flame", "aria-label": "Flame graph. Arrow keys move, Enter zooms, Escape resets the zoom.",
+    class: "flame", tabindex: "0", role: "tree", "data-testid": "flame", "aria-label": TEXT.flame.label,
   }, holder);
   const drawn = createDrawn(holder, zoomTo);
   const empty = createEmpty(dispatch);

@@ -1,8 +1,9 @@
-// Who held the GIL while whom waited: a table of threads, where they held it as a flame graph, and the same as a list.
+// GIL contention: holders and waiting threads as a table, the functions that held the GIL as a list and as a flame graph.
 
 import { heatLevel } from "../model/picture.js";
 import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
 import { threadPlace } from "../model/threads.js";
+import { TEXT } from "../text/session.js";
 import { listenForFrameKeys } from "./chart-keys.js";
 import { createChart, watchWidth } from "./chart.js";
 import { el, isInUse, isolated, placeNear, setAttribute, setText } from "./dom.js";
@@ -17,23 +18,23 @@ function createGilTables({ secondsOf, threads, change }) {
   const matrix = el("table", { class: "gil-matrix", "data-testid": "gil-matrix" });
   const list = el("ol", { class: "gil-list", "data-testid": "gil-list" });
   const element = el("div", { class: "gil-parts" },
-    el("section", {}, el("h3", {}, "Held by (rows) while waiting (columns)"), el("div", { class: "gil-scroll", tabindex: "0", role: "region", "aria-label": "Who held the GIL while whom waited" }, matrix)),
-    el("section", {}, el("h3", {}, "Where it was held meanwhile"), list));
+    el("section", {}, el("h3", {}, TEXT.gil.matrix), el("div", { class: "gil-scroll", tabindex: "0", role: "region", "aria-label": TEXT.gil.matrixLabel }, matrix)),
+    el("section", {}, el("h3", {}, TEXT.gil.list), list));
   let drawn = null;
 
   function sideName({ thread, count }) {
-    if (thread === null) return el("span", { class: "soft" }, count > 1 ? formatCount(count) + " others" : "others");
+    if (thread === null) return el("span", { class: "soft" }, TEXT.gil.others(count > 1 ? formatCount(count) : ""));
     const choose = () => change({ threads: [threadKeyOf(thread)] });
-    return el("button", { type: "button", class: "row-name", title: "tid " + thread.tid, "data-hint": "Only what this thread waited", on: { click: choose } }, isolated(threadPlace(thread, threads())));
+    return el("button", { type: "button", class: "row-name", title: TEXT.threads.heads.tid + " " + thread.tid, "data-hint": TEXT.gil.onlyThread, on: { click: choose } }, isolated(threadPlace(thread, threads())));
   }
 
   function cell(samples, hottest, waited) {
     const level = samples > 0 ? Math.max(1, heatLevel((samples / hottest) * HOTTEST_CELL_SHARE)) : 0;
-    return el("td", { class: "number", "data-heat": "h" + level, title: formatShare(ratio(samples, waited)) + ", " + formatCount(Math.round(samples)) + " samples" }, samples > 0 ? secondsOf(samples) : "");
+    return el("td", { class: "number", "data-heat": "h" + level, title: TEXT.gil.cell(formatShare(ratio(samples, waited)), formatCount(Math.round(samples))) }, samples > 0 ? secondsOf(samples) : "");
   }
 
   function drawMatrix({ holders, waiters, cells, hottest }, waited) {
-    const head = el("tr", {}, el("td", {}), ...waiters.map((side) => el("th", { scope: "col" }, sideName(side))), el("th", { scope: "col" }, "All"));
+    const head = el("tr", {}, el("td", {}), ...waiters.map((side) => el("th", { scope: "col" }, sideName(side))), el("th", { scope: "col" }, TEXT.gil.all));
     const rows = holders.map((side, i) => el("tr", {}, el("th", { scope: "row" }, sideName(side)), ...cells[i].map((samples) => cell(samples, hottest, waited)), el("td", { class: "number" }, secondsOf(side.samples), " ", el("small", {}, formatShare(ratio(side.samples, waited))))));
     matrix.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
   }
@@ -96,15 +97,15 @@ export function createGil(root, dispatch) {
   const shareOf = (frame) => formatShare(ratio(frame.total, state.picture.gil.kept));
   const summary = el("p", { class: "gil-summary", "data-testid": "gil-summary" });
   const note = el("p", { class: "soft" });
-  const title = el("h3", {}, "Stacks that held the GIL, as wide as others waited");
+  const title = el("h3", {}, TEXT.gil.stacks);
   const none = el("p", { class: "empty", "data-testid": "gil-none" });
   const tables = createGilTables({ secondsOf, threads: () => state.picture.threads, change });
   const flame = createGilFlame(root, {
-    textOf: (frame) => frame.label + ", others waited " + secondsOf(frame.total) + ", " + shareOf(frame),
-    numbersOf: (frame) => "others waited " + secondsOf(frame.total) + "  ·  " + shareOf(frame),
+    textOf: (frame) => frame.label + ", " + TEXT.gil.othersWaited(secondsOf(frame.total)) + ", " + shareOf(frame),
+    numbersOf: (frame) => TEXT.gil.othersWaited(secondsOf(frame.total)) + "  ·  " + shareOf(frame),
     open,
   });
-  const element = el("div", { class: "gil", "data-testid": "gil", tabindex: "0", role: "region", "aria-label": "The GIL" }, summary, note, tables.element, title, flame.element, none);
+  const element = el("div", { class: "gil", "data-testid": "gil", tabindex: "0", role: "region", "aria-label": TEXT.gil.label }, summary, note, tables.element, title, flame.element, none);
   root.append(element);
   let state = null;
   let shown = { gil: null, width: 0, question: "" };
@@ -114,10 +115,10 @@ export function createGil(root, dispatch) {
     if (key !== "") change({ view: "sandwich", about: key });
   }
 
-  function showSummary({ waited, unheld, moment }) {
+  function showSummary({ waited, unheld }) {
     const { samples } = state.picture.sums;
-    summary.replaceChildren("Threads waited ", el("strong", {}, secondsOf(waited)), " for the GIL: ", el("strong", {}, formatShare(ratio(waited, samples))), " of " + (state.address.threads.length > 0 ? "the chosen threads' " : "all ") + formatCount(samples) + " samples.");
-    setText(note, "What a thread waited in a moment (" + moment + ") is shared out among those that held the GIL in it." + (isInUse(tables.element) ? " Table and list stand still while you are in them." : "") + (unheld > 0 ? " Nobody was seen to hold it for " + formatShare(ratio(unheld, waited)) + "." : ""));
+    summary.replaceChildren(TEXT.gil.waited, el("strong", {}, secondsOf(waited)), TEXT.gil.forGil, el("strong", {}, formatShare(ratio(waited, samples))), TEXT.gil.ofSamples(formatCount(samples), state.address.threads.length > 0));
+    setText(note, TEXT.gil.how(TEXT.gil.moment) + (isInUse(tables.element) ? TEXT.gil.still : "") + (unheld > 0 ? TEXT.gil.unheld(formatShare(ratio(unheld, waited))) : ""));
   }
 
   tables.element.addEventListener("pointerleave", () => {
@@ -142,7 +143,7 @@ export function createGil(root, dispatch) {
       shown.question = question;
       const width = Math.floor(flame.holder.clientWidth);
       if (width > 0 && width !== state.width) return dispatch({ type: "width", width });
-      if (gil.drawing !== null) flame.draw(gil.drawing, state.width, "Stacks that held the GIL while others waited " + secondsOf(gil.kept) + ". Arrow keys move, Enter shows the callers and callees of a frame.");
+      if (gil.drawing !== null) flame.draw(gil.drawing, state.width, TEXT.gil.stacksLabel(secondsOf(gil.kept)));
       shown = { gil, width: state.width, question };
       return undefined;
     },

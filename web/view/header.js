@@ -1,24 +1,12 @@
-// Who is measured, how that goes, and what concerns the page as a whole.
+// The target, the status of its session, and what concerns the page as a whole.
 
 import { formatClock, formatCount } from "../model/numbers.js";
 import { newerSamples, nextTheme, statusOf } from "../model/state.js";
 import { baseName, visibleText } from "../model/text.js";
+import { TEXT } from "../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { createDownloads } from "./downloads.js";
 import { ICONS } from "./icons.js";
-
-const STATUS_TEXT = {
-  running: "live",
-  starting: "starting",
-  paused: "recording paused",
-  "view paused": "paused",
-  ended: "ended",
-  failed: "failed",
-  connecting: "connecting",
-  lost: "server gone",
-  denied: "no access",
-  report: "report",
-};
 
 function quotedWord(word) {
   return /[\s"']/.test(word) || word === "" ? JSON.stringify(word) : word;
@@ -35,18 +23,18 @@ export function shortCommand(target) {
 }
 
 function statusText(state, status) {
-  if (status === "report") return "report of " + String(state.session?.started_at ?? "").slice(0, 16).replace("T", " ") + " UTC";
-  return STATUS_TEXT[status] ?? status;
+  if (status === "report") return TEXT.status.report(String(state.session?.started_at ?? "").slice(0, 16).replace("T", " "));
+  return TEXT.status[status] ?? status;
 }
 
 function factsOf(session) {
   const target = session.target;
-  const python = "Python " + (target.python ?? "unknown") + (target.validated === false ? " (not validated)" : "");
   const selection = session.selection ?? null;
+  const python = TEXT.header.python(target.python) + (target.validated === false ? TEXT.header.untested : "");
   const others = (selection?.process_count ?? session.processes?.joined ?? 1) - 1;
-  const who = "pid " + target.pid + (others > 0 ? " and " + formatCount(others) + (others === 1 ? " other" : " others") : "");
-  const whose = session.redacted === true ? "redacted: own code as hashes" : target.host;
-  return [who, python, whose, selection === null || selection.whole ? "" : "selected: " + selection.text].filter(Boolean);
+  const who = TEXT.header.processes(target.pid, others > 0 ? formatCount(others) : "");
+  const where = session.redacted === true ? TEXT.header.anonymized : target.host;
+  return [who, python, where, selection === null || selection.whole ? "" : TEXT.header.selected(selection.text)].filter(Boolean);
 }
 
 export function createMark() {
@@ -70,7 +58,7 @@ export function createHeader(root, dispatch) {
   const status = el("span", { class: "status", "data-testid": "status" }, el("span", { class: "dot" }), el("span", {}, statusLabel, newer));
   const pause = el("button", { type: "button", class: "quiet wide", "data-testid": "pause", on: { click: () => dispatch({ type: "togglePause" }) } });
   const theme = el("button", { type: "button", class: "quiet", "data-testid": "theme" });
-  const help = el("button", { type: "button", class: "quiet", "aria-label": "Keys and help", "data-hint": "Keys and help  ( ? )", "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
+  const help = el("button", { type: "button", class: "quiet", "aria-label": TEXT.header.help, "data-hint": TEXT.header.helpHint, "data-testid": "help", on: { click: () => dispatch({ type: "help", open: true }) } }, "?");
   const downloads = createDownloads(dispatch);
   const actions = el("div", { class: "actions" }, pause, ...downloads.elements, theme, help);
   root.append(
@@ -89,30 +77,30 @@ export function createHeader(root, dispatch) {
     pause.hidden = ended && !state.paused;
     if (shownPause === state.paused) return;
     shownPause = state.paused;
-    pause.replaceChildren(icon(state.paused ? ICONS.play : ICONS.pause), el("span", {}, state.paused ? "Resume" : "Pause"));
+    pause.replaceChildren(icon(state.paused ? ICONS.play : ICONS.pause), el("span", {}, state.paused ? TEXT.header.resume : TEXT.header.pause));
     setAttribute(pause, "aria-pressed", String(state.paused));
-    setAttribute(pause, "data-hint", state.paused ? "Show what was recorded meanwhile  ( p )" : "Hold this picture; recording goes on  ( p )");
+    setAttribute(pause, "data-hint", state.paused ? TEXT.header.resumeHint : TEXT.header.pauseHint);
   }
 
   function updateTheme(state) {
     if (shownTheme === state.theme) return;
     shownTheme = state.theme;
     theme.replaceChildren(icon(ICONS[{ system: "system", light: "sun", dark: "moon" }[state.theme]]));
-    setAttribute(theme, "aria-label", "Theme: " + state.theme);
-    setAttribute(theme, "data-hint", "Theme: " + state.theme + "; click for " + nextTheme(state.theme) + "  ( t )");
+    setAttribute(theme, "aria-label", TEXT.header.theme(state.theme));
+    setAttribute(theme, "data-hint", TEXT.header.themeHint(state.theme, nextTheme(state.theme)));
   }
 
   return {
     update(state) {
       const said = statusOf(state);
-      const none = state.session === null ? "Pyrometer" : "(no command line)";
+      const none = state.session === null ? "Pyrometer" : TEXT.header.noCommand;
       setText(command, visibleText(shortCommand(state.session?.target), none));
       setAttribute(command, "title", visibleText(commandText(state.session?.target), none));
       setText(facts, state.session === null ? "" : factsOf(state.session).map((fact) => visibleText(String(fact))).join("  ·  "));
       setAttribute(status, "data-status", said);
       setText(statusLabel, statusText(state, said));
       const count = newerSamples(state);
-      setText(newer, said === "view paused" && count > 0 ? ", " + formatCount(count) + " samples newer" : "");
+      setText(newer, said === "view paused" && count > 0 ? TEXT.status.newer(formatCount(count)) : "");
       setText(clock, state.session === null ? "" : formatClock(state.session.selection?.duration_s ?? state.session.elapsed_s));
       updatePause(state);
       updateTheme(state);

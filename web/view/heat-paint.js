@@ -1,4 +1,4 @@
-// The cells of the heat map on a canvas, with what is chosen and what a search found.
+// The cells of the heat map on a canvas, with the selection, the baseline and the matches of a search.
 
 import { binsCovered, heatColumn, heatMost } from "../model/heatmap.js";
 import { matchAt } from "../model/matches.js";
@@ -20,7 +20,7 @@ function readColours(element) {
     probe.style.color = "var(--" + name + ")";
     return getComputedStyle(probe).color;
   };
-  const colours = { heat: Array.from({ length: HEAT_LEVELS }, (_, level) => colourOf("heat-" + level)), none: colourOf("sunken"), chosen: colourOf("accent"), base: colourOf("ink"), match: colourOf("match") };
+  const colours = { heat: Array.from({ length: HEAT_LEVELS }, (_, level) => colourOf("heat-" + level)), none: colourOf("sunken"), chosen: colourOf("accent"), baseline: colourOf("ink"), match: colourOf("match") };
   probe.remove();
   return colours;
 }
@@ -66,10 +66,10 @@ function paintRange(context, { heat, width }, { from, to }, colour, dashed) {
   }
 }
 
-// shown: {heat, measured (key of a measure), width (px of a column), matches or null, range and base: {from, to} or null,
+// shown: {heat, measured (key of a measure), width (px of a column), matches or null, range and baseline: {from, to} or null,
 // dragged: null or {range, compare}}
 export function paintHeat(canvas, shown) {
-  const { heat, width, matches, range, base, dragged } = shown;
+  const { heat, width, matches, range, baseline, dragged } = shown;
   const columns = Math.max(1, heat.to - heat.from);
   const density = window.devicePixelRatio || 1;
   canvas.width = Math.round(columns * width * density);
@@ -81,7 +81,7 @@ export function paintHeat(canvas, shown) {
   context.scale(density, density);
   paintCells(context, shown, colours);
   if (matches !== null) paintMatches(context, shown, colours.match);
-  if (base !== null) paintRange(context, shown, base, colours.base, true);
-  if (dragged !== null) paintRange(context, shown, dragged.range, dragged.compare ? colours.base : colours.chosen, false);
+  if (baseline !== null) paintRange(context, shown, baseline, colours.baseline, true);
+  if (dragged !== null) paintRange(context, shown, dragged.range, dragged.compare ? colours.baseline : colours.chosen, false);
   else if (range !== null) paintRange(context, shown, range, colours.chosen, false);
 }

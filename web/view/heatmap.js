@@ -1,12 +1,13 @@
-// The sub-second heat map: a column a second, 20 ms a cell. Dragging chooses the time that the flame graph beneath shows;
-// with Shift it chooses what that is compared with.
+// The sub-second heat map: one column per second, one cell per 20 ms. Drag to select the range of the flame graph below;
+// Shift-drag to set the baseline.
 
-import { doingText } from "../model/doings.js";
+import { doingText } from "../model/activity.js";
 import { HEAT_MEASURES, heatMost } from "../model/heatmap.js";
 import { foundMatches, matchAt, windowLengths } from "../model/matches.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { createSums } from "../model/states.js";
 import { axisMarks, rangeText, snapRange, timeLabel } from "../model/timeline.js";
+import { TEXT } from "../text/session.js";
 import { el, segmented, setAttribute, setText } from "./dom.js";
 import { HEAT_LEVELS, paintHeat } from "./heat-paint.js";
 
@@ -16,22 +17,22 @@ const HEAT_MARK_PX = 84;
 
 function lengthText({ least, most }) {
   const text = (seconds) => (seconds < 1 ? formatCount(Math.round(seconds * 1000)) + " ms" : formatCount(Math.round(seconds)) + " s");
-  return text(least) === text(most) ? text(least) : text(least) + " to " + text(most);
+  return text(least) === text(most) ? text(least) : TEXT.heat.between(text(least), text(most));
 }
 
 // What the highlights say, and how finely that is known.
 function foundText({ address, matches, picture, heat }) {
   if (address.search.trim() === "") return "";
-  if (picture.matched === null) return "The search is not a valid expression: nothing is highlighted.";
-  if (matches.term !== address.search) return "Looking for matches…";
-  if (matches.error !== undefined) return "Matches are not shown: " + matches.error + ".";
+  if (picture.matched === null) return TEXT.heat.invalid;
+  if (matches.term !== address.search) return TEXT.heat.searching;
+  if (matches.error !== undefined) return TEXT.heat.problem(matches.error);
   const within = matches.start.map((start, i) => i).filter((i) => matches.end[i] > heat.from && matches.start[i] < heat.to);
   const sum = (column) => within.reduce((total, i) => total + column[i], 0);
   const lengths = windowLengths(matches, heat);
-  if (lengths === null) return "Nothing is known of matches here.";
+  if (lengths === null) return TEXT.heat.nothingKnown;
   const counted = sum(matches.matching);
-  const share = formatCount(counted) + " of " + formatCount(sum(matches.samples)) + " samples match (" + formatShare(ratio(counted, sum(matches.samples))) + ")";
-  return counted === 0 ? share + "." : share + ": their windows are bright, with a bar the thicker the more of them match. Matches are known per " + lengthText(lengths) + ", of all threads.";
+  const found = TEXT.heat.found(formatCount(counted), formatCount(sum(matches.samples)), formatShare(ratio(counted, sum(matches.samples))));
+  return counted === 0 ? found : found + TEXT.heat.finely(lengthText(lengths));
 }
 
 const shownMatches = ({ matches, address }) => foundMatches(matches, address.search);
@@ -43,11 +44,11 @@ function cellText(state, { second, bin, time }) {
   const samples = doing.reduce((sum, count) => sum + count, 0);
   const wanted = shownMatches(state);
   const window = wanted === null ? null : matchAt(wanted, time + 0.5 / state.heat.bins);
-  const matched = wanted === null ? "" : window === null ? "  matches not known" : "  matches: " + formatShare(ratio(window.matching, window.samples)) + " from " + rangeText({ from: window.start, to: window.end });
-  return timeLabel(time, 0.02) + "  " + (samples === 0 ? "nothing was seen" : doingText({ ...createSums(), samples, doing })) + matched;
+  const matched = wanted === null ? "" : "  " + (window === null ? TEXT.heat.matchesUnknown : TEXT.heat.matches(formatShare(ratio(window.matching, window.samples)), rangeText({ from: window.start, to: window.end })));
+  return timeLabel(time, 0.02) + "  " + (samples === 0 ? TEXT.heat.noSamples : doingText({ ...createSums(), samples, doing })) + matched;
 }
 
-// The measure, the scale and the line of what was found, above the cells: {parts (elements), setHottest(count), setFound(text), setShown(seconds)}.
+// The measure, the scale and the line of what was found, above the cells: {parts (elements), setHottest(count), setFound(text), setShown(seconds, are they the latest)}.
 function createHeatHead(measure, readout) {
   const hint = el("span", { class: "soft" });
   const most = el("span", { class: "soft", "data-testid": "heat-most" });
@@ -56,12 +57,12 @@ function createHeatHead(measure, readout) {
   const found = el("p", { class: "heat-found soft", "data-testid": "heat-found", role: "status" });
   return {
     parts: [el("div", { class: "heat-head" }, measure, scale, hint, readout), found],
-    setHottest: (count) => setText(most, formatCount(count) + "+ samples a cell"),
+    setHottest: (count) => setText(most, TEXT.heat.most(formatCount(count))),
     setFound(text) {
       setText(found, text);
       found.hidden = text === "";
     },
-    setShown: (seconds) => setText(hint, "Drag: a range of time. Shift and drag: what to compare it with. " + formatCount(seconds) + " s shown."),
+    setShown: (seconds, latest) => setText(hint, TEXT.heat.hint(formatCount(seconds), latest)),
   };
 }
 
@@ -89,7 +90,7 @@ function listenToCells(canvas, { stateOf, cellAt, changed, read, leave, change }
     if (drag === null) return;
     const { range, compare } = drag;
     drag = null;
-    change(range === null ? { range: null } : compare ? { base: range, view: "diff" } : { range }, "push");
+    change(range === null ? { range: null } : compare ? { baseline: range, view: "diff" } : { range }, "push");
   });
   canvas.addEventListener("pointercancel", () => {
     drag = null;
@@ -108,7 +109,7 @@ function listenToCells(canvas, { stateOf, cellAt, changed, read, leave, change }
 }
 
 export function createHeatmap(root, dispatch) {
-  const measure = segmented("Measure", "heat-measure", HEAT_MEASURES.map(({ key, label, meaning }) => ({ value: key, label, hint: "Cells are as hot as there were " + meaning })), (key) => {
+  const measure = segmented(TEXT.heat.measure, "heat-measure", HEAT_MEASURES.map(({ key, label, meaning }) => ({ value: key, label, hint: TEXT.heat.measureHint(meaning) })), (key) => {
     measured = key;
     draw();
   });
@@ -118,7 +119,7 @@ export function createHeatmap(root, dispatch) {
   const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
   const nothing = el("p", { class: "empty" });
   const plot = el("div", { class: "heat-cells" }, canvas, axis);
-  const rows = el("div", { class: "heat-rows", "aria-hidden": "true" }, ...["0 ms", "250", "500", "750"].map((text) => el("span", {}, text)));
+  const rows = el("div", { class: "heat-rows", "aria-hidden": "true" }, ...TEXT.heat.rows.map((text) => el("span", {}, text)));
   const holder = el("div", { class: "heat-plot" }, rows, plot);
   const element = el("div", { class: "heatmap" }, ...head.parts, holder, nothing);
   root.append(element);
@@ -150,13 +151,13 @@ export function createHeatmap(root, dispatch) {
 
   function draw() {
     if (state === null || element.hidden) return;
-    const { heat, address: { range, base } } = state;
+    const { heat, address: { range, baseline } } = state;
     const width = columnPx();
     measure.set(measured);
     head.setHottest(heatMost(heat, measured));
-    paintHeat(canvas, { heat, measured, width, matches: shownMatches(state), range, base, dragged: pointer.dragged() });
+    paintHeat(canvas, { heat, measured, width, matches: shownMatches(state), range, baseline, dragged: pointer.dragged() });
     drawAxis(width);
-    setAttribute(canvas, "aria-label", "Samples in cells of 20 ms: a column a second from " + rangeText({ from: heat.from, to: heat.to }) + ". " + (range === null ? "No range chosen." : "Chosen: " + rangeText(range) + ".") + " Arrow keys choose and move a second.");
+    setAttribute(canvas, "aria-label", TEXT.heat.label(rangeText({ from: heat.from, to: heat.to }), range === null ? null : rangeText(range)));
   }
 
   const pointer = listenToCells(canvas, {
@@ -175,15 +176,15 @@ export function createHeatmap(root, dispatch) {
       const empty = state.heat.columns.size === 0;
       holder.hidden = empty;
       nothing.hidden = !empty || state.picture.empty !== null;
-      setText(nothing, state.live ? "Nothing was seen yet." : "This report holds no cells of 20 ms. It has the strip of time above: drag there to choose a range.");
+      setText(nothing, state.live ? TEXT.heat.none : TEXT.heat.noneInReport);
       head.setFound(foundText(state));
-      const { range, base, search } = state.address;
-      const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(base), search].join(" ");
+      const { range, baseline, search } = state.address;
+      const signature = [state.theme, plot.clientWidth, JSON.stringify(range), JSON.stringify(baseline), search].join(" ");
       if (empty || pointer.isDragging() || (drawnFor === signature && drawHeat === state.heat && drawnMatches === state.matches)) return;
       drawnFor = signature;
       drawHeat = state.heat;
       drawnMatches = state.matches;
-      head.setShown(state.heat.columns.size);
+      head.setShown(state.heat.columns.size, state.live && state.timelineZoom === null);
       draw();
     },
   };

@@ -1,4 +1,4 @@
-// What an element with data-hint means, shown while it is hovered or focused.
+// The hint of an element with data-hint, shown while it is hovered or focused.
 
 import { el } from "./dom.js";
 

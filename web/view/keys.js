@@ -1,4 +1,4 @@
-// Keys that work anywhere on the page, unless something is being typed.
+// Keys that work anywhere on the page, unless the user is typing.
 
 import { VIEWS } from "../model/address.js";
 
@@ -17,7 +17,7 @@ export function listenForKeys(dispatch, focus) {
     ["l", () => dispatch({ type: "toggleLibraries" })],
     ["h", () => dispatch({ type: "toggleHold" })],
     ...VIEWS.map((view, i) => [String(i + 1), () => dispatch({ type: "address", changes: { view }, how: "push" })]),
-    ["i", () => dispatch({ type: "invert" })],
+    ["i", () => dispatch({ type: "turn" })],
     ["q", () => dispatch({ type: "qualityDialog", open: true })],
     ["p", () => dispatch({ type: "togglePause" })],
     [" ", () => dispatch({ type: "togglePause" })],

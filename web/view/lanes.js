@@ -1,10 +1,11 @@
-// Threads one below the other along time: what each was doing, and in numbers.
+// Threads below each other over time: their states as a chart and as numbers.
 
-import { doingText, factText, isWithoutGil, NO_THREAD } from "../model/doings.js";
+import { doingText, factText, isWithoutGil } from "../model/activity.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { busiestThreads, threadLabel } from "../model/threads.js";
 import { sumThreads } from "../model/states.js";
 import { stackedLayers, timelineSpan } from "../model/timeline.js";
+import { TEXT } from "../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "./dom.js";
 import { createPlot } from "./strip.js";
 import { threadKeyOf } from "./threads.js";
@@ -19,7 +20,7 @@ export function laneThreads(state) {
 
 function createLane(thread, choose) {
   const plot = createPlot();
-  const name = el("button", { type: "button", class: "row-name", "data-hint": "Only this thread", on: { click: () => choose(thread) } }, isolated(threadLabel(thread)));
+  const name = el("button", { type: "button", class: "row-name", "data-hint": TEXT.threads.only, on: { click: () => choose(thread) } }, isolated(threadLabel(thread)));
   const numbers = { share: el("td", { class: "number" }), cpu: el("td", { class: "number" }), gil: el("td", { class: "number" }), waits: el("td", { class: "number" }) };
   const picture = el("div", { class: "lane-plot", role: "img" }, plot.root);
   const row = el("tr", { "data-testid": "lane", "data-tid": thread.tid }, el("th", { scope: "row" }, name, el("span", { class: "tid" }, String(thread.tid))), el("td", { class: "lane-cell" }, picture), numbers.share, numbers.cpu, numbers.gil, numbers.waits);
@@ -29,8 +30,8 @@ function createLane(thread, choose) {
 export function createLanes(root, dispatch) {
   const body = el("tbody", {});
   const caption = el("caption", {});
-  const heads = ["Thread", "Along time", "Samples", "On CPU", "Holds the GIL", "Waits for the GIL"].map((text) => el("th", { scope: "col" }, text));
-  const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Threads" }, el("table", { class: "lanes", "data-testid": "lanes" }, caption, el("thead", {}, el("tr", {}, ...heads)), body));
+  const heads = TEXT.threads.lanes.map((text) => el("th", { scope: "col" }, text));
+  const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": TEXT.threads.label }, el("table", { class: "lanes", "data-testid": "lanes" }, caption, el("thead", {}, el("tr", {}, ...heads)), body));
   root.append(element);
   let lanes = [];
   let arrangedFor = "";
@@ -42,7 +43,7 @@ export function createLanes(root, dispatch) {
     const said = doingText(sums);
     setText(lane.numbers.share, formatShare(ratio(sums.samples, samples)));
     const withoutGil = isWithoutGil(state.session, sums);
-    const fact = (name) => (lane.thread.tasks ? NO_THREAD : factText(sums, name, withoutGil));
+    const fact = (name) => (lane.thread.tasks ? TEXT.doing.notApplicable : factText(sums, name, withoutGil));
     setText(lane.numbers.cpu, fact("on_cpu"));
     setText(lane.numbers.gil, fact("has_gil"));
     setText(lane.numbers.waits, fact("waits_gil"));
@@ -74,7 +75,7 @@ export function createLanes(root, dispatch) {
       const threads = laneThreads(state);
       arrange(threads, JSON.stringify(state.address));
       const all = sumThreads(state.threadStates, []);
-      setText(caption, (threads.length < state.picture.threads.length ? "The " + formatCount(threads.length) + " busiest or chosen of " : "") + formatCount(state.picture.threads.length) + " threads. Shares of a thread's own samples; the first one of all samples.");
+      setText(caption, TEXT.threads.lanesCaption(formatCount(threads.length), formatCount(state.picture.threads.length)));
       const span = state.timelineZoom ?? timelineSpan(state.timeline, null);
       for (const lane of lanes) fill(lane, state, span, all.samples);
     },

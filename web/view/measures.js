@@ -1,6 +1,8 @@
-// Everything about how well it was measured, in a dialog: every number, and what it means.
+// The details of data quality, in a dialog: every number and its meaning.
 
 import { measureGroups } from "../model/measures.js";
+import { QUALITY_TEXT } from "../text/quality.js";
+import { TEXT } from "../text/session.js";
 import { el, icon, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 
@@ -13,14 +15,12 @@ function createMeasureRow(row) {
 }
 
 export function createMeasures(root, dispatch) {
-  const close = el("button", { type: "button", class: "quiet", "aria-label": "Close", on: { click: () => dialog.close() } }, icon(ICONS.close));
+  const close = el("button", { type: "button", class: "quiet", "aria-label": TEXT.help.close, on: { click: () => dialog.close() } }, icon(ICONS.close));
   const groups = el("div", { class: "measure-groups" });
-  const waiting = el("p", { class: "soft" }, "Asking…");
-  const about = el("p", { class: "soft" },
-    "A sample is one thread seen once. It is exact, repaired, retried or truncated; a thread that could not be read is none. ",
-    "Shares of states are limits: what is unknown may or may not have been so.");
+  const waiting = el("p", { class: "soft" }, QUALITY_TEXT.loading);
+  const about = el("p", { class: "soft" }, QUALITY_TEXT.about);
   const dialog = el("dialog", { class: "help measures-dialog", "data-testid": "quality-dialog", "aria-labelledby": "measures-title" },
-    el("div", { class: "help-head" }, el("h2", { id: "measures-title" }, "How well this was measured"), close), waiting, groups, about);
+    el("div", { class: "help-head" }, el("h2", { id: "measures-title" }, QUALITY_TEXT.label), close), waiting, groups, about);
   let shownKeys = "";
   let rows = new Map();
   dialog.addEventListener("close", () => dispatch({ type: "qualityDialog", open: false }));

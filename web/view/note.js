@@ -1,4 +1,4 @@
-// A short word on what just happened, which goes away by itself.
+// A short message that disappears by itself.
 
 import { el } from "./dom.js";
 

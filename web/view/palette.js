@@ -1,12 +1,13 @@
-// The command palette: what the page can do and every function, found by typing.
+// The command palette: commands and functions, found by typing.
 
 import { foundCommands, pageCommands } from "../model/commands.js";
+import { TEXT } from "../text/session.js";
 import { el, isolated, setAttribute } from "./dom.js";
 
 export function createPalette(root, dispatch) {
-  const input = el("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", "aria-label": "Command or function", placeholder: "What to do, or the name of a function", autocomplete: "off", spellcheck: "false", "data-testid": "palette-input" });
-  const list = el("ul", { class: "palette-list", id: "palette-list", role: "listbox", "aria-label": "Commands" });
-  const dialog = el("dialog", { class: "palette", "data-testid": "palette", "aria-label": "Command palette" }, input, list);
+  const input = el("input", { type: "text", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", "aria-autocomplete": "list", "aria-label": TEXT.commands.input, placeholder: TEXT.commands.placeholder, autocomplete: "off", spellcheck: "false", "data-testid": "palette-input" });
+  const list = el("ul", { class: "palette-list", id: "palette-list", role: "listbox", "aria-label": TEXT.commands.list });
+  const dialog = el("dialog", { class: "palette", "data-testid": "palette", "aria-label": TEXT.commands.label }, input, list);
   root.append(dialog);
   let state = null;
   let found = [];

@@ -1,4 +1,4 @@
-// A button that opens a panel beneath itself. The browser closes it on Esc and on a click elsewhere.
+// A button that opens a panel below itself. The browser closes it on Esc and on a click elsewhere.
 
 import { el } from "./dom.js";
 

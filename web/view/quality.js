@@ -1,14 +1,15 @@
-// The quality line: always on screen, every value explained where it stands; all numbers are behind it.
+// The quality line: always visible, with a hint for every value and a link to the details.
 
 import { qualityValues } from "../model/quality.js";
+import { QUALITY_TEXT } from "../text/quality.js";
 import { el, setAttribute, setText } from "./dom.js";
 
 export function createQuality(root, dispatch) {
   const cells = new Map();
-  const more = el("button", { type: "button", class: "link", "data-hint": "Every number, and what it means  ( q )", "data-testid": "quality-open", on: { click: () => dispatch({ type: "qualityDialog", open: true }) } }, "all numbers");
-  // Counters of how it went are the session's, whatever part of it a report has.
-  const whose = el("span", { "data-testid": "quality-whose", hidden: "" }, "Whole session:");
-  root.append(whose, more);
+  const more = el("button", { type: "button", class: "link", "data-hint": QUALITY_TEXT.openHint, "data-testid": "quality-open", on: { click: () => dispatch({ type: "qualityDialog", open: true }) } }, QUALITY_TEXT.open);
+  // The numbers are the session's, even if a report has only a part of it.
+  const whole = el("span", { "data-testid": "quality-whole", hidden: "" }, QUALITY_TEXT.wholeSession);
+  root.append(whole, more);
 
   function cellFor(key) {
     let cell = cells.get(key);
@@ -25,7 +26,7 @@ export function createQuality(root, dispatch) {
 
   return {
     update(state) {
-      whose.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
+      whole.hidden = (state.session?.selection ?? null) === null || state.session.selection.whole;
       for (const shown of qualityValues(state.session?.quality ?? null)) {
         const cell = cellFor(shown.key);
         setText(cell.value, shown.value);

@@ -1,6 +1,7 @@
-// One function between its callers, which stand on it, and its callees, which hang from it.
+// One function between its callers, above it, and its callees, below it.
 
 import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
+import { TEXT } from "../text/session.js";
 import { listenForFrameKeys } from "./chart-keys.js";
 import { createChart, watchWidth } from "./chart.js";
 import { el, isolated, pathText, placeNear, setAttribute, setText } from "./dom.js";
@@ -47,7 +48,7 @@ export function createSandwich(root, dispatch) {
   const numbers = el("span", { class: "soft", "data-testid": "sandwich-numbers" });
   const head = el("div", { class: "sandwich-head" }, el("h2", {}, name), place, numbers);
   const choose = el("div", { class: "sandwich-choose" });
-  const titles = { callers: el("h3", {}, "Callers"), callees: el("h3", {}, "Callees") };
+  const titles = { callers: el("h3", {}, TEXT.sandwich.callers), callees: el("h3", {}, TEXT.sandwich.callees) };
 
   function recentre(side, frame) {
     tip.hidden = true;
@@ -55,17 +56,17 @@ export function createSandwich(root, dispatch) {
     if (key !== state.address.about) dispatch({ type: "address", changes: { about: key }, how: "push" });
   }
 
-  function textOf(frame) {
+  function numbersOf(frame) {
     const { sandwich, sum } = state.picture;
-    return frame.label + ", " + formatShare(ratio(frame.total, sum)) + " of all, " + formatShare(ratio(frame.total, sandwich.total)) + " of this function, " + formatCount(frame.total) + " samples";
+    return TEXT.sandwich.frame(formatShare(ratio(frame.total, sum)), formatShare(ratio(frame.total, sandwich.total)), formatCount(frame.total));
   }
+
+  const textOf = (frame) => [frame.label, ...numbersOf(frame)].join(", ");
 
   function point(frame, event) {
     tip.hidden = frame === null || event.pointerType === "touch";
     if (tip.hidden) return;
-    const { sandwich, sum } = state.picture;
-    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label),
-      el("span", { class: "tip-numbers" }, formatShare(ratio(frame.total, sum)) + " of all  ·  " + formatShare(ratio(frame.total, sandwich.total)) + " of this function  ·  " + formatCount(frame.total) + " samples"));
+    tip.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), el("span", { class: "tip-numbers" }, numbersOf(frame).join("  ·  ")));
     placeNear(tip, { x: event.clientX, y: event.clientY });
   }
 
@@ -76,7 +77,7 @@ export function createSandwich(root, dispatch) {
 
   function chooseRow(row) {
     return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => dispatch({ type: "address", changes: { about: row.key }, how: "push" }) } }, isolated(row.label.name)),
-      " ", el("span", { class: "soft" }, formatShare(ratio(row.self, state.picture.sum)) + " own"));
+      " ", el("span", { class: "soft" }, TEXT.sandwich.self(formatShare(ratio(row.self, state.picture.sum)))));
   }
 
   watchWidth(element, sides.callees.holder, dispatch, (width) => state !== null && width !== state.width && state.address.view === "sandwich");
@@ -90,7 +91,7 @@ export function createSandwich(root, dispatch) {
       sides[side].element.hidden = none;
     }
     if (!none) return false;
-    const missing = state.address.about === "" ? "Choose a function to see all that calls it and all that it calls." : "The linked function has not been seen" + (state.live ? " yet." : ".");
+    const missing = state.address.about === "" ? TEXT.sandwich.choose : TEXT.sandwich.missing(state.live);
     choose.replaceChildren(el("p", {}, missing), el("ol", {}, ...state.picture.hottest().map(chooseRow)));
     return true;
   }
@@ -104,14 +105,14 @@ export function createSandwich(root, dispatch) {
       const { sandwich, sum, secondsPerSample } = state.picture;
       setText(name, sandwich.label.name);
       place.replaceChildren(pathText(sandwich.label.place));
-      setText(numbers, formatShare(ratio(sandwich.total, sum)) + " total  ·  " + formatShare(ratio(sandwich.self, sum)) + " own  ·  " + formatCount(sandwich.total) + " samples  ·  ≈ " + formatDuration(sandwich.total * secondsPerSample));
+      setText(numbers, TEXT.sandwich.numbers(formatShare(ratio(sandwich.total, sum)), formatShare(ratio(sandwich.self, sum)), formatCount(sandwich.total), formatDuration(sandwich.total * secondsPerSample)));
       setAttribute(element, "data-colour", state.address.colour);
       const width = Math.floor(element.clientWidth - 2 * parseFloat(getComputedStyle(element).paddingInlineStart));
       if (width > 0 && width !== state.width) return void dispatch({ type: "width", width });
-      setText(titles.callers, sandwich.callers?.root.children.length === 0 ? "Callers: none, it stands at the root" : "Callers");
-      setText(titles.callees, sandwich.callees?.root.children.length === 0 ? "Callees: none was seen" : "Callees");
-      sides.callers.update(sandwich.callers, state.width, state.address.about, "Callers of " + sandwich.label.name + ", as a flame graph that grows upwards. Arrow keys move, Enter makes a frame the one in the middle.");
-      sides.callees.update(sandwich.callees, state.width, state.address.about, "What " + sandwich.label.name + " calls, as a flame graph that grows downwards. Arrow keys move, Enter makes a frame the one in the middle.");
+      setText(titles.callers, sandwich.callers?.root.children.length === 0 ? TEXT.sandwich.noCallers : TEXT.sandwich.callers);
+      setText(titles.callees, sandwich.callees?.root.children.length === 0 ? TEXT.sandwich.noCallees : TEXT.sandwich.callees);
+      sides.callers.update(sandwich.callers, state.width, state.address.about, TEXT.sandwich.callersLabel(sandwich.label.name));
+      sides.callees.update(sandwich.callees, state.width, state.address.about, TEXT.sandwich.calleesLabel(sandwich.label.name));
     },
   };
 }

@@ -1,17 +1,17 @@
-// The search box: text or /expression/, with the share of samples whose stack holds a match.
+// The search box: text or /regex/, with the share of samples whose stack contains a match.
 
 import { formatCount, formatShare } from "../model/numbers.js";
+import { TEXT } from "../text/session.js";
 import { el, icon, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 
 function resultText(matches) {
-  const functions = formatCount(matches.functions) + (matches.functions === 1 ? " function" : " functions");
-  return formatCount(matches.samples) + " samples in " + functions;
+  return TEXT.search.found(formatCount(matches.samples), formatCount(matches.functions));
 }
 
 export function createSearch(dispatch) {
   const input = el("input", {
-    type: "search", placeholder: "Search: text or /regex/", "aria-label": "Search functions and files", "aria-describedby": "search-result", autocomplete: "off", spellcheck: "false",
+    type: "search", placeholder: TEXT.search.placeholder, "aria-label": TEXT.search.label, "aria-describedby": "search-result", autocomplete: "off", spellcheck: "false",
     "data-testid": "search",
   });
   const share = el("strong", { "data-testid": "matched" });
@@ -42,8 +42,8 @@ export function createSearch(dispatch) {
       if (document.activeElement !== input && input.value !== state.address.search) input.value = state.address.search;
       setAttribute(input, "aria-invalid", matches.error === null ? null : "true");
       setText(share, matches.active ? formatShare(matches.share) : "");
-      setText(word, matches.active ? " matched" : "");
-      setText(count, matches.active ? ", " + formatCount(matches.samples) + " samples" : "");
+      setText(word, matches.active ? TEXT.search.matched : "");
+      setText(count, matches.active ? TEXT.search.samples(formatCount(matches.samples)) : "");
       setText(error, matches.error ?? "");
       setAttribute(result, "data-hint", matches.active ? resultText(matches) : null);
       setAttribute(result, "data-error", matches.error !== null || null);

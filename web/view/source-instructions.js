@@ -1,9 +1,10 @@
-// The instructions of the chosen line, beneath it; underlined in it is what they are of, by heat.
+// The bytecode of the selected line, beneath it; the places it belongs to are underlined by heat.
 
 import { hotPieces, lineInstructions, placeInLine } from "../model/instructions.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { heatLevel } from "../model/picture.js";
 import { shortenText, visibleText } from "../model/text.js";
+import { TEXT } from "../text/session.js";
 import { el, setAttribute } from "./dom.js";
 import { lineText } from "./source-lines.js";
 
@@ -14,36 +15,36 @@ const PIECE_LENGTH_MAX = 60;
 function placeText(row, text, hasText) {
   const place = hasText ? placeInLine(text, row) : null;
   if (place !== null) return lineText(shortenText(text.slice(place.from, place.to), PIECE_LENGTH_MAX, 40, 15));
-  return row.column >= 0 ? "columns " + formatCount(row.column + 1) + " to " + formatCount(row.endColumn) : "";
+  return row.column >= 0 ? TEXT.source.columns(formatCount(row.column + 1), formatCount(row.endColumn)) : "";
 }
 
 // What an instruction is, whose form it is, and the piece of the line it is of.
 function instructionRow(row, text, hasText, samples) {
-  const name = row.name === "" ? "instruction not known" : visibleText(row.name);
+  const name = row.name === "" ? TEXT.source.instruction : visibleText(row.name);
   const where = placeText(row, text, hasText);
-  const own = el("span", { class: "line-own", title: formatCount(row.self) + " samples of its own, " + formatCount(row.total) + " in all" }, row.self > 0 ? formatShare(ratio(row.self, samples)) : "");
+  const self = el("span", { class: "line-self", title: TEXT.source.lineSamples(formatCount(row.self), formatCount(row.total)) }, row.self > 0 ? formatShare(ratio(row.self, samples)) : "");
   const total = el("span", { class: "line-total", "data-heat": "h" + heatLevel(ratio(row.total, samples)) }, formatShare(ratio(row.total, samples)));
-  const code = el("span", { class: "line-code" }, el("strong", {}, name), row.base !== row.name && row.base !== "" ? el("span", { class: "soft" }, " a form of " + visibleText(row.base)) : "",
+  const code = el("span", { class: "line-code" }, el("strong", {}, name), row.base !== row.name && row.base !== "" ? el("span", { class: "soft" }, TEXT.source.specialized(visibleText(row.base))) : "",
     where === "" ? "" : el("bdi", { class: "soft instruction-place", dir: "ltr" }, where));
-  return el("li", { class: "line instruction", "data-look": "h" + heatLevel(ratio(row.self, samples)) }, el("span", { class: "line-number" }), own, total, code);
+  return el("li", { class: "line instruction", "data-look": "h" + heatLevel(ratio(row.self, samples)) }, el("span", { class: "line-number" }), self, total, code);
 }
 
 // Why a line has none, or null.
 function noInstructions(answer, found, session) {
-  if (answer === undefined) return "Reading the instructions…";
+  if (answer === undefined) return TEXT.source.bytecodeReading;
   if (found.length > 0) return null;
-  if (answer.error) return "No instructions: " + visibleText(answer.error);
-  if ((answer.line?.length ?? 0) > 0) return "No instruction of this line was seen.";
-  return session?.settings?.opcodes === true ? "No instructions were seen in this file." : "Instructions are recorded with --opcodes (“Bytecode” where a profile is started).";
+  if (answer.error) return TEXT.source.bytecodeProblem(visibleText(answer.error));
+  if ((answer.line?.length ?? 0) > 0) return TEXT.source.bytecodeNotHere;
+  return session?.settings?.opcodes === true ? TEXT.source.bytecodeNowhere : TEXT.source.bytecodeOff;
 }
 
 function instructionsNote(answer, found, { address, live }) {
   const { threads, states, filters, range } = address;
-  const parts = [formatCount(found.length) + (found.length === 1 ? " instruction" : " instructions")];
-  if (found.length > INSTRUCTIONS_MAX) parts.push("the " + INSTRUCTIONS_MAX + " with most samples are shown");
-  if (answer.left_out > 0) parts.push("those of the file with the fewest samples are not here");
-  if (threads.length + states.length + filters.length > 0) parts.push("of all threads, states and frames");
-  if (range !== null && !live) parts.push("of all the time");
+  const parts = [TEXT.source.instructions(formatCount(found.length))];
+  if (found.length > INSTRUCTIONS_MAX) parts.push(TEXT.source.mostSamples(INSTRUCTIONS_MAX));
+  if (answer.left_out > 0) parts.push(TEXT.source.fewestLeftOut);
+  if (threads.length + states.length + filters.length > 0) parts.push(TEXT.source.ofAll);
+  if (range !== null && !live) parts.push(TEXT.source.ofAllTime);
   return parts.join(", ");
 }
 
@@ -72,7 +73,7 @@ export function createInstructionRows(lines) {
     const found = answer === undefined || answer.line === undefined ? [] : lineInstructions(answer, number);
     const rows = found.slice(0, INSTRUCTIONS_MAX).map((row) => instructionRow(row, made.text, hasText, answer.samples));
     const note = noInstructions(answer, found, state.session) ?? instructionsNote(answer, found, state);
-    const element = el("li", { class: "line-open", "data-testid": "source-instructions" }, el("ul", { class: "instructions", "aria-label": "Instructions of line " + number }, ...rows), el("p", { class: "soft" }, note));
+    const element = el("li", { class: "line-open", "data-testid": "source-instructions" }, el("ul", { class: "instructions", "aria-label": TEXT.source.bytecode(number) }, ...rows), el("p", { class: "soft" }, note));
     made.row.after(element);
     setAttribute(made.row, "data-open", "yes");
     if (hasText && found.length > 0) made.row.lastChild.replaceChildren(...hotLine(made.text, found, answer.samples));

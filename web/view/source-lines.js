@@ -1,9 +1,10 @@
-// The lines of one file: what each did itself and what it was on the stack for, with marks of the hot ones beside them.
+// The lines of one file with self and total samples, and marks of the hot ones beside them.
 
 import { heatLevel } from "../model/picture.js";
 import { hottestLines, shownLines } from "../model/lines.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { escapeInvisible, shortenText } from "../model/text.js";
+import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
 
 const WHOLE_FILE_LINES_MAX = 4000;
@@ -28,19 +29,19 @@ function lineNumbers(file, source, isWhole) {
 }
 
 // toggle(line number): a press on a line; choose(line number): one on a mark beside them.
-// -> {list, minimap (elements), rows (Map of line number -> {row, own, total, text}), rebuild(file, text, nameOf), fill(file, sum,
+// -> {list, minimap (elements), rows (Map of line number -> {row, self, total, text}), rebuild(file, text, nameOf), fill(file, sum,
 // chosen line), scrollTo(line number)}
 export function createSourceLines(toggle, choose) {
-  const list = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": "Lines of the file. N goes to the next line with samples, Shift+N to the one before, Enter shows the instructions of the chosen line." });
+  const list = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": TEXT.source.linesLabel });
   const minimap = el("div", { class: "source-map", "aria-hidden": "true", "data-testid": "source-map" });
   const rows = new Map();
 
   function createLine(number, text) {
-    const own = el("span", { class: "line-own" });
+    const self = el("span", { class: "line-self" });
     const total = el("span", { class: "line-total" });
     const row = el("li", { class: "line", "data-line": number, on: { click: () => toggle(number) } },
-      el("span", { class: "line-number" }, String(number)), own, total, el("bdi", { class: "line-code", dir: "ltr" }, lineText(text)));
-    return { row, own, total, text };
+      el("span", { class: "line-number" }, String(number)), self, total, el("bdi", { class: "line-code", dir: "ltr" }, lineText(text)));
+    return { row, self, total, text };
   }
 
   function fillMinimap(file, sum) {
@@ -73,9 +74,9 @@ export function createSourceLines(toggle, choose) {
       const hot = new Map(file.lines.map((line) => [line.line, line]));
       for (const [number, row] of rows) {
         const line = hot.get(number);
-        setText(row.own, line?.self > 0 ? formatShare(ratio(line.self, sum)) : "");
+        setText(row.self, line?.self > 0 ? formatShare(ratio(line.self, sum)) : "");
         setText(row.total, line === undefined ? "" : formatShare(ratio(line.total, sum)));
-        setAttribute(row.own, "title", line === undefined ? null : formatCount(line.self) + " samples of its own, " + formatCount(line.total) + " in all");
+        setAttribute(row.self, "title", line === undefined ? null : TEXT.source.lineSamples(formatCount(line.self), formatCount(line.total)));
         setAttribute(row.total, "data-heat", line === undefined ? null : "h" + heatLevel(line.total / sum));
         setAttribute(row.row, "data-look", line === undefined ? null : "h" + heatLevel(line.self / sum));
         setAttribute(row.row, "aria-current", number === chosen ? "true" : null);

@@ -1,8 +1,9 @@
-// Files by heat, and one file's lines, with who calls the chosen line and whom it calls.
+// The files by samples, and the lines of one file with the callers and callees of the selected line.
 
 import { chosenFile } from "../model/lines.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { visibleText } from "../model/text.js";
+import { TEXT } from "../text/session.js";
 import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
 import { createInstructionRows } from "./source-instructions.js";
 import { createSourceLines, HOT_LINES_MAX } from "./source-lines.js";
@@ -24,7 +25,7 @@ function createFileList(change) {
   }
 
   return {
-    element: el("nav", { class: "source-side", "aria-label": "Files by own samples" }, files),
+    element: el("nav", { class: "source-side", "aria-label": TEXT.source.files }, files),
     update(state, file) {
       const some = state.picture.source.files.slice(0, FILES_MAX);
       const signature = file.path + "\n" + some.map((one) => one.path + one.self).join("\n");
@@ -58,20 +59,20 @@ function createNeighbours(change) {
       const { source, sum } = state.picture;
       const { callers, callees } = source.neighbours(line);
       element.replaceChildren(
-        el("p", {}, "Line " + line.line + ": ", el("strong", {}, formatShare(ratio(line.self, sum))), " own, ", el("strong", {}, formatShare(ratio(line.total, sum))), " total, " + formatCount(line.total) + " samples"),
-        list("Called from", callers, "nobody: this is where stacks begin", state), list("Calls", callees, "nothing that was seen", state));
+        el("p", {}, TEXT.source.summary(line.line), el("strong", {}, formatShare(ratio(line.self, sum))), TEXT.source.selfShare, el("strong", {}, formatShare(ratio(line.total, sum))), TEXT.source.totalShare(formatCount(line.total))),
+        list(TEXT.source.callers, callers, TEXT.source.noCallers, state), list(TEXT.source.callees, callees, TEXT.source.noCallees, state));
     },
   };
 }
 
-function plainNote(text) {
-  if (text === undefined || text.loading) return "Reading the source…";
-  if (text.error !== undefined) return "No source text: " + visibleText(text.error) + " Lines are shown by the functions they are in.";
-  return (text.changed ? "The file was changed after recording began: lines may have moved. " : "") + "Own: samples in the line itself or in C code that it called. Press a line for its instructions. N: next line with samples.";
+function plainNote(text, session) {
+  if (text === undefined || text.loading) return TEXT.source.reading;
+  if (text.error !== undefined) return TEXT.source.missing(visibleText(text.error));
+  return (text.changed ? TEXT.source.changed : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
 }
 
-function noteText(text, file) {
-  return plainNote(text) + (file.lines.length > HOT_LINES_MAX ? " Of " + formatCount(file.lines.length) + " lines with samples the " + formatCount(HOT_LINES_MAX) + " hottest are shown." : "");
+function noteText(text, file, session) {
+  return plainNote(text, session) + (file.lines.length > HOT_LINES_MAX ? TEXT.source.hottest(formatCount(HOT_LINES_MAX), formatCount(file.lines.length)) : "");
 }
 
 export function createSource(root, dispatch) {
@@ -82,7 +83,7 @@ export function createSource(root, dispatch) {
   const lines = createSourceLines(toggleLine, (number) => change({ file: current().path, line: number }, "replace"));
   const instructions = createInstructionRows(lines);
   const about = createNeighbours(change);
-  const heads = el("div", { class: "line-head", "aria-hidden": "true" }, ...["line", "own", "total"].map((text) => el("span", {}, text)), el("span", { class: "line-code" }, "source"));
+  const heads = el("div", { class: "line-head", "aria-hidden": "true" }, ...TEXT.source.heads.map((text) => el("span", {}, text)), el("span", { class: "line-code" }, TEXT.source.code));
   const element = el("div", { class: "source" }, files.element,
     el("div", { class: "source-main" }, el("div", { class: "source-head" }, title, note), heads, el("div", { class: "source-text" }, lines.list, lines.minimap), about.element));
   root.append(element);
@@ -149,7 +150,7 @@ export function createSource(root, dispatch) {
       if (text === undefined) dispatch({ type: "wantSource", path: file.path, function: file.function });
       setAttribute(title, "title", file.path);
       if (title.textContent !== visibleText(file.path)) title.replaceChildren(pathText(visibleText(file.path)));
-      setText(note, noteText(text, file));
+      setText(note, noteText(text, file, state.session));
       const isNew = showLines(file, text);
       about.update(state, file);
       instructions.show(file, state);

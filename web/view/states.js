@@ -1,8 +1,9 @@
-// The filter by state: what the threads were doing. One choice, with the share of samples each would leave.
+// The state filter: one choice, with the share of samples in each state.
 
 import { stateChips } from "../model/chips.js";
-import { isWithoutGil } from "../model/doings.js";
+import { isWithoutGil } from "../model/activity.js";
 import { formatCount } from "../model/numbers.js";
+import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
 
 function createChip(choose) {
@@ -16,18 +17,18 @@ function createChip(choose) {
   return chip;
 }
 
-// What the recording itself left out can not be brought back here.
+// What the recording left out cannot be shown here.
 function recordedText(session) {
   const mode = session?.settings?.mode ?? "wall";
   if (mode === "wall") return "";
-  return "recorded with --mode " + mode + ": " + formatCount(session.quality?.filtered ?? NaN) + " other samples were not kept";
+  return TEXT.states.recordedMode(mode, formatCount(session.quality?.filtered ?? NaN));
 }
 
 export function createStateChips(root, dispatch) {
   const chips = [];
   let inView = null;
   const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
-  const list = el("div", { class: "chips", role: "group", "aria-label": "States" });
+  const list = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
   root.append(list, note);
   const choose = (words) => dispatch({ type: "address", changes: { states: words }, how: "push" });
 

@@ -1,9 +1,10 @@
-// The session along time: what its threads were doing, stacked, with the range that everything else shows.
+// The timeline: what the threads were doing, stacked, with the range that everything else shows.
 
-import { DOING_LABELS, doingText } from "../model/doings.js";
+import { DOING_LABELS, doingText } from "../model/activity.js";
 import { statusOf } from "../model/state.js";
 import { createSums, STATE_DOINGS } from "../model/states.js";
 import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../model/timeline.js";
+import { TEXT } from "../text/session.js";
 import { el, icon, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 
@@ -40,9 +41,9 @@ function createStripLegend() {
 
 // The buttons beside the strip: {element, update(state)}.
 function createStripTools(dispatch, zoom) {
-  const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold", "data-hint": "Hold the picture for as long as the pointer is over it  ( h )", on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold), el("span", {}, "Hold while pointing"));
-  const closer = el("button", { type: "button", class: "quiet", "aria-label": "Zoom the time strip to the chosen range", "data-hint": "Zoom to the chosen range  ( + )", "data-testid": "strip-in", on: { click: () => zoom(true) } }, icon(ICONS.plus));
-  const wider = el("button", { type: "button", class: "quiet", "aria-label": "Show all of the session in the time strip", "data-hint": "All of the session  ( - )", "data-testid": "strip-out", on: { click: () => zoom(false) } }, icon(ICONS.minus));
+  const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold", "data-hint": TEXT.strip.freezeHint, on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold), el("span", {}, TEXT.strip.freeze));
+  const closer = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomIn, "data-hint": TEXT.strip.zoomInHint, "data-testid": "strip-in", on: { click: () => zoom(true) } }, icon(ICONS.plus));
+  const wider = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomOut, "data-hint": TEXT.strip.zoomOutHint, "data-testid": "strip-out", on: { click: () => zoom(false) } }, icon(ICONS.minus));
   return {
     element: el("span", { class: "strip-tools" }, hold, closer, wider),
     update(state) {
@@ -129,7 +130,7 @@ function createStripArea() {
 // The slot at a time, in words.
 function slotText(timeline, time) {
   const slot = slotAt(timeline, time);
-  if (slot === null) return timeLabel(time, 0.25) + "  nothing was seen";
+  if (slot === null) return timeLabel(time, 0.25) + "  " + TEXT.strip.none;
   return timeLabel(slot.start, 0.25) + "  " + doingText({ ...createSums(), samples: slot.samples, doing: slot.doing });
 }
 
@@ -159,7 +160,7 @@ export function createStrip(root, dispatch) {
 
   function showRange() {
     const shown = drag?.range ?? state.address.range;
-    area.showRange(rangeNow(), shown === null ? "all of the session" : rangeText(shown));
+    area.showRange(rangeNow(), shown === null ? TEXT.strip.whole : rangeText(shown));
   }
 
   function choose(range) {
@@ -230,7 +231,7 @@ export function createStrip(root, dispatch) {
       if (root.hidden) return;
       const span = drag === null ? state.timelineZoom ?? timelineSpan(state.timeline, null) : area.spanNow();
       tools.update(state);
-      setAttribute(area.element, "aria-label", "Time range. Drag to choose one; arrow keys move it, with Shift its end; Escape gives all of the session.");
+      setAttribute(area.element, "aria-label", TEXT.strip.label);
       area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null);
       showRange();
     },

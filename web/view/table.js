@@ -1,14 +1,15 @@
-// The functions as a real table, for reading and for those who do not see the picture. Only the rows in sight, and some
-// around them, are there; the others are room.
+// The functions as a table. Only the rows in view, and some
+// around them, exist; the others are empty space.
 
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { exactSearch } from "../model/search.js";
 import { heldRows } from "../model/table.js";
+import { TEXT } from "../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "./dom.js";
 
 const COLUMNS = [
-  { key: "self", label: "Own", meaning: "Samples in which it was running itself" },
-  { key: "total", label: "Total", meaning: "Samples with it on the stack, each counted once" },
+  { key: "self", label: TEXT.table.self, meaning: TEXT.table.selfHint },
+  { key: "total", label: TEXT.table.total, meaning: TEXT.table.totalHint },
 ];
 const AROUND = 40;
 const ROWS_LEAST = 120;
@@ -32,8 +33,8 @@ function createCell() {
 function createTableRow(find, about) {
   const name = isolated("");
   const place = isolated("", { class: "place" });
-  const button = el("button", { type: "button", class: "row-name", "data-hint": "Find in the flame graph" }, name);
-  const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": "Callers and callees", "aria-label": "Callers and callees" }, "⇅");
+  const button = el("button", { type: "button", class: "row-name", "data-hint": TEXT.table.find }, name);
+  const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": TEXT.table.sandwich, "aria-label": TEXT.table.sandwich }, "⇅");
   const self = createCell();
   const total = createCell();
   const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)));
@@ -55,12 +56,12 @@ function fillCell(cell, samples, sum, secondsPerSample) {
 // The heads of the columns: [{key, element}].
 function createTableHeads(dispatch) {
   const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
-  const units = () => el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}), el("span", { class: "share" }, "share"), el("span", { class: "samples" }, "samples"), el("span", { class: "time" }, "≈ time"), el("span", { class: "interval" }, "95 % interval"));
+  const units = () => el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}), el("span", { class: "share" }, TEXT.table.units.share), el("span", { class: "samples" }, TEXT.table.units.samples), el("span", { class: "time" }, TEXT.table.units.time), el("span", { class: "interval" }, TEXT.table.units.interval));
   const heads = COLUMNS.map((column) => ({
     key: column.key,
     element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label), units()),
   }));
-  heads.push({ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, "Function")) });
+  heads.push({ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, TEXT.table.function)) });
   return heads;
 }
 
@@ -69,7 +70,7 @@ export function createTable(root, dispatch) {
   const body = el("tbody", {});
   const caption = el("caption", {});
   const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
-  const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Functions" }, table);
+  const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": TEXT.table.label }, table);
   root.append(element);
   const rows = [];
   let state = null;
@@ -152,9 +153,7 @@ export function createTable(root, dispatch) {
       for (const head of heads) {
         setAttribute(head.element, "aria-sort", head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
       }
-      const found = picture.table.count === picture.table.functions ? "" : " of " + formatCount(picture.table.functions);
-      const what = state.address.by === "line" ? " lines" : " functions";
-      setText(caption, formatCount(picture.table.count) + found + what + ", " + formatCount(picture.sum) + " samples");
+      setText(caption, TEXT.table.caption(formatCount(picture.table.count), formatCount(picture.table.functions), state.address.by === "line", formatCount(picture.sum)));
       arrange();
       fillRows();
     },

@@ -1,10 +1,9 @@
-// Asyncio tasks: which there are, where they wait and who awaits them; a row opens to its stack.
+// Asyncio tasks: where each waits and what awaits it; a row opens to its stack.
 
 import { formatCount, formatDuration } from "../model/numbers.js";
 import { tasksText } from "../model/tasks.js";
+import { TEXT } from "../text/session.js";
 import { el, isolated, setAttribute, setText } from "./dom.js";
-
-const STATE_WORDS = { running: "runs", waiting: "waits", moving: "moves" };
 
 function taskPlace(label) {
   return label === null ? el("span", { class: "soft" }, "—") : el("span", { title: label.place }, isolated(label.label));
@@ -12,17 +11,17 @@ function taskPlace(label) {
 
 function nameCell(row) {
   if (row.name !== "") return isolated(row.name, { class: "task-name" });
-  return el("span", { class: "soft" }, row.examples.length === 0 ? "no name" : row.examples.join(", ") + (row.count > row.examples.length ? " …" : ""));
+  return el("span", { class: "soft" }, row.examples.length === 0 ? TEXT.tasks.noName : row.examples.join(", ") + (row.count > row.examples.length ? " …" : ""));
 }
 
 export function createTasks(root, dispatch) {
   const summary = el("p", { class: "gil-summary", "data-testid": "tasks-summary" });
-  const head = el("tr", {}, ...["Tasks", "Name", "Coroutine", "State", "Waits at", "Longest", "Awaited by"].map((text) => el("th", { scope: "col" }, text)));
+  const head = el("tr", {}, ...TEXT.tasks.heads.map((text) => el("th", { scope: "col" }, text)));
   const body = el("tbody", {});
-  const table = el("table", { class: "task-table", "data-testid": "task-table", "aria-label": "Asyncio tasks" }, el("thead", {}, head), body);
+  const table = el("table", { class: "task-table", "data-testid": "task-table", "aria-label": TEXT.tasks.label }, el("thead", {}, head), body);
   const left = el("p", { class: "soft" });
   const none = el("p", { class: "empty", "data-testid": "tasks-none" });
-  const element = el("div", { class: "tasks", "data-testid": "tasks", tabindex: "0", role: "region", "aria-label": "Asyncio tasks" }, summary, table, left, none);
+  const element = el("div", { class: "tasks", "data-testid": "tasks", tabindex: "0", role: "region", "aria-label": TEXT.tasks.label }, summary, table, left, none);
   root.append(element);
   const open = new Set();
   let shown = null;
@@ -34,8 +33,8 @@ export function createTasks(root, dispatch) {
 
   function stackRow(row) {
     const items = row.stack.map((label) => el("li", { class: label.synthetic ? "task-mark" : "" },
-      el("button", { type: "button", class: "row-name", "data-hint": "Search the flame graph for it", on: { click: () => goTo(label) } }, isolated(label.label))));
-    return el("tr", { class: "task-stack" }, el("td", { colspan: "7" }, items.length === 0 ? "Its stack is not known." : el("ol", {}, ...items)));
+      el("button", { type: "button", class: "row-name", "data-hint": TEXT.tasks.find, on: { click: () => goTo(label) } }, isolated(label.label))));
+    return el("tr", { class: "task-stack" }, el("td", { colspan: "7" }, items.length === 0 ? TEXT.tasks.noStack : el("ol", {}, ...items)));
   }
 
   function toggle(row) {
@@ -49,8 +48,8 @@ export function createTasks(root, dispatch) {
 
   function taskRow(row, matched) {
     const isOpen = open.has(row.key);
-    const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen), "aria-label": formatCount(row.count) + ", " + (isOpen ? "hide" : "show") + " the stack of " + (row.name || row.coroutine?.name || "these tasks"), "data-key": row.key, on: { click: () => toggle(row) } }, formatCount(row.count));
-    const cells = [nameCell(row), taskPlace(row.coroutine), STATE_WORDS[row.state], row.state === "waiting" ? taskPlace(row.at) : el("span", { class: "soft" }, "—"), row.state === "waiting" ? formatDuration(row.longest) : "", row.awaiters.length === 0 ? "" : isolated(row.awaiters.map((name) => name || "no name").join(", "))];
+    const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen), "aria-label": TEXT.tasks.stack(formatCount(row.count), isOpen, row.name || row.coroutine?.name), "data-key": row.key, on: { click: () => toggle(row) } }, formatCount(row.count));
+    const cells = [nameCell(row), taskPlace(row.coroutine), TEXT.tasks.states[row.state], row.state === "waiting" ? taskPlace(row.at) : el("span", { class: "soft" }, "—"), row.state === "waiting" ? formatDuration(row.longest) : "", row.awaiters.length === 0 ? "" : isolated(row.awaiters.map((name) => name || TEXT.tasks.noName).join(", "))];
     const looks = ["", "", "task-state", "", "number", ""];
     return el("tr", { "data-testid": "task", "data-state": row.state, "data-match": matches(row, matched) ? "yes" : null }, el("td", {}, button), ...cells.map((cell, i) => el("td", { class: looks[i] }, cell)));
   }
@@ -60,7 +59,7 @@ export function createTasks(root, dispatch) {
     const focused = body.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     body.replaceChildren(...rows.flatMap((row) => (open.has(row.key) ? [taskRow(row, matched), stackRow(row)] : [taskRow(row, matched)])));
     if (focused !== undefined) Array.from(body.querySelectorAll(".task-open")).find((button) => button.dataset.key === focused)?.focus();
-    setText(left, more > 0 ? "And " + formatCount(more) + " more tasks, fewer at each place." : "");
+    setText(left, more > 0 ? TEXT.tasks.left(formatCount(more)) : "");
   }
 
   return {

@@ -1,9 +1,10 @@
-// The thread filter: which threads count, and what each of them was doing. None chosen means all.
+// The thread filter, with the states of each thread. No selection means all threads.
 
-import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil, NO_THREAD } from "../model/doings.js";
+import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../model/activity.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { sumThreads } from "../model/states.js";
 import { groupThreads, processLabel, threadIds, threadLabel, threadPlace, threadsWithStates } from "../model/threads.js";
+import { TEXT } from "../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { createPopover } from "./popover.js";
@@ -46,7 +47,8 @@ const rowOfProcess = (group) => ({
 });
 
 function createThreadHead() {
-  const names = [["", ""], ["name", "Thread"], ["tid", "tid"], ["", "was doing"], ["number", "on CPU"], ["number", "GIL"], ["number", "samples"]];
+  const { heads } = TEXT.threads;
+  const names = [["", ""], ["name", heads.name], ["tid", heads.tid], ["", heads.doing], ["number", heads.cpu], ["number", heads.gil], ["number", heads.samples]];
   return el("div", { class: "thread thread-head", "aria-hidden": "true" }, ...names.map(([look, text]) => el("span", { class: look }, text)));
 }
 
@@ -55,18 +57,18 @@ function createDoingLegend() {
 }
 
 function buttonText(threads, chosen) {
-  if (chosen.length === 0) return threads.length === 1 ? "1 thread" : "All " + formatCount(threads.length) + " threads";
+  if (chosen.length === 0) return threads.length === 1 ? TEXT.threads.one : TEXT.threads.every(formatCount(threads.length));
   if (chosen.length === 1) return threadPlace(chosen[0], threads);
-  return formatCount(chosen.length) + " of " + formatCount(threads.length) + " threads";
+  return TEXT.threads.some(formatCount(chosen.length), formatCount(threads.length));
 }
 
 export function createThreadFilter(dispatch) {
   const text = isolated("");
   const button = el("button", { type: "button", class: "choice", "data-testid": "threads" }, text, icon(ICONS.chevron, 12));
   const element = el("div", { class: "holder" }, button);
-  const filter = el("input", { type: "search", placeholder: "Filter threads", "aria-label": "Filter threads" });
+  const filter = el("input", { type: "search", placeholder: TEXT.threads.filter, "aria-label": TEXT.threads.filter });
   const list = el("div", { class: "thread-list" });
-  const all = el("button", { type: "button", class: "link", "data-testid": "threads-all", on: { click: () => choose([]) } }, "All threads");
+  const all = el("button", { type: "button", class: "link", "data-testid": "threads-all", on: { click: () => choose([]) } }, TEXT.threads.reset);
   const missing = el("p", { class: "menu-note" });
   let popover = null;
   let rows = [];
@@ -105,10 +107,10 @@ export function createThreadFilter(dispatch) {
     const said = doingText(sums);
     setAttribute(row.bar.element, "data-hint", said);
     setAttribute(row.bar.element, "aria-label", said);
-    setText(row.onCpu, ofThreads === null ? NO_THREAD : factText(ofThreads, "on_cpu"));
-    setText(row.hasGil, ofThreads === null || isWithoutGil(session, ofThreads) ? NO_THREAD : factText(ofThreads, "has_gil"));
+    setText(row.onCpu, ofThreads === null ? TEXT.doing.notApplicable : factText(ofThreads, "on_cpu"));
+    setText(row.hasGil, ofThreads === null || isWithoutGil(session, ofThreads) ? TEXT.doing.notApplicable : factText(ofThreads, "has_gil"));
     setText(row.share, formatShare(ratio(sums.samples, samples)));
-    setAttribute(row.share, "data-hint", formatCount(sums.samples) + " samples");
+    setAttribute(row.share, "data-hint", TEXT.samples(formatCount(sums.samples)));
   }
 
   function updateRows(state) {
@@ -124,7 +126,7 @@ export function createThreadFilter(dispatch) {
   return {
     element,
     attach() {
-      popover = createPopover(button, "Threads", (open) => dispatch({ type: "threadsMenu", open }));
+      popover = createPopover(button, TEXT.threads.label, (open) => dispatch({ type: "threadsMenu", open }));
       popover.panel.classList.add("thread-menu");
       popover.panel.append(el("div", { class: "popover-head" }, filter, all), createDoingLegend(), list, missing);
     },
@@ -135,7 +137,7 @@ export function createThreadFilter(dispatch) {
       setAttribute(button, "data-active", chosen.length > 0 || state.address.threads.length > 0 || null);
       all.hidden = state.address.threads.length === 0;
       const gone = state.picture.chosen.missing;
-      setText(missing, gone === 0 ? "" : gone === 1 ? "One thread of this link was not seen here." : gone + " threads of this link were not seen here.");
+      setText(missing, gone === 0 ? "" : gone === 1 ? TEXT.threads.missingOne : TEXT.threads.missing(gone));
       if (!popover.isOpen()) return;
       if (shownThreads !== threads) rebuild(threads);
       updateRows(state);

@@ -1,7 +1,8 @@
-// The title of the tab: state first, as tabs are narrow.
+// The title of the tab: the status first, because tabs are narrow.
 
 import { newerSamples, statusOf } from "../model/state.js";
 import { baseName, visibleText } from "../model/text.js";
+import { TEXT } from "../text/session.js";
 
 const SIGNS = { running: "●", "view paused": "❚❚", ended: "■", failed: "✕", lost: "✕", denied: "✕", report: "◆" };
 
@@ -14,7 +15,7 @@ function targetName(session) {
 export function titleOf(state) {
   const status = statusOf(state);
   const newer = status === "view paused" ? newerSamples(state) : 0;
-  const words = [SIGNS[status] ?? "○", targetName(state.session), { ended: "(ended)", lost: "(server gone)" }[status], newer > 0 ? "(paused)" : ""];
+  const words = [SIGNS[status] ?? "○", targetName(state.session), TEXT.title[status], newer > 0 ? TEXT.title.paused : ""];
   return words.filter(Boolean).join(" ") + " – Pyrometer";
 }
 

@@ -1,4 +1,4 @@
-// What the page of a host shows, as text for the fragment of its URL, and back. Defaults are left out. Version 1:
+// The state of the host page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  host=captures  search=TEXT  sort=KEY  up  only  find=TEXT  label=TEXT  on=HOST  age=hour|day|week|month
 // The fragment of a session names it (session=ID); one that does not is of the host, where the server has a host page.
 

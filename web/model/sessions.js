@@ -1,5 +1,6 @@
-// Sessions and captures of a host as people read them: names, lines, forms and what they become.
+// Sessions and captures of a host: their titles, numbers as text, forms and the requests made from them.
 
+import { HOST_TEXT } from "../text/host.js";
 import { programName } from "./processes.js";
 
 const NAME_BYTES_MAX = 120;
@@ -10,7 +11,6 @@ const DURATION_MAX_S = 7 * 86400;
 const PIDS_MAX = 256;
 const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
 const RATE_MAX_HZ = 10000;
-const RATE_PROBLEM = "A rate is 1 to 10,000 Hz, as in 1000 or 2.5 kHz.";
 const MODES = ["wall", "cpu", "gil", "exception"];
 
 export function isOver(session) {
@@ -19,9 +19,10 @@ export function isOver(session) {
 
 export function sessionTitle(session) {
   if (session.name) return session.name;
-  if (!session.target?.command?.length) return "process " + (session.target?.pid ?? session.targets?.[0]?.pid ?? "");
+  if (!session.target?.command?.length) return HOST_TEXT.sessions.process(session.target?.pid ?? session.targets?.[0]?.pid ?? "");
   const more = (session.targets?.length ?? 1) - 1;
-  return programName(session.target?.command).name + (more > 0 ? " and " + more + " more" : "");
+  const { name } = programName(session.target?.command);
+  return more > 0 ? HOST_TEXT.sessions.andMore(name, more) : name;
 }
 
 export function captureTitle(capture) {
@@ -87,14 +88,14 @@ export function defaultProfile() {
 // A form -> {body} for POST /sessions, or {problem, field}.
 export function profileRequest(pids, form) {
   const wrong = (field, problem) => ({ field, problem });
-  if (pids.length === 0) return wrong("", "No process is chosen.");
-  if (pids.length > PIDS_MAX) return wrong("", "At most " + PIDS_MAX + " processes in one session; " + pids.length + " are chosen.");
+  if (pids.length === 0) return wrong("", HOST_TEXT.problems.noProcess);
+  if (pids.length > PIDS_MAX) return wrong("", HOST_TEXT.problems.tooMany(PIDS_MAX, pids.length));
   const rate = parseRate(form.rate);
-  if (!(rate >= 1 && rate <= RATE_MAX_HZ)) return wrong("rate", RATE_PROBLEM);
+  if (!(rate >= 1 && rate <= RATE_MAX_HZ)) return wrong("rate", HOST_TEXT.problems.rate);
   const duration = parseDuration(form.duration);
-  if (duration !== null && !(duration > 0 && duration <= DURATION_MAX_S)) return wrong("duration", "A duration is up to 7 days, as in 30 s, 5 min or 2 h; nothing: until stopped.");
-  if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", "A name has up to " + NAME_BYTES_MAX + " bytes.");
-  if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", "A note has up to " + NOTE_BYTES_MAX + " bytes.");
+  if (duration !== null && !(duration > 0 && duration <= DURATION_MAX_S)) return wrong("duration", HOST_TEXT.problems.duration);
+  if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", HOST_TEXT.problems.name(NAME_BYTES_MAX));
+  if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", HOST_TEXT.problems.note(NOTE_BYTES_MAX));
   const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
   const { threads, async: tasks, native, gc, opcodes, subprocesses, blocking, name, note } = form;
   return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, native, gc, opcodes, subprocesses, blocking, name, note } };
@@ -103,7 +104,7 @@ export function profileRequest(pids, form) {
 // -> {body} of PATCH, or {problem, field}
 export function rateRequest(text) {
   const rate = parseRate(text);
-  return rate >= 1 && rate <= RATE_MAX_HZ ? { body: { rate_hz: rate } } : { field: "rate", problem: RATE_PROBLEM };
+  return rate >= 1 && rate <= RATE_MAX_HZ ? { body: { rate_hz: rate } } : { field: "rate", problem: HOST_TEXT.problems.rate };
 }
 
 // "web, before" -> ["web", "before"], none twice; null when there are too many or one is too long.
@@ -114,11 +115,11 @@ export function parseLabels(text) {
 
 // The form of a capture or session -> {body} of PATCH, or {problem, field}. `first` is the member that names it.
 export function wordsRequest(form, first) {
-  if (bytesOf(form.title) > NAME_BYTES_MAX) return { field: "title", problem: "A name has up to " + NAME_BYTES_MAX + " bytes." };
-  if (bytesOf(form.note) > NOTE_BYTES_MAX) return { field: "note", problem: "A note has up to " + NOTE_BYTES_MAX + " bytes." };
+  if (bytesOf(form.title) > NAME_BYTES_MAX) return { field: "title", problem: HOST_TEXT.problems.name(NAME_BYTES_MAX) };
+  if (bytesOf(form.note) > NOTE_BYTES_MAX) return { field: "note", problem: HOST_TEXT.problems.note(NOTE_BYTES_MAX) };
   if (form.labels === undefined) return { body: { [first]: form.title.trim(), note: form.note } };
   const labels = parseLabels(form.labels);
-  if (labels === null) return { field: "labels", problem: "Up to " + LABELS_MAX + " labels of " + LABEL_BYTES_MAX + " bytes, with commas between them." };
+  if (labels === null) return { field: "labels", problem: HOST_TEXT.problems.labels(LABELS_MAX, LABEL_BYTES_MAX) };
   return { body: { [first]: form.title.trim(), note: form.note, labels } };
 }
 
