@@ -6,7 +6,7 @@ import { parseAddress } from "./model/address.js";
 import { createPicture } from "./model/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/questions.js";
 import { takeBaseline, takeDelivery } from "./model/recording.js";
-import { serverRules } from "./model/rules.js";
+import { serverFilters } from "./model/server-filters.js";
 import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
 import { askAccess } from "./source/host.js";
@@ -81,7 +81,7 @@ function createFileRules() {
   let kept = { key: "" };
   return ({ address, recording, recordingVersion }) => {
     const key = address.filters.join("\n") + "\n" + recordingVersion;
-    if (kept.key !== key) kept = { key, ...serverRules(address.filters, recording.profile) };
+    if (kept.key !== key) kept = { key, ...serverFilters(address.filters, recording.profile) };
     return kept;
   };
 }

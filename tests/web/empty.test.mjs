@@ -28,7 +28,7 @@ test("whoever sees nothing is told why and what to do, in every view", () => {
 });
 
 test("views of threads are not empty because a filter leaves no stacks", () => {
-  const state = stateOf(["a 5"], { filters: ["hide a"] });
+  const state = stateOf(["a 5"], { filters: ["ignore a"] });
   const threadStates = new Map([[0, { samples: 5, yes: [], unknown: [], doing: [] }]]);
   const emptyIn = (view) => createPicture()({ ...state, threadStates, address: { ...state.address, view } }).empty;
   assert.equal(emptyIn("flame").text, TEXT.empty.filtered("5"));

@@ -118,16 +118,16 @@ test("frames are filtered by terms, which are chips and in the address", async (
   const { page, program } = await live();
   await drawn(page);
   await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
-  await page.type("hide function:price_basket");
+  await page.type("ignore function:price_basket");
   await page.press("Enter");
-  await page.until("location.hash.includes('filter=hide')");
+  await page.until("location.hash.includes('filter=ignore')");
   await page.until(frames + ".length > 10 && !" + frameNamed("price_basket"));
   const rest = await samplesShown(page);
   assert.ok(rest > 0 && rest < program.view({}).total);
   await click(page, "hide-libraries");
   await page.until(frameNamed("Server.handle") + " && !" + frameNamed("Thread.run"));
   assert.equal(await samplesShown(page), rest);
-  await page.evaluate("document.querySelector('[data-kind=hide] button').click()");
+  await page.evaluate("document.querySelector('[data-kind=ignore] button').click()");
   await page.until(shownNumber + " === " + program.view({}).total);
   await page.evaluate("(" + byId("filter-input") + ".focus(), 0)");
   await page.type("nonsense");
@@ -138,7 +138,7 @@ test("frames are filtered by terms, which are chips and in the address", async (
 });
 
 test("filters that leave nothing say so, and lead back", async () => {
-  const { page, program } = await live({ fragment: "#v=1&filter=show+nobody+has+this+name" });
+  const { page, program } = await live({ fragment: "#v=1&filter=focus+nobody+has+this+name" });
   await page.until(byId("empty") + "?.textContent.startsWith('Filters exclude every sample')");
   await page.evaluate(byId("empty") + ".querySelector('button').click()");
   await page.until(shownNumber + " === " + program.view({}).total);

@@ -109,7 +109,7 @@ test("a search highlights when it was on stacks, live and in a report", async ()
 
 test("the download menu can anonymize, and an anonymized report says what it is", async () => {
   const program = madeUp();
-  const page = await live(program, "#v=1&filter=hide+poll");
+  const page = await live(program, "#v=1&filter=hide+module:json");
   await page.until(byId("download-report") + " !== null");
   await page.evaluate(byId("download") + ".click()");
   const links = "Array.from(document.querySelectorAll('a[data-testid^=download-]'))";
@@ -117,8 +117,8 @@ test("the download menu can anonymize, and an anonymized report says what it is"
   await page.evaluate(byId("anonymize") + ".click()");
   await page.until(links + ".length > 5 && " + links + ".every((link) => new URL(link.href).searchParams.get('redact') === '1')");
   const menu = "document.querySelector('.menu-note').textContent";
-  assert.match(await page.evaluate(menu), /Not applied: hide poll\.$/);
-  await page.evaluate("location.hash = '#v=1&filter=focus+function:main&filter=merge+libraries'");
+  assert.match(await page.evaluate(menu), /Not applied: hide module:json\.$/);
+  await page.evaluate("location.hash = '#v=1&filter=show-from+function:main&filter=hide+libraries'");
   await page.until(links + ".every((link) => new URL(link.href).searchParams.getAll('at').join() === 'function:*[mM][aA][iI][nN]*' && new URL(link.href).searchParams.getAll('hide').length === 9)");
   assert.equal(await page.evaluate(menu), "");
   await leave(page);

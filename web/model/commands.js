@@ -2,8 +2,14 @@
 
 import { TEXT } from "../text/session.js";
 import { VIEWS } from "./address.js";
+import { exactPattern, FILTER_VERBS } from "./filter.js";
 
 const MOST = 40;
+
+// The filters that a frame suggests.
+function filterCommands({ name, raw }) {
+  return FILTER_VERBS.map((verb) => ({ label: TEXT.commands.filter(verb, name), hint: "", action: { type: "filter", text: verb + " function:" + exactPattern(raw) } }));
+}
 
 // -> [{label, hint, action}] of what the page can do; `action` is dispatched
 export function pageCommands(state) {
@@ -20,6 +26,7 @@ export function pageCommands(state) {
     { label: TEXT.commands.help, hint: "?", action: { type: "help", open: true } },
     { label: TEXT.commands.reset, hint: "", action: change({ range: null, threads: [], states: [], filters: [], search: "", zoom: [], frame: [] }) },
   );
+  if (state.picture.selected !== null) commands.push(...filterCommands(state.picture.describe(state.picture.selected).label));
   if (state.live) commands.push({ label: state.paused ? TEXT.commands.resume : TEXT.commands.pause, hint: "p", action: { type: "togglePause" } });
   if (address.range !== null) commands.push({ label: TEXT.commands.compareBefore, hint: "", action: change({ view: "diff", baseline: { from: 0, to: Math.max(0.25, address.range.from) } }) });
   return commands;

@@ -1,14 +1,15 @@
-// Filters of frames, one term each: VERB [WHAT:]PATTERN.
+// Filters of frames with the meanings of pprof, one term each: VERB [WHAT:]PATTERN.
 //
-//   show PATTERN    only samples with a matching frame on their stack
-//   hide PATTERN    only samples without one
-//   merge PATTERN   matching frames are left out; their samples count for their callers
-//   focus PATTERN   stacks begin at the outermost matching frame; samples without one are left out
+//   focus PATTERN       keep samples with a matching frame on their stack
+//   ignore PATTERN      drop samples with a matching frame
+//   hide PATTERN        remove matching frames; their samples go to the caller
+//   show PATTERN        keep only matching frames
+//   show-from PATTERN   start stacks at the outermost matching frame; drop stacks without one
 //
-// PATTERN is text, whatever its case, or /a regular expression/. WHAT says where it is looked for: function:, file:,
-// module: (a package, or the name of a file without folders and ending); without it in all that search looks at.
-// "merge libraries" merges the standard library and installed packages. Terms are taken in order: what one has merged or
-// cut away, those behind it do not see.
+// PATTERN is text, ignoring case, or /a regular expression/. WHAT says where to look: function:, file:, module: (a package, or
+// the name of a file without folders and ending); without it, wherever the search looks. "libraries" is the standard library
+// and installed packages. Several terms with one verb match what any of them matches. The order of terms has no effect: focus
+// and ignore see whole stacks, then hide and show remove frames, then show-from sees the rest. A sample without a frame left is dropped.
 
 import { TEXT } from "../text/session.js";
 import { originOf, fileText, functionText } from "./frames.js";
@@ -17,10 +18,18 @@ import { parseSearch, searchedText } from "./search.js";
 import { baseName } from "./text.js";
 
 export const FILTERS_MAX = 16;
-export const FILTER_VERBS = ["show", "hide", "merge", "focus"];
+export const FILTER_VERBS = ["focus", "ignore", "hide", "show", "show-from"];
+
+const [FOCUS, IGNORE, HIDE, SHOW, SHOW_FROM] = FILTER_VERBS.map((_, i) => 1 << i);
+
+// What is known of the stack down to a frame; KEPT says that the frame itself is left.
+const FOCUSED = 1;
+const IGNORED = 2;
+const STARTED = 4;
+const KEPT = 8;
 
 const TERM_LENGTH_MAX = 500;
-const TERM = /^(show|hide|merge|focus)\s+(?:(function|file|module):)?(.*)$/is;
+const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module):)?(.*)$/is;
 const LIBRARIES = /^librar(?:y|ies)$/i;
 
 function moduleText(profile, id) {
@@ -39,7 +48,7 @@ function isLibrary(profile, id) {
 export function parseTerm(text) {
   const found = TERM.exec(text.trim());
   if (!found || text.length > TERM_LENGTH_MAX) return { error: TEXT.filters.malformed };
-  const verb = found[1].toLowerCase();
+  const verb = found[1].toLowerCase().replace("_", "-");
   const what = found[2]?.toLowerCase() ?? "any";
   const pattern = found[3].trim();
   if (pattern === "") return { error: TEXT.filters.noPattern(verb) };
@@ -66,35 +75,36 @@ export function exactPattern(text) {
   return "/^" + text.slice(0, TERM_LENGTH_MAX / 4).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + (text.length > TERM_LENGTH_MAX / 4 ? "/" : "$/");
 }
 
-// What all terms make of stacks. Per function it is remembered which terms match it, a bit each.
+// What all terms make of stacks: {terms, start (what is known before the first frame), showsSome, matched (verbs by function, a bit each)}.
 export function createFilter(texts) {
   const terms = texts.map(parseTerm).filter((term) => term.error === null).slice(0, FILTERS_MAX);
-  const bitsOf = (verbs) => terms.reduce((bits, term, i) => bits | (verbs.includes(term.verb) ? 1 << i : 0), 0);
-  return { terms, required: bitsOf(["show", "focus"]), forbidden: bitsOf(["hide"]), matched: [] };
+  const has = (verb) => terms.some((term) => term.verb === verb);
+  return { terms, start: (has("focus") ? 0 : FOCUSED) | (has("show-from") ? 0 : STARTED), showsSome: has("show"), matched: [] };
 }
 
 export function extendFilter(filter, profile) {
+  const bits = filter.terms.map(({ verb }) => 1 << FILTER_VERBS.indexOf(verb));
   for (let id = filter.matched.length; id < functionCount(profile); id += 1) {
-    filter.matched.push(id === 0 ? 0 : filter.terms.reduce((bits, term, i) => bits | (term.matches(profile, id) ? 1 << i : 0), 0));
+    filter.matched.push(id === 0 ? 0 : filter.terms.reduce((verbs, term, i) => verbs | (term.matches(profile, id) ? bits[i] : 0), 0));
   }
 }
 
-// A frame of this function under a stack on which the terms `seen` (bits) have been met: {seen, kept}.
+// What is known of a stack with one more frame, of this function; `seen` is what was known without it.
 export function stepFilter(filter, seen, functionId) {
-  const matched = filter.matched[functionId];
-  let now = seen;
-  for (let i = 0; i < filter.terms.length; i += 1) {
-    const bit = 1 << i;
-    const { verb } = filter.terms[i];
-    if (verb === "focus" && !(now & bit) && !(matched & bit)) return { seen: now, kept: false };
-    if (!(matched & bit)) continue;
-    if (verb === "merge") return { seen: now, kept: false };
-    now |= bit;
-  }
-  return { seen: now, kept: true };
+  const verbs = filter.matched[functionId];
+  let now = seen & ~KEPT;
+  if (verbs & FOCUS) now |= FOCUSED;
+  if (verbs & IGNORE) now |= IGNORED;
+  if (verbs & HIDE || (filter.showsSome && !(verbs & SHOW))) return now;
+  if (verbs & SHOW_FROM) now |= STARTED;
+  return now & STARTED ? now | KEPT : now;
 }
 
-// Whether samples of a stack count on which these terms were met.
-export function isCounted(filter, seen) {
-  return (seen & filter.required) === filter.required && (seen & filter.forbidden) === 0;
+export function isKept(seen) {
+  return (seen & KEPT) !== 0;
+}
+
+// Whether the samples of a stack count; `group` is where they would count, 0 when no frame is left.
+export function isCounted(seen, group) {
+  return group !== 0 && (seen & (FOCUSED | IGNORED)) === FOCUSED;
 }

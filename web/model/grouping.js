@@ -2,7 +2,7 @@
 // group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
 
 import { columnPush, createColumn } from "./column.js";
-import { createFilter, extendFilter, isCounted, stepFilter } from "./filter.js";
+import { createFilter, extendFilter, isCounted, isKept, stepFilter } from "./filter.js";
 import { createFrames, frameOf } from "./frames.js";
 import { addPair, createPairs, findPair, reservePairs } from "./pairs.js";
 import { nodeCount } from "./profile.js";
@@ -53,13 +53,13 @@ export function extendGrouping(grouping, profile) {
   for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
     if (node === 0) {
       columnPush(grouping.groupOfNode, 0);
-      columnPush(seen, 0);
+      columnPush(seen, filter.start);
       continue;
     }
     const parent = grouping.groupOfNode.values[profile.nodeParent.values[node]];
-    const step = filtering ? stepFilter(filter, seen.values[profile.nodeParent.values[node]], profile.nodeFunction.values[node]) : null;
-    columnPush(seen, step?.seen ?? 0);
-    if (step !== null && !step.kept) {
+    const now = filtering ? stepFilter(filter, seen.values[profile.nodeParent.values[node]], profile.nodeFunction.values[node]) : 0;
+    columnPush(seen, now);
+    if (filtering && !isKept(now)) {
       columnPush(grouping.groupOfNode, parent);
       continue;
     }
@@ -94,7 +94,7 @@ export function groupTotals(grouping, counts) {
   const { filter, seen } = grouping;
   const filtering = filter.terms.length > 0;
   for (let node = 0; node < nodes; node += 1) {
-    if (!filtering || isCounted(filter, seen.values[node])) self[groupOfNode[node]] += counts.self[node];
+    if (!filtering || isCounted(seen.values[node], groupOfNode[node])) self[groupOfNode[node]] += counts.self[node];
   }
   const total = self.slice();
   const parent = grouping.parent.values;

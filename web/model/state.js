@@ -66,7 +66,7 @@ function withFilter(state, text) {
   return filters.includes(term) ? { ...state, filterError: "" } : { ...withAddress(state, { filters: [...filters, term] }), filterError: "" };
 }
 
-export const LIBRARIES_TERM = "merge libraries";
+export const LIBRARIES_TERM = "hide libraries";
 
 function withLibraries(state) {
   const { filters } = state.address;

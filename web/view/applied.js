@@ -2,6 +2,7 @@
 // typed here.
 
 import { parseTerm } from "../model/filter.js";
+import { LIBRARIES_TERM } from "../model/state.js";
 import { rangeText } from "../model/timeline.js";
 import { visibleText } from "../model/text.js";
 import { TEXT } from "../text/session.js";
@@ -71,7 +72,7 @@ export function createApplied(root, dispatch) {
         shown = signature;
         list.replaceChildren(...chips.map(chipOf));
       }
-      setAttribute(libraries, "aria-pressed", String(state.address.filters.includes("merge libraries")));
+      setAttribute(libraries, "aria-pressed", String(state.address.filters.includes(LIBRARIES_TERM)));
       setText(error, state.filterError);
       error.hidden = state.filterError === "";
     },

@@ -4,7 +4,7 @@ import { FLAME_VIEWS } from "../model/address.js";
 import { stateLabel } from "../model/chips.js";
 import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
 import { stackText } from "../model/folded.js";
-import { exactPattern } from "../model/filter.js";
+import { exactPattern, FILTER_VERBS } from "../model/filter.js";
 import { exactSearch } from "../model/search.js";
 import { rangeText } from "../model/timeline.js";
 import { TEXT } from "../text/session.js";
@@ -88,8 +88,8 @@ export function createDetails(root, dispatch) {
   // The filters of frames that this one suggests.
   function filterButtons(label) {
     const pattern = "function:" + exactPattern(label.raw);
-    const button = (verb, text) => el("button", { type: "button", class: "link", on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, text);
-    return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter), button("focus", "focus"), button("show", "show"), button("hide", "hide"), button("merge", "merge"));
+    const button = (verb) => el("button", { type: "button", class: "link", "data-hint": TEXT.filters.meanings[verb], on: { click: () => dispatch({ type: "filter", text: verb + " " + pattern }) } }, verb);
+    return el("p", { class: "filter-ways" }, el("span", { class: "soft" }, TEXT.details.filter), ...FILTER_VERBS.map(button));
   }
 
   function hottestRow(row, sum, most, byLine) {
