@@ -45,7 +45,7 @@ import { TEXT } from "./text/session.js";
 
 const HOLD_KEY = "pyrometer.hold";
 
-// What the source tells, as actions; `recorded` takes what changes the recording in place.
+// The handlers of the source: actions; `recorded` takes what changes the recording in place.
 function sourceHandlers(dispatch, recorded) {
   return {
     onSession: (session) => dispatch({ type: "session", session }),
@@ -76,7 +76,7 @@ function watchFor(source, state, picture) {
   source.watch("quality", state.qualityOpen);
 }
 
-// What files of a session can be told of the filters, kept for as long as nothing they depend on changes.
+// The filters as the server takes them, cached until anything they depend on changes.
 function createFileRules() {
   let kept = { key: "" };
   return ({ address, recording, recordingVersion }) => {
@@ -228,7 +228,7 @@ function startPage() {
   queueRender();
 }
 
-// A server of a whole host has a page of its own; any session of it, named in the address, is shown as everywhere.
+// A server of a whole host has a host page; a session named in the address has the same page as everywhere.
 async function start() {
   if (document.getElementById("profile-data").textContent.trim() !== "") return startPage();
   const place = listenForPlaces();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adjustChances, chanceOfShares, changeLook, compareGroups, compareRows, verdictOf } from "../../web/model/compare.js";
+import { adjustPValues, pValueOfShares, changeLook, compareGroups, compareRows, verdictOf } from "../../web/model/compare.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../web/model/heatmap.js";
 import { takeBaseline } from "../../web/model/recording.js";
 import { createPicture } from "../../web/model/picture.js";
@@ -9,17 +9,17 @@ import { answersOf, outline, stateOf } from "./sample.mjs";
 
 test("chances are those of the normal distribution, and none where there are too few samples", () => {
   // z = 0, 1.96 and 3: 1, 0.05, 0.0027.
-  assert.ok(Math.abs(chanceOfShares(50, 50, 1000, 1000) - 1) < 1e-6);
+  assert.ok(Math.abs(pValueOfShares(50, 50, 1000, 1000) - 1) < 1e-6);
   const z = (now) => Math.abs((now / 1000 - 0.05) / Math.sqrt(((50 + now) / 2000) * (1 - (50 + now) / 2000) * 0.002));
-  assert.ok(Math.abs(z(71) - 1.97) < 0.02 && Math.abs(chanceOfShares(50, 71, 1000, 1000) - 0.049) < 0.002);
-  assert.equal(chanceOfShares(4, 5, 1000, 1000), null);
-  assert.equal(chanceOfShares(0, 50, 10, 100000), null);
-  assert.equal(chanceOfShares(5, 5, 0, 100), null);
+  assert.ok(Math.abs(z(71) - 1.97) < 0.02 && Math.abs(pValueOfShares(50, 71, 1000, 1000) - 0.049) < 0.002);
+  assert.equal(pValueOfShares(4, 5, 1000, 1000), null);
+  assert.equal(pValueOfShares(0, 50, 10, 100000), null);
+  assert.equal(pValueOfShares(5, 5, 0, 100), null);
 });
 
 test("many comparisons make each less certain; what is unknown stays so", () => {
-  assert.deepEqual(adjustChances([0.01, 0.04, null, 0.03, 0.5]).map((q) => q && Number(q.toFixed(4))), [0.04, 0.0533, null, 0.0533, 0.5]);
-  assert.deepEqual(adjustChances([]), []);
+  assert.deepEqual(adjustPValues([0.01, 0.04, null, 0.03, 0.5]).map((q) => q && Number(q.toFixed(4))), [0.04, 0.0533, null, 0.0533, 0.5]);
+  assert.deepEqual(adjustPValues([]), []);
 });
 
 test("a few samples are no news; new, gone, more and less are told apart", () => {

@@ -198,6 +198,20 @@ test("stacks of 10,000 frames are drawn, said to be deeper, and zoomed into", as
   await page.close();
 });
 
+test("the search box and its result cover nothing, however wide the window", async () => {
+  const { page } = await live({ waiting: 10, fragment: "#v=1&search=pric" });
+  await drawn(page);
+  await page.until(byId("matched") + ".textContent.endsWith('%')");
+  const box = (element) => "(({ left, right, top, bottom }) => ({ left, right, top, bottom }))(" + element + ".getBoundingClientRect())";
+  for (const width of [1100, 1280, 1440, 1700]) {
+    await page.resize(width, 800);
+    const [search, threads] = [await page.evaluate(box("document.querySelector('.search .field')")), await page.evaluate(box(byId("threads")))];
+    assert.ok(search.left >= threads.right || search.top >= threads.bottom, width + ": " + JSON.stringify([search, threads]));
+    assert.ok(await page.evaluate(box("document.querySelector('.search .result')") + ".right") <= width, String(width));
+  }
+  await page.close();
+});
+
 test("on a phone nothing is wider than the screen", async () => {
   const { page } = await live();
   await page.resize(360, 640);

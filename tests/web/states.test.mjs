@@ -138,7 +138,7 @@ test("an interpreter without a lock has no shares of it", () => {
 test("every number of quality is in the panel, those nobody has heard of too", () => {
   const program = createProgram({ threads: 3, now: () => 0 });
   program.advance(2);
-  const quality = { ...program.fullQuality(), brand_new: 7 };
+  const quality = { ...program.fullQuality(), interval_mean_s: 0.001, brand_new: 7 };
   const rows = measureGroups(quality).flatMap((group) => group.rows);
   const keys = rows.map((row) => row.key);
   for (const [key, value] of Object.entries(quality)) if (typeof value === "number") assert.ok(keys.includes(key), key);
@@ -146,6 +146,7 @@ test("every number of quality is in the panel, those nobody has heard of too", (
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(rows.find((row) => row.key === "brand_new").label, "brand new");
   assert.equal(rows.find((row) => row.key === "rss_bytes").value, "7.0 MiB");
+  assert.equal(rows.find((row) => row.key === "interval_mean_s").value, "1.0 ms");
   assert.equal(rows.find((row) => row.key === "state_in_native").value, "unknown");
 });
 

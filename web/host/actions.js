@@ -32,17 +32,17 @@ function sayProblem({ toasts }, problem) {
   toasts.show({ text: visibleText(problem.message ?? String(problem)), tone: "bad" });
 }
 
-// An answer, or undefined after saying why not.
-async function tell(page, method, path, body) {
+// The answer, or undefined after showing the problem.
+async function trySend(page, method, path, body) {
   try {
-    return await page.source.tell(method, path, body);
+    return await page.source.send(method, path, body);
   } catch (problem) {
     sayProblem(page, problem);
     return undefined;
   }
 }
 
-// What a form is told: null, or what is wrong.
+// The result of a form: null, or its problem.
 async function asForm(promise) {
   try {
     await promise;
@@ -52,7 +52,7 @@ async function asForm(promise) {
   }
 }
 
-// Gone from sight at once, from the server when there was time to think better of it.
+// Hidden at once; deleted on the server when the toast closes without Undo.
 function deleteLater(page, key, text, path) {
   const { leaving } = page.state;
   const bring = () => {
@@ -61,7 +61,7 @@ function deleteLater(page, key, text, path) {
   };
   leaving.add(key);
   page.again();
-  page.toasts.show({ text, action: { label: HOST_TEXT.undo, run: bring }, onGone: () => tell(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS))) });
+  page.toasts.show({ text, action: { label: HOST_TEXT.undo, run: bring }, onGone: () => trySend(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS))) });
 }
 
 function toggled(map, key, value, on) {
@@ -72,7 +72,7 @@ function toggled(map, key, value, on) {
 // session: {id, title} of the shared session, or null for the whole host.
 function openShare({ source, overlay, toasts }, fragment, session) {
   const copy = (text) => copyHostText(text).then(() => toasts.show({ text: HOST_TEXT.copied }), (problem) => sayProblem({ toasts }, problem));
-  openShareDialog(overlay, { tell: source.tell, copy, fragment, session });
+  openShareDialog(overlay, { send: source.send, copy, fragment, session });
 }
 
 export function listActions({ state, source, themes, setAddress, again }) {
@@ -117,7 +117,7 @@ export function processActions(page) {
   const { state, source, overlay, toasts, again } = page;
 
   async function startSession(body, title) {
-    const session = await source.tell("POST", "/sessions", body);
+    const session = await source.send("POST", "/sessions", body);
     state.selected.clear();
     toasts.show({ text: HOST_TEXT.processes.starting(title), action: { label: HOST_TEXT.processes.open, href: sessionLink(session.id) } });
     again();
@@ -137,15 +137,15 @@ export function sessionActions(page) {
   const { state, source, overlay, menu } = page;
   const pathOf = (session) => "/sessions/" + session.id;
   const titleOf = (session) => visibleText(sessionTitle(session));
-  const change = (session) => (body) => asForm(source.tell("PATCH", pathOf(session), body));
+  const change = (session) => (body) => asForm(source.send("PATCH", pathOf(session), body));
 
   const edit = (session) => openWordsDialog(overlay, { title: HOST_TEXT.sessions.editTitle(session.id), first: "name", words: { title: session.name ?? "", note: session.note ?? "" } }, change(session));
   const setRate = (session) => openRateDialog(overlay, { title: HOST_TEXT.sessions.rateTitle(titleOf(session)), rate: session.settings.rate_hz }, change(session));
   const forget = (session) => deleteLater(page, "session " + session.id, HOST_TEXT.sessions.forgot(titleOf(session)), pathOf(session));
 
   return {
-    togglePause: (session) => tell(page, "PATCH", pathOf(session), { state: session.state === "paused" ? "running" : "paused" }),
-    stop: (session) => openConfirmDialog(overlay, { title: HOST_TEXT.sessions.stopTitle(titleOf(session)), text: HOST_TEXT.sessions.stopText, yes: HOST_TEXT.sessions.stop }, () => tell(page, "PATCH", pathOf(session), { state: "ended" })),
+    togglePause: (session) => trySend(page, "PATCH", pathOf(session), { state: session.state === "paused" ? "running" : "paused" }),
+    stop: (session) => openConfirmDialog(overlay, { title: HOST_TEXT.sessions.stopTitle(titleOf(session)), text: HOST_TEXT.sessions.stopText, yes: HOST_TEXT.sessions.stop }, () => trySend(page, "PATCH", pathOf(session), { state: "ended" })),
     sessionMenu(session, button) {
       const over = session.state === "ended" || session.state === "failed";
       menu.open(button, [
@@ -166,18 +166,18 @@ export function captureActions(page) {
   const titleOf = (capture) => visibleText(captureTitle(capture));
   const isDeletable = (capture) => capture.state !== "recording";
   const remove = (capture) => deleteLater(page, "capture " + capture.name, HOST_TEXT.captures.deleted(titleOf(capture)), pathOf(capture));
-  const edit = (capture) => openWordsDialog(overlay, { title: capture.name, first: "title", words: { title: capture.title, note: capture.note, labels: capture.labels } }, (body) => asForm(source.tell("PATCH", pathOf(capture), body)));
+  const edit = (capture) => openWordsDialog(overlay, { title: capture.name, first: "title", words: { title: capture.title, note: capture.note, labels: capture.labels } }, (body) => asForm(source.send("PATCH", pathOf(capture), body)));
 
-  // The list of captures may be some seconds old: a session that it names may be forgotten.
+  // The list of captures may be some seconds old: a session that it names may be gone.
   async function openedSession(capture) {
     const open = page.sessions().find((session) => capture.sessions.includes(session.id) && !state.leaving.has("session " + session.id));
-    return open ?? source.tell("POST", "/captures", { name: capture.name });
+    return open ?? source.send("POST", "/captures", { name: capture.name });
   }
 
   // The id of a session once all of its capture has been read.
   async function readSession({ id }) {
     for (;;) {
-      const session = await source.tell("GET", "/sessions/" + encodeURIComponent(id));
+      const session = await source.send("GET", "/sessions/" + encodeURIComponent(id));
       if (session.state === "failed") throw new Error(HOST_TEXT.captures.unreadable(session.reason));
       if (session.state !== "starting") return id;
       await new Promise((done) => setTimeout(done, READING_MS));

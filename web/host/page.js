@@ -36,7 +36,7 @@ function createHostState(access, theme) {
   };
 }
 
-// What the source tells, taken into the state.
+// The handlers of the source: they change the state.
 function hostHandlers(state, all, again) {
   const taken = (take) => (...answer) => {
     take(...answer);

@@ -73,13 +73,20 @@ function createSessionCard(act) {
   return Object.assign(card, { element, link, title, clock, facts, note, spark, numbers, samples, pause, stop, more, shownPaused: null });
 }
 
+// The state of a session that does not run, with its reason: of an ended one the reason says enough.
+function stateText({ state, reason }) {
+  const said = HOST_TEXT.sessions.states[state] ?? null;
+  if (said === null || !reason) return said;
+  const why = HOST_TEXT.sessions.reasons[reason] ?? reason;
+  return state === "ended" ? why : said + ": " + why;
+}
+
 function factsText(session) {
   const target = session.target ?? {};
   const { name, rest } = programName(target.command);
-  const said = HOST_TEXT.sessions.states[session.state];
   const processes = session.processes?.joined ?? session.targets?.length ?? 1;
   return [
-    said === undefined ? null : said + (session.reason ? ": " + (HOST_TEXT.sessions.reasons[session.reason] ?? session.reason) : ""), session.capture_fault ?? null,
+    stateText(session), session.capture_fault ?? null,
     !target.command?.length ? null : session.name || isOver(session) ? name : rest || name, processes > 1 ? HOST_TEXT.sessions.processes(processes) : HOST_TEXT.sessions.pid(target.pid), isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
   ].filter(Boolean).join(" · ");
 }

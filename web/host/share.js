@@ -15,8 +15,8 @@ function shareLine(share, revoke, now) {
     el("button", { type: "button", "aria-label": HOST_TEXT.share.revokeOne(name), "data-testid": "share-revoke", on: { click: () => revoke(share) } }, HOST_TEXT.share.revoke));
 }
 
-// tell(method, path, body) asks the server; copy(text) is a promise. session: {id, title} of the shared session, or null for the whole host.
-export function openShareDialog(root, { tell, copy, fragment, session = null }) {
+// send(method, path, body) is a promise of the answer; copy(text) is a promise. session: {id, title} of the shared session, or null for the whole host.
+export function openShareDialog(root, { send, copy, fragment, session = null }) {
   const name = el("input", { type: "text", name: "share-name", maxlength: "80", placeholder: HOST_TEXT.share.nameHint, autocomplete: "off", "data-testid": "share-name" });
   const life = el("select", { "aria-label": HOST_TEXT.share.lifeLabel, "data-testid": "share-life" }, ...HOST_TEXT.share.lives.map(([value, label]) => el("option", { value }, label)));
   life.value = "7d";
@@ -35,19 +35,19 @@ export function openShareDialog(root, { tell, copy, fragment, session = null }) 
   }
 
   async function refresh() {
-    const { shares } = await tell("GET", "/shares");
+    const { shares } = await send("GET", "/shares");
     none.hidden = shares.length > 0;
     list.replaceChildren(...shares.map((share) => shareLine(share, revoke, Date.now())));
   }
 
   const revoke = (share) => guarded(async () => {
-    await tell("DELETE", "/shares/" + share.id);
+    await send("DELETE", "/shares/" + share.id);
     made.hidden = true;
     await refresh();
   });
 
   const make = () => guarded(async () => {
-    const share = await tell("POST", "/shares", { name: name.value.trim(), expires_in: life.value, ...(session === null ? {} : { session: session.id }) });
+    const share = await send("POST", "/shares", { name: name.value.trim(), expires_in: life.value, ...(session === null ? {} : { session: session.id }) });
     const url = share.url + fragment;
     const text = el("input", { type: "text", readonly: true, "aria-label": HOST_TEXT.share.link, "data-testid": "share-url", on: { focus: () => text.select() } });
     text.value = url;

@@ -13,8 +13,8 @@ function errorComplement(x) {
   return x >= 0 ? result : 2 - result;
 }
 
-// The chance of a difference so large or larger if nothing differs; null when there are too few samples to say.
-export function chanceOfShares(baselineHits, currentHits, baselineAll, currentAll) {
+// The p-value of a difference of two shares; null when there are too few samples.
+export function pValueOfShares(baselineHits, currentHits, baselineAll, currentAll) {
   const hits = baselineHits + currentHits;
   const all = baselineAll + currentAll;
   if (!(baselineAll > 0) || !(currentAll > 0) || hits < HITS_LEAST || (hits * Math.min(baselineAll, currentAll)) / all < HITS_LEAST / 2) return null;
@@ -23,19 +23,19 @@ export function chanceOfShares(baselineHits, currentHits, baselineAll, currentAl
   return variance > 0 ? errorComplement(Math.abs((currentHits / currentAll - baselineHits / baselineAll) / Math.sqrt(variance)) / Math.SQRT2) : 1;
 }
 
-// Chances as q values, in place; null stays null.
-export function adjustChances(chances) {
+// P-values turned into q-values, in place; null stays null.
+export function adjustPValues(pValues) {
   const ranks = [];
-  chances.forEach((chance, at) => {
-    if (chance !== null) ranks.push(at);
+  pValues.forEach((p, at) => {
+    if (p !== null) ranks.push(at);
   });
-  ranks.sort((a, b) => chances[a] - chances[b] || a - b);
+  ranks.sort((a, b) => pValues[a] - pValues[b] || a - b);
   let least = 1;
   for (let rank = ranks.length; rank > 0; rank -= 1) {
-    least = Math.min(least, (chances[ranks[rank - 1]] * ranks.length) / rank);
-    chances[ranks[rank - 1]] = least;
+    least = Math.min(least, (pValues[ranks[rank - 1]] * ranks.length) / rank);
+    pValues[ranks[rank - 1]] = least;
   }
-  return chances;
+  return pValues;
 }
 
 // same | few | more | less | new | gone
@@ -50,11 +50,11 @@ export function verdictOf(baseline, current, baselineAll, currentAll, q) {
 // For every group what became of its total: verdicts and changes of share.
 export function compareGroups(baseline, current) {
   const count = current.total.length;
-  const chances = Array.from({ length: count }, (_, g) => (g === 0 ? null : chanceOfShares(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum)));
-  adjustChances(chances);
+  const pValues = Array.from({ length: count }, (_, g) => (g === 0 ? null : pValueOfShares(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum)));
+  adjustPValues(pValues);
   const share = (totals, g) => (totals.sum > 0 ? (totals.total[g] ?? 0) / totals.sum : 0);
   return {
-    verdict: (g) => verdictOf(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum, chances[g]),
+    verdict: (g) => verdictOf(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum, pValues[g]),
     change: (g) => share(current, g) - share(baseline, g),
     // Both sides weigh the same, so that what is new and what is gone can be seen.
     totals: {
@@ -66,17 +66,17 @@ export function compareGroups(baseline, current) {
 }
 
 // Rows of the function table of both sides as one: {frame, baseline: {self, total}, current: {self, total}, q, verdict, change}
-// by own samples, largest change first.
+// by self samples, largest change first.
 export function compareRows(baselineRows, currentRows, baselineAll, currentAll) {
   const none = { self: 0, total: 0 };
   const rows = new Map();
   for (const row of currentRows) rows.set(row.frame, { frame: row.frame, baseline: none, current: row });
   for (const row of baselineRows) rows.set(row.frame, { ...(rows.get(row.frame) ?? { frame: row.frame, current: none }), baseline: row });
   const compared = Array.from(rows.values());
-  const chances = adjustChances(compared.map((row) => chanceOfShares(row.baseline.self, row.current.self, baselineAll, currentAll)));
+  const pValues = adjustPValues(compared.map((row) => pValueOfShares(row.baseline.self, row.current.self, baselineAll, currentAll)));
   compared.forEach((row, i) => {
-    row.q = chances[i];
-    row.verdict = verdictOf(row.baseline.self, row.current.self, baselineAll, currentAll, chances[i]);
+    row.q = pValues[i];
+    row.verdict = verdictOf(row.baseline.self, row.current.self, baselineAll, currentAll, pValues[i]);
     row.change = (currentAll > 0 ? row.current.self / currentAll : 0) - (baselineAll > 0 ? row.baseline.self / baselineAll : 0);
     row.totalChange = (currentAll > 0 ? row.current.total / currentAll : 0) - (baselineAll > 0 ? row.baseline.total / baselineAll : 0);
   });
@@ -85,7 +85,7 @@ export function compareRows(baselineRows, currentRows, baselineAll, currentAll) 
 
 const CHANGE_STEPS = [0.005, 0.03];
 
-// How a change looks: "more-1" .. "less-3", or "" when it may be chance.
+// How a change looks: "more-1" .. "less-3", or "" when it is not significant.
 export function changeLook(verdict, change) {
   if (verdict === "same" || verdict === "few") return "";
   const level = 1 + CHANGE_STEPS.filter((step) => Math.abs(change) >= step).length;

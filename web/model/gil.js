@@ -17,7 +17,7 @@ function addTo(map, key, amount) {
   map.set(key, (map.get(key) ?? 0) + amount);
 }
 
-// Threads with a row of their own, as the server has it: those that waited and held most; the rest is one row.
+// Threads with separate rows, as on the server: those that waited and held most; the others share one row.
 const GIL_THREADS_MAX = 64;
 
 // Cells of one slot of time: {held, waited} by thread, {places} of those that held: [{thread, node, count}].
@@ -96,16 +96,16 @@ function squareOf(moments) {
   for (const { held, rates } of moments) {
     const rowHeld = new Float64Array(size + 1);
     const rowRate = new Float64Array(size + 1);
-    // Nobody waits for itself: what those of one row would wait for themselves.
-    const own = new Float64Array(size + 1);
+    // No thread waits for itself: the part of each row that its threads would wait for themselves.
+    const itself = new Float64Array(size + 1);
     for (const [thread, count] of held) {
       rowHeld[rowFor(thread)] += count;
-      own[rowFor(thread)] += count * (rates.get(thread) ?? 0);
+      itself[rowFor(thread)] += count * (rates.get(thread) ?? 0);
     }
     for (const [thread, rate] of rates) rowRate[rowFor(thread)] += rate;
     for (let holder = 0; holder < size; holder += 1) {
       if (rowHeld[holder] === 0) continue;
-      for (let waiter = 0; waiter < size; waiter += 1) square[holder][waiter] += rowHeld[holder] * rowRate[waiter] - (holder === waiter ? own[holder] : 0);
+      for (let waiter = 0; waiter < size; waiter += 1) square[holder][waiter] += rowHeld[holder] * rowRate[waiter] - (holder === waiter ? itself[holder] : 0);
     }
   }
   return { threads, pairs: square.map((row) => row.map((samples) => Math.max(0, rounded(samples)))) };
@@ -167,6 +167,6 @@ export function gilMatrix(gil, threads, most) {
   const holders = sidesOf(gil, threads, most, (row) => gil.pairs[row].reduce((sum, samples) => sum + samples, 0));
   const waiters = sidesOf(gil, threads, most, (row) => rows.reduce((sum, holder) => sum + gil.pairs[holder][row], 0));
   const cells = holders.map((holder) => waiters.map((waiter) => holder.rows.reduce((sum, row) => sum + waiter.rows.reduce((inner, column) => inner + gil.pairs[row][column], 0), 0)));
-  const own = cells.flatMap((row, i) => row.filter((_, j) => holders[i].count === 1 && waiters[j].count === 1));
-  return { holders, waiters, cells, hottest: Math.max(0, ...(own.length > 0 ? own : cells.flat())) };
+  const single = cells.flatMap((row, i) => row.filter((_, j) => holders[i].count === 1 && waiters[j].count === 1));
+  return { holders, waiters, cells, hottest: Math.max(0, ...(single.length > 0 ? single : cells.flat())) };
 }

@@ -102,8 +102,8 @@ export function groupTotals(grouping, counts) {
   return { self, total, sum: total[0] };
 }
 
-// Own and total samples, and the number of places, of what `keyOf` (by frame) makes one; a sample is counted once however
-// often it recurs on a stack. `keys` is the number of keys.
+// Self and total samples, and the number of places, by the key that `keyOf` gives each frame. Recursion counts a sample once.
+// `keys` is the number of keys.
 export function countByKey(grouping, totals, keyOf, keys) {
   const counted = { self: new Float64Array(keys), total: new Float64Array(keys), places: new Int32Array(keys) };
   const onPath = new Int32Array(keys);

@@ -3,7 +3,7 @@
 const encoder = new TextEncoder();
 const LINE_BYTES_MAX = 20000;
 
-// -> [{name, base, line, endLine, column, endColumn, self, total}], most own samples first; name is "" where it is not known
+// -> [{name, base, line, endLine, column, endColumn, self, total}], most self samples first; name is "" where it is not known
 export function lineInstructions(answer, line) {
   const rows = [];
   for (let i = 0; i < answer.line.length; i += 1) {

@@ -54,12 +54,12 @@ function framesOfLine(places, id) {
 }
 
 // -> {files: [{path, function, self, total, lines: [{line, self, total, frames}]}], hottest first; lines ascend}
-// What runs in C below a line counts as the line's own here: nobody can point at another line for it.
+// C code called from a line counts as self samples of the line: there is no other line for it.
 export function sourceLines(grouping, profile, totals) {
   const places = placesOf(grouping, profile);
-  const own = foldedSelf(grouping, totals, places.lineOf);
-  const files = countByKey(grouping, { ...totals, self: own }, places.fileOf, places.files.length);
-  const lines = countByKey(grouping, { ...totals, self: own }, places.lineOf, places.lines);
+  const self = foldedSelf(grouping, totals, places.lineOf);
+  const files = countByKey(grouping, { ...totals, self }, places.fileOf, places.files.length);
+  const lines = countByKey(grouping, { ...totals, self }, places.lineOf, places.lines);
   const made = places.files.map((file, id) => (file === null ? null : { ...file, self: files.self[id], total: files.total[id], lines: [] }));
   for (let id = 1; id < places.lines; id += 1) {
     if (lines.total[id] > 0) made[places.file[id]].lines.push({ line: places.line[id], self: lines.self[id], total: lines.total[id], frames: framesOfLine(places, id) });
@@ -69,7 +69,7 @@ export function sourceLines(grouping, profile, totals) {
   return seen.sort((a, b) => b.self - a.self || b.total - a.total || (a.path < b.path ? -1 : 1));
 }
 
-// Own samples of groups, with those of what is not Python code given to the nearest caller that is.
+// Self samples of groups; those of frames that are not Python code go to the nearest caller that is.
 function foldedSelf(grouping, totals, lineOf) {
   const self = totals.self.slice();
   for (let g = groupCount(grouping) - 1; g > 0; g -= 1) {

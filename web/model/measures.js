@@ -21,15 +21,19 @@ const durationOf = (q) => q.duration_s;
 
 // Group: [key of a measure, text of a value, whole of which it is a share]
 const GROUPS = {
-  rate: [["rate_hz", hertzText], ["wanted_hz", hertzText], ["aimed_hz", hertzText], ["ticks", formatCount, dueOf], ["missed", formatCount, dueOf], ["duration_s", formatDuration]],
+  rate: [
+    ["rate_hz", hertzText], ["wanted_hz", hertzText], ["aimed_hz", hertzText], ["ticks", formatCount, dueOf], ["missed", formatCount, dueOf], ["duration_s", formatDuration],
+    ["interval_least_s", formatDuration], ["interval_mean_s", formatDuration], ["interval_most_s", formatDuration],
+  ],
   samples: [
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["repaired", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
-    ["filtered", formatCount, (q) => q.samples + q.filtered], ["stood_in", formatCount, samplesOf],
+    ["filtered", formatCount, (q) => q.samples + q.filtered], ["stood_in", formatCount, samplesOf], ["folded", formatCount, samplesOf],
   ],
   failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
   target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
-  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText]],
-  code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount]],
+  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["kept_bytes", bytesText], ["memory_bytes", bytesText]],
+  code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount], ["code_clears", formatCount]],
+  tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks]],
 };
 const MEASURED = new Set(Object.values(GROUPS).flatMap((rows) => rows.map(([key]) => key)));
 

@@ -230,7 +230,7 @@ function functionKey(recording, grouping, frame) {
   return same > 0 ? frameKey(functions.frames, recording.profile, same) : "";
 }
 
-// The frames with the most samples of their own: {label, self}
+// The frames with the most self samples: [{label, self, key}]
 function makeHottest(recording, grouping, { self }) {
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
   return topFrames(self, HOTTEST_COUNT).map((frame) => ({ label: labelOf(frame), self: self[frame], key: functionKey(recording, grouping, frame) }));

@@ -50,7 +50,7 @@ export function flameRows(drawing, sum) {
 // Callers and callees of one function, one side behind the other.
 export function sandwichRows(sandwich, sum) {
   const sides = ["callers", "callees"].filter((side) => sandwich[side] !== null).map((side) => ({ side, ...frameRows(sandwich[side], TEXT.asTable.ofSides[side], SHARES, sharesOf(sum)) }));
-  const rows = sides.flatMap(({ side, rows: own }) => own.map((row) => ({ ...row, side, cells: [TEXT.asTable.sides[side], ...row.cells] })));
+  const rows = sides.flatMap(({ side, rows: shown }) => shown.map((row) => ({ ...row, side, cells: [TEXT.asTable.sides[side], ...row.cells] })));
   const captions = sides.map(({ caption }) => caption);
   return { columns: [numbered(TEXT.asTable.level), TEXT.asTable.function, TEXT.asTable.side, ...SHARES], rows, caption: captions.join("; ") + TEXT.asTable.percentOf(formatCount(sum)) + TEXT.asTable.levelZero };
 }

@@ -10,7 +10,7 @@ function createFollowed({ threads, states, from, to, until, baseline }) {
 }
 
 // feed: see pollers.js; its `followed` and `epoch` are kept here.
-// -> {read() and readTrees(generation), both falsy when the server began anew; follow(query), forget(), isCaughtUp()}
+// -> {read() and readTrees(generation), both falsy when the server was restarted; follow(query), forget(), isCaughtUp()}
 export function createDeliveries(feed) {
   let treeGeneration = 0;
   let restart = true;

@@ -1,6 +1,6 @@
 // The server's API for a whole host: polls its lists and sends changes.
-//   start(), hurry(), tell(method, path, body) -> answer, watch(query of the captures, [{id, elapsed}] whose time lines are drawn)
-// and tells its handlers onProcesses, onSessions, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
+//   start(), hurry(), send(method, path, body) -> answer, watch(query of the captures, [{id, elapsed}] whose time lines are drawn)
+// and calls its handlers onProcesses, onSessions, onCaptures(answer, null: no folder), onSpark(id, {timeline, from, to}), onConnection.
 
 import { HOST_TEXT } from "../text/host.js";
 import { API, HttpProblem, createRequests, problemOf, send } from "./requests.js";
@@ -105,7 +105,7 @@ export function createHostSource(handlers) {
       watched = { ...watched, captures: query, sparks };
       if (other) hurry();
     },
-    async tell(method, path, body) {
+    async send(method, path, body) {
       const response = await send(method, path, body);
       hurry();
       return response.status === 204 ? null : response.json();

@@ -5,7 +5,7 @@
 //     matched: by function id}), instructions (null or {path, function})
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
 //   downloads({threads, states, from, to, rules: [[parameter, pattern]]})
-// and tells its handlers
+// and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery) and onBaseline({trees, view}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
@@ -66,7 +66,7 @@ export function createLiveSource(sessionId, handlers) {
   async function findSession() {
     const { sessions } = await requests.get("/sessions");
     const found = sessions.find((candidate) => candidate.id === sessionId) ?? sessions[0];
-    if (found === undefined) throw new HttpProblem(404, "The server has no session.");
+    if (found === undefined) throw new HttpProblem(404, TEXT.banner.noSession);
     return found;
   }
 

@@ -24,32 +24,32 @@ const INSTRUCTIONS_TIMES = 20;
 const MATCH_RUNS_MAX = 8192;
 const MATCH_BODY_MAX = 64 * 1024;
 
-const told = (handler) => (value) => {
+const passed = (handler) => (value) => {
   handler?.(value);
   return value;
 };
 
 const POLLERS = {
-  // What the threads were doing, all states of it: the numbers on the filters.
+  // The states of all threads: the numbers on the state filters.
   threadStates({ followed: { from, to }, get, handlers }) {
     return {
       question: queryText({}, { from, to }),
       read: (since) => get("/threads" + queryText({ since }, { from, to })),
-      take: (answer, before) => told(handlers.onThreadStates)(addThreads(before ?? new Map(), answer)),
+      take: (answer, before) => passed(handlers.onThreadStates)(addThreads(before ?? new Map(), answer)),
     };
   },
 
-  // What they were doing along time: of the chosen threads, whatever range and states are chosen.
+  // The timeline of the selected threads, whatever range and states are selected.
   timeline({ followed: { threads }, range, get, handlers }) {
     return {
       question: queryText({}, { threads, ...range }),
       read: (since) => get("/timeline" + queryText({ since, buckets: TIMELINE_SLOTS }, { threads, ...range })),
-      take: (answer, before) => told(handlers.onTimeline)(withTimeline(before ?? emptyTimeline(), answer)),
+      take: (answer, before) => passed(handlers.onTimeline)(withTimeline(before ?? emptyTimeline(), answer)),
     };
   },
 
-  // What the view is compared with; once, unless it goes on.
-  comparedWith({ followed: { baseline, threads, states }, get, handlers, readTrees }) {
+  // The baseline of a comparison; read once unless it has no end.
+  baseline({ followed: { baseline, threads, states }, get, handlers, readTrees }) {
     if (baseline === null) return null;
     const query = queryText({}, { threads, states, from: baseline.from, to: baseline.to });
     return {
@@ -68,11 +68,11 @@ const POLLERS = {
     return !watched.heat ? null : {
       question: queryText({}, { ...range }),
       read: (since) => get("/heatmap" + queryText({ since }, { ...range })),
-      take: (answer, before) => told(handlers.onHeat)(withHeat(before ?? emptyHeat(), answer)),
+      take: (answer, before) => passed(handlers.onHeat)(withHeat(before ?? emptyHeat(), answer)),
     };
   },
 
-  // When what is searched for was on stacks, for the time that the heat map shows.
+  // When the searched functions were on stacks, for the time that the heat map shows.
   matches({ watched, post, handlers }, keptOf) {
     if (watched.matches === null) return null;
     const { term, matched } = watched.matches;
@@ -85,29 +85,29 @@ const POLLERS = {
       question: query + " " + body,
       subject: term,
       read: async () => (isTooMuch ? { ...emptyMatches(), error: TEXT.heat.tooMany } : post("/matches" + query, { functions })),
-      take: (answer) => told(handlers.onMatches)({ ...answer, term }),
+      take: (answer) => passed(handlers.onMatches)({ ...answer, term }),
     };
   },
 
-  // Who held the GIL while whom waited: of the chosen threads and range.
+  // GIL contention: of the selected threads and range.
   gil({ watched, followed: { threads, from, to }, get, handlers }) {
     const query = queryText({}, { threads, from, to });
-    return !watched.gil ? null : { question: query, read: () => get("/gil" + query), take: told(handlers.onGil) };
+    return !watched.gil ? null : { question: query, read: () => get("/gil" + query), take: passed(handlers.onGil) };
   },
 
-  // The asyncio tasks as they were seen last.
+  // The latest list of asyncio tasks.
   tasks({ watched, get, handlers }) {
-    return !watched.tasks ? null : { question: "", read: () => get("/tasks"), take: told(handlers.onTasks) };
+    return !watched.tasks ? null : { question: "", read: () => get("/tasks"), take: passed(handlers.onTasks) };
   },
 
   quality({ watched, get, handlers }) {
-    return !watched.quality ? null : { question: "", always: true, read: () => get("/quality"), take: told(handlers.onQuality) };
+    return !watched.quality ? null : { question: "", always: true, read: () => get("/quality"), take: passed(handlers.onQuality) };
   },
 };
 
 const subjectOf = (wanted) => (wanted === null ? null : wanted.subject ?? wanted.question);
 
-// -> {poll() -> false when the server began anew, forget()}
+// -> {poll() -> false when the server was restarted, forget()}
 export function createPollers(feed) {
   const kept = new Map();
   const keptOf = (name) => kept.get(name)?.value ?? null;
@@ -144,13 +144,13 @@ export function createPollers(feed) {
   };
 }
 
-// What the lines of a file executed, while one of them is open: of the chosen range, all threads and states. It may take a
-// while, and nothing else waits for it.
+// The bytecode of a file while one of its lines is open: of the selected range, all threads and states. It may take a while;
+// nothing else waits for it.
 function createInstructionPoller(feed) {
   let last = { question: "", generation: 0, at: 0, took: 0, found: false };
   let reading = false;
 
-  // Only what is not answered yet, or was some time ago.
+  // Whether it was never answered, or some time ago.
   function isDue(question) {
     if (question !== last.question) return true;
     return last.found && !feed.paused && last.generation < feed.session.generation && Date.now() - last.at > Math.max(INSTRUCTIONS_MS, INSTRUCTIONS_TIMES * last.took);
@@ -174,7 +174,7 @@ function createInstructionPoller(feed) {
         last = { ...last, generation: answer.generation, took: Date.now() - last.at, found: answer.line.length > 0 };
         if (answer.epoch === feed.epoch) say(file.path, answer);
       } catch (problem) {
-        // A server that is gone is told of by what else is asked.
+        // The other requests report a server that does not answer.
         const isProblem = problem instanceof HttpProblem;
         last = { ...last, found: false, question: !isProblem || problem.status === 503 ? "" : last.question };
         say(file.path, { error: isProblem ? problem.message : TEXT.source.noAnswer });
@@ -187,7 +187,7 @@ function createInstructionPoller(feed) {
   };
 }
 
-// What single threads were doing along time: some each round, in turn.
+// The timelines of single threads: some each round, in turn.
 function createLanePoller(feed) {
   let timelines = new Map();
   let range = null;

@@ -28,7 +28,7 @@ export function createReportSource(base64, handlers) {
   async function read() {
     try {
       report = JSON.parse(await inflateText(base64));
-      if (report.version !== REPORT_VERSION) throw new Error("it is of version " + report.version);
+      if (report.version !== REPORT_VERSION) throw new Error(TEXT.banner.version(report.version));
       handlers.onSession({ ...report.session, selection: report.selection ?? null });
       deliver(true);
       handlers.onQuality(report.quality ?? report.session.quality);

@@ -193,7 +193,7 @@ export const HOST_TEXT = {
       wall: ["All samples", "every thread at every tick; filter later"],
       cpu: ["On-CPU only", "only threads on a CPU"],
       gil: ["GIL only", "only threads holding the GIL"],
-      exception: ["Exceptions only", "only threads handling an exception"],
+      exception: ["Exceptions", "only threads handling an exception"],
     },
     asyncio: "Asyncio",
     tasks: {

@@ -48,6 +48,8 @@ export const TEXT = {
 
   banner: {
     unreadable: (problem) => "This report cannot be read: " + problem,
+    version: (version) => "unsupported version " + version,
+    noSession: "it has no session",
     denied: "Access expired. Open the link that pyrometer printed, or ask for a new one.",
     silent: "The server does not answer.",
     answered: (problem) => "The server reports: " + problem + ".",
@@ -501,7 +503,7 @@ export const TEXT = {
     input: "Command or function",
     placeholder: "Type a command or the name of a function",
     list: "Commands",
-    show: (view) => "Show " + view,
+    show: (view) => "View: " + view,
     topDown: "Top-down: outermost callers first",
     bottomUp: "Bottom-up: running functions first",
     byLine: "Group by line",

@@ -15,7 +15,7 @@ const PIECE_LENGTH_MAX = 60;
 function placeText(row, text, hasText) {
   const place = hasText ? placeInLine(text, row) : null;
   if (place !== null) return lineText(shortenText(text.slice(place.from, place.to), PIECE_LENGTH_MAX, 40, 15));
-  return row.column >= 0 ? TEXT.source.columns(formatCount(row.column + 1), formatCount(row.endColumn)) : "";
+  return row.column >= 0 && row.endColumn > row.column ? TEXT.source.columns(formatCount(row.column + 1), formatCount(row.endColumn)) : "";
 }
 
 // What an instruction is, whose form it is, and the piece of the line it is of.

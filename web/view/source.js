@@ -36,7 +36,7 @@ function createFileList(change) {
   };
 }
 
-// Who calls the chosen line and whom it calls.
+// The callers and callees of the selected line.
 function createNeighbours(change) {
   const element = el("div", { class: "source-about", "data-testid": "source-about" });
 
