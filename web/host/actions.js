@@ -54,14 +54,14 @@ async function asForm(promise) {
 
 // Hidden at once; deleted on the server when the toast closes without Undo.
 function deleteLater(page, key, text, path) {
-  const { leaving } = page.state;
+  const { leaving, deleting } = page.state;
   const bring = () => {
     leaving.delete(key);
     page.again();
   };
   leaving.add(key);
   page.again();
-  page.toasts.show({ text, action: { label: HOST_TEXT.undo, run: bring }, onGone: () => trySend(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS))) });
+  page.toasts.show({ text, action: { label: HOST_TEXT.undo, run: bring }, onGone: () => deleting.push(trySend(page, "DELETE", path).then((answer) => (answer === undefined ? bring() : setTimeout(bring, DELETED_MS)))) });
 }
 
 function toggled(map, key, value, on) {
@@ -171,7 +171,10 @@ export function captureActions(page) {
   // The list of captures may be some seconds old: a session that it names may be gone.
   async function openedSession(capture) {
     const open = page.sessions().find((session) => capture.sessions.includes(session.id) && !state.leaving.has("session " + session.id));
-    return open ?? source.send("POST", "/captures", { name: capture.name });
+    if (open !== undefined) return open;
+    // While a session of the capture is being deleted, the server would answer with that one.
+    await Promise.all(state.deleting.splice(0));
+    return source.send("POST", "/captures", { name: capture.name });
   }
 
   // The id of a session once all of its capture has been read.

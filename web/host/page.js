@@ -32,7 +32,7 @@ function createHostState(access, theme) {
   return {
     operator: access.scope !== "viewer", canShare: access.can_share === true, theme, address: parseHostAddress(location.hash), tab: "processes", now: Date.now(), cutOff: false,
     connection: { state: "connecting", detail: "", retryAt: null }, host: null, processes: null, sessions: null, captures: undefined, folder: undefined, captureLimit: CAPTURES_FIRST,
-    selected: new Map(), chosen: new Map(), sparks: new Map(), leaving: new Set(),
+    selected: new Map(), chosen: new Map(), sparks: new Map(), leaving: new Set(), deleting: [],
   };
 }
 
