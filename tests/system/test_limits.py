@@ -188,6 +188,7 @@ class Limits(Test):
             self.assertEqual(code, 0, process.told())
         return done
 
+    @unittest.skipIf(SANITIZED, "sanitizers open files of their own")
     def test_few_files_are_enough_or_said_to_be_too_few(self):
         pattern = "Too many open files|files may be open"
         with victim("chain.py", LONG) as target:

@@ -5,9 +5,10 @@ import os
 import re
 import shutil
 import tempfile
+import time
 
 import planted
-from harness import FOLDER, PROGRAM, VICTIMS, Live, Process, Test, file_in, main, newest_python, run_program, victim
+from harness import FOLDER, PROGRAM, VICTIMS, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, run_program, victim
 from planted import ARGUMENT, NAME
 from screen import Terminal
 from test_host import Host
@@ -66,11 +67,21 @@ def ended(host, session):
     return host.until("/sessions/" + session, lambda found: found["state"] in ("ended", "failed"))
 
 
+def asked_again(host, target):
+    """The answer; of a server that is busy (503, as on a slow machine) the one that it has later."""
+    end = time.monotonic() + WAIT_SECONDS
+    while True:
+        answer = host.ask(target)
+        if answer.status != 503 or time.monotonic() > end:
+            return answer
+        time.sleep(1)
+
+
 def walk(host, values, always, word):
     """{address: what was found} of all that can be asked for."""
     found = {}
     for target in planted.Description().targets("get", values, always):
-        answer = host.ask(target)
+        answer = asked_again(host, target)
         assert answer.status < 500, (target, answer.body)
         where = planted.found_in(str(answer.headers).encode() + answer.body, word)
         if where:

