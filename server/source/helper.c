@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -33,10 +34,15 @@ enum err_code source_helper_start(struct err *err)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return err_sys(err, errno, "cannot make a socket");
     const int stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* A signal meant for the program must not end the broker before it has come to ignore it. */
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     const pid_t pid = stop_fd < 0 ? -1 : fork();
     if (pid == 0)
         broker_run(ends[1]);
     const int sys = errno;
+    sigprocmask(SIG_SETMASK, &before, NULL);
     close(ends[1]);
     if (pid > 0) {
         helper.socket = ends[0];
