@@ -94,7 +94,7 @@ async function testDiff(browser, file) {
 
   // Zoom by key, and back.
   await page.evaluate("Array.from(document.querySelectorAll('.flame button')).find((b) => b.textContent === 'Tree.walk').focus()");
-  assert.match(await page.evaluate("document.querySelector('.hint').textContent"), /Tree\.walk.*with what it calls: 24\.00 % \(240\) → 27\.96 % \(420\)/);
+  assert.match(await page.evaluate("document.querySelector('.hint').textContent"), /Tree\.walk.*total: 24\.00 % \(240\) → 27\.96 % \(420\)/);
   await page.press("Enter");
   assert.ok(await page.until("!Array.from(document.querySelectorAll('.flame button')).some((b) => b.textContent === 'render')"));
   await page.evaluate("document.querySelector('header button').click()");
