@@ -7,8 +7,8 @@
  * read a process.  Where we may not see what is mapped, the command line must do.  An interpreter
  * that no file tells of (static and stripped) is not listed; it can be attached to all the same.
  *
- * Files and memory of processes are examined by a thread of its own, so that nobody waits for a
- * process that was made to be slow: what is told is what is known, and the rest is counted as
+ * A separate thread examines the files and memory of processes, so that nobody waits for a process
+ * that was made to be slow.  The list holds what is known by then; the rest is counted as
  * `examining`.  Owners take turns, and one whose processes take long gets a fifth of the time.  There is
  * at most one look in PROCESSES_REST_NS, whoever asks.
  *
@@ -69,8 +69,8 @@ void processes_destroy(struct processes *processes);
 /* Of command lines only the first word is kept from now on; before the first look. */
 void processes_hide_arguments(struct processes *processes);
 
-/* Looks if it is time to, which opens no file of theirs, and tells of each Python process by pid.  What is told is borrowed
- * until `tell` returns; it must not ask again.  tell NULL: only the summary. */
+/* Scans /proc if it is time to, which opens no file of the processes, and calls `tell` for each Python
+ * process by pid.  The info is borrowed until `tell` returns; `tell` must not call this function.  tell NULL: only the summary. */
 typedef void (*processes_tell)(void *context, const struct process_info *facts);
 MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_tell tell,
                                          void *context, struct processes_summary *out,

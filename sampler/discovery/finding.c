@@ -23,7 +23,7 @@ static const uint64_t FILES_NS = 2 * NS_PER_S;
 
 enum { FILES_MAX = 1 << 14 };
 
-/* Does the file hold an interpreter?  It is told by its number, so that it is opened once. */
+/* Whether a file holds an interpreter.  Device and inode identify it, so that it is opened once. */
 struct file {
     uint64_t inode;
     uint32_t device_major, device_minor;

@@ -40,7 +40,7 @@ void known_files_destroy(struct known_files *files);
 
 /* Nothing is known yet. */
 void finding_init(struct finding *finding);
-/* uid: of the owner, by whom files are known. */
+/* uid: the owner of the process; known files are kept for each owner. */
 void finding_make(struct finding *finding, int pid, unsigned uid, struct known_files *files,
                   const atomic_bool *is_cancelled);
 void finding_close(struct finding *finding);
