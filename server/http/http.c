@@ -79,13 +79,19 @@ static void drop_request(struct exchange *exchange)
     exchange->request = NULL;
 }
 
+static void drop_spool(struct exchange *exchange)
+{
+    if (exchange->spool_fd >= 0)
+        close(exchange->spool_fd);
+    exchange->spool_fd = -1;
+}
+
 static void free_exchange(struct exchange *exchange)
 {
     if (!exchange)
         return;
     drop_request(exchange);
-    if (exchange->spool_fd >= 0)
-        close(exchange->spool_fd);
+    drop_spool(exchange);
     buffer_deinit(&exchange->body);
     free(exchange->target);
     free(exchange);
@@ -299,8 +305,10 @@ static bool make_request(struct exchange *exchange, const char *method)
     return true;
 }
 
+/* The body goes before its answer: a client that is told of a full disk may send again at once. */
 static enum MHD_Result finish(struct exchange *exchange)
 {
+    drop_spool(exchange);
     const enum MHD_Result rc = queue(exchange, &exchange->response);
     drop_request(exchange);
     return rc;

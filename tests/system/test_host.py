@@ -460,12 +460,16 @@ class Captures(Test):
         folder = self.small_disk()
         with Host(data=folder) as host:
             before = sorted(os.listdir(folder))
-            for data in (bytes(3 << 20), bytes(30 << 20)):
+            # One right after the other: the place of the one is free once it is refused.
+            for data in (bytes(3 << 20), bytes(30 << 20)) * 8:
                 answer = host.put(data)
                 self.assertEqual(answer.status, 507, answer.body)
                 self.assertEqual(answer.headers["Content-Type"], "application/problem+json")
                 self.assertIn("make room", answer.json()["detail"])
-            self.assertEqual(sorted(os.listdir(folder)), before)
+                self.assertEqual(host.put(capture).status, 201)
+                name = host.get("/captures")["captures"][0]["name"]
+                self.assertEqual(host.send("DELETE", "/captures/" + name).status, 204)
+                self.assertEqual(sorted(os.listdir(folder)), before)
             self.assertEqual(host.put(capture).status, 201)
             name = host.get("/captures")["captures"][0]["name"]
             there = sorted(os.listdir(folder))
