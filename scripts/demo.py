@@ -1,4 +1,4 @@
-"""A lively program to look at: threads with names, recursion, generators, exceptions, C functions, sleep.
+"""A lively program to profile: threads with names, recursion, generators, exceptions, C functions, sleep.
 
 Usage: demo.py [SECONDS]
 
@@ -154,7 +154,7 @@ def heartbeat():
         json.dumps({"alive": time.time()})
 
 
-def let_others_look():
+def let_others_read():
     """Allows any process of this user to read this one where only a parent may (Yama's ptrace_scope 1)."""
     try:
         import ctypes
@@ -165,7 +165,7 @@ def let_others_look():
 
 
 def main():
-    let_others_look()
+    let_others_read()
     jobs = {"pipeline": pipeline, "recursion": recursion, "hashing": hashing, "exceptions": exceptions,
             "heartbeat": heartbeat}
     threads = [threading.Thread(target=job, name=name) for name, job in jobs.items()]

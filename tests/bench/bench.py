@@ -48,7 +48,7 @@ class Bench:
         return [name for name in names if not self.options.workload or name in self.options.workload]
 
     def targets_for(self, tools):
-        """(interpreter, tools that look at it): ours beside every peer, on the newest version that the peer can read."""
+        """(interpreter, tools that sample it): ours beside every peer, on the newest version that the peer can read."""
         groups = {}
         for tool in tools[1:]:
             fitting = [python for python in self.pythons if tool.oldest_minor <= python.minor <= tool.newest_minor]

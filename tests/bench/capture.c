@@ -3,8 +3,8 @@
  *
  * Usage: capture FILE [SAMPLES [PLACES [THREADS]]]     10000000 samples, 100000 places, 4 threads
  *
- * Samples are taken at a kilohertz, each at a place of its own choice: no run is longer than one
- * by more than chance, which is the worst a capture can be.
+ * Samples are taken at a kilohertz, each at a place of its own choice: a run is longer than one
+ * by chance only, which is the worst a capture can be.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""Tells stacks that a program can have from those it cannot, by its source: who calls whom on which line."""
+"""Separates stacks that a program can have from those it cannot, by its source: who calls whom on which line."""
 
 import ast
 import os

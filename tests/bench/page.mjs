@@ -8,16 +8,16 @@ const FRAMES = "document.querySelectorAll('g.frame')";
 
 // Runs before anything of the page does.
 const WATCH = `
-  const look = () => document.querySelectorAll("g.frame").length > 2 ? globalThis.firstFrame = performance.now() : requestAnimationFrame(look);
-  requestAnimationFrame(look);
+  const check = () => document.querySelectorAll("g.frame").length > 2 ? globalThis.firstFrame = performance.now() : requestAnimationFrame(check);
+  requestAnimationFrame(check);
   const painted = (done) => new Promise((shown, failed) => {
     const late = performance.now() + 20000;
-    const look = () => {
+    const check = () => {
       if (done()) requestAnimationFrame(() => shown());
       else if (performance.now() > late) failed(new Error("never shown: " + done));
-      else requestAnimationFrame(look);
+      else requestAnimationFrame(check);
     };
-    look();
+    check();
   });
   globalThis.took = async (act, done) => {
     const from = performance.now();

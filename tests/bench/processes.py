@@ -31,7 +31,7 @@ def tied(command):
 def start(command, cpus, **options):
     def pin():
         os.sched_setaffinity(0, cpus)
-        # A target that other work takes the processor from stands still, and all looks at it meanwhile are one look.
+        # A target that other work takes the processor from stands still, and all samples of it meanwhile are one sample.
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
             # Where the kernel shares the processor between sessions first, the session counts.
@@ -89,9 +89,9 @@ def finish(process):
 
 
 def wait(process, seconds):
-    """(resource usage, peak memory) of a program at its end; one that takes too long is told to end, then ended.
+    """(resource usage, peak memory) of a program at its end; one that takes too long gets SIGTERM, then SIGKILL.
 
-    The memory is asked for while it runs: what the kernel tells at the end includes ours from before the program was loaded.
+    The memory is asked for while it runs: what the kernel reports at the end includes ours from before the program was loaded.
     """
     end = time.monotonic() + seconds
     signals = [signal.SIGINT, signal.SIGTERM, signal.SIGKILL]

@@ -23,8 +23,8 @@ class Recording:
 
     def __init__(self, profile, outcome, seconds):
         self.profile, self.outcome, self.seconds = profile, outcome, seconds
-        self.rate = None  # looks at the target
-        self.dropped = None  # share of looks it says it lost
+        self.rate = None  # ticks a second
+        self.dropped = None  # share of ticks it says it lost
         self.all_threads = False
         self.samples = profile.samples if profile else 0
 
@@ -142,7 +142,7 @@ class Austin(Profiler):
         if not match or not int(match.group(2)):
             raise Refusal("%s: %s" % (self, last_line(recording.outcome.text)))
         recording.samples = int(match.group(2))
-        # It counts threads, not looks.
+        # It counts threads, not ticks.
         recording.rate = None if recording.all_threads else recording.samples / recording.seconds
         recording.dropped = int(match.group(1)) / recording.samples
 
@@ -162,7 +162,7 @@ class Pyspy(Profiler):
         super().__init__(text.split()[-1])
 
     def command(self, pid, rate, seconds, all_threads, path):
-        # It looks at all threads that are not idle, whatever is asked for.
+        # It samples all threads that are not idle, whatever is asked for.
         return [self.program, "record", "-p", pid, "-r", "%d" % rate, "-d", "%d" % seconds, "-f", "raw", "-o",
                 path] + self.options
 

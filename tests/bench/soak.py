@@ -41,7 +41,7 @@ FORMATS = ("collapsed", "flamegraph", "heatmap", "pstats", "pstats-text", "jsonl
 # What the median of the last third may lie above that of the first: a share of it, and an amount.
 MARGINS = {"rss_mib": (0.15, 8), "helper_mib": (0.15, 4), "fds": (0, 12), "threads": (0, 4)}
 ANSWER_SECONDS = 120
-# What a page may be told besides: its session has gone, or the server is busy.
+# What a page may get besides: its session has gone, or the server is busy.
 EXPECTED = {200, 201, 202, 204, 304, 404, 409, 429, 503}
 CHANGE = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 
@@ -85,15 +85,15 @@ class Client:
         self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + data)
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         status = int(head[0].split()[1])
-        told = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
-        got = b"" if status in (204, 304) else await self.body(told, keep)
-        if "etag" in told and len(self.tags) < 64:
-            self.tags[path] = told["etag"]
-        if told.get("connection", "").lower() == "close":
+        headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in head[1:])}
+        got = b"" if status in (204, 304) else await self.body(headers, keep)
+        if "etag" in headers and len(self.tags) < 64:
+            self.tags[path] = headers["etag"]
+        if headers.get("connection", "").lower() == "close":
             self.close()
         return status, got
 
-    async def body(self, told, keep):
+    async def body(self, headers, keep):
         parts = []
 
         async def take(count):
@@ -104,7 +104,7 @@ class Client:
                 count -= len(part)
                 if keep:
                     parts.append(part)
-        if told.get("transfer-encoding", "").lower() == "chunked":
+        if headers.get("transfer-encoding", "").lower() == "chunked":
             while True:
                 size = int((await self.reader.readline()).split(b";")[0], 16)
                 await take(size)
@@ -112,9 +112,9 @@ class Client:
                 if size == 0:
                     break
         else:
-            await take(int(told.get("content-length", "0")))
+            await take(int(headers.get("content-length", "0")))
         data = b"".join(parts)
-        if keep and told.get("content-encoding") == "gzip":
+        if keep and headers.get("content-encoding") == "gzip":
             data = gzip.decompress(data)
         return data
 
@@ -317,14 +317,14 @@ class Soak:
         life = str(int(self.options.minutes * 60 + 600))
         self.victims = [subprocess.Popen(tied([self.options.python, os.path.join(VICTIMS, words[0]), *words[1:], life]),
                                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for words, _ in SLOTS]
-        path = os.path.join(folder, "told")
-        with open(path, "wb") as told:
+        path = os.path.join(folder, "stderr")
+        with open(path, "wb") as output:
             self.server = subprocess.Popen(
                 tied([self.options.program, "serve", "--listen", "127.0.0.1:0", "--data", os.path.join(folder, "data")]),
-                stdin=subprocess.DEVNULL, stdout=told, stderr=told)
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         for _ in range(300):
-            with open(path, encoding="utf-8", errors="replace") as told:
-                match = re.search(r"http://[^ ]*:(\d+)/\?token=(\S+)", told.read())
+            with open(path, encoding="utf-8", errors="replace") as output:
+                match = re.search(r"http://[^ ]*:(\d+)/\?token=(\S+)", output.read())
             if match:
                 break
             time.sleep(0.1)

@@ -40,7 +40,7 @@ enum {
     MAX_STEPS = 64
 };
 
-/* Between two looks; a program that is stopped again at once does nothing in between. */
+/* Between two samples; a program that is stopped again at once does nothing in between. */
 static const double MIN_PAUSE_S = 30e-6;
 
 /* A code object at one of its lines, below the node of its caller.  Node 0 is the root. */
@@ -143,7 +143,7 @@ static enum err_code add_guess(struct guesses *g, remote_addr addr, size_t bytes
     return idmap_add(&g->index, idmap_mix(addr, 0), (uint32_t)g->count++, NULL);
 }
 
-/* What is not mapped any more was a bad guess, now and later. */
+/* What is no longer mapped was a bad guess, now and later. */
 static void read_guesses(struct reference *r)
 {
     struct guesses *const g = &r->guesses;
@@ -263,8 +263,8 @@ static enum err_code count_stack(struct reference *r, struct frame *frames)
     return rc;
 }
 
-/* Stops the thread, looks, and lets it run.  ERR_GONE: it has ended. */
-static enum err_code look(struct reference *r, struct frame *frames)
+/* Stops the thread, reads its stack, and lets it run.  ERR_GONE: it has ended. */
+static enum err_code read_stopped(struct reference *r, struct frame *frames)
 {
     const int pid = r->process.pid;
     int status;
@@ -324,7 +324,7 @@ static enum err_code sample(struct reference *r, double rate, double seconds, st
     const uint64_t end_ns = due_ns + (uint64_t)(seconds * (double)NS_PER_S);
     while (!rc && clock_now_ns() < end_ns) {
         pause_for(r, &due_ns, 1 / rate);
-        rc = look(r, frames);
+        rc = read_stopped(r, frames);
     }
     free(frames);
     if (rc == ERR_GONE)

@@ -61,7 +61,7 @@ static void read_runs(struct reader *reader)
     fuzz_check(samples <= reader_samples(reader));
 }
 
-/* What is told of instructions adds up to what was counted. */
+/* The count of instructions adds up to what was counted. */
 static void read_spots(const struct profile_snapshot *snapshot)
 {
     struct view_spots spots;

@@ -1,6 +1,6 @@
 /*
  * Input: a version, then what happens to a thread, byte by byte: calls, returns, damage to any
- * word of its memory, and looks at its stack.
+ * word of its memory, and reads its stack.
  */
 #include <string.h>
 
@@ -24,9 +24,9 @@ struct world {
     struct call_edges links;
     struct stack stack;
     remote_addr functions[CODES];
-    /* Who made the memory does not understand it any more. */
+    /* Who made the memory no longer understands it. */
     bool is_damaged;
-    unsigned calls, looks;
+    unsigned calls, reads;
     struct fuzz_input input;
 };
 
@@ -39,7 +39,7 @@ static void meanwhile(struct fake_memory *memory, const struct fake_read_at *mom
     struct world *const world = context;
     (void)memory;
     (void)moment;
-    if (world->looks % 2)
+    if (world->reads % 2)
         act(world);
 }
 
@@ -120,11 +120,11 @@ static void act(struct world *world)
         damage(world);
 }
 
-static void look(struct world *world)
+static void read_stack(struct world *world)
 {
     const uint64_t before = world->python.memory.memory.reads;
     const enum err_code rc = stack_read(&world->stack, &world->codes, &world->links);
-    world->looks++;
+    world->reads++;
     fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_TICK);
     for (size_t i = 0; !rc && i < world->stack.count; i++) {
         const struct walk_frame *const frame = &world->stack.frames[i];
@@ -138,15 +138,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct world world;
     memset(&world, 0, sizeof world);
     begin(&world, data, size);
-    while (world.input.at < world.input.end && world.looks < MAX_SCANS) {
+    while (world.input.at < world.input.end && world.reads < MAX_SCANS) {
         if (*world.input.at >= 192) {
             world.input.at++;
-            look(&world);
+            read_stack(&world);
         } else {
             act(&world);
         }
     }
-    look(&world);
+    read_stack(&world);
     end(&world);
     return 0;
 }

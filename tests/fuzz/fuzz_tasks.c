@@ -1,6 +1,6 @@
 /*
  * Input: a version, then what happens to asyncio tasks, byte by byte: new ones, damage to any word of their
- * memory, and looks at all of them.
+ * memory, and reads all of them.
  */
 #include <string.h>
 
@@ -56,7 +56,7 @@ static void damage(struct task_world *world, const struct made *made, struct fuz
         task_world_put(world, at, value);
 }
 
-static void look(struct task_world *world)
+static void read_tasks(struct task_world *world)
 {
     struct tasks *const tasks = &world->tasks;
     const uint64_t before = world->python.memory.memory.reads;
@@ -78,9 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct task_world world;
     struct fuzz_input input = { data, data + size };
     struct made made = { .count = 0 };
-    unsigned tasks = 0, looks = 0;
+    unsigned tasks = 0, reads = 0;
     task_world_begin(&world, 14 + (unsigned)fuzz_take(&input, 1) % 2);
-    while (input.at < input.end && looks < MAX_SCANS) {
+    while (input.at < input.end && reads < MAX_SCANS) {
         const uint64_t action = fuzz_take(&input, 1);
         if (action < 96 && tasks < MAX_TASKS) {
             add(&world, &made, &input);
@@ -88,11 +88,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         } else if (action < 224) {
             damage(&world, &made, &input);
         } else {
-            look(&world);
-            looks++;
+            read_tasks(&world);
+            reads++;
         }
     }
-    look(&world);
+    read_tasks(&world);
     task_world_end(&world);
     return 0;
 }

@@ -70,9 +70,9 @@ def samples_of_a_capture(spots):
     places = number(2) + number(3) + number(0x3f00) + column([2, 1])
     places += (b"\1" + b"\1\2" + b"\0\0") if spots else b"\0"
     windows = number(1) + number(0) + number(10 ** 9) + column([10 ** 6]) + b"\0" + number(1)
-    lanes = column([0]) + number(2)
+    threads = column([0]) + number(2)
     runs = number(2) + bytes([0, 1]) + number(199) + number(49) + column([0])[:1] + b"\0" + b"\0\0"
-    return counters + number(0) + places + windows + lanes + runs
+    return counters + number(0) + places + windows + threads + runs
 
 
 def captures():
@@ -169,13 +169,13 @@ def objects():
 
 
 def stacks():
-    look, pop = 200, 100
+    read, pop = 200, 100
     for version in range(5):
-        calls = [1, 4, 8, look, 0, look, pop, look]
-        generators = [1, 2, 4, 3, 6, 12, look, look, pop, pop, look]
-        deep = [1] + [12] * 38 + [look, look] + [pop] * 20 + [look]
-        moving = [1, 4, look, look, 8, look, pop, 4, look, 100, 8, 12, look, 100, 100, 4, look, 4, 4]
-        damaged = [1, 4, 8, 3, look] + [byte for region in range(3, 30) for byte in (130, region, region % 12, 2, 7, 24, look)]
+        calls = [1, 4, 8, read, 0, read, pop, read]
+        generators = [1, 2, 4, 3, 6, 12, read, read, pop, pop, read]
+        deep = [1] + [12] * 38 + [read, read] + [pop] * 20 + [read]
+        moving = [1, 4, read, read, 8, read, pop, 4, read, 100, 8, 12, read, 100, 100, 4, read, 4, 4]
+        damaged = [1, 4, 8, 3, read] + [byte for region in range(3, 30) for byte in (130, region, region % 12, 2, 7, 24, read)]
         for name, steps in (("calls", calls), ("generators", generators), ("deep", deep), ("moving", moving),
                             ("damaged", damaged)):
             yield "%s_3_%d" % (name, 11 + version), bytes([version] + steps)

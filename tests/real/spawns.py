@@ -1,4 +1,4 @@
-"""Workers that are spawned anew for each task: processes that live for a moment come and go."""
+"""Workers that are spawned for each task: processes that live for a moment come and go."""
 
 import multiprocessing
 

@@ -5,7 +5,7 @@
  * stops at the first byte that no region holds, as process_vm_readv does: what arrived is a
  * prefix, and the answer is ERR_FAULT.  A hook is called before each span, or before each slice of
  * a span, so that a test can change the bytes between two reads, between two spans of one read, or
- * within one: that is a target that runs on while it is looked at.
+ * within one: that is a target that runs on while it is read.
  *
  * Ownership: the caller's storage; the regions are copies.
  * Depends on: memory.

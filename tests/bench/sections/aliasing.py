@@ -1,4 +1,4 @@
-"""A program with a rhythm, looked at in the same rhythm: is a 30 % part seen as 30 %?"""
+"""A program with a rhythm, sampled in the same rhythm: is a 30 % part seen as 30 %?"""
 
 import math
 
@@ -6,7 +6,7 @@ from processes import Target
 from profilers import Refusal, StoppingTachyon
 from table import Goal, columns, number, summary
 
-TITLE = "Aliasing: a loop of 10 ms with a part of 30 %, looked at 100 times a second"
+TITLE = "Aliasing: a loop of 10 ms with a part of 30 %, sampled 100 times a second"
 
 PERIOD_S, RATE, TRUTH = 0.01, 100, 0.3
 
@@ -14,7 +14,7 @@ PERIOD_S, RATE, TRUTH = 0.01, 100, 0.3
 def measure(bench):
     rows = []
     seconds = bench.seconds(10)
-    # What chance alone makes of that many looks.
+    # What chance alone makes of that many samples.
     three_sigma = 3 * math.sqrt(TRUTH * (1 - TRUTH) / (RATE * seconds))
     for python, tools in bench.targets_for([bench.ours] + bench.peers_but(StoppingTachyon)):
         errors = {tool.name: [] for tool in tools}

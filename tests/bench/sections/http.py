@@ -1,4 +1,4 @@
-"""What does answering cost? Numbers to look at; wrk of Debian makes the load."""
+"""What does answering cost? For information; wrk of Debian makes the load."""
 
 import json
 import os

@@ -29,14 +29,14 @@ def measure(bench):
         for places in PLACES:
             path = os.path.join(folder, "%d.pyro" % places)
             subprocess.run([maker, path, str(SAMPLES), str(places)], stdout=subprocess.DEVNULL, check=True)
-            taken = look(bench, path)
+            taken = measure(bench, path)
             bench.raw("page", {"places": places, "ms": taken})
             first, event = GOALS[places]
             rows.append(["%d" % places] + ["%d" % taken[name] for name in ACTIONS] + ["%s, %d" % (first or "-", event)])
     print(columns(["places"] + ACTIONS + ["goal: first, others"], rows), flush=True)
 
 
-def look(bench, path):
+def measure(bench, path):
     # A browser of its own is started below, so replay gets one that does nothing.
     server = subprocess.Popen([bench.ours.program, "replay", path, "--browser", "--no-token", "--listen", "127.0.0.1:0"],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={**os.environ, "BROWSER": "/bin/true"})

@@ -1,10 +1,10 @@
-"""How often can each profiler look at one thread?"""
+"""How often can each profiler sample one thread?"""
 
 from processes import Target
 from profilers import Refusal, StoppingTachyon
 from table import Goal, columns, number, summary
 
-TITLE = "Rate: looks a second at one thread, each profiler at its top rate"
+TITLE = "Rate: samples a second of one thread, each profiler at its top rate"
 
 DEPTHS = (5, 50, 500)
 # Ours must do so many times what Tachyon does.
@@ -39,7 +39,7 @@ def measure_depth(bench, depth):
             rows.append([python.version, str(tool), summary(found[tool.name], "Hz"), summary(lost[tool.name], "%")])
         rates.setdefault(python.minor, {}).update(found)
     print("\ndepth %d" % depth)
-    print(columns(["target", "profiler", "looks a second", "dropped"], rows), flush=True)
+    print(columns(["target", "profiler", "samples a second", "dropped"], rows), flush=True)
     conclude(bench, depth, rates)
 
 

@@ -1,4 +1,4 @@
-"""How much slower does the target run while it is looked at, and how much later does it wake up?
+"""How much slower does the target run while it is sampled, and how much later does it wake up?
 
 Without and with a profiler in turn (A B A B ... A): each B is compared with the As on both sides of it. Time that the target
 stood ready without a processor, because of other work on the machine, is taken off.
@@ -11,7 +11,7 @@ from processes import Lines, Target, finish, launch
 from profilers import StoppingTachyon
 from table import Goal, columns, number
 
-TITLE = "Slowdown: what being looked at costs the target"
+TITLE = "Slowdown: what sampling costs the target"
 
 SLICE_S = 0.1
 SETTLE_S = 0.7  # for a profiler to start sampling, or to be gone
@@ -66,7 +66,7 @@ def slowdowns(without, within, measure_of):
 
 
 def pairs(bench, tool):
-    """The more the smaller the effect that must be told from none."""
+    """The more the smaller the effect that must be distinguished from none."""
     if bench.options.quick:
         return 3
     return bench.rounds * (4 if tool is bench.ours else 2)

@@ -1,7 +1,7 @@
 """Are the stacks ones the program had, and as often as it had them?
 
-On one running target, round by round: the stopped reference, then every profiler. Impossible stacks are told by the source
-of the workload; how often each stack is right is told by the reference.
+On one running target, round by round: the stopped reference, then every profiler. Impossible stacks are known from the source
+of the workload; how often each stack is right is known from the reference.
 """
 
 import os
@@ -41,7 +41,7 @@ WORKLOADS_BY_NAME = {workload.name: workload for workload in [
     Workload("generators", "generators.py"),
 ]}
 
-# While the target waits for a processor all looks at it are one; with more of that a recording is made again.
+# While the target waits for a processor all samples of it are one; with more of that a recording is made again.
 MOST_WAITED, TRIES = 0.03, 3
 
 GOALS = {

@@ -47,15 +47,15 @@ def seventy(cycle):
 
 def main():
     rng = random.Random(3)
-    began = told = now = time.perf_counter()
+    began = reported = now = time.perf_counter()
     while now - began < SECONDS:
         cycle = rng.uniform(0.001, 0.003)
         seventy(cycle)
         thirty(0.3 * cycle)
         now = time.perf_counter()
-        if now - told > 0.02:
+        if now - reported > 0.02:
             print("%.6f %.6f %.6f %.6f %.6f" % (*spent, now - began), flush=True)
-            told = now
+            reported = now
 
 
 print("READY", flush=True)

@@ -20,7 +20,7 @@ def down(depth):
 
 def main():
     began = time.monotonic()
-    due, told, late = began, began, []
+    due, reported, late = began, began, []
     while due - began < SECONDS:
         due += PERIOD
         now = time.monotonic()
@@ -33,9 +33,9 @@ def main():
             late.append((time.monotonic() - due) * 1e6)
         for _ in range(5):
             down(DEPTH)
-        if due - told > SLICE:
+        if due - reported > SLICE:
             print(" ".join("%.0f" % value for value in late), flush=True)
-            told, late = due, []
+            reported, late = due, []
             due = time.monotonic()
 
 
