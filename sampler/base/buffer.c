@@ -125,9 +125,7 @@ const char *buffer_string(struct buffer *buffer)
 
 enum err_code buffer_check(const struct buffer *buffer, struct err *err)
 {
-    return buffer->failed
-               ? err_set(err, ERR_NOMEM, "no memory for %zu bytes of output", buffer->length)
-               : ERR_OK;
+    return buffer->failed ? err_nomem(err) : ERR_OK;
 }
 
 char *buffer_take(struct buffer *buffer, size_t *bytes_out)

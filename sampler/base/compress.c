@@ -24,7 +24,7 @@ static enum err_code start(z_stream *z, int level, struct err *err)
     switch (deflateInit2(z, level, Z_DEFLATED, GZIP_WINDOW_BITS, 8, Z_DEFAULT_STRATEGY)) {
     case Z_OK: return ERR_OK;
     case Z_STREAM_ERROR: return err_set(err, ERR_INVALID, "there is no gzip level %d", level);
-    default: return err_set(err, ERR_NOMEM, "no memory to compress");
+    default: return err_nomem(err);
     }
 }
 
@@ -41,7 +41,7 @@ enum err_code compress_gzip(const void *data, size_t bytes, int level, unsigned 
     unsigned char *const buffer = malloc(bound);
     if (!buffer) {
         deflateEnd(&z);
-        return err_set(err, ERR_NOMEM, "no memory to compress %zu bytes", bytes);
+        return err_nomem(err);
     }
     z.next_in = data;
     z.avail_in = (uInt)bytes;
@@ -63,7 +63,7 @@ enum err_code gzip_stream_create(int level, struct gzip_stream **out, struct err
 {
     struct gzip_stream *const stream = malloc(sizeof *stream);
     if (!stream)
-        return err_set(err, ERR_NOMEM, "no memory to compress");
+        return err_nomem(err);
     const enum err_code rc = start(&stream->z, level, err);
     if (rc)
         free(stream);
@@ -118,7 +118,7 @@ enum err_code compress_zstd(const void *data, size_t bytes, int level, unsigned 
     const size_t bound = ZSTD_compressBound(bytes);
     unsigned char *const buffer = malloc(bound);
     if (!buffer)
-        return err_set(err, ERR_NOMEM, "no memory to compress %zu bytes", bytes);
+        return err_nomem(err);
     const size_t written = ZSTD_compress(buffer, bound, data, bytes, level);
     if (ZSTD_isError(written)) {
         free(buffer);
@@ -160,7 +160,7 @@ enum err_code zstd_writer_create(struct zstd_writer **out, struct err *err)
         writer->context = ZSTD_createCCtx();
     if (!writer || !writer->context) {
         free(writer);
-        return err_set(err, ERR_NOMEM, "no memory to compress");
+        return err_nomem(err);
     }
     (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_windowLog, WINDOW_LOG);
     (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_chainLog, SEARCH_LOG);
@@ -186,7 +186,7 @@ enum err_code zstd_writer_add(struct zstd_writer *writer, int level, const void 
     ZSTD_outBuffer to = { malloc(bound), bound, 0 };
     size_t left = 1;
     if (!to.dst)
-        return err_set(err, ERR_NOMEM, "no memory to compress %zu bytes", bytes);
+        return err_nomem(err);
     if (level) {
         (void)ZSTD_CCtx_reset(writer->context, ZSTD_reset_session_only);
         (void)ZSTD_CCtx_setParameter(writer->context, ZSTD_c_compressionLevel, level);
@@ -210,7 +210,7 @@ enum err_code zstd_reader_create(struct zstd_reader **out, struct err *err)
         reader->context = ZSTD_createDCtx();
     if (!reader || !reader->context) {
         free(reader);
-        return err_set(err, ERR_NOMEM, "no memory to read what is compressed");
+        return err_nomem(err);
     }
     (void)ZSTD_DCtx_setParameter(reader->context, ZSTD_d_windowLogMax, READER_WINDOW_LOG);
     *out = reader;

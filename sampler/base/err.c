@@ -50,6 +50,11 @@ enum err_code err_set(struct err *err, enum err_code code, const char *format, .
     return code;
 }
 
+enum err_code err_nomem(struct err *err)
+{
+    return err_set(err, ERR_NOMEM, "%s", err_text(ERR_NOMEM));
+}
+
 enum err_code err_sys(struct err *err, int sys, const char *format, ...)
 {
     const enum err_code code = err_code_of_errno(sys);

@@ -44,7 +44,7 @@ struct err {
 #define MUST_CHECK        __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 
-/* All three return the code, so that failing is one statement. */
+/* These return the code, so that failing is one statement. */
 enum err_code err_set(struct err *err, enum err_code code, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
@@ -54,6 +54,9 @@ enum err_code err_sys(struct err *err, int sys, const char *format, ...) PRINTF_
 /* Puts "what was being done: " before the message already there. */
 enum err_code err_wrap(struct err *err, enum err_code code, const char *format, ...)
     PRINTF_LIKE(3, 4);
+
+/* ERR_NOMEM, "out of memory".  What was being allocated helps nobody who reads it. */
+enum err_code err_nomem(struct err *err);
 
 /* "gone", "not mapped", ... */
 const char *err_text(enum err_code code);

@@ -40,7 +40,7 @@ static enum err_code grow(struct idmap *map, struct err *err)
         return err_set(err, ERR_LIMIT, "an index is full");
     struct idmap_slot *const slots = malloc(new_count * sizeof *slots);
     if (!slots)
-        return err_set(err, ERR_NOMEM, "no memory for an index of %zu slots", new_count);
+        return err_nomem(err);
     memset(slots, 0xff, new_count * sizeof *slots);
     map->slots = slots;
     map->mask = (uint32_t)(new_count - 1);

@@ -36,7 +36,7 @@ enum err_code pool_push(struct pool *pool, const void *item, uint32_t *id_out, s
     if (!pool->segments[segment]) {
         pool->segments[segment] = malloc(segment_items(segment) * pool->item_bytes);
         if (!pool->segments[segment])
-            return err_set(err, ERR_NOMEM, "no memory for a table of %u rows", pool->count);
+            return err_nomem(err);
     }
     memcpy(pool_at(pool, pool->count), item, pool->item_bytes);
     *id_out = pool->count++;

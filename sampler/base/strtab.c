@@ -74,7 +74,7 @@ static enum err_code add(struct strtab *tab, uint32_t hash, const char *text, si
     const struct strtab_string s = { copy_text(tab, text, length), (uint32_t)length };
     uint32_t id;
     if (!s.text)
-        return err_set(err, ERR_NOMEM, "no memory for %zu bytes of text", length);
+        return err_nomem(err);
     enum err_code rc = pool_push(&tab->strings, &s, &id, err);
     if (rc) {
         drop_text(tab, length);
@@ -120,7 +120,7 @@ static enum err_code intern_repaired(struct strtab *tab, const char *text, size_
     const size_t room = STRTAB_MAX_LENGTH - (sizeof ellipsis - 1);
     char *const copy = malloc(STRTAB_MAX_LENGTH);
     if (!copy)
-        return err_set(err, ERR_NOMEM, "no memory for %zu bytes of text", length);
+        return err_nomem(err);
     size_t used = 0;
     while (length && used + 4 <= room) {
         const size_t n = utf8_char_length(text, length);

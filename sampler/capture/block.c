@@ -116,7 +116,7 @@ static enum err_code make_room(struct bytes *raw, size_t count, struct err *err)
         bytes_deinit(raw);
         raw->data = malloc(count);
         if (!raw->data)
-            return err_set(err, ERR_NOMEM, "no memory for a block of %zu bytes", count);
+            return err_nomem(err);
         raw->room = count;
     }
     raw->count = count;

@@ -125,8 +125,7 @@ static enum err_code read_stored(struct capture_source *source, const struct blo
         bytes_deinit(&source->stored);
         source->stored.data = malloc(head->stored_bytes);
         if (!source->stored.data)
-            return err_set(err, ERR_NOMEM, "no memory for a block of %u bytes",
-                           head->stored_bytes);
+            return err_nomem(err);
         source->stored.room = head->stored_bytes;
     }
     if (head->stored_bytes && !read_at(source, source->at + CAPTURE_BLOCK_HEAD_BYTES,

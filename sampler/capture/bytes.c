@@ -92,7 +92,7 @@ enum err_code bytes_check(const struct bytes *bytes, struct err *err)
 {
     if (!bytes->is_short)
         return ERR_OK;
-    return err_set(err, ERR_NOMEM, "no memory for a block of %zu bytes", bytes->count);
+    return err_nomem(err);
 }
 
 const unsigned char *cursor_take(struct cursor *cursor, size_t count)

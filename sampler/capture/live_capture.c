@@ -130,7 +130,7 @@ enum err_code live_capture_create(struct live_capture **out, struct err *err)
 {
     struct live_capture *const capture = calloc(1, sizeof *capture);
     if (!capture)
-        return err_set(err, ERR_NOMEM, "no memory to record a capture");
+        return err_nomem(err);
     capture->sink = (struct sink){ .context = capture, .count = count, .seal = seal };
     pthread_mutex_init(&capture->lock, NULL);
     pthread_cond_init(&capture->changed, NULL);

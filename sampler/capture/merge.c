@@ -52,7 +52,7 @@ static enum err_code make_maps(struct input *input, struct err *err)
     if (input->strings && input->functions && input->frames && input->nodes && input->threads &&
         input->processes && input->spots)
         return ERR_OK;
-    return err_set(err, ERR_NOMEM, "no memory to merge %u stacks", sizes->nodes);
+    return err_nomem(err);
 }
 
 static enum err_code map_strings(struct profile *profile, struct input *input, struct err *err)
@@ -326,7 +326,7 @@ enum err_code merge_captures(struct reader *const *readers, const struct merge_r
     struct merge merge = { .count = count };
     merge.inputs = calloc(count, sizeof *merge.inputs);
     if (!merge.inputs)
-        return err_set(err, ERR_NOMEM, "no memory to merge %zu captures", count);
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++)
         merge.inputs[i] =
             (struct input){ .reader = readers[i],

@@ -102,7 +102,7 @@ static enum err_code take_list(struct capture_texts *list, struct cursor *cursor
     const size_t count = cursor_count(cursor, 2, CAPTURE_MAX_TEXTS);
     const char **const items = calloc(count + 1, sizeof *items);
     if (!items)
-        return err_set(err, ERR_NOMEM, "no memory for a list of %zu texts", count);
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++)
         items[i] = cursor_text(cursor);
     free(list->items);

@@ -73,7 +73,7 @@ static enum err_code take_index(struct reader *reader, struct cursor *cursor, st
     const size_t count = cursor_count(cursor, 4, CAPTURE_MAX_INDEX);
     reader->index = calloc(count + 1, sizeof *reader->index);
     if (!reader->index)
-        return err_set(err, ERR_NOMEM, "no memory for an index of %zu blocks", count);
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++) {
         const unsigned kind = cursor_u8(cursor);
         struct indexed block;
@@ -112,7 +112,7 @@ static enum err_code read_end(struct reader *reader, struct err *err)
     const enum err_code rc = source_next(&reader->source, &head, &reader->end_bytes, NULL);
     reader->source.at = reader->first_at;
     if (rc == ERR_NOMEM)
-        return err_set(err, rc, "no memory for the index");
+        return err_nomem(err);
     return rc || head.kind != CAPTURE_END ? ERR_OK : take_end(reader, err);
 }
 
@@ -133,7 +133,7 @@ enum err_code reader_open(const char *path, struct reader **out, struct err *err
 {
     struct reader *const reader = calloc(1, sizeof *reader);
     if (!reader)
-        return err_set(err, ERR_NOMEM, "no memory to read a capture");
+        return err_nomem(err);
     const enum err_code rc = open_reader(reader, path, err);
     if (rc) {
         reader_close(reader);
@@ -324,7 +324,7 @@ static enum err_code sort_next(struct reader *reader, struct err *err)
         return rc;
     struct run *const sorted = realloc(reader->sorted, (window.run_count + 1) * sizeof *sorted);
     if (!sorted)
-        return err_set(err, ERR_NOMEM, "no memory for %zu runs", window.run_count);
+        return err_nomem(err);
     if (window.run_count)
         memcpy(sorted, window.runs, window.run_count * sizeof *sorted);
     qsort(sorted, window.run_count, sizeof *sorted, compare_starts);

@@ -22,7 +22,7 @@ struct decoder {
 
 static enum err_code no_memory(struct err *err)
 {
-    return err_set(err, ERR_NOMEM, "no memory for a block of a capture");
+    return err_nomem(err);
 }
 
 /* Takes a row's id; what is not below `rows` is bad. */

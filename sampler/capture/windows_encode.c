@@ -47,7 +47,7 @@ static enum err_code grow(void **items, size_t item_bytes, size_t count, size_t 
     const size_t more = count < 32 ? 64 : count * 2;
     void *const moved = realloc(*items, more * item_bytes);
     if (!moved)
-        return err_set(err, ERR_NOMEM, "no memory for a block of a capture");
+        return err_nomem(err);
     memset((char *)moved + *room * item_bytes, 0, (more - *room) * item_bytes);
     *items = moved;
     *room = more;
@@ -328,7 +328,7 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
         rc = close_open(encoder, encoder->start_ns, 0, true, err);
     struct place **const ranked = malloc((encoder->place_count + 1) * sizeof(struct place *));
     if (!rc && !ranked)
-        rc = err_set(err, ERR_NOMEM, "no memory for a block of a capture");
+        rc = err_nomem(err);
     if (!rc) {
         const size_t places = rank_places(encoder, ranked);
         for (size_t i = 0; i < encoder->window_count; i++)

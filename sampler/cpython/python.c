@@ -46,7 +46,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
         return rc;
     struct python *const python = calloc(1, sizeof *python);
     if (!python)
-        return err_set(err, ERR_NOMEM, "no memory for an interpreter");
+        return err_nomem(err);
     struct memory *const memory = &process->memory.memory;
     python->process = process;
     python->runtime = runtime;

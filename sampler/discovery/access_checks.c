@@ -88,7 +88,7 @@ static enum err_code add_stacks(struct python *python, struct access_checks *out
         looked = (struct looked){ .threads = 0 };
         rc = python_tick(python, true, look, &looked);
         if (rc == ERR_NOMEM)
-            return err_set(err, rc, "no memory for stacks");
+            return err_nomem(err);
     }
     if (rc || looked.failed) {
         access_checks_add(out, "stacks", ACCESS_CHECK_BLOCKED,

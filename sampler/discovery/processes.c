@@ -37,7 +37,7 @@ enum err_code processes_create(struct processes **out, struct err *err)
     struct processes *const processes = allocate();
     struct timespec boot;
     if (!processes)
-        return err_set(err, ERR_NOMEM, "no memory for the list of processes");
+        return err_nomem(err);
     clock_gettime(CLOCK_BOOTTIME, &boot);
     processes->boot_ns =
         clock_wall_ns() - (uint64_t)boot.tv_sec * NS_PER_S - (uint64_t)boot.tv_nsec;
@@ -157,7 +157,7 @@ static enum err_code take_census(struct processes *processes, struct err *err)
     const size_t most = pids.count < PROCESSES_MAX ? pids.count : PROCESSES_MAX;
     struct entry **const items = rc ? NULL : calloc(most + 1, sizeof *items);
     if (!rc && !items)
-        rc = err_set(err, ERR_NOMEM, "no memory for a list of processes");
+        rc = err_nomem(err);
     for (size_t i = 0; !rc && i < most; i++) {
         while (old < processes->count && processes->items[old]->pid < pids.items[i])
             free_entry(processes->items[old++]);

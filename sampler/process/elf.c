@@ -162,7 +162,7 @@ static enum err_code open_any(const struct elf *where, struct elf **out, struct 
 {
     struct elf *const elf = malloc(sizeof *elf);
     if (!elf)
-        return err_set(err, ERR_NOMEM, "no memory for an ELF file");
+        return err_nomem(err);
     *elf = *where;
     if (!read_headers(elf)) {
         elf_close(elf);

@@ -38,7 +38,7 @@ static enum err_code append(struct maps *maps, const struct mapping *mapping, si
         const size_t more = *room ? *room * 2 : 64;
         struct mapping *const items = realloc(maps->items, more * sizeof *items);
         if (!items)
-            return err_set(err, ERR_NOMEM, "no memory for %zu mappings", more);
+            return err_nomem(err);
         maps->items = items;
         *room = more;
     }

@@ -30,9 +30,7 @@ static enum err_code read_command(struct process *process, struct err *err)
          at += strlen(at) + 1, process->argc++)
         if (!(process->argv[process->argc] = strdup(at)))
             break;
-    return process->argv && process->argc == count
-               ? ERR_OK
-               : err_set(err, ERR_NOMEM, "no memory for a command line");
+    return process->argv && process->argc == count ? ERR_OK : err_nomem(err);
 }
 
 static enum err_code refuse_zombie(int pid, struct err *err)

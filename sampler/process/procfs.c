@@ -149,7 +149,7 @@ enum err_code procfs_executable(int pid, char **out, struct err *err)
     path[n] = '\0';
     char *const copy = strdup(path);
     if (!copy)
-        return err_set(err, ERR_NOMEM, "no memory for a path");
+        return err_nomem(err);
     *out = copy;
     return ERR_OK;
 }

@@ -38,7 +38,7 @@ enum err_code history_append(struct history *history, struct window *window, str
         struct window **const windows =
             realloc(history->windows, room * sizeof(struct window *));
         if (!windows)
-            return err_set(err, ERR_NOMEM, "no memory for a list of %zu windows", room);
+            return err_nomem(err);
         history->windows = windows;
         history->room = room;
     }

@@ -23,7 +23,7 @@ enum err_code profile_create(struct profile **out, struct err *err)
 {
     struct profile *const profile = calloc(1, sizeof *profile);
     if (!profile)
-        return err_set(err, ERR_NOMEM, "no memory for a profile");
+        return err_nomem(err);
     pthread_mutex_init(&profile->lock, NULL);
     tally_init(&profile->open, PROFILE_MAX_CELLS);
     tally_init(&profile->open_spots, PROFILE_MAX_CELLS);

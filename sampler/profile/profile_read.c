@@ -22,7 +22,7 @@ enum err_code profile_snapshot(struct profile *profile, struct profile_snapshot 
     const size_t count = published->history.count;
     struct window **const windows = count ? malloc(count * sizeof(struct window *)) : NULL;
     if (count && !windows) {
-        rc = err_set(err, ERR_NOMEM, "no memory for a list of %zu windows", count);
+        rc = err_nomem(err);
     } else {
         for (size_t i = 0; i < count; i++)
             windows[i] = window_ref(published->history.windows[i]);

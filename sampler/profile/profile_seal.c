@@ -70,10 +70,10 @@ static enum err_code take_timed_cells(struct profile *profile, struct window *wi
         return ERR_OK;
     window->cell_ns = calloc((size_t)open->count + 1, sizeof *window->cell_ns);
     if (!window->cell_ns)
-        return err_set(err, ERR_NOMEM, "no memory for the times of %u cells", open->count);
+        return err_nomem(err);
     struct tally_cell *const cells = malloc(((size_t)open->count + 1) * sizeof *cells);
     if (!cells)
-        return err_set(err, ERR_NOMEM, "no memory for %u cells", open->count);
+        return err_nomem(err);
     memcpy(cells, open->cells, open->count * sizeof *cells);
     qsort(cells, open->count, sizeof *cells, compare_keys);
     for (uint32_t i = 0; i < open->count; i++)

@@ -203,7 +203,7 @@ enum err_code series_copy(const struct series *from, uint64_t first, uint64_t en
     made.steps = calloc(made.step_room + 1, sizeof *made.steps);
     if (!made.fine || !made.steps) {
         series_deinit(&made);
-        return err_set(err, ERR_NOMEM, "no memory for a copy of the series");
+        return err_nomem(err);
     }
     copy_seconds(from, fine_first, &made);
     if (made.step_count)

@@ -39,7 +39,7 @@ static enum err_code make_room(struct tally *tally, struct err *err)
     const uint32_t room = tally->room ? tally->room * 2 : TALLY_FIRST_CELLS;
     struct tally_cell *const cells = realloc(tally->cells, room * sizeof *cells);
     if (!cells)
-        return err_set(err, ERR_NOMEM, "no memory for %u cells", room);
+        return err_nomem(err);
     tally->cells = cells;
     tally->room = room;
     return ERR_OK;

@@ -18,7 +18,7 @@ enum err_code window_create(size_t cell_count, struct window **out, struct err *
     const size_t most = (SIZE_MAX - sizeof(struct window)) / sizeof(struct cell);
     struct window *const window = cell_count <= most ? malloc(bytes_of(cell_count)) : NULL;
     if (!window)
-        return err_set(err, ERR_NOMEM, "no memory for a window of %zu cells", cell_count);
+        return err_nomem(err);
     *window = (struct window){ .cell_count = cell_count, .parts = 1 };
     atomic_init(&window->references, 1);
     *out = window;
@@ -31,7 +31,7 @@ enum err_code window_reserve_spots(struct window *window, size_t spot_count, str
         return ERR_OK;
     window->spots = calloc(spot_count, sizeof *window->spots);
     if (!window->spots)
-        return err_set(err, ERR_NOMEM, "no memory for %zu spots of a window", spot_count);
+        return err_nomem(err);
     window->spot_count = spot_count;
     return ERR_OK;
 }

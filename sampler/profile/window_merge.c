@@ -109,7 +109,7 @@ static enum err_code reserve(const struct window *a, const struct window *b,
         return rc;
     rc = window_reserve_spots(to, a->spot_count + b->spot_count, err);
     if (!rc && !has_one_period(a, b) && !(to->cell_ns = calloc(cells + 1, sizeof(uint64_t))))
-        rc = err_set(err, ERR_NOMEM, "no memory for the times of %zu cells", cells);
+        rc = err_nomem(err);
     if (rc)
         window_unref(to);
     else

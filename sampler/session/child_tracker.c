@@ -418,7 +418,7 @@ enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mod
     pthread_condattr_t monotonic;
     struct child_tracker *const tracker = calloc(1, sizeof *tracker);
     if (!tracker)
-        return err_set(err, ERR_NOMEM, "no memory to follow processes");
+        return err_nomem(err);
     tracker->strings = strings;
     atomic_init(&tracker->is_ending, false);
     tracker->mode = mode;

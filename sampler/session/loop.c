@@ -91,7 +91,7 @@ enum err_code loop_create(const struct sampler_options *options, struct loop **o
         return rc;
     struct loop *const loop = allocate(options);
     if (!loop)
-        return err_set(err, ERR_NOMEM, "no memory for a session");
+        return err_nomem(err);
     if (loop->end_fd < 0)
         rc = err_sys(err, errno, "cannot make an event descriptor");
     else

@@ -51,7 +51,7 @@ static enum err_code list_all(struct turn_item **out, size_t *count_out, struct 
             items[count++].pid = pids.items[i];
     pid_list_deinit(&pids);
     if (!items)
-        return err_set(err, ERR_NOMEM, "no memory for all processes");
+        return err_nomem(err);
     turns_sort(items, count);
     *out = items;
     *count_out = count;
@@ -85,7 +85,7 @@ static enum err_code attach_all(struct loop *loop, struct err *err)
     }
     target_table_left_out(&loop->targets.target_table, over, unfit);
     if (rc == ERR_NOMEM)
-        return err_set(err, rc, "no memory for all processes");
+        return err_nomem(err);
     if (loop->targets.count == 0)
         return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read%s",
                        unfit ? " and that tells what the mode keeps" : "");

@@ -14,7 +14,7 @@ enum err_code sampler_start(const struct sampler_options *options, struct sample
 {
     struct sampler *const sampler = malloc(sizeof *sampler);
     if (!sampler)
-        return err_set(err, ERR_NOMEM, "no memory for a session");
+        return err_nomem(err);
     const enum err_code rc = loop_create(options, &sampler->loop, err);
     if (rc)
         free(sampler);

@@ -34,7 +34,7 @@ enum err_code target_open(int pid, enum runtime_effort effort, enum sampler_mode
 {
     struct target *const target = calloc(1, sizeof *target);
     if (!target)
-        return err_set(err, ERR_NOMEM, "no memory for a process");
+        return err_nomem(err);
     target->process.pidfd = target->process.space_fd = -1;
     enum err_code rc = process_open(&target->process, pid, err);
     target->process.is_cancelled = is_cancelled;

@@ -37,7 +37,7 @@ static enum err_code describe(struct process *process, const struct target_table
     if (!executable || !python) {
         free(executable);
         free(python);
-        return err_set(err, ERR_NOMEM, "no memory for a process");
+        return err_nomem(err);
     }
     *out = (struct sampler_target){ .pid = process->pid,
                                     .parent = info->parent,

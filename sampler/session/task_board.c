@@ -143,5 +143,5 @@ enum err_code task_board_copy(struct task_board *board, struct sampler_tasks *ou
     pthread_mutex_lock(&board->mutex);
     const enum err_code rc = duplicate(&board->shown, out);
     pthread_mutex_unlock(&board->mutex);
-    return rc ? err_set(err, rc, "no memory for a list of tasks") : ERR_OK;
+    return rc ? err_nomem(err) : ERR_OK;
 }

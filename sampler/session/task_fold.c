@@ -20,7 +20,7 @@ enum err_code task_fold_init(struct task_fold *fold, struct fold *of_threads,
     random_init_any(&fold->random);
     fold->bases = calloc(TASKS_MAX, sizeof *fold->bases);
     if (!fold->bases)
-        return err_set(err, ERR_NOMEM, "no memory for tasks");
+        return err_nomem(err);
     return fold_mark(of_threads, "<task>", &fold->nameless, err);
 }
 

@@ -34,7 +34,7 @@ enum err_code hosts_allow(struct hosts *hosts, const char *name, struct err *err
         return err_set(err, ERR_LIMIT, "more than %d host names", HOSTS_MAX_NAMES);
     char *const copy = strdup(name);
     if (!copy)
-        return err_set(err, ERR_NOMEM, "no memory for a host name");
+        return err_nomem(err);
     hosts->names[hosts->count++] = copy;
     return ERR_OK;
 }

@@ -23,7 +23,7 @@ enum err_code logins_create(struct logins **out, struct err *err)
 {
     struct logins *const logins = calloc(1, sizeof *logins);
     if (!logins)
-        return err_set(err, ERR_NOMEM, "no memory for logins");
+        return err_nomem(err);
     pthread_mutex_init(&logins->lock, NULL);
     *out = logins;
     return ERR_OK;

@@ -183,7 +183,7 @@ enum err_code shares_create(const char *file, struct shares **out, struct err *e
 {
     struct shares *const shares = calloc(1, sizeof *shares);
     if (!shares)
-        return err_set(err, ERR_NOMEM, "no memory for shares");
+        return err_nomem(err);
     pthread_mutex_init(&shares->lock, NULL);
     shares->file = file ? strdup(file) : NULL;
     enum err_code rc = ERR_OK;

@@ -112,7 +112,7 @@ static enum err_code answer(const struct session_request *asked,
     struct matches matches = { 0 };
     enum err_code rc = wanted && numbers
                            ? mark_functions(handler->request, wanted, functions, numbers, err)
-                           : err_set(err, ERR_NOMEM, "no memory for %u functions", functions);
+                           : err_nomem(err);
     if (rc == ERR_OK)
         rc =
             matches_init(&matches, &asked->snapshot, query->from_ns, query->to_ns, wanted, err);

@@ -217,7 +217,7 @@ enum err_code api_get_metrics(const struct handler_context *handler, struct resp
         return rc;
     struct rows *const rows = calloc(1, sizeof *rows);
     if (!rows)
-        return err_set(err, ERR_NOMEM, "no memory for metrics");
+        return err_nomem(err);
     rc = gather(handler->sessions, rows, err);
     put_head(&out, "pyrometer_build_info", "gauge", "The version of this program");
     buffer_printf(&out, "pyrometer_build_info{version=\"%s\"} 1\n", PYROMETER_VERSION);

@@ -157,7 +157,7 @@ enum err_code api_list_shares(const struct handler_context *handler, struct resp
         return rc;
     struct share *const shares = calloc(SHARES_MAX, sizeof *shares);
     if (!shares)
-        return err_set(err, ERR_NOMEM, "no memory for a list of shares");
+        return err_nomem(err);
     const size_t count = shares_list(handler->auth->shares, shares, SHARES_MAX);
     document_begin(&document);
     json_object(&document.json);

@@ -47,7 +47,7 @@ static enum err_code start_child(struct run *run, struct err *err)
         count++;
     char **const argv = calloc(count + 3, sizeof *argv);
     if (!argv)
-        return err_set(err, ERR_NOMEM, "no memory for a command line");
+        return err_nomem(err);
     argv[at++] = options->python ? (char *)(uintptr_t)options->python : python;
     if (options->runs_module)
         argv[at++] = module;

@@ -49,7 +49,7 @@ enum err_code delivery_create(struct delivery_pool *pool, struct response *respo
     atomic_size_t *const place = place_of(pool, fd);
     struct delivery *const delivery = calloc(1, sizeof *delivery);
     if (!delivery)
-        return err_set(err, ERR_NOMEM, "no memory for an answer");
+        return err_nomem(err);
     if (!reserve(place, fd < 0 ? DELIVERY_MAX_MEMORY : DELIVERY_MAX_DISK,
                  response->body_bytes)) {
         free(delivery);

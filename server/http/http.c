@@ -547,7 +547,7 @@ enum err_code http_start(const struct http_options *options, struct http **out, 
 {
     struct http *const http = calloc(1, sizeof *http);
     if (!http)
-        return err_set(err, ERR_NOMEM, "no memory for the HTTP server");
+        return err_nomem(err);
     http->options = *options;
     atomic_init(&http->is_ending, false);
     pthread_mutex_init(&http->lock, NULL);

@@ -131,7 +131,7 @@ enum err_code janitor_start(struct janitor **out, struct err *err)
 {
     struct janitor *const janitor = calloc(1, sizeof *janitor);
     if (!janitor)
-        return err_set(err, ERR_NOMEM, "no memory for the list of connections");
+        return err_nomem(err);
     pthread_mutex_init(&janitor->lock, NULL);
     janitor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     janitor->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

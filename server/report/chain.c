@@ -10,7 +10,7 @@ static enum err_code grow(struct chain *chain, struct err *err)
     const size_t capacity = chain->capacity ? 2 * chain->capacity : FIRST_CAPACITY;
     frame_id *const frames = realloc(chain->frames, capacity * sizeof *frames);
     if (!frames)
-        return err_set(err, ERR_NOMEM, "no memory for a stack of %zu frames", chain->depth);
+        return err_nomem(err);
     chain->frames = frames;
     chain->capacity = capacity;
     return ERR_OK;

@@ -75,7 +75,7 @@ static enum err_code find_edges(struct flat *flat, struct descent *descent, stru
     flat->edges = malloc(((size_t)nodes + 1) * sizeof *flat->edges);
     if (!keys || !flat->edges) {
         free(keys);
-        return err_set(err, ERR_NOMEM, "no memory for the calls of %u nodes", nodes);
+        return err_nomem(err);
     }
     for (node_id node = 1; node < nodes; node++)
         if (has_edge(descent, node) && descent->node_total[node] > 0)
@@ -136,7 +136,7 @@ static enum err_code reserve(struct flat *flat, struct descent *descent, struct 
     if (flat->self && flat->total && descent->row_above && descent->edge_above &&
         descent->edge_of && descent->node_self && descent->node_total && descent->way)
         return ERR_OK;
-    return err_set(err, ERR_NOMEM, "no memory to add up %zu nodes", nodes);
+    return err_nomem(err);
 }
 
 static enum err_code fill(struct flat *flat, struct descent *descent, const struct view *view,
@@ -215,7 +215,7 @@ enum err_code flat_init_ns(struct flat *flat, const struct profile_snapshot *sna
     const uint32_t frames = snapshot->sizes.frames;
     uint32_t *const ids = malloc(((size_t)frames + 1) * sizeof *ids);
     if (!ids)
-        return err_set(err, ERR_NOMEM, "no memory for %u frames", frames);
+        return err_nomem(err);
     for (frame_id id = 0; id < frames; id++)
         ids[id] = rows == FLAT_FRAMES ? id : profile_frame_at(snapshot, id).function;
     const struct flat_map map = { rows == FLAT_FRAMES ? frames : snapshot->sizes.functions, ids,

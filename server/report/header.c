@@ -136,7 +136,7 @@ static enum err_code find_threads(struct report_header *header, const struct ask
         return ERR_OK;
     header->threads = calloc(query->thread_count + 1, sizeof *header->threads);
     if (!header->threads)
-        return err_set(err, ERR_NOMEM, "no memory for %zu threads", query->thread_count);
+        return err_nomem(err);
     for (size_t i = 0; i < query->thread_count; i++)
         if (query->threads[i] < snapshot->sizes.threads) {
             const struct profile_thread row = profile_thread_at(snapshot, query->threads[i]);
@@ -216,7 +216,7 @@ static enum err_code find_processes(struct report_header *header, const struct a
     process_id first = rows;
     header->pids = malloc((processes.count + 1) * sizeof *header->pids);
     if (!header->pids)
-        return err_set(err, ERR_NOMEM, "no memory for %zu processes", processes.count);
+        return err_nomem(err);
     for (size_t i = 0; i < processes.count; i++) {
         const process_id id = process_at(&processes, i);
         if (id >= rows)

@@ -39,7 +39,7 @@ static enum err_code find_lines(struct hotlines *hot, const struct profile_snaps
     size_t kept = 1;
     hot->lines = calloc((size_t)frames + 1, sizeof *hot->lines);
     if (!hot->lines)
-        return err_set(err, ERR_NOMEM, "no memory for %u lines", frames);
+        return err_nomem(err);
     for (frame_id id = 1; id < frames; id++)
         hot->lines[id] = place_of(snapshot, id);
     if (frames > 1)
@@ -65,7 +65,7 @@ static enum err_code add_up(struct hotlines *hot, const struct report_source *so
     const uint32_t frames = snapshot->sizes.frames;
     uint32_t *const line = calloc(2 * ((size_t)frames + 1), sizeof *line);
     if (!line)
-        return err_set(err, ERR_NOMEM, "no memory for %u frames", frames);
+        return err_nomem(err);
     uint32_t *const function = line + frames + 1;
     for (frame_id id = 1; id < frames; id++) {
         const struct hotline place = place_of(snapshot, id);
@@ -122,7 +122,7 @@ static enum err_code sort_calls(struct hotlines *hot, struct err *err)
     hot->calls = malloc((count + 1) * sizeof *hot->calls);
     hot->callers = malloc((count + 1) * sizeof *hot->callers);
     if (!hot->calls || !hot->callers)
-        return err_set(err, ERR_NOMEM, "no memory for %zu calls", count);
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++)
         hot->calls[i] = hot->callers[i] = (uint32_t)i;
     qsort_r(hot->calls, count, sizeof *hot->calls, by_caller, hot->by_line.edges);
@@ -153,7 +153,7 @@ static enum err_code find_functions(struct hotlines *hot,
     const uint32_t count = snapshot->sizes.functions;
     hot->functions = malloc(((size_t)count + 1) * sizeof *hot->functions);
     if (!hot->functions)
-        return err_set(err, ERR_NOMEM, "no memory for %u functions", count);
+        return err_nomem(err);
     for (function_id id = 1; id < count; id++)
         if (hot->by_function.total[id] > 0)
             hot->functions[hot->function_count++] = id;
@@ -179,7 +179,7 @@ static enum err_code sum_files(struct hotlines *hot, const struct report_source 
     uint32_t *const file = calloc((size_t)frames + 1, sizeof *file);
     (void)hot;
     if (!file)
-        return err_set(err, ERR_NOMEM, "no memory for %u frames", frames);
+        return err_nomem(err);
     for (frame_id id = 1; id < frames; id++)
         file[id] = place_of(snapshot, id).file;
     const struct flat_map map = { .row_count = snapshot->sizes.strings, .row = file };
@@ -226,7 +226,7 @@ static enum err_code find_files(struct hotlines *hot, const struct report_source
     hot->file_number = malloc(((size_t)strings + 1) * sizeof *hot->file_number);
     if (!hot->files || !hot->file_number) {
         flat_deinit(&flat);
-        return err_set(err, ERR_NOMEM, "no memory for %u files", strings);
+        return err_nomem(err);
     }
     for (str_id id = 0; id < strings; id++) {
         hot->file_number[id] = UINT32_MAX;

@@ -61,7 +61,7 @@ static enum err_code number_places(struct hotlines *hot,
     const uint32_t count = snapshot->sizes.spots;
     spot_id *const sorted = malloc(((size_t)count + 1) * sizeof *sorted);
     if (!sorted)
-        return err_set(err, ERR_NOMEM, "no memory for %u instructions", count);
+        return err_nomem(err);
     for (spot_id id = 0; id < count; id++)
         sorted[id] = id;
     qsort_r(sorted, count, sizeof *sorted, by_place, (void *)(uintptr_t)snapshot);
@@ -134,9 +134,7 @@ enum err_code hotspots_find(struct hotlines *hot, const struct report_source *so
     uint32_t *const place_of = calloc(2 * count, sizeof *place_of);
     hot->spots = calloc(count, sizeof *hot->spots);
     const enum err_code rc =
-        place_of && hot->spots
-            ? sum_spots(hot, source, place_of, err)
-            : err_set(err, ERR_NOMEM, "no memory for %zu instructions", count - 1);
+        place_of && hot->spots ? sum_spots(hot, source, place_of, err) : err_nomem(err);
     free(place_of);
     return rc;
 }

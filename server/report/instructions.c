@@ -64,7 +64,7 @@ static enum err_code rows_init(struct rows *rows, const struct profile_snapshot 
     rows->items = malloc((count + 1) * sizeof *rows->items);
     rows->names = malloc((2 * rows->count + 1) * sizeof *rows->names);
     if (!rows->items || !rows->names)
-        return err_set(err, ERR_NOMEM, "no memory for %zu instructions", count);
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++)
         rows->items[i] = &spots[i];
     if (count > most) {

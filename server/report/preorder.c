@@ -39,7 +39,7 @@ enum err_code preorder_init(struct preorder *order, const struct profile_snapsho
     order->depth = malloc((count + 1) * sizeof *order->depth);
     if (!order->node || !order->position || !order->depth) {
         preorder_deinit(order);
-        return err_set(err, ERR_NOMEM, "no memory to order %zu nodes", count);
+        return err_nomem(err);
     }
     if (count > 0)
         place(order, snapshot);

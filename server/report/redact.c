@@ -38,7 +38,7 @@ static enum err_code redact_targets(struct redacted *redacted, const struct sess
         count++;
     redacted->targets.items = calloc(count + 1, sizeof *redacted->targets.items);
     if (!redacted->targets.items)
-        return err_set(err, ERR_NOMEM, "no memory for %zu processes", count);
+        return err_nomem(err);
     while (redacted->targets.count < count &&
            session_target_at(from, redacted->targets.count, &target))
         redacted->targets.items[redacted->targets.count++].target = redact_target(&target);

@@ -47,7 +47,7 @@ static void hash(struct redact_names *names, struct strtab_string file,
     enum err_code rc = ERR_OK;
     out[0] = '\0';
     if (!text) {
-        rc = err_set(&err, ERR_NOMEM, "no memory for a name of %zu bytes", bytes);
+        rc = err_nomem(&err);
     } else {
         memcpy(text, &length, sizeof length);
         memcpy(text + sizeof length, file.text, file.length);

@@ -25,7 +25,7 @@ static enum err_code cut(struct slices *slices, struct err *err)
     const size_t joined = wanted / SLICES_MAX + 1;
     slices->items = calloc(wanted / joined + 2, sizeof *slices->items);
     if (!slices->items)
-        return err_set(err, ERR_NOMEM, "no memory for %zu windows", wanted);
+        return err_nomem(err);
     for (size_t i = 0; i < snapshot->window_count; i++) {
         const struct window *const window = snapshot->windows[i];
         if (!is_asked_for(query, window))
@@ -80,9 +80,7 @@ static enum err_code find_threads(struct slices *slices, struct err *err)
                 report_cell_ns(&cells.cells[i], slices->period_ns);
         }
     view_cells_deinit(&cells);
-    return slices->threads && slices->samples && slices->ns
-               ? ERR_OK
-               : err_set(err, ERR_NOMEM, "no memory for %zu threads", rows);
+    return slices->threads && slices->samples && slices->ns ? ERR_OK : err_nomem(err);
 }
 
 enum err_code slices_init(struct slices *slices, const struct report_source *source,

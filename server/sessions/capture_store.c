@@ -46,7 +46,7 @@ enum err_code captures_open(const struct captures_settings *settings, struct cap
 {
     struct captures *const captures = calloc(1, sizeof *captures);
     if (!captures)
-        return err_set(err, ERR_NOMEM, "no memory for the list of captures");
+        return err_nomem(err);
     captures->settings = *settings;
     pthread_mutex_init(&captures->lock, NULL);
     const enum err_code rc = captures_folder_open(&captures->folder, settings->folder, err);
@@ -285,7 +285,7 @@ enum err_code captures_visit(struct captures *captures, const struct captures_qu
     enum err_code rc = renew(captures, err);
     struct captures_item **const sorted = rc == ERR_OK ? by_age(captures) : NULL;
     if (rc == ERR_OK && !sorted)
-        rc = err_set(err, ERR_NOMEM, "no memory for a list of captures");
+        rc = err_nomem(err);
     *out = (struct captures_summary){ 0, 0 };
     for (size_t i = 0; rc == ERR_OK && i < captures->count; i++) {
         out->bytes += sorted[i]->entry.bytes;

@@ -202,7 +202,7 @@ enum err_code continuous_start(struct dashboard *dashboard,
     pthread_condattr_t monotonic;
     struct continuous *const continuous = calloc(1, sizeof *continuous);
     if (!continuous)
-        return err_set(err, ERR_NOMEM, "no memory to sample all processes");
+        return err_nomem(err);
     continuous->dashboard = dashboard;
     continuous->settings = *settings;
     pthread_mutex_init(&continuous->mutex, NULL);

@@ -191,7 +191,7 @@ static enum err_code start(struct dashboard *dashboard, void *(*run)(void *conte
 {
     struct launch *const launch = calloc(1, sizeof *launch);
     if (!launch)
-        return err_set(err, ERR_NOMEM, "no memory to start a session");
+        return err_nomem(err);
     launch->dashboard = dashboard;
     launch->fd = fd;
     launch->session = sessions_find(dashboard->sessions, session->id);

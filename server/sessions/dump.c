@@ -126,7 +126,7 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
     memset(dump, 0, sizeof *dump);
     dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
     if (!dump->rows)
-        return err_set(err, ERR_NOMEM, "no memory for the threads of a process");
+        return err_nomem(err);
     do {
         drop_request(dump);
         rc = look(dump, &options, tick_ns, is_ending, &has_scanned, err);

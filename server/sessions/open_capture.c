@@ -70,7 +70,7 @@ static enum err_code hide_arguments(struct open_capture *opened, struct err *err
     if (opened->target.argc > 0) {
         opened->word = strdup(opened->target.argv[0]);
         if (!opened->word)
-            return err_set(err, ERR_NOMEM, "no memory for a command line");
+            return err_nomem(err);
         opened->target.argc = first_word_keep(opened->target.argc, opened->word);
         opened->argv[0] = opened->word;
         opened->target.argv = opened->argv;
@@ -120,7 +120,7 @@ enum err_code open_capture_open(const char *path, const struct reader_part *part
 {
     struct open_capture *const opened = calloc(1, sizeof *opened);
     if (!opened)
-        return err_set(err, ERR_NOMEM, "no memory for a capture");
+        return err_nomem(err);
     snprintf(opened->path, sizeof opened->path, "%s", path);
     enum err_code rc = reader_open(path, &opened->reader, err);
     if (rc == ERR_OK) {

@@ -63,7 +63,7 @@ static enum err_code begin(struct session_capture *capture, struct sampler *samp
     struct capture_metadata info;
     const char **const words = calloc(most + 1, sizeof *words);
     if (!words)
-        return err_set(err, ERR_NOMEM, "no memory for a command line");
+        return err_nomem(err);
     for (size_t i = 0; i < most; i++)
         words[i] = target->argv[i];
     sampler_status(sampler, &status);
@@ -88,7 +88,7 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
         return;
     enum err_code rc = ERR_OK;
     if (!capture->live)
-        rc = err_set(&err, ERR_NOMEM, "no memory to record a capture");
+        rc = err_nomem(&err);
     else
         rc = captures_make(capture->captures, pid, capture->name, &capture->fd, &err);
     if (rc == ERR_OK)

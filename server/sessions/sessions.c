@@ -28,7 +28,7 @@ enum err_code sessions_create(struct sessions **out, struct err *err)
 {
     struct sessions *const sessions = calloc(1, sizeof *sessions);
     if (!sessions)
-        return err_set(err, ERR_NOMEM, "no memory for the sessions");
+        return err_nomem(err);
     pthread_mutex_init(&sessions->lock, NULL);
     pthread_cond_init(&sessions->idle, NULL);
     *out = sessions;
@@ -96,7 +96,7 @@ static enum err_code make(struct sessions *sessions, enum session_source source,
 {
     struct session *const session = calloc(1, sizeof *session);
     if (!session)
-        return err_set(err, ERR_NOMEM, "no memory for a session");
+        return err_nomem(err);
     session->source = source;
     session->owner = sessions;
     atomic_init(&session->is_cancelled, false);

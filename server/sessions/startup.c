@@ -51,7 +51,7 @@ static enum err_code create(const struct sampler_options *options, struct startu
 {
     struct startup *const startup = calloc(1, sizeof *startup);
     if (!startup)
-        return err_set(err, ERR_NOMEM, "no memory to start sampling");
+        return err_nomem(err);
     startup->options = *options;
     startup->options.is_cancelled = &startup->is_cancelled;
     atomic_init(&startup->is_cancelled, false);

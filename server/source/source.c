@@ -36,7 +36,7 @@ enum err_code source_create(struct sampler *sampler, bool keeps, struct source *
 {
     struct source *const source = calloc(1, sizeof *source);
     if (!source)
-        return err_set(err, ERR_NOMEM, "no memory for source files");
+        return err_nomem(err);
     source->sampler = sampler;
     source->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     cache_init(&source->cache);

@@ -95,7 +95,7 @@ static enum err_code list_rows(struct model *model, const struct display *displa
     struct sorting sorting = { model, display->sort };
     model->order = malloc(((size_t)model->flat.row_count + 1) * sizeof *model->order);
     if (!model->order)
-        return err_set(err, ERR_NOMEM, "no memory to sort %u rows", model->flat.row_count);
+        return err_nomem(err);
     for (uint32_t row = 1; row < model->flat.row_count; row++) {
         if (model->flat.total[row] == 0)
             continue;
@@ -132,7 +132,7 @@ static enum err_code display_at_threads(struct model *model, const struct view_q
         model->doing = model->states.all;
     model->threads = calloc(model->states.count + 1, sizeof *model->threads);
     if (!model->threads)
-        return err_set(err, ERR_NOMEM, "no memory for %zu threads", model->states.count);
+        return err_nomem(err);
     for (size_t i = 0; i < model->states.count; i++) {
         model->threads[i] = model->states.rows[i].thread;
         if (model->threads[i] == display->thread)

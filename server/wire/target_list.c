@@ -43,7 +43,7 @@ enum err_code target_list_write(const struct sampler *sampler, struct target_lis
         out->items[i] = text_of(&target);
         if (!out->items[i]) {
             target_list_texts_deinit(out);
-            return err_set(err, ERR_NOMEM, "no memory to tell processes");
+            return err_nomem(err);
         }
         out->count++;
     }
@@ -119,7 +119,7 @@ static enum err_code reserve(struct target_list *targets, size_t count, struct e
 {
     *targets = (struct target_list){ 0 };
     targets->items = calloc(count ? count : 1, sizeof *targets->items);
-    return targets->items ? ERR_OK : err_set(err, ERR_NOMEM, "no memory for processes");
+    return targets->items ? ERR_OK : err_nomem(err);
 }
 
 static void forget(struct target_list_item *item)
@@ -141,7 +141,7 @@ enum err_code target_list_read(const struct capture_texts *texts, struct target_
         if (!item->text || !read_item(item)) {
             forget(item);
             target_list_deinit(out);
-            return err_set(err, ERR_NOMEM, "no memory for processes");
+            return err_nomem(err);
         }
         if (item->target.pid)
             out->count++;
@@ -166,7 +166,7 @@ enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
         out->count++;
         if (!item->text || !item->words) {
             target_list_deinit(out);
-            return err_set(err, ERR_NOMEM, "no memory for processes");
+            return err_nomem(err);
         }
         item->words[0] = item->text;
         item->target = (struct sampler_target){ .pid = row.pid,

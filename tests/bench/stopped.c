@@ -315,7 +315,7 @@ static enum err_code sample(struct reference *r, double rate, double seconds, st
     struct frame *const frames = calloc(MAX_FRAMES, sizeof *frames);
     enum err_code rc = ERR_OK;
     if (!frames)
-        return err_set(err, ERR_NOMEM, "no memory for a stack");
+        return err_nomem(err);
     if (ptrace(PTRACE_SEIZE, r->process.pid, NULL, NULL)) {
         free(frames);
         return err_sys(err, errno, "cannot stop process %d", r->process.pid);

@@ -27,7 +27,7 @@ static enum err_code mark(const uint32_t *ids, size_t id_count, uint32_t rows,
         return ERR_OK;
     unsigned char *const marks = calloc((size_t)rows + 1, 1);
     if (!marks)
-        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
+        return err_nomem(err);
     for (size_t i = 0; i < id_count; i++)
         if (ids[i] < rows)
             marks[ids[i]] = 1;
@@ -39,7 +39,7 @@ static enum err_code mark_all(uint32_t rows, unsigned char **out, struct err *er
 {
     unsigned char *const marks = malloc((size_t)rows + 1);
     if (!marks)
-        return err_set(err, ERR_NOMEM, "no memory for %u rows", rows);
+        return err_nomem(err);
     memset(marks, 1, (size_t)rows + 1);
     *out = marks;
     return ERR_OK;

@@ -214,7 +214,7 @@ static enum err_code take_nodes(struct gil *gil, const double *kept, uint32_t no
     gil->node = malloc((count + 1) * sizeof *gil->node);
     gil->kept = malloc((count + 1) * sizeof *gil->kept);
     if (!gil->node || !gil->kept)
-        return err_set(err, ERR_NOMEM, "no memory for %zu places that held the GIL", count);
+        return err_nomem(err);
     for (node_id id = 0; id < nodes; id++) {
         if (!rounded(kept[id]))
             continue;
@@ -230,7 +230,7 @@ static enum err_code take_pairs(struct gil *gil, struct work *work, struct err *
     work->pairs = calloc(count + 1, sizeof *work->pairs);
     gil->pairs = calloc(count + 1, sizeof *gil->pairs);
     if (!work->pairs || !gil->pairs)
-        return err_set(err, ERR_NOMEM, "no memory for %zu threads", gil->rows);
+        return err_nomem(err);
     share_all(work);
     for (size_t i = 0; i < count; i++)
         gil->pairs[i] = rounded(work->pairs[i]);
@@ -247,7 +247,7 @@ static enum err_code fill(struct gil *gil, struct work *work, struct err *err)
     work->holders = calloc((size_t)sizes->threads + 1, sizeof *work->holders);
     work->kept = calloc((size_t)sizes->nodes + 1, sizeof *work->kept);
     if (!work->parties || !work->processes || !work->holders || !work->kept)
-        return err_set(err, ERR_NOMEM, "no memory to add up %u nodes", sizes->nodes);
+        return err_nomem(err);
     count_all(work);
     give_rows(work, gil, sizes->threads);
     const enum err_code rc = take_pairs(gil, work, err);

@@ -51,7 +51,7 @@ enum err_code matches_init(struct matches *matches, const struct profile_snapsho
     if (!marks || !matches->slots) {
         free(marks);
         matches_deinit(matches);
-        return err_set(err, ERR_NOMEM, "no memory for %u nodes", snapshot->sizes.nodes);
+        return err_nomem(err);
     }
     mark_nodes(snapshot, wanted, marks);
     for (size_t i = first; i < end; i++)

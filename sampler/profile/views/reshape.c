@@ -53,7 +53,7 @@ static enum err_code reshape_init(struct reshape *reshape, struct err *err)
     if (reshape->marks && reshape->is_asked && reshape->is_omitted && reshape->functions &&
         reshape->frames && reshape->nodes && reshape->threads && reshape->callers)
         return ERR_OK;
-    return err_set(err, ERR_NOMEM, "no memory to reshape %u nodes", sizes->nodes);
+    return err_nomem(err);
 }
 
 static void reshape_deinit(struct reshape *reshape)

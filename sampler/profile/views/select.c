@@ -30,7 +30,7 @@ enum err_code select_threads(struct selection *selection,
     *selection = (struct selection){ .threads = malloc(((size_t)threads + 1) *
                                                        sizeof *selection->threads) };
     if (!selection->threads)
-        return err_set(err, ERR_NOMEM, "no memory for %u threads", threads);
+        return err_nomem(err);
     for (thread_id id = 0; id < threads; id++)
         if (is_meant(snapshot, key, id))
             selection->threads[selection->count++] = id;

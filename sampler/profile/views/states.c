@@ -72,7 +72,7 @@ static enum err_code take_rows(struct states *states, const struct profile_snaps
         count += by_thread[id].samples > 0;
     states->rows = malloc((count + 1) * sizeof *states->rows);
     if (!states->rows)
-        return err_set(err, ERR_NOMEM, "no memory for %zu threads", count);
+        return err_nomem(err);
     for (uint32_t id = 0; id < threads; id++) {
         if (by_thread[id].samples == 0)
             continue;
@@ -91,7 +91,7 @@ enum err_code states_init(struct states *states, const struct profile_snapshot *
     const uint32_t threads = snapshot->sizes.threads;
     struct state_sums *const by_thread = calloc((size_t)threads + 1, sizeof *by_thread);
     if (!by_thread)
-        return err_set(err, ERR_NOMEM, "no memory for %u threads", threads);
+        return err_nomem(err);
     for (size_t i = 0; i < snapshot->window_count; i++)
         if (is_asked_for(snapshot->windows[i], query))
             add_window(snapshot->windows[i], query, by_thread);

@@ -85,7 +85,7 @@ static enum err_code fill(struct timeline_slots *timeline, const struct filter *
     const size_t count = count_rows(filter, first, timeline->width_ns);
     timeline->rows = calloc(count + 1, sizeof *timeline->rows);
     if (!timeline->rows)
-        return err_set(err, ERR_NOMEM, "no memory for %zu slots of time", count);
+        return err_nomem(err);
     for (size_t i = first; i < filter->end; i++) {
         const struct window *const window = filter->snapshot->windows[i];
         const uint64_t slot = window->start_ns / timeline->width_ns;

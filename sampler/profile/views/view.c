@@ -33,7 +33,7 @@ static enum err_code reserve(struct view *view, size_t count, bool has_periods, 
     view->self = malloc((count + 1) * sizeof *view->self);
     view->self_ns = has_periods ? malloc((count + 1) * sizeof *view->self_ns) : NULL;
     if (!view->node || !view->self || (has_periods && !view->self_ns))
-        return err_set(err, ERR_NOMEM, "no memory for a view of %zu nodes", count);
+        return err_nomem(err);
     return ERR_OK;
 }
 
@@ -61,7 +61,7 @@ static enum err_code fill(struct view *view, const struct filter *filter, struct
     const size_t columns = filter->has_periods ? 2 : 1;
     uint64_t *const sum = calloc((nodes + 1) * columns, sizeof *sum);
     if (!sum)
-        return err_set(err, ERR_NOMEM, "no memory to add up %zu nodes", nodes);
+        return err_nomem(err);
     uint64_t *const ns = filter->has_periods ? sum + nodes + 1 : NULL;
     const size_t count = sum_nodes(filter, sum, ns);
     view->period_ns = filter->has_periods ? 0 : filter->period_ns;
@@ -147,7 +147,7 @@ static enum err_code take_cells(const struct tally *tally, struct view_cells *ou
 {
     struct view_cell *const cells = malloc(((size_t)tally->count + 1) * sizeof *cells);
     if (!cells)
-        return err_set(err, ERR_NOMEM, "no memory for %u cells", tally->count);
+        return err_nomem(err);
     for (uint32_t i = 0; i < tally->count; i++)
         cells[i] = cell_of(&tally->cells[i]);
     qsort(cells, tally->count, sizeof *cells, compare);

@@ -78,7 +78,7 @@ static enum err_code take_spots(const struct tally *tally, struct view_spots *ou
 {
     struct view_spot *const spots = malloc(((size_t)tally->count + 1) * sizeof *spots);
     if (!spots)
-        return err_set(err, ERR_NOMEM, "no memory for %u spots", tally->count);
+        return err_nomem(err);
     for (uint32_t i = 0; i < tally->count; i++)
         spots[i] = (struct view_spot){ .node = spot_key_node(tally->cells[i].key),
                                        .spot = spot_key_spot(tally->cells[i].key),

@@ -40,7 +40,7 @@ static enum err_code find(const struct profile_snapshot *snapshot, const char *w
         return ERR_OK;
     uint32_t *const ids = malloc((word_count * rows + 1) * sizeof *ids);
     if (!ids)
-        return err_set(err, ERR_NOMEM, "no memory for a list of %ss", what);
+        return err_nomem(err);
     *ids_out = ids;
     for (size_t i = 0; i < word_count; i++) {
         const size_t before = *count_out;

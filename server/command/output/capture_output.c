@@ -119,7 +119,7 @@ enum err_code capture_output_begin(struct capture_output *capture, struct sample
     open_capture_tell_start(target, sampler_options(sampler), &status, &info);
     const char **const words = calloc(target->argc + 1, sizeof *words);
     if (!words)
-        return err_set(err, ERR_NOMEM, "no memory for a command line");
+        return err_nomem(err);
     for (size_t i = 0; i < target->argc; i++)
         words[i] = target->argv[i];
     const size_t most = CAPTURE_MAX_TEXTS;

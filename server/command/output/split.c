@@ -67,7 +67,7 @@ enum err_code split_init(struct split *split, const struct profile_snapshot *sna
     *split = (struct split){ .processes = calloc(room, sizeof *split->processes),
                              .parts = calloc(room, sizeof *split->parts) };
     if (!marks || !rows || !split->processes || !split->parts)
-        rc = err_set(err, ERR_NOMEM, "no memory for a list of processes");
+        rc = err_nomem(err);
     if (rc == ERR_OK)
         rc = mark(snapshot, query, marks, err);
     if (rc == ERR_OK)

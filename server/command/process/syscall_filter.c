@@ -211,7 +211,7 @@ enum err_code syscall_filter_install(unsigned groups, struct err *err)
     const scmp_filter_ctx filter =
         seccomp_init(kills ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM));
     if (!filter)
-        return err_set(err, ERR_NOMEM, "no memory for a list of system calls");
+        return err_nomem(err);
     int rc = fill(filter, groups | SYSCALLS_ANY);
     if (rc == 0)
         rc = seccomp_load(filter);

@@ -62,7 +62,7 @@ enum err_code compare_adjust(double *chances, size_t count, struct err *err)
     size_t family = 0;
     double least = 1;
     if (!ranks)
-        return err_set(err, ERR_NOMEM, "no memory to compare %zu counts", count);
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++)
         if (chances[i] >= 0)
             ranks[family++] = (struct ranked){ chances[i], i };

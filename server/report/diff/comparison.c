@@ -96,7 +96,7 @@ static enum err_code copy_side(struct comparison *comparison, const struct repor
     node_id *const map = calloc(nodes, sizeof *map);
     uint64_t *const total = calloc(nodes, sizeof *total);
     if (!map || !total)
-        rc = err_set(err, ERR_NOMEM, "no memory to compare %zu nodes", nodes);
+        rc = err_nomem(err);
     if (rc == ERR_OK)
         rc = profile_process(comparison->profile, 0, 0, &thread.process, err);
     if (rc == ERR_OK)
@@ -157,7 +157,7 @@ static enum err_code sum_nodes(struct comparison *comparison, thread_id side, st
     }
     view_deinit(&view);
     free(total);
-    return total ? ERR_OK : err_set(err, ERR_NOMEM, "no memory to add up %u nodes", nodes);
+    return total ? ERR_OK : err_nomem(err);
 }
 
 static enum comparison_verdict verdict_of(const struct comparison *comparison,
@@ -188,7 +188,7 @@ static enum err_code judge(struct comparison *comparison, struct comparison_row 
 {
     double *const chances = malloc((count + 1) * sizeof *chances);
     if (!chances)
-        return err_set(err, ERR_NOMEM, "no memory to compare %zu rows", count);
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++) {
         const struct comparison_number *const number = number_at(rows, i, self);
         const struct compare_counts counts = { number->base, number->now, comparison->base_all,
@@ -235,7 +235,7 @@ static enum err_code add_up(struct comparison *comparison, struct err *err)
     comparison->nodes =
         calloc((size_t)comparison->snapshot.sizes.nodes + 1, sizeof *comparison->nodes);
     if (!comparison->functions || !comparison->nodes)
-        return err_set(err, ERR_NOMEM, "no memory to compare");
+        return err_nomem(err);
     for (thread_id side = BASE; side < SIDES && rc == ERR_OK; side++) {
         rc = sum_functions(comparison, side, err);
         if (rc == ERR_OK)

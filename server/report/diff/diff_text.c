@@ -84,7 +84,7 @@ static enum err_code find_rows(struct listing *listing, struct err *err)
     const uint32_t all = listing->subject == PATHS ? sizes->nodes : sizes->functions;
     listing->rows = malloc(((size_t)all + 1) * sizeof *listing->rows);
     if (!listing->rows)
-        return err_set(err, ERR_NOMEM, "no memory for %u rows", all);
+        return err_nomem(err);
     for (uint32_t row = 1; row < all; row++)
         if (is_listed(listing, row))
             listing->rows[listing->count++] = row;

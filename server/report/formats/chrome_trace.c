@@ -245,7 +245,7 @@ static enum err_code start(struct trace *trace, struct err *err)
     trace->open = malloc(room * sizeof *trace->open);
     trace->path = malloc(room * sizeof *trace->path);
     if (!trace->open || !trace->path)
-        return err_set(err, ERR_NOMEM, "no memory for stacks of %zu frames", room);
+        return err_nomem(err);
     return ERR_OK;
 }
 

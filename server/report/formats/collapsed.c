@@ -154,7 +154,7 @@ static enum err_code rank_labels(struct folding *folding, struct err *err)
     folding->rank = malloc(((size_t)count + 1) * sizeof *folding->rank);
     if (!sorted || !folding->rank) {
         free(sorted);
-        return err_set(err, ERR_NOMEM, "no memory for %u labels", count);
+        return err_nomem(err);
     }
     for (str_id id = 0; id < count; id++)
         sorted[id] = id;
@@ -188,7 +188,7 @@ static enum err_code find_paths(struct folding *folding, struct err *err)
     struct step *const steps = malloc(((size_t)nodes + 1) * sizeof *steps);
     uint32_t begin = 0;
     if (!steps)
-        return err_set(err, ERR_NOMEM, "no memory for %u nodes", nodes);
+        return err_nomem(err);
     for (node_id id = 0; id < nodes; id++)
         steps[id] = (struct step){ .depth = folding->order.depth[id], .node = id };
     qsort(steps, nodes, sizeof *steps, by_step);
@@ -223,7 +223,7 @@ static enum err_code place_paths(struct folding *folding, struct err *err)
     if (!parent || !next || !folding->path_place) {
         free(parent);
         free(next);
-        return err_set(err, ERR_NOMEM, "no memory for %u paths", count);
+        return err_nomem(err);
     }
     for (node_id id = 1; id < folding->order.count; id++)
         parent[folding->path_of[id]] =
@@ -295,7 +295,7 @@ static enum err_code take_lines(struct folding *folding, const struct view_query
     }
     view_cells_deinit(&cells);
     if (!folding->lines)
-        return err_set(err, ERR_NOMEM, "no memory for stacks");
+        return err_nomem(err);
     sort_lines(folding);
     return ERR_OK;
 }
@@ -332,7 +332,7 @@ static enum err_code reserve(struct folding *folding, struct err *err)
     folding->path_of = calloc((size_t)sizes->nodes + 1, sizeof *folding->path_of);
     folding->way = malloc(((size_t)folding->order.max_depth + 1) * sizeof *folding->way);
     if (!folding->label_of || !folding->thread_label || !folding->path_of || !folding->way)
-        return err_set(err, ERR_NOMEM, "no memory for %u nodes", sizes->nodes);
+        return err_nomem(err);
     return ERR_OK;
 }
 

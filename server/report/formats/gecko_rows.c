@@ -44,7 +44,7 @@ static void *grow(void *items, size_t *room, size_t item_bytes, struct err *err)
     if (grown)
         *room = wanted;
     else
-        err_set(err, ERR_NOMEM, "no memory for %zu rows of a thread", wanted);
+        err_nomem(err);
     return grown;
 }
 

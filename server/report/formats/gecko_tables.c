@@ -154,7 +154,7 @@ static enum err_code number_sources(struct tables *tables, struct err *err)
     const struct profile_sizes *const sizes = &tables->snapshot->sizes;
     tables->source_of = calloc((size_t)sizes->strings + 1, sizeof *tables->source_of);
     if (!tables->source_of)
-        return err_set(err, ERR_NOMEM, "no memory for %u strings", sizes->strings);
+        return err_nomem(err);
     for (function_id id = 1; id < sizes->functions; id++)
         if (!names_function(tables->snapshot, id).is_synthetic)
             tables->source_of[profile_function_at(tables->snapshot, id).file] = 1;

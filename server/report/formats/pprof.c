@@ -172,7 +172,7 @@ static enum err_code number_state(struct pprof *pprof, state_bits state, uint32_
     state_bits *const states =
         realloc(pprof->states, (pprof->state_count + 1) * sizeof *states);
     if (!states)
-        return err_set(err, ERR_NOMEM, "no memory for the states of threads");
+        return err_nomem(err);
     states[pprof->state_count++] = state;
     pprof->states = states;
     return ERR_OK;

@@ -121,7 +121,7 @@ static enum err_code sort(struct table *table, struct err *err)
 {
     table->order = malloc(((size_t)table->flat.row_count + 1) * sizeof *table->order);
     if (!table->order)
-        return err_set(err, ERR_NOMEM, "no memory to sort %u rows", table->flat.row_count);
+        return err_nomem(err);
     for (uint32_t row = 1; row < table->flat.row_count; row++)
         if (table->flat.total[row] > 0)
             table->order[table->count++] = row;

@@ -18,6 +18,7 @@ static void nobody_has_to_listen(void **state)
 {
     (void)state;
     assert_int_equal(err_set(NULL, ERR_CORRUPT, "x"), ERR_CORRUPT);
+    assert_int_equal(err_nomem(NULL), ERR_NOMEM);
     assert_int_equal(err_sys(NULL, ESRCH, "x"), ERR_GONE);
     assert_int_equal(err_wrap(NULL, ERR_FAULT, "x"), ERR_FAULT);
 }
