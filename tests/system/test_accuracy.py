@@ -1,0 +1,245 @@
+"""How far the profile of a moving program is from that of the same program stopped for each sample.
+
+Each program below is recorded twice on each interpreter: as it runs, and with --blocking. Three numbers of a cell:
+distance (total variation of the innermost functions of both, in points), truncated and failed (percent of the samples).
+REACHED says what was measured when the table was written (chance is in it); a cell fails at twice that and what chance
+adds. What fails is measured a second time, for longer, before it counts.
+
+Usage: test_accuracy.py [--measure ROUNDS] [PROGRAM...]
+
+With --measure, prints a table for REACHED: the medians of that many rounds.
+Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to sample.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import os
+import statistics
+import sys
+
+import harness
+from harness import file_in, pythons, read_folded, run_program, victim
+
+RATE_HZ = 1000
+SECONDS = 1
+# Each keeps a processor busy, and so do we.
+AT_ONCE = 2
+# A busy machine gives this much to any cell: points, percent, percent.
+FLOOR = {"distance": 4.0, "truncated": 1.0, "failed": 0.5}
+# Below this many samples nothing has been measured.
+MIN_SAMPLES = 100
+
+CALLS = """
+def short():
+    for _ in range(5):
+        pass
+def middle():
+    short()
+    for _ in range(10):
+        pass
+def long():
+    for _ in range(40):
+        pass
+def use():
+    while True:
+        middle()
+        long()
+print("READY", flush=True)
+use()
+"""
+GENERATORS = """
+def work():
+    for _ in range(50):
+        pass
+def g1(n):
+    for i in range(n):
+        work()
+        yield i
+def g2(source):
+    for i in source:
+        work()
+        yield i * 2
+def g3(source):
+    for i in source:
+        work()
+        yield i + 1
+def use():
+    total = 0
+    for i in g3(g2(g1(100000))):
+        total += i
+print("READY", flush=True)
+while True:
+    use()
+"""
+SCRIPTS = {"calls": CALLS, "pipeline": GENERATORS}
+PROGRAMS = ["calls", "pipeline", "callbacks.py", "exceptions.py", "generators.py"]
+
+# By program and minor version: distance, truncated, failed.
+REACHED = {
+    "calls": {
+        8: (2.5, 0.4, 0.0), 9: (2.5, 0.5, 0.0), 10: (4.3, 0.1, 0.0), 11: (2.7, 0.0, 0.0),
+        12: (6.8, 0.0, 0.0), 13: (1.9, 0.0, 0.0), 14: (3.4, 0.1, 0.0), 15: (3.4, 0.0, 0.0),
+    },
+    "pipeline": {
+        8: (3.6, 0.4, 0.0), 9: (1.8, 1.2, 0.0), 10: (1.9, 0.1, 0.0), 11: (10.4, 3.6, 0.0),
+        12: (5.7, 0.8, 0.0), 13: (1.4, 1.0, 0.0), 14: (1.1, 0.1, 0.0), 15: (1.4, 0.1, 0.0),
+    },
+    "callbacks.py": {
+        8: (2.4, 0.2, 0.0), 9: (3.4, 0.0, 0.0), 10: (3.7, 0.0, 0.0), 11: (4.5, 0.6, 0.0),
+        12: (6.3, 1.4, 0.0), 13: (3.6, 0.2, 0.0), 14: (2.4, 0.0, 0.0), 15: (4.5, 0.1, 0.0),
+    },
+    "exceptions.py": {
+        8: (1.7, 0.0, 0.0), 9: (1.3, 0.0, 0.0), 10: (5.9, 0.0, 0.0), 11: (5.9, 0.0, 0.0),
+        12: (1.1, 0.0, 0.0), 13: (0.8, 0.0, 0.0), 14: (1.9, 0.0, 0.0), 15: (1.6, 0.0, 0.0),
+    },
+    "generators.py": {
+        8: (1.9, 0.1, 0.0), 9: (2.3, 0.0, 0.0), 10: (3.9, 0.0, 0.0), 11: (8.3, 0.0, 0.0),
+        12: (4.7, 0.0, 0.0), 13: (1.6, 0.0, 0.0), 14: (3.6, 0.0, 0.0), 15: (1.4, 0.0, 0.0),
+    },
+}
+
+
+class Cell:
+    """Both recordings of one program on one interpreter."""
+
+    def __init__(self, free, stopped, quality):
+        self.samples = sum(free.values()), sum(stopped.values())
+        total = max(quality["samples"], 1)
+        self.numbers = {"distance": 100 * distance(free, stopped), "truncated": 100 * quality["truncated"] / total,
+                        "failed": 100 * sum(quality["failed"].values()) / total}
+        self.chance = 100 * chance(stopped, *self.samples)
+        self.worst = worst(free, stopped)
+
+    def problems(self, reached):
+        if min(self.samples) < MIN_SAMPLES:
+            return ["only %d and %d samples" % self.samples]
+        limits = {name: max(2 * value, FLOOR[name]) for name, value in zip(FLOOR, reached)}
+        limits["distance"] += self.chance
+        return ["%s is %.1f, reached was %.1f, the limit is %.1f (%s)" % (name, self.numbers[name], value, limits[name], self.worst)
+                for name, value in zip(FLOOR, reached) if self.numbers[name] > limits[name]]
+
+
+def distance(one, other):
+    """Half the sum of what the shares differ by."""
+    totals = [max(sum(counts.values()), 1) for counts in (one, other)]
+    return sum(abs(one[name] / totals[0] - other[name] / totals[1]) for name in set(one) | set(other)) / 2
+
+
+def chance(counts, *samples):
+    """The distance to expect of two recordings of the same shares."""
+    total = max(sum(counts.values()), 1)
+    spread = sum(1 / max(many, 1) for many in samples)
+    return sum(math.sqrt(count / total * (1 - count / total) * spread / (2 * math.pi)) for count in counts.values())
+
+
+def worst(free, stopped):
+    shares = {name: (100 * free[name] / max(sum(free.values()), 1), 100 * stopped[name] / max(sum(stopped.values()), 1))
+              for name in set(free) | set(stopped)}
+    name = max(shares, key=lambda key: abs(shares[key][0] - shares[key][1]), default="nothing")
+    return "%s has %.1f instead of %.1f %%" % ((name,) + shares.get(name, (0, 0)))
+
+
+def leaves(path):
+    """Samples by innermost function. Truncated ones are without it."""
+    counts = collections.Counter()
+    for stack in read_folded(path):
+        if stack.frames and not stack.is_truncated:
+            counts[stack.names[-1]] += stack.count
+    return counts
+
+
+def record(target, name, seconds, *options):
+    path, quality = file_in(name + ".folded"), file_in(name + ".json")
+    process, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "--quality", quality, "-r", str(RATE_HZ),
+                                "-d", str(seconds), *options, seconds=seconds + harness.WAIT_SECONDS)
+    if code != 0:
+        raise AssertionError(process.told())
+    with open(quality, encoding="utf-8") as file:
+        return leaves(path), json.load(file)
+
+
+def path_of(name):
+    if name not in SCRIPTS:
+        return name
+    path = os.path.join(harness.FOLDER, "accuracy-%s.py" % name)
+    if not os.path.exists(path):
+        os.makedirs(harness.FOLDER, exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(SCRIPTS[name])
+    return path
+
+
+def measure(name, python, seconds):
+    arguments = [] if name in SCRIPTS else [str(harness.VICTIM_SECONDS)]
+    with victim(path_of(name), *arguments, python=python.path) as target:
+        files = "accuracy-%s-%s" % (name, python.version)
+        free, quality = record(target, files, seconds)
+        stopped, _ = record(target, files + "-stopped", seconds, "--blocking")
+        return Cell(free, stopped, quality)
+
+
+def judge(name, python):
+    """The cell, and what is wrong with it."""
+    reached = REACHED[name][python.minor]
+    try:
+        cell = measure(name, python, SECONDS)
+        if cell.problems(reached):
+            cell = measure(name, python, 6 * SECONDS)
+        return cell, cell.problems(reached)
+    except AssertionError as error:
+        return None, [str(error)]
+
+
+def print_matrix(found, names, cells):
+    print("%-15s" % "" + "".join("%-18s" % python.version for python in found))
+    for name in names:
+        row = [cells[name, python][0] for python in found]
+        print("%-15s" % name + "".join("%-18s" % ("%(distance).1f/%(truncated).1f/%(failed).2f" % cell.numbers if cell else "-")
+                                       for cell in row))
+
+
+def print_table(found, names, rounds):
+    """Lines for REACHED."""
+    for name in names:
+        print('    "%s": {' % name, end="")
+        for python in found:
+            cells = [measure(name, python, 2 * SECONDS) for _ in range(rounds)]
+            print("%d: (%s), " % (python.minor, ", ".join("%.1f" % statistics.median(cell.numbers[kind] for cell in cells)
+                                                          for kind in FLOOR)), end="", flush=True)
+        print("},")
+
+
+def interpreters():
+    """The newest of each supported minor version, without builds that are for debugging or have no lock."""
+    return list({python.minor: python for python in pythons() if python.is_supported and not python.kind[1]}.values())
+
+
+def main():
+    parser = argparse.ArgumentParser(description="profiles of moving programs against those of stopped ones")
+    parser.add_argument("--measure", type=int, metavar="ROUNDS", help="print a table for REACHED")
+    parser.add_argument("programs", nargs="*", default=PROGRAMS)
+    options = parser.parse_args()
+    found = interpreters()
+    if not found:
+        print("skipped: no interpreter of a supported version is on this machine")
+        return harness.SKIPPED
+    harness.check_surroundings()
+    if options.measure:
+        print_table(found, options.programs, options.measure)
+        return 0
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        running = {(name, python): pool.submit(judge, name, python) for name in options.programs for python in found}
+        cells = {key: future.result() for key, future in running.items()}
+    print("distance in points/truncated/failed in percent, at %d Hz for %g s" % (RATE_HZ, SECONDS))
+    print_matrix(found, options.programs, cells)
+    failures = [(key, problem) for key, (_, problems) in cells.items() for problem in problems]
+    for (name, python), problem in failures:
+        print("FAIL %s on %s: %s" % (name, python.version, problem))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
