@@ -36,26 +36,26 @@ struct sink;
 #define SAMPLER_MAX_PROCESSES 256
 
 /* Which samples are kept; what is not kept is not counted as a sample. */
-#define SAMPLER_MODES(X)                           \
-    X(WALL, "wall", "all of them")                 \
-    X(CPU, "cpu", "threads on a CPU")              \
-    X(GIL, "gil", "the thread that holds the GIL") \
-    X(EXCEPTION, "exception", "threads that handle an exception")
+#define SAMPLER_MODES(X)                                          \
+    X(WALL, "wall")           /* all of them */                   \
+    X(CPU, "cpu")             /* threads on a CPU */              \
+    X(GIL, "gil")             /* the thread that holds the GIL */ \
+    X(EXCEPTION, "exception") /* threads that handle an exception */
 
 enum sampler_mode {
-#define X(name, text, help) SAMPLER_MODE_##name,
+#define X(name, text) SAMPLER_MODE_##name,
     SAMPLER_MODES(X)
 #undef X
 };
 
 /* What is made of asyncio tasks. */
-#define SAMPLER_ASYNC(X)                                             \
-    X(OFF, "off", "stacks are those of threads")                     \
-    X(RUNNING, "running", "a stack begins with who awaits its task") \
-    X(ALL, "all", "and tasks that wait are samples, too")
+#define SAMPLER_ASYNC(X)                                                \
+    X(OFF, "off")         /* stacks are those of threads */             \
+    X(RUNNING, "running") /* a stack begins with who awaits its task */ \
+    X(ALL, "all")         /* and waiting tasks are samples, too */
 
 enum sampler_async {
-#define X(name, text, help) SAMPLER_ASYNC_##name,
+#define X(name, text) SAMPLER_ASYNC_##name,
     SAMPLER_ASYNC(X)
 #undef X
 };
@@ -208,9 +208,10 @@ int sampler_end_fd(const struct sampler *sampler);
 MUST_CHECK enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out,
                                        struct err *err);
 void sampler_tasks_deinit(struct sampler_tasks *tasks);
-const char *sampler_async_text(enum sampler_async async);
-/* false: no such word. */
-bool sampler_async_find(const char *text, enum sampler_async *out);
-const char *sampler_state_text(enum sampler_state state);
+
+/* By value (base/enum_text.h). */
+extern const char *const sampler_mode_texts[];
+extern const char *const sampler_async_texts[];
+extern const char *const sampler_state_texts[];
 
 #endif /* SAMPLER_SAMPLER_H */

@@ -1,7 +1,6 @@
 #include "sampler/sampler.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sampler/session/loop.h"
 
@@ -100,35 +99,4 @@ enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, 
 int sampler_end_fd(const struct sampler *sampler)
 {
     return loop_end_fd(sampler->loop);
-}
-
-static const char *const async_texts[] = {
-#define X(name, text, help) text,
-    SAMPLER_ASYNC(X)
-#undef X
-};
-
-const char *sampler_async_text(enum sampler_async async)
-{
-    return async_texts[async];
-}
-
-bool sampler_async_find(const char *text, enum sampler_async *out)
-{
-    for (size_t i = 0; i < sizeof async_texts / sizeof *async_texts; i++)
-        if (strcmp(async_texts[i], text) == 0) {
-            *out = (enum sampler_async)i;
-            return true;
-        }
-    return false;
-}
-
-const char *sampler_state_text(enum sampler_state state)
-{
-    static const char *const text[] = {
-#define X(name, text) text,
-        SAMPLER_STATES(X)
-#undef X
-    };
-    return (unsigned)state < sizeof text / sizeof *text ? text[state] : "unknown";
 }

@@ -172,18 +172,13 @@ static enum err_code gather(struct sessions *sessions, struct rows *rows, struct
 
 static void put_states(struct buffer *out, const struct rows *rows)
 {
-    static const enum sampler_state states[] = {
-#define X(name, text) SAMPLER_##name,
-        SAMPLER_STATES(X)
-#undef X
-    };
     put_head(out, "pyrometer_sessions", "gauge", "Sessions, by what they do");
-    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+    for (unsigned state = 0; sampler_state_texts[state]; state++) {
         size_t count = 0;
         for (size_t k = 0; k < rows->count; k++)
-            count += rows->items[k].state == states[i];
-        buffer_printf(out, "pyrometer_sessions{state=\"%s\"} %zu\n",
-                      sampler_state_text(states[i]), count);
+            count += rows->items[k].state == state;
+        buffer_printf(out, "pyrometer_sessions{state=\"%s\"} %zu\n", sampler_state_texts[state],
+                      count);
     }
 }
 

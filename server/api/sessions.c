@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
 #include "server/access/auth.h"
@@ -133,30 +134,23 @@ static enum err_code read_pids(const struct body_member *member, struct sampler_
 static enum err_code read_choices(const struct body_member *members,
                                   struct sampler_options *out, struct err *err)
 {
-    static const char *const modes[] = {
-#define X(name, text, help) text,
-        SAMPLER_MODES(X)
-#undef X
-    };
     const char *const threads = members[POST_THREADS].text;
-    size_t mode = 0;
+    const int mode = enum_find(sampler_mode_texts, members[POST_MODE].text);
+    const int async = enum_find(sampler_async_texts, members[POST_ASYNC].text);
     if (members[POST_THREADS].is_present && strcmp(threads, "all") != 0 &&
         strcmp(threads, "main") != 0)
         return err_set(err, ERR_INVALID, "\"threads\" is all or main");
     if (members[POST_THREADS].is_present)
         out->all_threads = strcmp(threads, "all") == 0;
-    if (members[POST_ASYNC].is_present &&
-        !sampler_async_find(members[POST_ASYNC].text, &out->async))
+    if (members[POST_ASYNC].is_present && async < 0)
         return err_set(err, ERR_INVALID, "\"async\" is off, running or all");
-    if (!members[POST_MODE].is_present)
-        return ERR_OK;
-    while (mode < sizeof modes / sizeof *modes &&
-           strcmp(modes[mode], members[POST_MODE].text) != 0)
-        mode++;
-    out->mode = (enum sampler_mode)mode;
-    return mode < sizeof modes / sizeof *modes
-               ? ERR_OK
-               : err_set(err, ERR_INVALID, "\"mode\" is wall, cpu, gil or exception");
+    if (members[POST_ASYNC].is_present)
+        out->async = (enum sampler_async)async;
+    if (members[POST_MODE].is_present && mode < 0)
+        return err_set(err, ERR_INVALID, "\"mode\" is wall, cpu, gil or exception");
+    if (members[POST_MODE].is_present)
+        out->mode = (enum sampler_mode)mode;
+    return ERR_OK;
 }
 
 static enum err_code read_numbers(const struct body_member *members,

@@ -26,17 +26,17 @@ struct source_reader;
 struct view_query;
 
 /* By what the table of functions is sorted. */
-#define REPORT_SORTS(X)                                                     \
-    X(NSAMPLES, "nsamples", "samples of the function itself")               \
-    X(TOTTIME, "tottime", "time of the function itself")                    \
-    X(CUMTIME, "cumtime", "time of the function and what it called")        \
-    X(SAMPLE_PCT, "sample-pct", "share of the function itself")             \
-    X(CUMUL_PCT, "cumul-pct", "share of the function and what it called")   \
-    X(NSAMPLES_CUMUL, "nsamples-cumul", "samples of it and what it called") \
-    X(NAME, "name", "file, line and name")
+#define REPORT_SORTS(X)                                                                \
+    X(NSAMPLES, "nsamples")             /* samples of the function itself */           \
+    X(TOTTIME, "tottime")               /* time of the function itself */              \
+    X(CUMTIME, "cumtime")               /* time of the function and what it called */  \
+    X(SAMPLE_PCT, "sample-pct")         /* share of the function itself */             \
+    X(CUMUL_PCT, "cumul-pct")           /* share of the function and what it called */ \
+    X(NSAMPLES_CUMUL, "nsamples-cumul") /* samples of it and what it called */         \
+    X(NAME, "name")                     /* file, line and name */
 
 enum report_sort {
-#define X(name, text, help) REPORT_SORT_##name,
+#define X(name, text) REPORT_SORT_##name,
     REPORT_SORTS(X)
 #undef X
         REPORT_SORT_COUNT

@@ -9,31 +9,16 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "sampler/base/enum_text.h"
 #include "sampler/base/first_word.h"
 #include "sampler/capture/reader.h"
 #include "sampler/profile/profile.h"
 
-static const char *const mode_names[] = {
-#define X(name, text, help) text,
-    SAMPLER_MODES(X)
-#undef X
-};
-
-enum { MODES = sizeof mode_names / sizeof *mode_names };
-
-static enum sampler_async async_of(const char *text)
+/* What the file names; the first one where that is unknown. */
+static unsigned value_of(const char *const *texts, const char *text)
 {
-    enum sampler_async async = SAMPLER_ASYNC_OFF;
-    (void)!sampler_async_find(text, &async);
-    return async;
-}
-
-static enum sampler_mode mode_of(const char *text)
-{
-    for (size_t i = 0; i < MODES; i++)
-        if (strcmp(mode_names[i], text) == 0)
-            return (enum sampler_mode)i;
-    return SAMPLER_MODE_WALL;
+    const int value = enum_find(texts, text);
+    return value < 0 ? 0 : (unsigned)value;
 }
 
 static void describe(struct open_capture *opened)
@@ -51,11 +36,11 @@ static void describe(struct open_capture *opened)
                                   .rate_hz = (double)info->rate_uhz / 1e6,
                                   .duration_ns = info->duration_ns,
                                   .all_threads = info->all_threads != 0,
-                                  .mode = mode_of(info->mode),
+                                  .mode = value_of(sampler_mode_texts, info->mode),
                                   .native = info->native != 0,
                                   .no_gc = info->no_gc != 0,
                                   .opcodes = info->opcodes != 0,
-                                  .async = async_of(info->async),
+                                  .async = value_of(sampler_async_texts, info->async),
                                   .blocking = info->blocking != 0,
                                   .memory_bytes = (size_t)info->memory_bytes,
                                   .max_cpu_percent = (double)info->max_cpu_ppm / 1e4 };
@@ -198,12 +183,12 @@ void open_capture_tell_start(const struct sampler_target *target,
         .native = options->native,
         .no_gc = options->no_gc,
         .opcodes = options->opcodes,
-        .async = options->async ? sampler_async_text(options->async) : "",
+        .async = options->async ? sampler_async_texts[options->async] : "",
         .blocking = options->blocking,
         .hides_arguments = options->hides_arguments,
         .executable = target->executable,
         .python = target->python,
-        .mode = (unsigned)options->mode < MODES ? mode_names[options->mode] : "",
+        .mode = sampler_mode_texts[options->mode],
     };
     open_capture_tell_here(out);
 }

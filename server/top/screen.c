@@ -63,7 +63,7 @@ static void draw_who(struct buffer *out, const struct screen *screen)
                      screen->processes->joined - 1, screen->processes->running);
     writer_print(&writer, "  %s  ", time);
     writer_colour(&writer, session->status.state == SAMPLER_RUNNING ? WRITER_COOL : WRITER_HOT);
-    writer_print(&writer, "%s", sampler_state_text(session->status.state));
+    writer_print(&writer, "%s", sampler_state_texts[session->status.state]);
     if (*session->status.reason)
         writer_print(&writer, ": %s", session->status.reason);
     writer_colour(&writer, WRITER_PLAIN);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
 #include "server/wire/json.h"
 #include "server/wire/retention.h"
@@ -119,12 +120,6 @@ static void write_processes(struct json *json, const struct sampler_processes *p
     json_end(json);
 }
 
-static const char *const mode_texts[] = {
-#define X(name, text, help) text,
-    SAMPLER_MODES(X)
-#undef X
-};
-
 bool session_target_at(const struct session_info *info, size_t index,
                        struct sampler_target *out)
 {
@@ -149,11 +144,11 @@ static void write_settings(struct json *json, const struct session_info *info)
     put_seconds(json, "duration_s", options->duration_ns);
     put_text(json, "threads", options->all_threads ? "all" : "main");
     put_bool(json, "subprocesses", options->subprocesses);
-    put_text(json, "mode", mode_texts[options->mode]);
+    put_text(json, "mode", sampler_mode_texts[options->mode]);
     put_bool(json, "native", options->native);
     put_bool(json, "gc", !options->no_gc);
     put_bool(json, "opcodes", options->opcodes);
-    put_text(json, "async", sampler_async_text(options->async));
+    put_text(json, "async", sampler_async_texts[options->async]);
     put_bool(json, "blocking", options->blocking);
     json_key(json, "max_cpu_percent");
     if (options->max_cpu_percent > 0)
@@ -201,11 +196,7 @@ static void write_quality(struct json *json, const struct session_info *info)
 
 static void write_words(struct json *json, const struct session_info *info)
 {
-    static const char *const sources[] = {
-#define X(name, text) text,
-        SESSION_SOURCES(X)
-#undef X
-    };
+    static const char *const sources[] = { SESSION_SOURCES(ENUM_TEXT) };
     const struct session_words *const words = &info->words;
     put_text(json, "name", words->name);
     put_text(json, "note", words->note);
@@ -219,7 +210,7 @@ void session_write(struct json *json, const struct session_info *info)
     const struct sampler_status *const status = &info->status;
     json_object(json);
     put_text(json, "id", info->id);
-    put_text(json, "state", sampler_state_text(status->state));
+    put_text(json, "state", sampler_state_texts[status->state]);
     put_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
     write_target(json, info);

@@ -330,19 +330,6 @@ void sampler_tasks_deinit(struct sampler_tasks *tasks)
     free(tasks->awaiters);
 }
 
-const char *sampler_async_text(enum sampler_async async)
-{
-    return async == SAMPLER_ASYNC_OFF ? "off" : async == SAMPLER_ASYNC_ALL ? "all" : "running";
-}
-
-bool sampler_async_find(const char *text, enum sampler_async *out)
-{
-    for (*out = SAMPLER_ASYNC_OFF; *out <= SAMPLER_ASYNC_ALL; (*out)++)
-        if (strcmp(sampler_async_text(*out), text) == 0)
-            return true;
-    return false;
-}
-
 enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
                              struct sampler_origin *out, struct err *err)
 {
@@ -355,14 +342,4 @@ enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
 int sampler_end_fd(const struct sampler *sampler)
 {
     return sampler->end_fd;
-}
-
-const char *sampler_state_text(enum sampler_state state)
-{
-    static const char *const texts[] = {
-#define X(name, text) text,
-        SAMPLER_STATES(X)
-#undef X
-    };
-    return texts[state];
 }

@@ -12,7 +12,7 @@ static const struct value {
     const char *name;
     const char *words; /* NULL: the name of a file */
 } values[] = {
-#define X(name, text, help) text " "
+#define X(name, text) text " "
     { "MODE", SAMPLER_MODES(X) }, { "KEY", REPORT_SORTS(X) },
 #undef X
     { "SHELL", "bash zsh fish" }, { "FILE", NULL },           { "PATH", NULL },

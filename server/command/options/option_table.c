@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/enum_text.h"
 #include "sampler/capture/format.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/completion.h"
@@ -61,7 +62,7 @@ static enum err_code set_duration(struct options *options, const char *value, st
 }
 
 static const char *const mode_names[] = {
-#define X(name, text, help) text,
+#define X(name, text) text,
     SAMPLER_MODES(X)
 #undef X
 };
@@ -95,11 +96,11 @@ static enum err_code set_async_aware(struct options *options, const char *value,
 
 static enum err_code set_async_mode(struct options *options, const char *value, struct err *err)
 {
-    enum sampler_async async;
-    if (!sampler_async_find(value, &async) || async == SAMPLER_ASYNC_OFF)
+    const int async = enum_find(sampler_async_texts, value);
+    if (async <= (int)SAMPLER_ASYNC_OFF)
         return err_set(err, ERR_INVALID, "unknown mode of tasks '%.64s': use running or all",
                        value);
-    options->sampling.async = async;
+    options->sampling.async = (enum sampler_async)async;
     options->names_async_mode = true;
     return ERR_OK;
 }
@@ -188,7 +189,7 @@ enum err_code option_add_comparing_format(struct options *options,
 }
 
 static const char *const sort_names[] = {
-#define X(name, text, help) text,
+#define X(name, text) text,
     REPORT_SORTS(X)
 #undef X
 };

@@ -20,12 +20,6 @@ struct jsonl {
     size_t entries; /* in the record that is open; 0: none is */
 };
 
-static const char *const mode_texts[] = {
-#define X(name, text, help) text,
-    SAMPLER_MODES(X)
-#undef X
-};
-
 static void put_uint(struct jsonl *jsonl, const char *key, uint64_t value)
 {
     json_key(&jsonl->json, key);
@@ -109,7 +103,7 @@ static enum err_code put_meta(struct jsonl *jsonl, struct err *err)
     begin(jsonl, "meta");
     put_uint(jsonl, "sample_interval_usec",
              (report_period_ns(jsonl->source) + NS_PER_MS / 2000) / (NS_PER_MS / 1000));
-    put_text(jsonl, "mode", mode_texts[session->options->mode]);
+    put_text(jsonl, "mode", sampler_mode_texts[session->options->mode]);
     json_key(&jsonl->json, "session");
     session_write(&jsonl->json, session);
     json_key(&jsonl->json, "selection");
