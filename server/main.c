@@ -23,7 +23,7 @@ int main(int argc, char **argv)
         puts("pyrometer " PYROMETER_VERSION);
         return exit_with(ERR_OK, NULL);
     }
-    if (options.completion) {
+    if (options.wants_completion) {
         completion_print(stdout, options.completion);
         return exit_with(ERR_OK, NULL);
     }

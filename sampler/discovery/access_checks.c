@@ -129,9 +129,8 @@ static void add_found(struct python *python, const struct maps *maps, struct acc
                       runtime_way_text(runtime->way));
     access_checks_add(out, "layout",
                       runtime->layout.validated ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
-                      runtime->layout.validated
-                          ? "of a version that is tested"
-                          : "of a version newer than any that is tested: unvalidated");
+                      runtime->layout.validated ? "tested Python version"
+                                                : "Python version newer than any tested one");
 }
 
 static enum err_code add_python(struct process *process, const struct maps *maps,

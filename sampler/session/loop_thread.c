@@ -247,7 +247,7 @@ static bool wait_for(struct turn *turn, uint64_t instant_ns)
         if (!publish(turn, now_ns))
             return false;
         if (now_ns >= end_ns)
-            return end(turn, SAMPLER_ENDED, "the duration is over");
+            return end(turn, SAMPLER_ENDED, "duration reached");
         if (now_ns + NEAR_NS >= instant_ns)
             return true;
     }

@@ -17,36 +17,27 @@ enum err_code admission_add_user(struct admission *admission, const char *name, 
     const size_t digits = strspn(name, "0123456789");
     const struct passwd *const entry = getpwnam(name);
     const bool is_number = digits > 0 && digits < 11 && name[digits] == '\0';
-    if (admission->user_count == ADMISSION_MAX)
-        return err_set(err, ERR_LIMIT, "no more than %d users can be listed", ADMISSION_MAX);
+    if (admission->user_count == ADMISSION_MAX_USERS)
+        return err_set(err, ERR_INVALID, "it is given more than %d times", ADMISSION_MAX_USERS);
     if (!entry && !is_number)
-        return err_set(err, ERR_INVALID, "there is no user '%.64s'", name);
+        return err_set(err, ERR_INVALID, "no such user");
     admission->users[admission->user_count++] =
         entry ? entry->pw_uid : (uid_t)strtoul(name, NULL, 10);
     return ERR_OK;
 }
 
-enum err_code admission_add_command(struct admission *admission, const char *pattern,
-                                    struct err *err)
-{
-    if (admission->command_count == ADMISSION_MAX)
-        return err_set(err, ERR_LIMIT, "no more than %d commands can be listed", ADMISSION_MAX);
-    admission->commands[admission->command_count++] = pattern;
-    return ERR_OK;
-}
-
 bool admission_is_open(const struct admission *admission)
 {
-    return admission->user_count + admission->command_count == 0;
+    return admission->user_count + admission->commands.count == 0;
 }
 
 bool admission_matches(const struct admission *admission, uid_t user, const char *command)
 {
-    bool has_user = admission->user_count == 0, has_command = admission->command_count == 0;
+    bool has_user = admission->user_count == 0, has_command = admission->commands.count == 0;
     for (size_t i = 0; i < admission->user_count; i++)
         has_user |= admission->users[i] == user;
-    for (size_t i = 0; i < admission->command_count; i++)
-        has_command |= fnmatch(admission->commands[i], command, 0) == 0;
+    for (size_t i = 0; i < admission->commands.count; i++)
+        has_command |= fnmatch(admission->commands.items[i], command, 0) == 0;
     return has_user && has_command;
 }
 

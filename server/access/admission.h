@@ -7,8 +7,8 @@
  *
  * Ownership: patterns are borrowed.
  * Threads: fill first, then any.
- * Limits: ADMISSION_MAX each; ADMISSION_MAX_COMMAND bytes of a command line are compared.
- * Depends on: err.
+ * Limits: ADMISSION_MAX_USERS; ADMISSION_MAX_COMMAND bytes of a command line are compared.
+ * Depends on: err, setting.
  */
 #ifndef SERVER_ACCESS_ADMISSION_H
 #define SERVER_ACCESS_ADMISSION_H
@@ -18,21 +18,19 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
+#include "server/wire/setting.h"
 
-enum { ADMISSION_MAX = 32, ADMISSION_MAX_COMMAND = 4096 };
+enum { ADMISSION_MAX_USERS = 32, ADMISSION_MAX_COMMAND = 4096 };
 
 struct admission {
-    uid_t users[ADMISSION_MAX];
+    uid_t users[ADMISSION_MAX_USERS];
     size_t user_count;
-    const char *commands[ADMISSION_MAX];
-    size_t command_count;
+    struct setting_texts commands;
 };
 
-/* ERR_INVALID: no such user; ERR_LIMIT. */
+/* ERR_INVALID: no such user, or too many. */
 MUST_CHECK enum err_code admission_add_user(struct admission *admission, const char *name,
                                             struct err *err);
-MUST_CHECK enum err_code admission_add_command(struct admission *admission, const char *pattern,
-                                               struct err *err);
 
 /* Everything is admitted. */
 bool admission_is_open(const struct admission *admission);

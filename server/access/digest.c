@@ -12,7 +12,7 @@ enum err_code digest_make(const void *data, size_t bytes, struct digest *out, st
 {
     struct digest made;
     if (gnutls_hash_fast(GNUTLS_DIG_SHA256, data, bytes, made.bytes) != 0)
-        return err_set(err, ERR_UNSUPPORTED, "SHA-256 is not to be had here");
+        return err_set(err, ERR_UNSUPPORTED, "SHA-256 is unavailable");
     *out = made;
     return ERR_OK;
 }

@@ -205,9 +205,8 @@ static void put_counters(struct buffer *out, const struct rows *rows)
 enum err_code api_get_metrics(const struct handler_context *handler, struct response *response,
                               struct err *err)
 {
-    struct query query;
     struct buffer out = { 0 };
-    enum err_code rc = query_read(handler->request, 0, &query, err);
+    enum err_code rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
     struct rows *const rows = calloc(1, sizeof *rows);

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
@@ -13,6 +11,7 @@
 #include "server/access/admission.h"
 #include "server/api/api.h"
 #include "server/api/handler_context.h"
+#include "server/api/query.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/report/report.h"
@@ -23,55 +22,24 @@
 enum {
     PULL_MAX_AT_ONCE = 4,
     PULL_SECONDS = 30,
-    PULL_MAX_SECONDS = 300,
     PULL_RATE_HZ = 100,
-    PULL_MAX_RATE_HZ = 1000,
     PULL_MEMORY_BYTES = 64 << 20,
     PULL_GLANCE_MS = 100,
 };
 
 struct pull {
-    unsigned long pid, seconds, rate_hz;
+    uint32_t pid, seconds, rate_hz;
     bool hides_arguments;
 };
 
-static enum err_code read_number(const char *name, const char *value, unsigned long most,
-                                 unsigned long *out, struct err *err)
-{
-    const size_t digits = strspn(value, "0123456789");
-    const unsigned long number = digits > 0 && digits <= 10 ? strtoul(value, NULL, 10) : 0;
-    if (value[digits] != '\0' || number == 0 || number > most)
-        return err_set(err, ERR_INVALID, "parameter \"%s\" is a whole number from 1 to %lu",
-                       name, most);
-    *out = number;
-    return ERR_OK;
-}
-
 static enum err_code read_pull(const struct request *request, struct pull *out, struct err *err)
 {
-    const struct {
-        const char *name;
-        unsigned long most, *value;
-    } known[] = { { "pid", INT32_MAX, &out->pid },
-                  { "seconds", PULL_MAX_SECONDS, &out->seconds },
-                  { "rate_hz", PULL_MAX_RATE_HZ, &out->rate_hz } };
-    *out = (struct pull){ 0 };
-    for (size_t i = 0; i < request->query_count; i++) {
-        const struct request_pair *const pair = &request->query[i];
-        size_t k = 0;
-        while (k < 3 && strcmp(known[k].name, pair->name) != 0)
-            k++;
-        if (k == 3 || *known[k].value != 0)
-            return err_set(err, ERR_INVALID, "parameter \"%.64s\" is %s", pair->name,
-                           k == 3 ? "unknown here" : "given twice");
-        const enum err_code rc =
-            read_number(pair->name, pair->value, known[k].most, known[k].value, err);
-        if (rc != ERR_OK)
-            return rc;
-    }
-    out->seconds = out->seconds ? out->seconds : PULL_SECONDS;
-    out->rate_hz = out->rate_hz ? out->rate_hz : PULL_RATE_HZ;
-    return ERR_OK;
+    struct query query;
+    const enum err_code rc = query_read(request, QUERY_PULL, &query, err);
+    *out = (struct pull){ .pid = query.pid,
+                          .seconds = query.seconds ? query.seconds : PULL_SECONDS,
+                          .rate_hz = query.pull_hz ? query.pull_hz : PULL_RATE_HZ };
+    return rc;
 }
 
 /* Without a name it is the process of the first session that runs; a server of given sessions
@@ -87,9 +55,9 @@ static enum err_code choose(const struct handler_context *handler, struct pull *
         struct sampler *const sampler = session->sampler;
         struct sampler_target target;
         for (size_t k = 0; sampler && sampler_target_at(sampler, k, &target) && !is_known; k++)
-            is_known = pull->pid == 0 || (unsigned long)target.pid == pull->pid;
+            is_known = pull->pid == 0 || (uint32_t)target.pid == pull->pid;
         if (is_known) {
-            pull->pid = (unsigned long)target.pid;
+            pull->pid = (uint32_t)target.pid;
             pull->hides_arguments = sampler_options(sampler)->hides_arguments;
         }
         session_release(session);

@@ -1,27 +1,12 @@
 /*
- * query - the parameters of a URL as a view query.
+ * query - the parameters of a URL, as a table of settings, and the struct they fill.
  *
- * A route says which parameters it takes; anything else, a number that is none and a repeated
- * single parameter are errors that name the parameter.
- *
- *     since=G            only what was added after generation G
- *     from=S, to=S       seconds since the session began
- *     thread=ID ...      may be repeated
- *     process=ID ...     may be repeated
- *     state=WORDS        what the thread was doing (state_words.h)
- *     buckets=N          slots of a timeline
- *     function=ID            of the tree
- *     format=NAME        an output format
- *     redact=1           without what tells whose it is (report/redact.h); 0: with it
- *     tasks=1            with the asyncio tasks; 0: without
- *     base=ID            the session to compare with
- *     offset=N, limit=N  a part of a list
- *     search=, host=, label=, title=TEXT
- *     omit=, below=, at=, hide=WORD ...
- *                        what to make of stacks (rules.h); may be repeated
+ * A route says which parameters it takes.  A parameter that it does not take, a value that cannot be
+ * read, and a single parameter that is repeated are errors that name the parameter.
+ * server/openapi.json describes each of them.
  *
  * Ownership: plain data; the view points into the struct, which must not move.
- * Depends on: err, request, profile/view, rules, state_words.
+ * Depends on: err, request, profile/view, setting, view_settings.
  */
 #ifndef SERVER_API_QUERY_H
 #define SERVER_API_QUERY_H
@@ -33,6 +18,7 @@
 #include "sampler/profile/views/view.h"
 #include "server/http/request.h"
 #include "server/wire/rules.h"
+#include "server/wire/setting.h"
 
 enum query_parameter {
     QUERY_SINCE = 1 << 0,
@@ -57,14 +43,18 @@ enum query_parameter {
     QUERY_BASE = 1 << 19,
     QUERY_REDACT = 1 << 20,
     QUERY_TASKS = 1 << 21,
+    QUERY_PID = 1 << 22,
+    QUERY_SECONDS = 1 << 23,
+    QUERY_RATE = 1 << 24,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
     QUERY_RULES = QUERY_OMIT | QUERY_BELOW | QUERY_AT | QUERY_HIDE,
+    QUERY_PULL = QUERY_PID | QUERY_SECONDS | QUERY_RATE,
     QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
 
-enum { QUERY_MAX_LIMIT = 4096 };
+enum { QUERY_MAX_LIMIT = 4096, QUERY_MAX_SECONDS = 300, QUERY_MAX_PULL_HZ = 1000 };
 
 struct query {
     struct view_query view;
@@ -73,15 +63,18 @@ struct query {
     uint32_t offset, limit;                           /* of a list; limit 0: not given */
     uint32_t buckets;                                 /* 0: not given */
     function_id function;                             /* 0: not given */
+    uint32_t pid, seconds, pull_hz;                   /* 0: not given */
     bool redacts, wants_tasks;
     struct rules rules;
-    thread_id threads[REQUEST_MAX_QUERY];
-    process_id processes[REQUEST_MAX_QUERY];
+    struct setting_ids threads, processes;
 };
 
 /* accepted: query_parameter bits. */
 MUST_CHECK enum err_code query_read(const struct request *request, unsigned accepted,
                                     struct query *query, struct err *err);
+
+/* For a route that takes no parameters. */
+MUST_CHECK enum err_code query_read_none(const struct request *request, struct err *err);
 
 /* Equal queries give equal numbers, whatever their spelling. */
 uint64_t query_hash(const struct query *query);

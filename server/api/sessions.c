@@ -49,17 +49,11 @@ static enum err_code write_list(struct json *json, const struct handler_context 
     return rc;
 }
 
-static enum err_code accept_no_query(const struct handler_context *handler, struct err *err)
-{
-    struct query query;
-    return query_read(handler->request, 0, &query, err);
-}
-
 enum err_code api_list_sessions(const struct handler_context *handler,
                                 struct response *response, struct err *err)
 {
     struct document document;
-    const enum err_code rc = accept_no_query(handler, err);
+    const enum err_code rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);
@@ -80,7 +74,7 @@ enum err_code api_get_session(const struct handler_context *handler, struct resp
                               struct err *err)
 {
     struct session *session = NULL;
-    enum err_code rc = accept_no_query(handler, err);
+    enum err_code rc = query_read_none(handler->request, err);
     if (rc == ERR_OK)
         rc = call_session(handler, &session, err);
     return rc == ERR_OK ? send_session(session, response, err) : rc;
@@ -248,7 +242,7 @@ enum err_code api_start_session(const struct handler_context *handler,
     struct session_words words;
     enum err_code rc = call_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
-        rc = accept_no_query(handler, err);
+        rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
     dashboard_defaults(dashboard, &options);
@@ -374,7 +368,7 @@ enum err_code api_delete_session(const struct handler_context *handler,
     struct session *session = NULL;
     enum err_code rc = call_session(handler, &session, err);
     if (rc == ERR_OK)
-        rc = accept_no_query(handler, err);
+        rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
     sessions_remove(handler->sessions, session);

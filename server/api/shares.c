@@ -19,12 +19,6 @@
 
 enum { DEFAULT_LIFE_S = 7 * 86400, MAX_LIFE_S = 366 * 86400 };
 
-static enum err_code accept_no_query(const struct handler_context *handler, struct err *err)
-{
-    struct query query;
-    return query_read(handler->request, 0, &query, err);
-}
-
 /* "90m", "12h", "7d"; 0: forever. */
 static enum err_code read_life(const char *text, uint64_t *seconds_out, struct err *err)
 {
@@ -124,7 +118,7 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
     char token[DIGEST_SECRET_LENGTH + 1];
     struct share share;
     uint64_t life_s = DEFAULT_LIFE_S;
-    enum err_code rc = accept_no_query(handler, err);
+    enum err_code rc = query_read_none(handler->request, err);
     if (rc == ERR_OK && handler->request->body_bytes > 0)
         rc = body_read(handler->request->body, handler->request->body_bytes, members,
                        POST_MEMBERS, err);
@@ -152,7 +146,7 @@ enum err_code api_list_shares(const struct handler_context *handler, struct resp
                               struct err *err)
 {
     struct document document;
-    const enum err_code rc = accept_no_query(handler, err);
+    const enum err_code rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
     struct share *const shares = calloc(SHARES_MAX, sizeof *shares);
@@ -191,7 +185,7 @@ enum err_code api_revoke_share(const struct handler_context *handler, struct res
 enum err_code api_end_access(const struct handler_context *handler, struct response *response,
                              struct err *err)
 {
-    const enum err_code rc = accept_no_query(handler, err);
+    const enum err_code rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
     auth_logout(handler->auth, handler->request, response);
@@ -203,7 +197,7 @@ enum err_code api_get_access(const struct handler_context *handler, struct respo
                              struct err *err)
 {
     struct document document;
-    const enum err_code rc = accept_no_query(handler, err);
+    const enum err_code rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
         return rc;
     document_begin(&document);

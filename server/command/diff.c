@@ -21,15 +21,15 @@ struct comparing {
     struct comparison comparison;
 };
 
-/* Where the user does not say, the end of the file's name does. */
-static enum diff_form form_of(const struct options *options)
+enum form { FORM_TEXT, FORM_JSON, FORM_HTML };
+
+/* Without an option, the extension of the file chooses. */
+static enum form form_of(const struct options *options)
 {
     const char *const dot = options->output ? strrchr(options->output, '.') : NULL;
-    if (options->diff_form != DIFF_AS_NAMED)
-        return options->diff_form;
-    if (dot && strcmp(dot, ".html") == 0)
-        return DIFF_HTML;
-    return dot && strcmp(dot, ".json") == 0 ? DIFF_JSON : DIFF_TEXT;
+    if (options->diff_html || (!options->diff_json && dot && strcmp(dot, ".html") == 0))
+        return FORM_HTML;
+    return options->diff_json || (dot && strcmp(dot, ".json") == 0) ? FORM_JSON : FORM_TEXT;
 }
 
 static bool drain(void *to, const char *data, size_t bytes)
@@ -37,14 +37,13 @@ static bool drain(void *to, const char *data, size_t bytes)
     return output_write(to, data, bytes);
 }
 
-static enum err_code write_form(const struct diff *diff, enum diff_form form,
-                                struct buffer *out, struct err *err)
+static enum err_code write_form(const struct diff *diff, enum form form, struct buffer *out,
+                                struct err *err)
 {
     switch (form) {
-    case DIFF_JSON: return diff_write_json(diff, out, err);
-    case DIFF_HTML: return diff_write_html(diff, out, err);
-    case DIFF_AS_NAMED:
-    case DIFF_TEXT: break;
+    case FORM_JSON: return diff_write_json(diff, out, err);
+    case FORM_HTML: return diff_write_html(diff, out, err);
+    case FORM_TEXT: break;
     }
     return diff_write_text(diff, out, err);
 }
@@ -98,8 +97,9 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (rc == ERR_OK && options->report.redacts)
         rc = redact(&comparing->now_redacted, &comparing->sources[1], err);
     if (rc == ERR_OK)
-        rc = comparison_init(&comparing->comparison, comparing->sources[0],
-                             comparing->sources[1], options->diff_basis, err);
+        rc = comparison_init(
+            &comparing->comparison, comparing->sources[0], comparing->sources[1],
+            options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES, err);
     return rc == ERR_OK ? write_diff(comparing, err) : rc;
 }
 

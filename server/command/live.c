@@ -60,8 +60,8 @@ static enum err_code allow_hosts(struct live *live, const struct options *option
     enum err_code rc = ERR_OK;
     if (!options->listen.is_unix)
         rc = hosts_allow(&live->pipeline.hosts, options->listen.host, err);
-    for (size_t i = 0; i < options->allowed_host_count && rc == ERR_OK; i++)
-        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts[i], err);
+    for (size_t i = 0; i < options->allowed_hosts.count && rc == ERR_OK; i++)
+        rc = hosts_allow(&live->pipeline.hosts, options->allowed_hosts.items[i], err);
     return rc;
 }
 

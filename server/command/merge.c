@@ -9,11 +9,11 @@
 #include "sampler/capture/reader.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
-#include "server/command/options/units.h"
 #include "server/command/output/output.h"
 #include "server/command/output/progress.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/wire/setting.h"
 
 struct merging {
     struct reader *readers[OPTIONS_MAX_FILES];
@@ -42,6 +42,14 @@ static bool watch(void *context, uint64_t done, uint64_t bytes)
     return true;
 }
 
+static bool read_time(enum setting_kind kind, const char *text, uint64_t *ns_out)
+{
+    double ns = 0;
+    const bool is_time = setting_number(kind, text, &ns);
+    *ns_out = (uint64_t)ns;
+    return is_time;
+}
+
 /* The numbers of "FROM..TO", either of which may be missing. */
 static bool read_range(char *text, struct merge_range *out)
 {
@@ -50,8 +58,9 @@ static bool read_range(char *text, struct merge_range *out)
         return false;
     *dots = '\0';
     const char *const from = text, *const to = dots + 2;
-    return (!*from || strcmp(from, "0") == 0 || units_duration(from, &out->from_ns)) &&
-           (!*to || (units_duration(to, &out->to_ns) && out->to_ns > out->from_ns));
+    return (!*from || read_time(SETTING_TIME, from, &out->from_ns)) &&
+           (!*to ||
+            (read_time(SETTING_DURATION, to, &out->to_ns) && out->to_ns > out->from_ns));
 }
 
 /* "week.pyro@10..20" is a part of week.pyro, unless that is a file's name. */
@@ -67,7 +76,8 @@ static enum err_code open_part(const char *word, struct reader **reader_out,
     *at = '\0';
     if (!read_range(at + 1, range_out))
         return err_set(err, ERR_INVALID,
-                       "bad range in '%.200s': use FILE@FROM..TO, as in a.pyro@10..2m", word);
+                       "invalid range in '%.200s': want FILE@FROM..TO, such as a.pyro@10..2m",
+                       word);
     return reader_open(path, reader_out, err);
 }
 

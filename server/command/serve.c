@@ -1,5 +1,6 @@
 #include "server/command/serve.h"
 
+#include "sampler/base/clock.h"
 #include "sampler/capture/reader.h"
 #include "server/command/live.h"
 #include "server/command/options/commands.h"
@@ -35,8 +36,8 @@ enum err_code serve_load(struct sessions *sessions, const struct options *option
                          const char *path, struct session **out, struct err *err)
 {
     const struct reader_part part = { .memory_bytes = options->sampling.memory_bytes,
-                                      .from_ns = options->view.from_ns,
-                                      .to_ns = options->view.to_ns };
+                                      .from_ns = options->view.query.from_ns,
+                                      .to_ns = options->view.query.to_ns };
     const bool hides_arguments = options->sampling.hides_arguments;
     struct open_capture *opened = NULL;
     enum err_code rc = capture_input_load(path, &part, hides_arguments, &opened, err);
@@ -65,12 +66,11 @@ static enum err_code load_all(struct live *live, const struct options *options, 
 static enum err_code open_captures(struct dashboard *dashboard,
                                    const struct serve_settings *settings, struct err *err)
 {
-    const uint64_t usual_ns = 30ull * 24 * 3600 * 1000000000;
     const struct captures_settings wanted = {
         .folder = settings->data,
-        .keep_ns = settings->has_keep_days ? settings->keep_ns : usual_ns,
-        .keep_bytes = settings->has_keep_bytes ? settings->keep_bytes : CAPTURES_KEEP_BYTES,
-        .max_upload = settings->max_upload ? settings->max_upload : CAPTURES_MAX_UPLOAD,
+        .keep_ns = settings->keep_days * 86400 * NS_PER_S,
+        .keep_bytes = settings->keep_bytes,
+        .max_upload = settings->max_upload,
         .hides_arguments = dashboard->hides_arguments,
     };
     if (settings->keeps_nothing)
@@ -102,12 +102,10 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     dashboard->say = note_fault;
     dashboard->say_context = live;
     dashboard->memory_bytes = options->sampling.memory_bytes;
-    if (settings->max_rate_hz > 0)
-        dashboard->max_rate_hz = settings->max_rate_hz;
+    dashboard->max_rate_hz = settings->max_rate_hz;
     /* Finding what --continuous samples has its part of it, too. */
     const double sampling_share = settings->is_continuous ? 1 - CONTINUOUS_SCAN_SHARE : 1;
-    sessions_limit(live->sessions,
-                   settings->max_sessions ? settings->max_sessions : DASHBOARD_MAX_SESSIONS,
+    sessions_limit(live->sessions, settings->max_sessions,
                    options->sampling.max_cpu_percent * sampling_share);
     if (options->report.no_source)
         sessions_hide_source(live->sessions);
@@ -122,9 +120,9 @@ static enum err_code sample_all(struct dashboard *dashboard, const struct option
     const struct serve_settings *const settings = &options->serve;
     const double percent = options->sampling.max_cpu_percent;
     const struct continuous_settings wanted = {
-        .rate_hz = settings->continuous_hz > 0 ? settings->continuous_hz : CONTINUOUS_RATE_HZ,
+        .rate_hz = settings->continuous_hz,
         .max_cpu_percent = percent > 0 ? percent : CONTINUOUS_CPU_PERCENT,
-        .turn_ns = settings->turn_ns ? settings->turn_ns : CONTINUOUS_TURN_NS,
+        .turn_ns = settings->turn_ns,
     };
     return settings->is_continuous ? continuous_start(dashboard, &wanted, out, err) : ERR_OK;
 }

@@ -41,7 +41,7 @@ static enum err_code parse_path(const char *path, struct listen_address *out, st
     const size_t most = sizeof((struct sockaddr_un *)NULL)->sun_path - 1;
     if (*path != '/' || strlen(path) > most)
         return err_set(err, ERR_INVALID,
-                       "a Unix socket needs an absolute path of up to %zu bytes", most);
+                       "want an absolute path of up to %zu bytes after unix:", most);
     memset(out, 0, sizeof *out);
     out->is_unix = true;
     snprintf(out->host, sizeof out->host, "%s", path);
@@ -60,7 +60,7 @@ enum err_code listen_parse(const char *text, struct listen_address *out, struct 
     const size_t length = end ? (size_t)(end - host) : 0;
     if (length >= sizeof address.host || (*rest != ':' && *rest != '\0') ||
         (*rest == ':' && !read_port(rest + 1, &address.port)) || (is_bracketed && length == 0))
-        return err_set(err, ERR_INVALID, "'%s' is not HOST:PORT or unix:PATH", text);
+        return err_set(err, ERR_INVALID, "want HOST:PORT or unix:PATH");
     if (length > 0)
         snprintf(address.host, sizeof address.host, "%.*s", (int)length, host);
     *out = address;

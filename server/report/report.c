@@ -6,6 +6,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/header.h"
@@ -17,20 +18,20 @@
 #define MIME_JSON "application/json"
 
 static const struct report_format formats[] = {
-    { "collapsed", MIME_TEXT, "folded", "folded stacks, a line each, for other tools",
+    { "collapsed", MIME_TEXT, "folded", "folded stacks, one per line, for other tools",
       report_write_collapsed, NULL, false },
-    { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile inside",
+    { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile in it",
       report_write_html, NULL, false },
-    { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: source lines and their heat",
+    { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: source lines by samples",
       report_write_heatmap, NULL, false },
     { "pstats", "application/octet-stream", "pstats",
-      "for Python's pstats; a table, if no file is named", report_write_pstats, "pstats-text",
+      "for Python's pstats; a table if no file is named", report_write_pstats, "pstats-text",
       false },
-    { "pstats-text", MIME_TEXT, "txt", "the table of functions with the most samples",
+    { "pstats-text", MIME_TEXT, "txt", "table of the functions with the most samples",
       report_write_pstats_text, NULL, false },
-    { "jsonl", "application/x-ndjson", "jsonl", "tables and sums, a JSON document a line",
+    { "jsonl", "application/x-ndjson", "jsonl", "tables and sums, one JSON document per line",
       report_write_jsonl, NULL, false },
-    { "gecko", MIME_JSON, "gecko.json", "for the Firefox Profiler, with markers of states",
+    { "gecko", MIME_JSON, "gecko.json", "for the Firefox Profiler, with state markers",
       report_write_gecko, NULL, false },
     { "chrome-trace", MIME_JSON, "trace.json", "for Perfetto and chrome://tracing",
       report_write_chrome_trace, NULL, false },
@@ -38,9 +39,11 @@ static const struct report_format formats[] = {
       NULL, false },
     { "pprof", "application/gzip", "pb.gz", "for go tool pprof, Pyroscope, Parca",
       report_write_pprof, NULL, false },
-    { "diff-flamegraph", MIME_HTML, "diff.html", "what changed since that capture",
+    { "diff-flamegraph", MIME_HTML, "diff.html", "what changed since the capture FILE",
       report_write_diff_flamegraph, NULL, true },
 };
+
+const char *const report_sort_texts[] = { REPORT_SORTS(ENUM_TEXT) NULL };
 
 const struct report_format *report_at(size_t index)
 {

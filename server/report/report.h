@@ -39,8 +39,10 @@ enum report_sort {
 #define X(name, text) REPORT_SORT_##name,
     REPORT_SORTS(X)
 #undef X
-        REPORT_SORT_COUNT
 };
+
+/* By value (base/enum_text.h). */
+extern const char *const report_sort_texts[];
 
 /* Zeroed: the defaults. */
 struct report_settings {

@@ -305,7 +305,7 @@ size_t panel_help(const struct panel *panel)
         "/ c        show only what has this in its name or file; c: all again",
         "j k arrows PgUp PgDn g G   move",
         "p          hold the picture; sampling goes on",
-        "r          leave out what has been until now",
+        "r          reset statistics",
         "+ -        draw more often, less often",
         "q          quit",
         "SELF: in the function itself; TOTAL: with what it calls; of all samples of threads shown",

@@ -342,7 +342,7 @@ class Listening(Test):
             os.chmod(pair[0], 0o600)
             self.assert_refused(*run_program(*words, pair[0], str(target.pid)), 2, "certificate and the key cannot be used")
             self.assert_refused(*run_program(*words, "/nowhere", str(target.pid)), 1, "cannot read the TLS key '/nowhere'")
-            self.assert_refused(*run_program("attach", "--tls-cert", pair[0], str(target.pid)), 2, "need each other")
+            self.assert_refused(*run_program("attach", "--tls-cert", pair[0], str(target.pid)), 2, "must be given together")
 
     def test_ipv6(self):
         try:
@@ -410,7 +410,7 @@ class Served(Test):
                     self.assertEqual(self.start(live, all=True).status, 403, words)
                     pull = live.ask("/debug/pprof/profile?seconds=1&pid=%d" % target.pid) if status == 403 else None
                     self.assertEqual(pull.status if pull else 403, 403, words)
-        self.assert_refused(*run_program("serve", "--allow-user", "no such user"), 2, "there is no user")
+        self.assert_refused(*run_program("serve", "--allow-user", "no such user"), 2, "no such user")
 
     def test_audit(self):
         path = file_in("audit")

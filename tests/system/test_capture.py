@@ -223,7 +223,7 @@ class HardEnds(Test):
                                                                 "--collapsed=-", preexec_fn=limit) as process:
             self.assertEqual(process.wait(60 * SLOWNESS), 1, process.told())
             process.wait_line("cannot write.*File too large", process.err)
-            process.wait_line("the duration is over", process.err)
+            process.wait_line("duration reached", process.err)
             self.assertTrue(process.out)
         process, _ = replay(capture)
         self.assertEqual(process.wait(), 0, process.told())

@@ -61,7 +61,7 @@ class Jumps(Test):
                 self.clock.set(jump)
                 host.until(path, lambda found: found["quality"]["samples"] > count + 200)
                 session = host.until(path, lambda found: found["state"] == "ended")
-                self.assertEqual(session["reason"], "the duration is over")
+                self.assertEqual(session["reason"], "duration reached")
                 self.assertLess(abs(session["elapsed_s"] - 4), 3)
                 lasted = instant(session["ended_at"]) - instant(session["started_at"])
                 self.assertLess(abs(lasted - session["elapsed_s"]), 2)

@@ -168,11 +168,11 @@ class TimeEnds(Test):
         with victim("chain.py", LONG) as target:
             process, code = run_program(*record(target.pid, path, "-d", "500ms", "-r", "100"))
             self.assertEqual(code, 0)
-            self.assertIn("pyrometer: the duration is over", process.err)
+            self.assertIn("pyrometer: duration reached", process.err)
             self.assertLessEqual(samples(path), 51)
             with Live("attach", "-d", "1", str(target.pid)) as live:
                 session = live.wait_ended()
-                self.assertEqual((session["state"], session["reason"]), ("ended", "the duration is over"))
+                self.assertEqual((session["state"], session["reason"]), ("ended", "duration reached"))
                 self.assertEqual(session["settings"]["duration_s"], 1)
                 self.assertEqual(live.ask("/").status, 200)
 

@@ -104,7 +104,7 @@ def record(python, pid, mode):
                              "--collapsed=" + path, "--quality", quality, seconds=SECONDS + harness.WAIT_SECONDS)
     if code != 0:
         raise AssertionError(told.told())
-    in_hand = re.search(r"an exception in hand ([0-9.]+) %", "\n".join(told.err))
+    in_hand = re.search(r"handling an exception ([0-9.]+) %", "\n".join(told.err))
     if python.minor >= 12 and float(in_hand.group(1)) > 5:
         raise AssertionError("nobody handles an exception: %s" % in_hand.group())
     stacks = collections.Counter()

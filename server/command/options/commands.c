@@ -6,61 +6,61 @@
 
 static const struct command commands[] = {
     { "attach", COMMAND_ATTACH, "PID... | --all",
-      "sample running processes and serve their flame graph",
-      "Prints one line, the URL of the page, and serves it until Ctrl-C.  When the\n"
-      "last process ends, the page stays.\n",
+      "profile running processes and serve their flame graph",
+      "Prints the URL of the page and serves the page until Ctrl-C.  It goes on after\n"
+      "the last process has ended.\n",
       command_attach },
     { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
-      "start a program and sample it from its first moment",
-      "TARGET is a Python file, or with -m a module; COMMAND is any program that runs\n"
-      "Python.  Options of pyrometer stand before TARGET.\n\n"
-      "Ctrl-C reaches the program too.  If it is still there two seconds later, or if\n"
-      "pyrometer is ended in another way, it is sent SIGTERM, and SIGKILL after two\n"
-      "more seconds.  The exit status is that of the program if it ended by itself,\n"
-      "also where no Python was seen in it (128 and the signal if one ended it); else\n"
-      "0, or that of pyrometer where it failed itself.\n",
+      "start a program and profile it from its first moment",
+      "TARGET is a Python file, or with -m a module.  COMMAND is any program that runs\n"
+      "Python.  Options of pyrometer precede TARGET.\n\n"
+      "Ctrl-C reaches the program too.  A program that is still running two seconds\n"
+      "later gets SIGTERM, and after two more seconds SIGKILL.  The exit status is that\n"
+      "of the program if it ended by itself (128 plus the signal if a signal ended it);\n"
+      "otherwise it is that of pyrometer.\n",
       command_run },
     { "record", COMMAND_RECORD, "PID... | --all",
-      "sample running processes into a file, without a server",
-      "Ends with the last process, with --duration, or with Ctrl-C, and then writes\n"
-      "what it has.  The end of the file's name may stand for the format: .folded,\n"
-      ".html.  Without a format it writes a capture (--binary, .pyro), which grows\n"
-      "while sampling goes on and is readable whatever happens; replay makes any\n"
-      "format of it.\n",
+      "profile running processes into a file, without a server",
+      "Records until the last process ends, --duration is reached, or Ctrl-C, and then\n"
+      "writes the output.  Without a format option, the extension of the file selects\n"
+      "the format: .html or .folded, for example.  Without either it writes a capture\n"
+      "(.pyro), which is readable at any time, even after a crash; replay converts it\n"
+      "to every other format.\n",
       command_record },
-    { "replay", COMMAND_REPLAY, "FILE", "write a capture in other formats, or show it",
-      "FILE is a capture, as record writes it.  With --browser it is shown in the page\n"
-      "instead, as serve does.\n",
+    { "replay", COMMAND_REPLAY, "FILE", "convert a capture to other formats, or show it",
+      "FILE is a capture that record wrote.  With --browser the page shows it, as with\n"
+      "serve.\n",
       command_replay },
     { "serve", COMMAND_SERVE, "[FILE]...",
-      "show and profile all Python processes of this host; show captures",
-      "Prints one line, the URL of the page, and serves it until Ctrl-C.  Sessions are\n"
-      "started and ended in the page, or by its API.  Captures that are named are shown\n"
-      "from the start; the URL of a single one opens it.  --max-cpu is for all sessions\n"
-      "together.\n",
+      "serve a page that profiles all Python processes of this host",
+      "Prints the URL of the page and serves the page until Ctrl-C.  The page and the\n"
+      "API start and stop sessions.  The page also lists the captures given as FILE; if\n"
+      "there is only one, the URL opens it.  --max-cpu limits all sessions together.\n",
       command_serve },
-    { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "make one capture of several",
-      "Samples keep their time: the first capture's start is that of all.\n"
-      "FILE@10..2m is what was from 10 s to before 2 minutes after its start.\n",
+    { "merge", COMMAND_MERGE, "FILE[@FROM..TO]... -o FILE", "join captures into one",
+      "The result starts when the earliest capture started, and samples keep the time\n"
+      "of day at which they were taken.  FILE@10..2m is the part from 10 seconds to\n"
+      "2 minutes after the start of FILE.\n",
       command_merge },
-    { "diff", COMMAND_DIFF, "BEFORE NOW", "tell what changed between two captures",
-      "Compares shares of samples, or seconds with --by-time, and lists what changed by\n"
-      "more than chance: functions in themselves and with what they call, and paths\n"
-      "that are new or gone.  The end of the file's name may stand for the form: .json,\n"
-      ".html.\n",
+    { "diff", COMMAND_DIFF, "BASELINE CAPTURE", "compare two captures",
+      "Compares shares of samples, or with --by-time seconds per second, and lists the\n"
+      "significant changes: functions by self and by total, and paths that are new or\n"
+      "gone.  Without a format option, the extension of the file selects the format:\n"
+      ".json or .html.\n",
       command_diff },
     { "top", COMMAND_TOP, "PID... | --all", "watch running processes in this terminal",
-      "Functions by their share of the samples, live, and what the threads are doing;\n"
-      "? lists the keys.  All threads are sampled: choose one while looking.  With\n"
-      "--binary a capture is written besides.\n",
+      "Shows functions by their share of the samples, and what the threads are doing.\n"
+      "Press ? for the keys.  It samples all threads; choose one with the keys.  With\n"
+      "--binary it also writes a capture.\n",
       command_top },
-    { "dump", COMMAND_DUMP, "PID...", "print where all threads of processes are now",
-      "Innermost frame first, and what each thread is doing: on_cpu, has_gil, ...\n",
+    { "dump", COMMAND_DUMP, "PID...", "print the current stack of every thread",
+      "Prints the innermost frame first, and the states of each thread: on_cpu, has_gil\n"
+      "and others.\n",
       command_dump },
     { "doctor", COMMAND_DOCTOR, "[PID]...", "check whether a process can be profiled",
-      "One line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the fix.\n"
-      "Without a PID it checks this host.  The exit status is the one that attach\n"
-      "would end with.\n",
+      "Prints one line per check: OK, BYPASSED, UNKNOWN or BLOCKED, followed by the\n"
+      "fix.  Without a PID it checks this host.  The exit status is the one that attach\n"
+      "would return.\n",
       command_doctor },
 };
 

@@ -1,30 +1,22 @@
 #include "server/command/options/completion.h"
 
-#include <string.h>
-
-#include "sampler/sampler.h"
+#include "sampler/base/enum_text.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
-#include "server/report/report.h"
 
-/* What can stand for a value, by the word that help has for it; of others nothing is known. */
-static const struct value {
-    const char *name;
-    const char *words; /* NULL: the name of a file */
-} values[] = {
-#define X(name, text) text " "
-    { "MODE", SAMPLER_MODES(X) }, { "KEY", REPORT_SORTS(X) },
-#undef X
-    { "SHELL", "bash zsh fish" }, { "FILE", NULL },           { "PATH", NULL },
-    { "BASELINE", NULL },
-};
+const char *const completion_texts[] = { "bash", "zsh", "fish", NULL };
 
-static const struct value *value_of(const struct option *option)
+static bool names_file(const struct option *option)
 {
-    for (size_t i = 0; option->value && i < sizeof values / sizeof *values; i++)
-        if (strcmp(values[i].name, option->value) == 0)
-            return &values[i];
-    return NULL;
+    static const char *const files[] = { "FILE", "PATH", "DIR", NULL };
+    return option->value && enum_find(files, option->value) >= 0;
+}
+
+static void put_texts(FILE *out, const struct setting *setting)
+{
+    const char *const *const texts = setting->texts + setting->least;
+    for (size_t i = 0; texts[i]; i++)
+        fprintf(out, "%s%s", i > 0 ? " " : "", texts[i]);
 }
 
 static bool belongs(const struct option *option, const struct command *command)
@@ -46,7 +38,7 @@ static void put_bash_options(FILE *out, const struct command *command)
     for (size_t i = 0; (option = option_at(i)); i++) {
         if (!belongs(option, command))
             continue;
-        fprintf(out, "--%s ", option->name);
+        fprintf(out, "--%s ", option->setting.name);
         if (option->letter)
             fprintf(out, "-%c ", option->letter);
     }
@@ -58,19 +50,20 @@ static void put_bash_values(FILE *out)
 {
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++) {
-        const struct value *const value = value_of(option);
         if (!option->value || option->value[0] == '=')
             continue;
-        fprintf(out, "    --%s", option->name);
+        fprintf(out, "    --%s", option->setting.name);
         if (option->letter)
             fprintf(out, "|-%c", option->letter);
-        if (!value)
-            fputs(") return ;;\n", out);
-        else if (value->words)
-            fprintf(out, ") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
-                    value->words);
-        else
-            fputs(") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", out);
+        if (option->setting.texts) {
+            fputs(") COMPREPLY=($(compgen -W '", out);
+            put_texts(out, &option->setting);
+            fputs("' -- \"$cur\")); return ;;\n", out);
+        } else {
+            fputs(names_file(option) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n"
+                                     : ") return ;;\n",
+                  out);
+        }
     }
 }
 
@@ -137,15 +130,17 @@ static void put_fish_text(FILE *out, const char *text)
 static void put_fish_option(FILE *out, const struct command *command,
                             const struct option *option)
 {
-    const struct value *const value = value_of(option);
     fprintf(out, "complete -c pyrometer -n '__fish_seen_subcommand_from %s' -l %s",
-            command->name, option->name);
+            command->name, option->setting.name);
     if (option->letter)
         fprintf(out, " -s %c", option->letter);
     if (option->value && option->value[0] != '=')
-        fputs(value && !value->words ? " -r -F" : " -x", out);
-    if (value && value->words)
-        fprintf(out, " -a '%s'", value->words);
+        fputs(names_file(option) ? " -r -F" : " -x", out);
+    if (option->setting.texts) {
+        fputs(" -a '", out);
+        put_texts(out, &option->setting);
+        fputc('\'', out);
+    }
     fputs(" -d ", out);
     put_fish_text(out, option->help);
     fputc('\n', out);
@@ -166,25 +161,8 @@ static void put_fish(FILE *out)
     }
 }
 
-static const struct shell {
-    const char *name;
-    void (*put)(FILE *out);
-} shells[] = { { "bash", put_bash }, { "zsh", put_zsh }, { "fish", put_fish } };
-
-static const struct shell *find(const char *name)
+void completion_print(FILE *out, unsigned shell)
 {
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (strcmp(shells[i].name, name) == 0)
-            return &shells[i];
-    return NULL;
-}
-
-bool completion_knows(const char *shell)
-{
-    return find(shell) != NULL;
-}
-
-void completion_print(FILE *out, const char *shell)
-{
-    find(shell)->put(out);
+    static void (*const put[])(FILE * out) = { put_bash, put_zsh, put_fish };
+    put[shell](out);
 }

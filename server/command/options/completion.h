@@ -1,6 +1,6 @@
 /*
- * completion - what a shell needs to complete command lines, made of the tables of commands,
- * options and formats.
+ * completion - scripts that complete command lines, made from the tables of commands, options and
+ * formats.
  *
  *     eval "$(pyrometer --completion bash)"         or zsh
  *     pyrometer --completion fish | source
@@ -10,11 +10,10 @@
 #ifndef SERVER_COMMAND_OPTIONS_COMPLETION_H
 #define SERVER_COMMAND_OPTIONS_COMPLETION_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
-bool completion_knows(const char *shell);
-/* Of a shell that is known. */
-void completion_print(FILE *out, const char *shell);
+/* Of the shells that are known (enum_text.h). */
+extern const char *const completion_texts[];
+void completion_print(FILE *out, unsigned shell);
 
 #endif /* SERVER_COMMAND_OPTIONS_COMPLETION_H */

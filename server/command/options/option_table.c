@@ -1,454 +1,187 @@
-#include <limits.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "sampler/base/enum_text.h"
-#include "sampler/capture/format.h"
-#include "server/command/options/commands.h"
 #include "server/command/options/completion.h"
-#include "server/command/options/option_parts.h"
-#include "server/command/options/suggest.h"
-#include "server/command/options/units.h"
+#include "server/command/options/options.h"
 #include "server/report/report.h"
-#include "server/wire/state_words.h"
+#include "server/sessions/sessions.h"
+#include "server/wire/view_settings.h"
 
-/* The setter of an option without a value. */
-#define SET_TO(name, member, what)                                                         \
-    static enum err_code name(struct options *options, const char *value, struct err *err) \
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "a size is read as 64 bits");
+
+static enum err_code read_listen(const struct setting *setting, void *address, const char *text,
+                                 struct err *why)
+{
+    (void)setting;
+    return listen_parse(text, address, why);
+}
+
+static enum err_code read_user(const struct setting *setting, void *admission, const char *text,
+                               struct err *why)
+{
+    (void)setting;
+    return admission_add_user(admission, text, why);
+}
+
+/* "/a/b", with or without a '/' at the end; parts that no browser or proxy rewrites. */
+static enum err_code read_base_path(const struct setting *setting, void *path, const char *text,
+                                    struct err *why)
+{
+    static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "0123456789-_~./";
+    size_t length = strlen(text);
+    (void)setting;
+    while (length > 0 && text[length - 1] == '/')
+        length--;
+    if ((length > 0 && text[0] != '/') || length > OPTIONS_MAX_BASE_PATH ||
+        strspn(text, safe) != strlen(text) || strstr(text, "//") || strstr(text, "/."))
+        return err_set(why, ERR_INVALID, "want a path such as /pyrometer");
+    memcpy(path, text, length);
+    ((char *)path)[length] = '\0';
+    return ERR_OK;
+}
+
+#define AT(member) offsetof(struct options, member)
+#define OPTION(letter_, name_, value_, kind_, member_, commands_, ...)       \
+    {                                                                        \
+        SETTING(name_, kind_, struct options, member_),                      \
+            .letter = (letter_), .value = (value_), .commands = (commands_), \
+            .help = __VA_ARGS__                                              \
+    }
+#define LONG(name, value, kind, member, commands, ...) \
+    OPTION('\0', name, value, kind, member, commands, __VA_ARGS__)
+#define SWITCH(name, member, commands, ...) \
+    OPTION('\0', name, NULL, FLAG, member, commands, __VA_ARGS__)
+#define RANGE(least_, most_)  .setting.least = (least_), .setting.most = (most_)
+#define TEXTS(texts_, least_) .setting.texts = (texts_), .setting.least = (least_)
+#define READ(read_)           .setting.read = (read_)
+#define GIVEN(member)         .setting.given = AT(member)
+#define SHOWN(commands_, value_, help_) \
+    .commands = (commands_), .value = (value_), .help = (help_)
+#define RULE(name, rule, help_)                                                            \
     {                                                                                      \
-        (void)value;                                                                       \
-        (void)err;                                                                         \
-        options->member = what;                                                            \
-        return ERR_OK;                                                                     \
+        VIEW_RULE(name, struct options, view.rules, rule), SHOWN(FILTERING, "WORD", help_) \
     }
-#define SET_TRUE(name, member) SET_TO(name, member, true)
-
-SET_TRUE(set_all_threads, sampling.all_threads)
-SET_TRUE(set_all, sampling.all)
-SET_TRUE(set_hide_args, sampling.hides_arguments)
-SET_TRUE(set_subprocesses, sampling.subprocesses)
-SET_TRUE(set_native, sampling.native)
-SET_TRUE(set_no_gc, sampling.no_gc)
-SET_TRUE(set_opcodes, sampling.opcodes)
-SET_TRUE(set_blocking, sampling.blocking)
-SET_TRUE(set_stats, wants_stats)
-SET_TRUE(set_no_token, no_token)
-SET_TRUE(set_browser, opens_browser)
-SET_TRUE(set_module, runs_module)
-SET_TRUE(set_split, splits)
-SET_TRUE(set_no_summary, report.no_summary)
-SET_TRUE(set_by_line, report.by_line)
-SET_TRUE(set_no_source, report.no_source)
-SET_TRUE(set_redact, report.redacts)
-SET_TRUE(set_help, wants_help)
-SET_TRUE(set_version, wants_version)
-SET_TO(set_json, diff_form, DIFF_JSON)
-SET_TO(set_html, diff_form, DIFF_HTML)
-SET_TO(set_by_time, diff_basis, COMPARISON_BY_TIME)
-
-static enum err_code set_rate(struct options *options, const char *value, struct err *err)
-{
-    if (units_rate(value, &options->sampling.rate_hz))
-        return ERR_OK;
-    return err_set(err, ERR_INVALID,
-                   "bad sampling rate '%s': use 1 to 1mhz, as in 100, 10khz or 1.5k", value);
-}
-
-static enum err_code set_duration(struct options *options, const char *value, struct err *err)
-{
-    if (units_duration(value, &options->sampling.duration_ns))
-        return ERR_OK;
-    return err_set(err, ERR_INVALID, "bad duration '%s': use 10, 0.5, 500ms, 2m or 1h", value);
-}
-
-static const char *const mode_names[] = {
-#define X(name, text) text,
-    SAMPLER_MODES(X)
-#undef X
-};
-
-static enum err_code set_mode(struct options *options, const char *value, struct err *err)
-{
-    struct suggestion best = { NULL, 0 };
-    for (size_t i = 0; i < sizeof mode_names / sizeof *mode_names; i++) {
-        if (strcmp(mode_names[i], value) == 0) {
-            options->sampling.mode = (enum sampler_mode)i;
-            return ERR_OK;
-        }
-        suggest_offer(&best, value, mode_names[i]);
-    }
-    if (best.word)
-        return err_set(err, ERR_INVALID, "unknown mode '%.64s' (did you mean '%s'?)", value,
-                       best.word);
-    return err_set(err, ERR_INVALID, "unknown mode '%.64s': use wall, cpu, gil or exception",
-                   value);
-}
-
-static enum err_code set_async_aware(struct options *options, const char *value,
-                                     struct err *err)
-{
-    (void)value;
-    (void)err;
-    if (options->sampling.async == SAMPLER_ASYNC_OFF)
-        options->sampling.async = SAMPLER_ASYNC_RUNNING;
-    return ERR_OK;
-}
-
-static enum err_code set_async_mode(struct options *options, const char *value, struct err *err)
-{
-    const int async = enum_find(sampler_async_texts, value);
-    if (async <= (int)SAMPLER_ASYNC_OFF)
-        return err_set(err, ERR_INVALID, "unknown mode of tasks '%.64s': use running or all",
-                       value);
-    options->sampling.async = (enum sampler_async)async;
-    options->names_async_mode = true;
-    return ERR_OK;
-}
-
-static enum err_code set_max_cpu(struct options *options, const char *value, struct err *err)
-{
-    if (units_percent(value, &options->sampling.max_cpu_percent))
-        return ERR_OK;
-    return err_set(err, ERR_INVALID,
-                   "bad CPU budget '%.64s': use a percentage of one core up to 100, as in 5",
-                   value);
-}
-
-static enum err_code set_quality(struct options *options, const char *value, struct err *err)
-{
-    if (*value == '\0')
-        return err_set(err, ERR_INVALID, "--quality needs a file name");
-    options->quality_file = value;
-    return ERR_OK;
-}
-
-static enum err_code set_listen(struct options *options, const char *value, struct err *err)
-{
-    options->has_listen = true;
-    return listen_parse(value, &options->listen, err);
-}
-
-static enum err_code add_host(struct options *options, const char *value, struct err *err)
-{
-    const size_t room = sizeof options->allowed_hosts / sizeof *options->allowed_hosts;
-    if (options->allowed_host_count == room)
-        return err_set(err, ERR_INVALID, "--allow-host is given more than %zu times", room);
-    options->allowed_hosts[options->allowed_host_count++] = value;
-    return ERR_OK;
-}
-
-static enum err_code set_token_file(struct options *options, const char *value, struct err *err)
-{
-    (void)err;
-    options->token_file = value;
-    return ERR_OK;
-}
-
-static enum err_code set_python(struct options *options, const char *value, struct err *err)
-{
-    (void)err;
-    options->python = value;
-    return ERR_OK;
-}
-
-static enum err_code set_output(struct options *options, const char *value, struct err *err)
-{
-    if (*value == '\0')
-        return err_set(err, ERR_INVALID, "--output needs a file name");
-    options->output = value;
-    return ERR_OK;
-}
-
-/* Twice the same is once, with the later name. */
-enum err_code option_add_format(struct options *options, const struct report_format *format,
-                                const char *output, struct err *err)
-{
-    size_t at = 0;
-    if (output && *output == '\0')
-        return err_set(err, ERR_INVALID, "--%s= needs a file name", format->name);
-    while (at < options->format_count && options->formats[at].format != format)
-        at++;
-    if (at == OPTIONS_MAX_FORMATS)
-        return err_set(err, ERR_INVALID, "%zu formats at a time are enough", at);
-    if (at == options->format_count)
-        options->formats[options->format_count++].format = format;
-    if (output)
-        options->formats[at].output = output;
-    return ERR_OK;
-}
-
-/* Its value is not its own file but what it compares with. */
-enum err_code option_add_comparing_format(struct options *options,
-                                          const struct report_format *format,
-                                          const char *baseline, struct err *err)
-{
-    if (*baseline == '\0')
-        return err_set(err, ERR_INVALID, "--%s needs a capture", format->name);
-    options->baseline = baseline;
-    return option_add_format(options, format, NULL, err);
-}
-
-static const char *const sort_names[] = {
-#define X(name, text) text,
-    REPORT_SORTS(X)
-#undef X
-};
-
-static enum err_code set_memory(struct options *options, const char *value, struct err *err)
-{
-    if (units_size(value, &options->sampling.memory_bytes))
-        return ERR_OK;
-    return err_set(err, ERR_INVALID, "bad size '%.64s': use 1mib to 1024g, as in 64m or 1g",
-                   value);
-}
-
-static enum err_code set_sort(struct options *options, const char *value, struct err *err)
-{
-    struct suggestion best = { NULL, 0 };
-    for (size_t i = 0; i < REPORT_SORT_COUNT; i++) {
-        if (strcmp(sort_names[i], value) == 0) {
-            options->report.sort = (enum report_sort)i;
-            return ERR_OK;
-        }
-        suggest_offer(&best, value, sort_names[i]);
-    }
-    return err_set(err, ERR_INVALID, "unknown sort key '%.64s'%s%s%s", value,
-                   best.word ? " (did you mean '" : ": use nsamples, tottime, cumtime, ",
-                   best.word ? best.word : "sample-pct, cumul-pct, nsamples-cumul or name",
-                   best.word ? "'?)" : "");
-}
-
-static enum err_code set_limit(struct options *options, const char *value, struct err *err)
-{
-    const size_t digits = strspn(value, "0123456789");
-    const unsigned long limit = digits > 0 && digits <= 9 ? strtoul(value, NULL, 10) : 0;
-    if (value[digits] != '\0' || limit == 0)
-        return err_set(err, ERR_INVALID, "bad limit '%.64s': use a number of rows, as in 30",
-                       value);
-    options->report.limit = (uint32_t)limit;
-    return ERR_OK;
-}
-
-static enum err_code set_completion(struct options *options, const char *value, struct err *err)
-{
-    options->completion = value;
-    return completion_knows(value)
-               ? ERR_OK
-               : err_set(err, ERR_INVALID, "no completion for '%.64s': use bash, zsh or fish",
-                         value);
-}
-
-/* Without an own name it goes where -o says. */
-static enum err_code set_binary(struct options *options, const char *value, struct err *err)
-{
-    if (value && *value == '\0')
-        return err_set(err, ERR_INVALID, "--binary= needs a file name");
-    options->wants_capture = true;
-    if (value)
-        options->capture_file = value;
-    return ERR_OK;
-}
-
-static enum err_code read_instant(const char *name, const char *value, uint64_t *out,
-                                  struct err *err)
-{
-    *out = 0;
-    if (strcmp(value, "0") == 0 || units_duration(value, out))
-        return ERR_OK;
-    return err_set(err, ERR_INVALID,
-                   "bad time '%.64s' for --%s: use 10, 0.5, 500ms, 2m or 1h since the start",
-                   value, name);
-}
-
-static enum err_code set_from(struct options *options, const char *value, struct err *err)
-{
-    return read_instant("from", value, &options->view.from_ns, err);
-}
-
-static enum err_code set_to(struct options *options, const char *value, struct err *err)
-{
-    const enum err_code rc = read_instant("to", value, &options->view.to_ns, err);
-    if (rc == ERR_OK && options->view.to_ns == 0)
-        return err_set(err, ERR_INVALID, "nothing is before --to 0");
-    return rc;
-}
-
-static enum err_code add_word(const char **words, size_t *count, const char *name,
-                              const char *value, struct err *err)
-{
-    if (*value == '\0')
-        return err_set(err, ERR_INVALID, "--%s needs a name or an id", name);
-    if (*count == OPTIONS_MAX_THREADS)
-        return err_set(err, ERR_INVALID, "--%s is given more than %d times", name,
-                       OPTIONS_MAX_THREADS);
-    words[(*count)++] = value;
-    return ERR_OK;
-}
-
-static enum err_code add_thread(struct options *options, const char *value, struct err *err)
-{
-    return add_word(options->view.threads, &options->view.thread_count, "thread", value, err);
-}
-
-static enum err_code add_process(struct options *options, const char *value, struct err *err)
-{
-    return add_word(options->view.processes, &options->view.process_count, "process", value,
-                    err);
-}
-
-static enum err_code set_state(struct options *options, const char *value, struct err *err)
-{
-    state_bits require, exclude;
-    options->view.states = value;
-    return state_words_read(value, &require, &exclude, err);
-}
-
-static enum err_code add_rule(struct options *options, enum rule rule, const char *name,
-                              const char *value, struct err *err)
-{
-    struct err why = { 0 };
-    if (rules_add(&options->view.rules, rule, value, &why) == ERR_OK)
-        return ERR_OK;
-    return err_set(err, ERR_INVALID, "bad --%s '%.64s': %s", name, value, why.message);
-}
-
-static enum err_code add_omit(struct options *options, const char *value, struct err *err)
-{
-    return add_rule(options, RULE_OMIT, "omit", value, err);
-}
-
-static enum err_code add_below(struct options *options, const char *value, struct err *err)
-{
-    return add_rule(options, RULE_BELOW, "below", value, err);
-}
-
-static enum err_code add_at(struct options *options, const char *value, struct err *err)
-{
-    return add_rule(options, RULE_AT, "at", value, err);
-}
-
-static enum err_code add_hide(struct options *options, const char *value, struct err *err)
-{
-    return add_rule(options, RULE_HIDE, "hide", value, err);
-}
 
 static const struct option table[] = {
-    { 'r', "sampling-rate", "RATE", "samples a second: 100, 10khz, 1.5k (default 1khz)",
-      SAMPLING, set_rate, NULL },
-    { 'd', "duration", "TIME", "stop sampling after TIME: 10, 0.5, 2m, 1h", SAMPLING,
-      set_duration, NULL },
-    { 'a', "all-threads", NULL, "sample all threads, not only the main one", SAMPLING,
-      set_all_threads, NULL },
-    { '\0', "all", NULL, "all Python processes that may be read", NAMING, set_all, NULL },
-    { '\0', "hide-args", NULL, "keep only the first word of command lines", DESCRIBING,
-      set_hide_args, NULL },
-    { '\0', "subprocesses", NULL, "sample the processes it starts too, and theirs", SAMPLING,
-      set_subprocesses, NULL },
-    { '\0', "mode", "MODE", "keep samples of: wall (all), cpu, gil, exception", SAMPLING,
-      set_mode, NULL },
-    { '\0', "native", NULL, "mark where C code runs or calls back", SAMPLING, set_native,
-      NULL },
-    { '\0', "no-gc", NULL, "leave out the mark of the garbage collector", SAMPLING, set_no_gc,
-      NULL },
-    { '\0', "opcodes", NULL, "record the instruction beside the line", SAMPLING, set_opcodes,
-      NULL },
-    { '\0', "async-aware", NULL, "stacks of asyncio tasks, with who awaits them",
-      SAMPLING | COMMAND_DUMP, set_async_aware, NULL },
-    { '\0', "async-mode", "MODE", "running, or all: tasks that wait are samples, too",
-      SAMPLING | COMMAND_DUMP, set_async_mode, NULL },
-    { '\0', "blocking", NULL, "stop the program for each look; slows it down", SAMPLING,
-      set_blocking, NULL },
-    { '\0', "max-cpu", "PERCENT", "use at most PERCENT of one core", SAMPLING | COMMAND_SERVE,
-      set_max_cpu, NULL },
-    { '\0', "memory", "SIZE", "memory for what is kept (default 256m)", 0, set_memory, NULL },
-    { '\0', "realtime-stats", NULL, "print rate and errors every second", TELLING, set_stats,
-      NULL },
-    { '\0', "quality", "FILE", "write how well it went to FILE, as JSON", SAMPLING, set_quality,
-      NULL },
-    { 'o', "output", "FILE", "file or folder to write; - for standard output",
-      SAMPLING | COMMAND_REPLAY | COMMAND_MERGE | COMMAND_DIFF, set_output, NULL },
-    { '\0', "split", NULL, "a file for each process: NAME_PID.html", WRITING, set_split, NULL },
-    { '\0', "binary", "=FILE", "write a capture for replay (=FILE is optional)", SAMPLING,
-      set_binary, NULL },
-    { '\0', "from", "TIME", "leave out what was before TIME since the start", COMMAND_REPLAY,
-      set_from, NULL },
-    { '\0', "to", "TIME", "leave out what was from TIME on", COMMAND_REPLAY, set_to, NULL },
-    { '\0', "thread", "THREAD", "only this thread, name or id (may be repeated)",
-      COMMAND_REPLAY, add_thread, NULL },
-    { '\0', "process", "PROCESS", "only this process (may be repeated)", COMMAND_REPLAY,
-      add_process, NULL },
-    { '\0', "state", "WORDS", "only samples in these states: on_cpu,!has_gil", COMMAND_REPLAY,
-      set_state, NULL },
-    { '\0', "omit", "WORD", "leave out samples in WORD: a file, function:NAME", RESHAPING,
-      add_omit, NULL },
-    { '\0', "below", "WORD", "begin stacks below the innermost WORD", RESHAPING, add_below,
-      NULL },
-    { '\0', "at", "WORD", "only samples in WORD; stacks begin there", RESHAPING, add_at, NULL },
-    { '\0', "hide", "WORD", "take frames of WORD out", RESHAPING, add_hide, NULL },
-    { '\0', "json", NULL, "write JSON", COMMAND_DIFF, set_json, NULL },
-    { '\0', "html", NULL, "write a differential flame graph", COMMAND_DIFF, set_html, NULL },
-    { '\0', "by-time", NULL, "compare seconds of each second, not shares", COMMAND_DIFF,
-      set_by_time, NULL },
-    { '\0', "sort", "KEY", "sort the table: nsamples, tottime, cumtime, ...", WRITING, set_sort,
-      NULL },
-    { 'l', "limit", "ROWS", "rows of the table (default 15)", WRITING | COMMAND_DIFF, set_limit,
-      NULL },
-    { '\0', "no-summary", NULL, "leave out the interesting functions below it", WRITING,
-      set_no_summary, NULL },
-    { '\0', "by-line", NULL, "tell lines apart, not only functions", WRITING, set_by_line,
-      NULL },
-    { '\0', "no-source", NULL, "leave the text of source files out", WRITING | SERVING,
-      set_no_source, NULL },
-    { '\0', "redact", NULL, "own code as hashes; no command, host, source",
-      WRITING | COMMAND_DIFF, set_redact, NULL },
-    { 'm', "module", NULL, "TARGET is a module, as in python -m", COMMAND_RUN, set_module,
-      NULL },
-    { '\0', "python", "PATH", "interpreter for TARGET (default python3)", COMMAND_RUN,
-      set_python, NULL },
-    { '\0', "listen", "ADDRESS", "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", SERVING,
-      set_listen, NULL },
-    { '\0', "browser", NULL, "open the page in a browser", SERVING, set_browser, NULL },
-    { '\0', "allow-host", "NAME", "also answer to this name (may be repeated)", SERVING,
-      add_host, NULL },
-    { '\0', "token-file", "FILE", "take the access token from FILE", SERVING, set_token_file,
-      NULL },
-    { '\0', "no-token", NULL, "let everybody on this machine in", SERVING, set_no_token, NULL },
-    { '\0', "tls-cert", "FILE", "speak TLS with this certificate (and chain), PEM", SERVING,
-      access_set_tls_cert, NULL },
-    { '\0', "tls-key", "FILE", "the certificate's key, PEM", SERVING, access_set_tls_key,
-      NULL },
-    { '\0', "shares", "FILE", "keep shared links in FILE, over restarts", SERVING,
-      access_set_shares, NULL },
-    { '\0', "base-path", "PATH", "be below PATH, behind a proxy: /pyrometer", SERVING,
-      access_set_base_path, NULL },
-    { '\0', "data", "DIR", "folder of captures (~/.local/state/pyrometer)", COMMAND_SERVE,
-      serve_set_data, NULL },
-    { '\0', "no-data", NULL, "keep nothing: sessions are not recorded", COMMAND_SERVE,
-      serve_set_no_data, NULL },
-    { '\0', "keep-days", "DAYS", "remove older captures (default 30; 0: none)", COMMAND_SERVE,
-      serve_set_keep_days, NULL },
-    { '\0', "keep-bytes", "SIZE", "remove the oldest above SIZE (default 10g)", COMMAND_SERVE,
-      serve_set_keep_bytes, NULL },
-    { '\0', "max-upload", "SIZE", "captures sent may have SIZE (default 256m)", COMMAND_SERVE,
-      serve_set_max_upload, NULL },
-    { '\0', "continuous", "=RATE", "sample all processes always (19 Hz, 1 % CPU)",
-      COMMAND_SERVE, serve_set_continuous, NULL },
-    { '\0', "turn", "TIME", "a capture of --continuous has TIME (default 1h)", COMMAND_SERVE,
-      serve_set_turn, NULL },
-    { '\0', "max-rate", "RATE", "sessions may have up to RATE (default 10khz)", COMMAND_SERVE,
-      serve_set_max_rate, NULL },
-    { '\0', "max-sessions", "NUMBER", "so many may run at a time (default 50)", COMMAND_SERVE,
-      serve_set_max_sessions, NULL },
-    { '\0', "audit", "FILE", "who started, stopped, took what; - is stderr", SERVING | SAMPLING,
-      access_set_audit, NULL },
-    { '\0', "allow-user", "USER", "look at USER's processes only (may be repeated)",
-      COMMAND_SERVE, access_add_user, NULL },
-    { '\0', "allow-command", "PATTERN", "at commands such as '*gunicorn*' only (likewise)",
-      COMMAND_SERVE, access_add_command, NULL },
-    { '\0', "completion", "SHELL", "print what SHELL needs to complete: bash, zsh, fish",
-      COMMAND_NONE, set_completion, NULL },
-    { 'h', "help", NULL, "show this help", 0, set_help, NULL },
-    { 'V', "version", NULL, "show the version", 0, set_version, NULL },
+    SWITCH("all", sampling.all, BY_PID, "profile every Python process that can be read",
+           .heading = "Processes"),
+    SWITCH("subprocesses", sampling.subprocesses, SAMPLING, "profile child processes too"),
+    SWITCH("hide-args", sampling.hides_arguments, SAMPLING | LOADING | COMMAND_DIFF,
+           "keep only the first word of command lines"),
+    OPTION('m', "module", NULL, FLAG, runs_module, COMMAND_RUN,
+           "TARGET is a module, as in python -m"),
+    LONG("python", "PATH", TEXT, python, COMMAND_RUN,
+         "interpreter that runs TARGET (default python3)"),
+
+    OPTION('r', "sampling-rate", "RATE", RATE, sampling.rate_hz, SAMPLING,
+           "samples per second: 100, 1.5k, 10khz (default 1k)", .heading = "Sampling"),
+    OPTION('d', "duration", "TIME", DURATION, sampling.duration_ns, SAMPLING,
+           "stop after TIME: 10, 0.5, 2m, 1h"),
+    OPTION('a', "all-threads", NULL, FLAG, sampling.all_threads, SAMPLING,
+           "sample all threads, not only the main thread"),
+    LONG("mode", "MODE", CHOICE, sampling.mode, SAMPLING,
+         "record only: wall (all), cpu, gil or exception", TEXTS(sampler_mode_texts, 0)),
+    SWITCH("native", sampling.native, SAMPLING, "mark where native code runs or calls Python"),
+    SWITCH("no-gc", sampling.no_gc, SAMPLING, "do not mark garbage collection"),
+    SWITCH("opcodes", sampling.opcodes, SAMPLING, "record bytecode instructions besides lines"),
+    SWITCH("async-aware", is_async_aware, SAMPLING | COMMAND_DUMP,
+           "show asyncio tasks and what awaits them"),
+    LONG("async-mode", "MODE", CHOICE, sampling.async, SAMPLING | COMMAND_DUMP,
+         "tasks to show: running, or all (waiting too)",
+         TEXTS(sampler_async_texts, SAMPLER_ASYNC_RUNNING), GIVEN(names_async_mode)),
+    SWITCH("blocking", sampling.blocking, SAMPLING,
+           "pause the target for each sample (exact, slower)"),
+    LONG("max-cpu", "PERCENT", PERCENT, sampling.max_cpu_percent, SAMPLING | COMMAND_SERVE,
+         "limit profiler CPU to PERCENT of a core", .heading = "Limits"),
+    LONG("memory", "SIZE", SIZE, sampling.memory_bytes, SAMPLING | READING,
+         "memory limit for profile data (default 256m)"),
+
+    OPTION('o', "output", "FILE", TEXT, output,
+           SAMPLING | COMMAND_REPLAY | COMMAND_MERGE | COMMAND_DIFF,
+           "output file or folder; - is standard output", .heading = "Output"),
+    LONG("binary", "=FILE", TEXT, capture_file, SAMPLING, "write a capture for replay",
+         GIVEN(wants_capture)),
+    SWITCH("split", splits, WRITING, "write one file per process: NAME_PID.html"),
+    LONG("quality", "FILE", TEXT, quality_file, SAMPLING, "write data quality to FILE as JSON"),
+    SWITCH("realtime-stats", wants_stats, LOGGING, "print rate and errors every second"),
+    SWITCH("json", diff_json, COMMAND_DIFF, "write JSON"),
+    SWITCH("html", diff_html, COMMAND_DIFF, "write a differential flame graph"),
+    SWITCH("by-time", diff_by_time, COMMAND_DIFF, "compare by time, not by share of samples"),
+    LONG("sort", "KEY", CHOICE, report.sort, WRITING,
+         "sort the table by nsamples, tottime, cumtime, ...", TEXTS(report_sort_texts, 0)),
+    OPTION('l', "limit", "ROWS", NUMBER, report.limit, WRITING | COMMAND_DIFF,
+           "maximum rows of the table (default 15)", RANGE(1, 999999999)),
+    SWITCH("no-summary", report.no_summary, WRITING, "leave out the summary below the table"),
+    SWITCH("by-line", report.by_line, WRITING, "group by line instead of by function"),
+    SWITCH("no-source", report.no_source, WRITING | SERVING, "leave out source code"),
+    SWITCH("redact", report.redacts, WRITING | COMMAND_DIFF,
+           "hash your names; omit command, host and source"),
+
+    { VIEW_FROM(struct options, view.query),
+      SHOWN(COMMAND_REPLAY, "TIME", "leave out samples before TIME since the start"),
+      .heading = "Selection" },
+    { VIEW_TO(struct options, view.query),
+      SHOWN(COMMAND_REPLAY, "TIME", "leave out samples from TIME on") },
+    LONG("thread", "THREAD", TEXTS, view.threads, COMMAND_REPLAY,
+         "only this thread, by name or id"),
+    LONG("process", "PROCESS", TEXTS, view.processes, COMMAND_REPLAY,
+         "only this process, by name or PID"),
+    { VIEW_STATE(struct options, view.query),
+      SHOWN(COMMAND_REPLAY, "WORDS", "only samples in these states: on_cpu,!has_gil") },
+    { VIEW_RULE("omit", struct options, view.rules, RULE_OMIT),
+      SHOWN(FILTERING, "WORD", "leave out samples in WORD"),
+      .heading = "Filters; WORD is the end of a file's path, or function:NAME" },
+    RULE("below", RULE_BELOW, "start stacks below the last WORD"),
+    RULE("at", RULE_AT, "start stacks at WORD; omit others"),
+    RULE("hide", RULE_HIDE, "remove frames of WORD"),
+
+    LONG("listen", "ADDRESS", OTHER, listen, SERVING,
+         "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", READ(read_listen),
+         GIVEN(has_listen), .heading = "Server"),
+    SWITCH("browser", opens_browser, SERVING, "open the page in a browser"),
+    LONG("base-path", "PREFIX", OTHER, access.base_path, SERVING,
+         "serve below PREFIX behind a proxy: /pyrometer", READ(read_base_path)),
+    LONG("max-rate", "RATE", RATE, serve.max_rate_hz, COMMAND_SERVE,
+         "maximum sampling rate (default 10khz)"),
+    LONG("max-sessions", "NUMBER", NUMBER, serve.max_sessions, COMMAND_SERVE,
+         "maximum concurrent sessions (default 50)", RANGE(1, SESSIONS_MAX / 2)),
+    LONG("continuous", "=RATE", RATE, serve.continuous_hz, COMMAND_SERVE,
+         "always sample all processes (19 Hz, 1 % CPU)", GIVEN(serve.is_continuous)),
+    LONG("turn", "TIME", DURATION, serve.turn_ns, COMMAND_SERVE,
+         "length of each continuous capture (default 1h)"),
+
+    LONG("data", "DIR", TEXT, serve.data, COMMAND_SERVE,
+         "folder of captures (~/.local/state/pyrometer)", .heading = "Captures"),
+    SWITCH("no-data", serve.keeps_nothing, COMMAND_SERVE, "do not record sessions"),
+    LONG("keep-days", "DAYS", NUMBER, serve.keep_days, COMMAND_SERVE,
+         "delete older captures (default 30; 0: never)", RANGE(0, 99999)),
+    LONG("keep-bytes", "SIZE", SIZE, serve.keep_bytes, COMMAND_SERVE,
+         "delete the oldest above SIZE (default 10g)"),
+    LONG("max-upload", "SIZE", SIZE, serve.max_upload, COMMAND_SERVE,
+         "maximum upload size (default 256m)"),
+
+    LONG("token-file", "FILE", TEXT, token_file, SERVING, "read the access token from FILE",
+         .heading = "Access"),
+    SWITCH("no-token", no_token, SERVING, "allow access without a token"),
+    LONG("allow-host", "NAME", TEXTS, allowed_hosts, SERVING, "also accept this host name"),
+    LONG("allow-user", "USER", OTHER, access.admission, COMMAND_SERVE,
+         "only profile processes of USER", READ(read_user), .setting.is_repeatable = true),
+    LONG("allow-command", "PATTERN", TEXTS, access.admission.commands, COMMAND_SERVE,
+         "only profile matching commands"),
+    LONG("tls-cert", "FILE", TEXT, access.tls_cert, SERVING, "TLS certificate chain (PEM)"),
+    LONG("tls-key", "FILE", TEXT, access.tls_key, SERVING,
+         "private key of the certificate (PEM)"),
+    LONG("shares", "FILE", TEXT, access.shares_file, SERVING,
+         "keep shared links in FILE across restarts"),
+    LONG("audit", "FILE", TEXT, access.audit_file, SERVING | SAMPLING,
+         "write an audit log to FILE; - is standard error"),
+
+    LONG("completion", "SHELL", CHOICE, completion, COMMAND_NONE,
+         "print a completion script for bash, zsh or fish", TEXTS(completion_texts, 0),
+         GIVEN(wants_completion), .heading = "Other"),
+    OPTION('h', "help", NULL, FLAG, wants_help, 0, "show this help"),
+    OPTION('V', "version", NULL, FLAG, wants_version, 0, "show the version"),
 };
 
 /* The row of a format, made when it is first asked for. */
@@ -459,10 +192,11 @@ static const struct option *format_option(size_t index)
     if (!format || index >= OPTIONS_MAX_FORMATS)
         return NULL;
     rows[index] = (struct option){
-        .name = format->name,
-        .value = format->needs_baseline ? "BASELINE" : NULL,
+        .setting.name = format->name,
+        .value = format->needs_baseline ? "FILE" : "=FILE",
         .help = format->description,
         .commands = WRITING,
+        .heading = "Formats, one or more",
         .format = format,
     };
     return &rows[index];

@@ -1,17 +1,29 @@
 #include "server/command/options/options.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "sampler/base/buffer.h"
 #include "sampler/capture/format.h"
 #include "server/command/options/commands.h"
-#include "server/command/options/option_parts.h"
 #include "server/command/options/suggest.h"
-#include "server/command/options/units.h"
 #include "server/report/report.h"
+#include "server/sessions/capture_store.h"
+#include "server/sessions/continuous.h"
+#include "server/sessions/dashboard.h"
 
-enum { DEFAULT_RATE_HZ = 1000, DEFAULT_MEMORY_BYTES = 256 << 20 };
+static const struct options defaults = {
+    .sampling = { .rate_hz = 1000, .memory_bytes = 256 << 20 },
+    .listen = { .host = "127.0.0.1", .port = LISTEN_DEFAULT_PORT },
+    .serve = { .max_rate_hz = DASHBOARD_MAX_RATE_HZ,
+               .max_sessions = DASHBOARD_MAX_SESSIONS,
+               .continuous_hz = CONTINUOUS_RATE_HZ,
+               .turn_ns = CONTINUOUS_TURN_NS,
+               .keep_days = 30,
+               .keep_bytes = CAPTURES_KEEP_BYTES,
+               .max_upload = CAPTURES_MAX_UPLOAD },
+};
 
 /* Before the command is known, options that every command which samples has are taken too. */
 static bool belongs(const struct option *option, const struct command *command)
@@ -19,7 +31,7 @@ static bool belongs(const struct option *option, const struct command *command)
     if (option->commands == 0)
         return true;
     if (!command)
-        return (option->commands & COMMAND_NONE) || (option->commands & TELLING) == TELLING;
+        return (option->commands & COMMAND_NONE) || (option->commands & LOGGING) == LOGGING;
     return (option->commands & command->bit) != 0;
 }
 
@@ -36,7 +48,7 @@ static const struct option *find_name(const char *name, const struct command *co
 {
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++)
-        if (strcmp(option->name, name) == 0 && belongs(option, command))
+        if (strcmp(option->setting.name, name) == 0 && belongs(option, command))
             return option;
     return NULL;
 }
@@ -48,14 +60,56 @@ static enum err_code unknown_option(const char *name, const struct command *comm
     const struct option *option = NULL;
     for (size_t i = 0; (option = option_at(i)); i++)
         if (belongs(option, command))
-            suggest_offer(&best, name, option->name);
-        else if (command && strcmp(option->name, name) == 0)
+            suggest_offer(&best, name, option->setting.name);
+        else if (command && strcmp(option->setting.name, name) == 0)
             return err_set(err, ERR_INVALID, "%s has no option '--%s' (see %s --help)",
                            command->name, name, command->name);
     if (best.word)
         return err_set(err, ERR_INVALID, "unknown option '--%.64s' (did you mean '--%s'?)",
                        name, best.word);
     return err_set(err, ERR_INVALID, "unknown option '--%.64s' (see --help)", name);
+}
+
+/* Twice the same is once, with the later name. */
+static enum err_code add_format(struct options *options, const struct report_format *format,
+                                const char *value, struct err *err)
+{
+    size_t at = 0;
+    while (at < options->format_count && options->formats[at].format != format)
+        at++;
+    if (at == OPTIONS_MAX_FORMATS)
+        return err_set(err, ERR_INVALID, "at most %zu formats are allowed", at);
+    if (at == options->format_count)
+        options->formats[options->format_count++].format = format;
+    if (format->needs_baseline)
+        options->baseline = value;
+    else if (value)
+        options->formats[at].output = value;
+    return ERR_OK;
+}
+
+static enum err_code needs_value(const struct option *option, struct err *err)
+{
+    return err_set(err, ERR_INVALID, "--%s needs a value (%s)", option->setting.name,
+                   option->value + strspn(option->value, "="));
+}
+
+/* value NULL: none is given. */
+static enum err_code take_value(struct options *options, const struct option *option,
+                                const char *value, struct err *err)
+{
+    const struct setting *const setting = &option->setting;
+    const bool is_text =
+        option->format || setting->kind == SETTING_TEXT || setting->kind == SETTING_TEXTS;
+    struct err why = { 0 };
+    if (option->value && (value ? is_text && *value == '\0' : *option->value != '='))
+        return needs_value(option, err);
+    if (option->format)
+        return add_format(options, option->format, value, err);
+    if (setting_read(setting, options, value, &why) == ERR_OK)
+        return ERR_OK;
+    return err_set(err, ERR_INVALID, "invalid --%s '%.64s': %s", setting->name, value,
+                   why.message);
 }
 
 /* "--name value", "--name=value".  Moves *at behind what it used. */
@@ -72,19 +126,11 @@ static enum err_code parse_long(struct options *options, char ***at, struct err 
     const struct option *const option = find_name(name, options->command);
     if (!option)
         return unknown_option(name, options->command, err);
-    if (option->format && !option->value)
-        return option_add_format(options, option->format, value, err);
-    if (option->value && option->value[0] == '=')
-        return option->set(options, value, err);
     if (!option->value && value)
         return err_set(err, ERR_INVALID, "--%s takes no value", name);
-    if (option->value && !value && !(value = *(*at)++)) {
-        (*at)--;
-        return err_set(err, ERR_INVALID, "--%s needs a value (%s)", name, option->value);
-    }
-    if (option->format)
-        return option_add_comparing_format(options, option->format, value, err);
-    return option->set(options, value, err);
+    if (option->value && *option->value != '=' && !value && **at)
+        value = *(*at)++;
+    return take_value(options, option, value, err);
 }
 
 /* "-a", "-r 100", "-r100", "-ar100". */
@@ -95,16 +141,9 @@ static enum err_code parse_letters(struct options *options, char ***at, struct e
         const struct option *const option = find_letter(*text, options->command);
         if (!option)
             return err_set(err, ERR_INVALID, "unknown option '-%c' (see --help)", *text);
-        if (!option->value) {
-            rc = option->set(options, NULL, err);
-            continue;
-        }
-        const char *const value = text[1] ? text + 1 : **at;
-        if (!value)
-            return err_set(err, ERR_INVALID, "-%c needs a value (%s)", *text, option->value);
-        if (!text[1])
-            (*at)++;
-        return option->set(options, value, err);
+        if (option->value && text[1])
+            return take_value(options, option, text + 1, err);
+        rc = take_value(options, option, option->value && **at ? *(*at)++ : NULL, err);
     }
     return rc;
 }
@@ -123,17 +162,15 @@ static enum err_code unknown_command(const char *name, struct err *err)
 
 static enum err_code take_pid(struct options *options, const char *text, struct err *err)
 {
-    const size_t digits = strspn(text, "0123456789");
-    const long long pid = digits > 0 && digits <= 10 ? strtoll(text, NULL, 10) : 0;
-    if (text[digits] != '\0' || pid <= 0 || pid > INT_MAX)
-        return err_set(err, ERR_INVALID, "'%.64s' is not a process id", text);
+    double pid = 0;
+    if (!setting_number(SETTING_NUMBER, text, &pid) || pid < 1 || pid > INT_MAX)
+        return err_set(err, ERR_INVALID, "invalid PID '%.64s'", text);
     struct sampler_options *const sampling = &options->sampling;
     for (size_t i = 0; i < sampling->pid_count; i++)
         if (sampling->pids[i] == (pid_t)pid)
             return ERR_OK;
     if (sampling->pid_count == SAMPLER_MAX_PROCESSES)
-        return err_set(err, ERR_INVALID, "no more than %d processes at a time",
-                       SAMPLER_MAX_PROCESSES);
+        return err_set(err, ERR_INVALID, "at most %d PIDs are allowed", SAMPLER_MAX_PROCESSES);
     sampling->pids[sampling->pid_count++] = (pid_t)pid;
     return ERR_OK;
 }
@@ -141,15 +178,14 @@ static enum err_code take_pid(struct options *options, const char *text, struct 
 static enum err_code take_file(struct options *options, const char *name, struct err *err)
 {
     if (*name == '\0')
-        return err_set(err, ERR_INVALID, "a file needs a name");
+        return err_set(err, ERR_INVALID, "a FILE needs a name");
     if (options->command->bit == COMMAND_REPLAY && options->file_count == 1)
         return err_set(err, ERR_INVALID,
-                       "replay takes one FILE, and there is also '%.64s' (merge makes one of "
-                       "several)",
+                       "replay takes one FILE; '%.64s' is a second one (merge joins captures)",
                        name);
     const size_t most = options->command->bit == COMMAND_DIFF ? 2 : OPTIONS_MAX_FILES;
     if (options->file_count == most)
-        return err_set(err, ERR_INVALID, "%s takes no more than %zu captures",
+        return err_set(err, ERR_INVALID, "%s takes at most %zu captures",
                        options->command->name, most);
     options->files[options->file_count++] = name;
     return ERR_OK;
@@ -178,7 +214,7 @@ static enum err_code take_command(struct options *options, char ***at, struct er
     (*at)++;
     if (!options->command || options->command->bit != COMMAND_RUN || options->runs_module ||
         options->python)
-        return err_set(err, ERR_INVALID, "'--' may only stand before the COMMAND of run");
+        return err_set(err, ERR_INVALID, "'--' is only allowed before the COMMAND of run");
     options->runs_command = true;
     options->target = *at;
     while (**at)
@@ -216,9 +252,32 @@ static void guess_format(struct options *options)
 static bool chooses_a_part(const struct options *options)
 {
     const struct options_view *const view = &options->view;
-    return options->format_count || options->output || options->splits || view->from_ns ||
-           view->to_ns || view->thread_count || view->process_count || view->states ||
-           rules_are_any(&view->rules) || options->report.redacts;
+    const struct view_query *const query = &view->query;
+    return options->format_count || options->output || options->splits || query->from_ns ||
+           query->to_ns || query->require || query->exclude || view->threads.count ||
+           view->processes.count || rules_are_any(&view->rules) || options->report.redacts;
+}
+
+/* A missing file and a wrong ending are likelier mistakes than a forgotten option. */
+static enum err_code no_format(const struct options *options, struct err *err)
+{
+    const char *const name = options->command->name;
+    const struct report_format *format = NULL;
+    struct buffer known = { 0 };
+    if (options->file_count > 0 && access(options->files[0], F_OK) != 0)
+        return err_set(err, ERR_INVALID, "No such file: %.200s", options->files[0]);
+    const char *const file = options->output ? options->output : "";
+    const char *const dot = strrchr(file, '.');
+    if (!dot || strchr(dot, '/') || !dot[1])
+        return err_set(err, ERR_INVALID,
+                       "%s needs a format, such as --flamegraph or --collapsed (see %s --help)",
+                       name, name);
+    for (size_t i = 0; (format = report_at(i)); i++)
+        buffer_printf(&known, ", .%s", format->extension);
+    err_set(err, ERR_INVALID, "Unknown output format '%.32s' (known: .%s%s)", dot,
+            CAPTURE_EXTENSION, buffer_string(&known));
+    buffer_deinit(&known);
+    return ERR_INVALID;
 }
 
 /* Each format needs a place of its own. */
@@ -233,18 +292,15 @@ static enum err_code complete_formats(struct options *options, struct err *err)
     if (options->opens_browser && options->format_count == 0)
         return ERR_OK;
     if (options->splits && options->format_count == 0)
-        return err_set(err, ERR_INVALID,
-                       "--split is for formats: a capture is of all processes, and replay "
-                       "--split writes a file for each");
+        return err_set(
+            err, ERR_INVALID,
+            "--split needs a format: a capture holds all processes (use replay --split)");
     if (options->report.redacts && options->wants_capture)
         return err_set(
             err, ERR_INVALID,
-            "--redact is for formats, such as --flamegraph: a capture holds all that "
-            "was seen");
+            "--redact needs a format, such as --flamegraph: a capture holds the real names");
     if (options->format_count == 0 && !options->wants_capture)
-        return err_set(err, ERR_INVALID,
-                       "%s needs a format, such as --flamegraph or --collapsed (see %s --help)",
-                       options->command->name, options->command->name);
+        return no_format(options, err);
     if (options->wants_capture && !options->capture_file && options->format_count > 0)
         unnamed++;
     for (size_t i = 0; i < options->format_count; i++) {
@@ -253,7 +309,7 @@ static enum err_code complete_formats(struct options *options, struct err *err)
         on_screen += name && strcmp(name, "-") == 0;
     }
     if (on_screen + (options->output && strcmp(options->output, "-") == 0 ? unnamed : 0) > 1)
-        return err_set(err, ERR_INVALID, "only one format can go to standard output");
+        return err_set(err, ERR_INVALID, "only one format can be written to standard output");
     return ERR_OK;
 }
 
@@ -268,53 +324,56 @@ static bool is_written_elsewhere(const struct options *options, const char *name
 /* What only shows once all is read. */
 static enum err_code complete(struct options *options, struct err *err)
 {
-    if (options->wants_help || options->wants_version || options->completion)
+    if (options->is_async_aware && !options->names_async_mode)
+        options->sampling.async = SAMPLER_ASYNC_RUNNING;
+    if (options->wants_help || options->wants_version || options->wants_completion)
         return ERR_OK;
     if (!options->command)
-        return err_set(err, ERR_INVALID, "no command (see --help)");
+        return err_set(err, ERR_INVALID, "a COMMAND is missing (see --help)");
     if (options->command->bit == COMMAND_RUN && (!options->target || !*options->target))
         return err_set(err, ERR_INVALID, "run needs a TARGET");
     if (options->command->bit == COMMAND_DIFF && options->file_count != 2)
-        return err_set(err, ERR_INVALID, "diff needs two captures: before, and now");
+        return err_set(err, ERR_INVALID, "diff needs two captures: BASELINE and CAPTURE");
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))
         options->wants_capture = true;
     if (options->command->bit & (COMMAND_REPLAY | COMMAND_MERGE) && options->file_count == 0)
-        return err_set(err, ERR_INVALID, "%s needs a FILE, as record makes them",
+        return err_set(err, ERR_INVALID, "%s needs a FILE (record writes one)",
                        options->command->name);
     if (options->command->bit == COMMAND_MERGE && (options->file_count < 2 || !options->output))
-        return err_set(err, ERR_INVALID, "merge needs two FILEs or more, and -o FILE");
+        return err_set(err, ERR_INVALID, "merge needs at least two FILEs, and -o FILE");
     if (options->command->bit & (COMMAND_ATTACH | COMMAND_RUN | COMMAND_TOP) &&
         options->output && !options->wants_capture)
-        return err_set(err, ERR_INVALID, "-o is for --binary here: %s shows what it sees",
+        return err_set(err, ERR_INVALID,
+                       "%s -o writes a capture: add --binary, or name a .pyro file",
                        options->command->name);
     if (options->command->bit == COMMAND_DUMP && options->sampling.pid_count == 0)
         return err_set(err, ERR_INVALID, "dump needs a PID");
-    if (options->command->bit & NAMING && !options->sampling.pid_count != options->sampling.all)
+    if (options->command->bit & BY_PID && !options->sampling.pid_count != options->sampling.all)
         return err_set(err, ERR_INVALID,
                        options->sampling.all ? "%s takes a PID or --all, not both"
-                                             : "%s needs a PID, or --all",
+                                             : "%s needs a PID or --all",
                        options->command->name);
     if (options->command->bit == COMMAND_REPLAY && options->opens_browser &&
         chooses_a_part(options))
-        return err_set(err, ERR_INVALID,
-                       "--browser shows all of a capture: choose a part of it in the page, or "
-                       "name a format instead");
+        return err_set(
+            err, ERR_INVALID,
+            "--browser shows the whole capture: select a part in the page, or name a "
+            "format instead");
     if (!options->access.tls_cert != !options->access.tls_key)
-        return err_set(err, ERR_INVALID, "--tls-cert and --tls-key need each other");
+        return err_set(err, ERR_INVALID, "--tls-cert and --tls-key must be given together");
     if (options->no_token && options->token_file)
-        return err_set(err, ERR_INVALID, "--no-token and --token-file exclude each other");
+        return err_set(err, ERR_INVALID,
+                       "--no-token and --token-file cannot be given together");
     if (options->quality_file && is_written_elsewhere(options, options->quality_file))
-        return err_set(err, ERR_INVALID, "--output and --quality need different files");
+        return err_set(err, ERR_INVALID, "--output and --quality must name different files");
     return options->command->bit & WRITING ? complete_formats(options, err) : ERR_OK;
 }
 
 enum err_code options_parse(char **argv, struct options *out, struct err *err)
 {
     char **at = *argv ? argv + 1 : argv;
-    memset(out, 0, sizeof *out);
-    out->sampling.rate_hz = DEFAULT_RATE_HZ;
-    out->sampling.memory_bytes = DEFAULT_MEMORY_BYTES;
-    enum err_code rc = listen_parse("", &out->listen, err);
+    enum err_code rc = ERR_OK;
+    *out = defaults;
     while (rc == ERR_OK && *at)
         rc = parse_one(out, &at, err);
     return rc == ERR_OK ? complete(out, err) : rc;

@@ -1,8 +1,8 @@
 /*
- * options - the command line, as one table of options and one struct.
+ * options - the command line: one table of options (option_table.c) and the struct it fills.
  *
  * Ownership: texts are borrowed from argv.
- * Depends on: sampler.h, listen, hosts (limits), report, units, suggest.
+ * Depends on: sampler.h, listen, admission, report, setting, rules.
  */
 #ifndef SERVER_COMMAND_OPTIONS_OPTIONS_H
 #define SERVER_COMMAND_OPTIONS_OPTIONS_H
@@ -11,16 +11,13 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/access/hosts.h"
-#include "server/command/options/access_options.h"
-#include "server/command/options/serve_options.h"
+#include "server/access/admission.h"
 #include "server/http/listen.h"
-#include "server/report/diff/comparison.h"
 #include "server/report/report.h"
 #include "server/wire/rules.h"
-
-struct options;
+#include "server/wire/setting.h"
 
 enum {
     COMMAND_ATTACH = 1 << 0,
@@ -35,11 +32,23 @@ enum {
     COMMAND_TOP = 1 << 9,
 };
 
-enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_THREADS = 64 };
+/* Commands that take the same options. */
+enum {
+    LOGGING = COMMAND_ATTACH | COMMAND_RUN | COMMAND_RECORD,
+    SAMPLING = LOGGING | COMMAND_TOP,
+    BY_PID = COMMAND_ATTACH | COMMAND_RECORD | COMMAND_TOP,
+    LOADING = COMMAND_REPLAY | COMMAND_SERVE,
+    SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
+    WRITING = COMMAND_RECORD | COMMAND_REPLAY,
+    FILTERING = COMMAND_REPLAY | COMMAND_DIFF,
+    READING = LOADING | COMMAND_MERGE | COMMAND_DIFF,
+};
 
-enum diff_form { DIFF_AS_NAMED, DIFF_TEXT, DIFF_JSON, DIFF_HTML };
+enum { OPTIONS_MAX_FORMATS = 16, OPTIONS_MAX_FILES = 256, OPTIONS_MAX_BASE_PATH = 128 };
 
 #define COMMAND_NONE (1u << 31)
+
+struct options;
 
 struct command {
     const char *name;
@@ -54,16 +63,22 @@ struct options {
     const struct command *command; /* NULL: only help or version was asked for */
     bool wants_help;
     bool wants_version;
-    const char *completion;          /* a shell's name; NULL: not asked for */
+    bool wants_completion;
+    unsigned completion;             /* of completion_texts */
     struct sampler_options sampling; /* pid included */
-    bool names_async_mode;
+    bool is_async_aware, names_async_mode;
     bool has_listen;
     struct listen_address listen;
-    const char *allowed_hosts[HOSTS_MAX_NAMES / 2];
-    size_t allowed_host_count;
+    struct setting_texts allowed_hosts;
     const char *token_file; /* NULL: a random token */
     bool no_token;
-    struct access_settings access;
+    struct access_settings {
+        const char *tls_cert, *tls_key; /* files; both or neither */
+        const char *shares_file;        /* NULL: shared links end with the program */
+        const char *audit_file;         /* "-": standard error; NULL: not given */
+        struct admission admission;
+        char base_path[OPTIONS_MAX_BASE_PATH + 1]; /* "/pyrometer"; "": none */
+    } access;
     bool opens_browser;
     const char *python; /* NULL: python3 of PATH */
     bool runs_module;
@@ -76,12 +91,9 @@ struct options {
     const char *files[OPTIONS_MAX_FILES]; /* captures to read */
     size_t file_count;
     struct options_view {
-        uint64_t from_ns, to_ns;                  /* since the session began; to_ns 0: no end */
-        const char *threads[OPTIONS_MAX_THREADS]; /* names or native ids */
-        size_t thread_count;
-        const char *processes[OPTIONS_MAX_THREADS]; /* names or ids */
-        size_t process_count;
-        const char *states; /* words; NULL: any */
+        struct view_query query;        /* without threads and processes */
+        struct setting_texts threads;   /* names or native ids */
+        struct setting_texts processes; /* names or ids */
         struct rules rules;
     } view;
     struct options_format {
@@ -90,27 +102,34 @@ struct options {
     } formats[OPTIONS_MAX_FORMATS]; /* each once, in the order they were given */
     size_t format_count;
     struct report_settings report;
-    struct serve_settings serve;
-    const char *baseline; /* a capture to compare with; NULL: none */
-    enum diff_form diff_form;
-    enum comparison_basis diff_basis;
-    bool wants_stats;         /* a line every second */
-    const char *quality_file; /* NULL: none; "-": standard output */
+    struct serve_settings {
+        double max_rate_hz;
+        uint32_t max_sessions;
+        const char *data; /* the folder of captures; NULL: the usual one */
+        bool keeps_nothing, is_continuous;
+        double continuous_hz;
+        uint64_t turn_ns;   /* of a continuous session */
+        uint32_t keep_days; /* 0: no limit */
+        uint64_t keep_bytes, max_upload;
+    } serve;
+    const char *baseline;                    /* a capture to compare with; NULL: none */
+    bool diff_by_time, diff_json, diff_html; /* of neither form: the file's name says it */
+    bool wants_stats;                        /* a line every second */
+    const char *quality_file;                /* NULL: none; "-": standard output */
 };
 
 /* ERR_INVALID, with a sentence for the user. */
 MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct err *err);
 
-/* One row of the table; help walks it.  The formats of report.h are rows too, behind all others:
- * --NAME or --NAME=FILE; --NAME BASELINE where a format compares. */
+/* One row of the table.  The formats of report.h are rows too, behind all others. */
 struct option {
-    char letter;      /* '\0': none */
-    const char *name; /* without -- */
-    /* What to call it in help; NULL: takes none; "=X": as in --name=X, or none. */
+    struct setting setting; /* its name is without -- */
+    char letter;            /* '\0': none */
+    /* What help calls its value; NULL: it takes none; "=X": it may follow as in --name=X. */
     const char *value;
-    const char *help;
     unsigned commands; /* COMMAND_* bits; 0: all; COMMAND_NONE: without a command */
-    enum err_code (*set)(struct options *options, const char *value, struct err *err);
+    const char *help;
+    const char *heading;                /* of help, for this row and those behind it */
     const struct report_format *format; /* NULL: an option like any other */
 };
 

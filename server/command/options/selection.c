@@ -6,7 +6,6 @@
 
 #include "sampler/base/clock.h"
 #include "server/command/options/options.h"
-#include "server/wire/state_words.h"
 
 /* By the number the system gave it, or by its name. */
 static bool is_called(const struct profile_snapshot *snapshot, int32_t number, str_id name,
@@ -31,25 +30,25 @@ static bool is_process(const struct profile_snapshot *snapshot, uint32_t id, con
 
 /* A name may be that of several rows. */
 static enum err_code find(const struct profile_snapshot *snapshot, const char *what,
-                          uint32_t rows, const char *const *words, size_t word_count,
+                          uint32_t rows, const struct setting_texts *words,
                           bool (*is)(const struct profile_snapshot *snapshot, uint32_t id,
                                      const char *word),
                           uint32_t **ids_out, size_t *count_out, struct err *err)
 {
-    if (word_count == 0)
+    if (words->count == 0)
         return ERR_OK;
-    uint32_t *const ids = malloc((word_count * rows + 1) * sizeof *ids);
+    uint32_t *const ids = malloc((words->count * rows + 1) * sizeof *ids);
     if (!ids)
         return err_nomem(err);
     *ids_out = ids;
-    for (size_t i = 0; i < word_count; i++) {
+    for (size_t i = 0; i < words->count; i++) {
         const size_t before = *count_out;
         for (uint32_t id = 0; id < rows; id++)
-            if (is(snapshot, id, words[i]))
+            if (is(snapshot, id, words->items[i]))
                 ids[(*count_out)++] = id;
         if (*count_out == before)
-            return err_set(err, ERR_INVALID, "there is no %s '%.64s' in the capture", what,
-                           words[i]);
+            return err_set(err, ERR_INVALID, "the capture has no %s '%.64s'", what,
+                           words->items[i]);
     }
     return ERR_OK;
 }
@@ -59,24 +58,17 @@ enum err_code selection_init(struct selection *selection, const struct options *
 {
     const struct options_view *const view = &options->view;
     struct view_query *const query = &selection->query;
-    enum err_code rc = ERR_OK;
-    *selection =
-        (struct selection){ .query = { .from_ns = view->from_ns, .to_ns = view->to_ns } };
-    if (view->to_ns && view->to_ns <= view->from_ns)
+    *selection = (struct selection){ .query = view->query };
+    if (query->to_ns && query->to_ns <= query->from_ns)
         return err_set(err, ERR_INVALID, "--to must be after --from");
-    if (view->from_ns > 0 && view->from_ns >= snapshot->end_ns)
+    if (query->from_ns > 0 && query->from_ns >= snapshot->end_ns)
         return err_set(err, ERR_INVALID, "the capture ends at %.2f s, before --from",
                        (double)snapshot->end_ns / (double)NS_PER_S);
-    if (view->states)
-        rc = state_words_read(view->states, &query->require, &query->exclude, err);
+    enum err_code rc = find(snapshot, "thread", snapshot->sizes.threads, &view->threads,
+                            is_thread, &selection->threads, &query->thread_count, err);
     if (rc == ERR_OK)
-        rc =
-            find(snapshot, "thread", snapshot->sizes.threads, view->threads, view->thread_count,
-                 is_thread, &selection->threads, &query->thread_count, err);
-    if (rc == ERR_OK)
-        rc = find(snapshot, "process", snapshot->sizes.processes, view->processes,
-                  view->process_count, is_process, &selection->processes, &query->process_count,
-                  err);
+        rc = find(snapshot, "process", snapshot->sizes.processes, &view->processes, is_process,
+                  &selection->processes, &query->process_count, err);
     query->threads = selection->threads;
     query->processes = selection->processes;
     return rc;

@@ -98,8 +98,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
         exports->count++;
         if (options->splits && !item->output.temporary[0])
             return err_set(err, ERR_INVALID,
-                           "--split makes files: '%.200s' is none that a process id can be "
-                           "added to",
+                           "--split writes files: cannot insert a PID into '%.200s'",
                            item->output.path[0] ? item->output.path : "-");
         if (clashes)
             return err_set(err, ERR_INVALID,

@@ -147,13 +147,13 @@ static void say_states(const struct session_info *info, const struct state_sums 
     format_share(sums, STATE_FLAG_IN_GC, collecting);
     format_share(sums, STATE_FLAG_HAS_EXCEPTION, handling);
     if (is_without_gil(info, sums)) {
-        say("of the samples: GIL n/a (free-threaded); collecting garbage %s; an exception in hand "
+        say("of the samples: GIL n/a (free-threaded); collecting garbage %s; handling an exception "
             "%s",
             collecting, handling);
         return;
     }
     say("of the samples: GIL held %s, wanted %s, released %.2f %%; collecting garbage %s; "
-        "an exception in hand %s",
+        "handling an exception %s",
         held, wanted, quality_percent(released, sums->samples), collecting, handling);
 }
 

@@ -111,8 +111,7 @@ static int by_key(const void *left, const void *right, void *context)
     case REPORT_SORT_CUMTIME:
     case REPORT_SORT_CUMUL_PCT:
     case REPORT_SORT_NSAMPLES_CUMUL: order = total != 0 ? total : self; break;
-    case REPORT_SORT_NAME:
-    case REPORT_SORT_COUNT: break;
+    case REPORT_SORT_NAME: break;
     }
     return order != 0 ? order : by_name(table, a, b);
 }

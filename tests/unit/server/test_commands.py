@@ -83,11 +83,11 @@ class Usage(unittest.TestCase):
         self.assertRegex(run("-V").stdout, r"^pyrometer \d+\.\d+\.\d+\n$")
 
     def test_wrong_usage_is_one_line_and_2(self):
-        self.expect(run(), 2, "no command (see --help)")
+        self.expect(run(), 2, "a COMMAND is missing (see --help)")
         self.expect(run("atach", 1), 2, "unknown command 'atach' (did you mean 'attach'?)")
-        self.expect(run("attach", "abc"), 2, "'abc' is not a process id")
+        self.expect(run("attach", "abc"), 2, "invalid PID 'abc'")
         self.expect(run("attach", LIVE, "-r", "2mhz"), 2,
-                    "bad sampling rate '2mhz': use 1 to 1mhz, as in 100, 10khz or 1.5k")
+                    "invalid --sampling-rate '2mhz': want 1 to 1mhz, such as 100, 1.5k or 10khz")
         self.expect(run("attach", LIVE, "--no-token", "--listen", "0.0.0.0:0"), 2,
                     "--no-token would let the whole network in: use it with a loopback address")
 
@@ -511,7 +511,7 @@ class Record(unittest.TestCase):
                                         r"truncated 0\.00 %, failed 0\.00 %, missed 0 of \d+ looks$")
         share = r"\d+\.\d\d %( \(and \d+\.\d\d % unknown\))?"
         self.assertRegex(result.stderr, "(?m)^pyrometer: of the samples: GIL held %s, wanted %s, released \\d+\\.\\d\\d %%; "
-                                        "collecting garbage %s; an exception in hand %s$" % (share, share, share, share))
+                                        "collecting garbage %s; handling an exception %s$" % (share, share, share, share))
         self.assertIn("wrote %s, " % self.path, result.stderr)
         self.assertEqual(os.listdir(self.folder.name), ["out.folded"])
 

@@ -13,11 +13,11 @@
 #include "server/command/options/help.h"
 #include "server/command/options/options.h"
 #include "server/command/options/suggest.h"
-#include "server/command/options/units.h"
 #include "server/command/process/exit.h"
 #include "server/report/report.h"
+#include "server/wire/setting.h"
 
-enum { MAX_WORDS = 16 };
+enum { MAX_WORDS = 32 };
 
 /* Splits at spaces; the words live in `line`. */
 static enum err_code parse(char *line, struct options *options, struct err *err)
@@ -78,127 +78,151 @@ static void a_capture_is_written_where_it_is_asked_for(void **state)
 static void wrong_lines_are_told_what_is_wrong(void **state)
 {
     static const struct bad_row rows[] = {
-        { "", "no command (see --help)" },
+        { "", "a COMMAND is missing (see --help)" },
         { "atach 1", "unknown command 'atach' (did you mean 'attach'?)" },
         { "rcord 1", "unknown command 'rcord' (did you mean 'record'?)" },
         { "frobnicate", "unknown command 'frobnicate' (see --help)" },
-        { "attach", "attach needs a PID, or --all" },
-        { "attach abc", "'abc' is not a process id" },
-        { "attach 0", "'0' is not a process id" },
+        { "attach", "attach needs a PID or --all" },
+        { "attach abc", "invalid PID 'abc'" },
+        { "attach 0", "invalid PID '0'" },
         { "attach -1", "unknown option '-1' (see --help)" },
-        { "attach 12x", "'12x' is not a process id" },
-        { "attach 99999999999", "'99999999999' is not a process id" },
-        { "attach 2147483648", "'2147483648' is not a process id" },
-        { "attach 1 2x", "'2x' is not a process id" },
+        { "attach 12x", "invalid PID '12x'" },
+        { "attach 99999999999", "invalid PID '99999999999'" },
+        { "attach 2147483648", "invalid PID '2147483648'" },
+        { "attach 1 2x", "invalid PID '2x'" },
         { "record 1 --split",
-          "--split is for formats: a capture is of all processes, and replay --split writes a "
-          "file for each" },
+          "--split needs a format: a capture holds all processes (use replay --split)" },
         { "record 1 --redact",
-          "--redact is for formats, such as --flamegraph: a capture holds all that was seen" },
+          "--redact needs a format, such as --flamegraph: a capture holds the real names" },
         { "record 1 --redact --collapsed --binary",
-          "--redact is for formats, such as --flamegraph: a capture holds all that was seen" },
+          "--redact needs a format, such as --flamegraph: a capture holds the real names" },
         { "attach 1 --redact", "attach has no option '--redact' (see attach --help)" },
         { "replay a.pyro --redact --browser",
-          "--browser shows all of a capture: choose a part of it in the page, or name a format "
+          "--browser shows the whole capture: select a part in the page, or name a format "
           "instead" },
         { "attach --all 1", "attach takes a PID or --all, not both" },
         { "replay a.pyro --hide function:",
-          "bad --hide 'function:': the end of a file's path, or function:NAME" },
+          "invalid --hide 'function:': the end of a file's path, or function:NAME" },
         { "diff a.pyro b.pyro --hide function:",
-          "bad --hide 'function:': the end of a file's path, or function:NAME" },
-        { "attach 1 -r", "-r needs a value (RATE)" },
+          "invalid --hide 'function:': the end of a file's path, or function:NAME" },
+        { "attach 1 -r", "--sampling-rate needs a value (RATE)" },
         { "attach 1 --sampling-rate", "--sampling-rate needs a value (RATE)" },
-        { "attach 1 -r 0", "bad sampling rate '0': use 1 to 1mhz, as in 100, 10khz or 1.5k" },
+        { "attach 1 -r 0",
+          "invalid --sampling-rate '0': want 1 to 1mhz, such as 100, 1.5k or 10khz" },
         { "attach 1 -r 1.1mhz",
-          "bad sampling rate '1.1mhz': use 1 to 1mhz, as in 100, 10khz or 1.5k" },
-        { "attach 1 -d never", "bad duration 'never': use 10, 0.5, 500ms, 2m or 1h" },
+          "invalid --sampling-rate '1.1mhz': want 1 to 1mhz, such as 100, 1.5k or 10khz" },
+        { "attach 1 -d never",
+          "invalid --duration 'never': want a time such as 10, 0.5, 500ms, 2m or 1h" },
         { "attach 1 --sampling-rat 5",
           "unknown option '--sampling-rat' (did you mean '--sampling-rate'?)" },
         { "attach 1 --all-threads=yes", "--all-threads takes no value" },
         { "attach 1 -q", "unknown option '-q' (see --help)" },
-        { "attach 1 --output x", "-o is for --binary here: attach shows what it sees" },
-        { "top", "top needs a PID, or --all" },
-        { "top 1 -o x", "-o is for --binary here: top shows what it sees" },
+        { "attach 1 --output x",
+          "attach -o writes a capture: add --binary, or name a .pyro file" },
+        { "top", "top needs a PID or --all" },
+        { "top 1 -o x", "top -o writes a capture: add --binary, or name a .pyro file" },
         { "top 1 --listen 1", "top has no option '--listen' (see top --help)" },
         { "attach 1 --sort name", "attach has no option '--sort' (see attach --help)" },
-        { "attach 1 --binary=", "--binary= needs a file name" },
-        { "replay", "replay needs a FILE, as record makes them" },
-        { "replay x.pyro", "replay needs a format, such as --flamegraph or --collapsed (see "
-                           "replay --help)" },
+        { "attach 1 --binary=", "--binary needs a value (FILE)" },
+        { "replay", "replay needs a FILE (record writes one)" },
+        { "replay nothere.pyro", "No such file: nothere.pyro" },
+        { "replay /dev/null", "replay needs a format, such as --flamegraph or --collapsed (see "
+                              "replay --help)" },
         { "replay x y --collapsed",
-          "replay takes one FILE, and there is also 'y' (merge makes one of several)" },
+          "replay takes one FILE; 'y' is a second one (merge joins captures)" },
         { "replay x --collapsed -r 10", "unknown option '-r' (see --help)" },
         { "replay x --collapsed --from soon",
-          "bad time 'soon' for --from: use 10, 0.5, 500ms, 2m or 1h since the start" },
+          "invalid --from 'soon': want a time since the start, such as 0, 0.5, 500ms, 2m or 1h" },
         { "replay x --browser --from 3",
-          "--browser shows all of a capture: choose a part of it in the page, or name a format "
+          "--browser shows the whole capture: select a part in the page, or name a format "
           "instead" },
         { "replay x --browser --collapsed",
-          "--browser shows all of a capture: choose a part of it in the page, or name a format "
+          "--browser shows the whole capture: select a part in the page, or name a format "
           "instead" },
-        { "replay x --collapsed --to 0", "nothing is before --to 0" },
-        { "replay x --collapsed --thread=", "--thread needs a name or an id" },
-        { "serve --max-sessions 0", "bad number of sessions '0': use 1 to 512" },
-        { "serve --max-rate 2mhz", "bad sampling rate '2mhz': use 1 to 1mhz, as in 10khz" },
-        { "merge x -o y", "merge needs two FILEs or more, and -o FILE" },
-        { "merge x y", "merge needs two FILEs or more, and -o FILE" },
-        { "attach 1 --listen 127.0.0.1:x", "'127.0.0.1:x' is not HOST:PORT or unix:PATH" },
-        { "attach 1 --listen [::1:80", "'[::1:80' is not HOST:PORT or unix:PATH" },
-        { "attach 1 --listen ::1", "'::1' is not HOST:PORT or unix:PATH" },
-        { "attach 1 --listen h:65536", "'h:65536' is not HOST:PORT or unix:PATH" },
+        { "replay x --collapsed --to 0",
+          "invalid --to '0': want a time such as 10, 0.5, 500ms, 2m or 1h" },
+        { "replay x --collapsed --thread=", "--thread needs a value (THREAD)" },
+        { "serve --max-sessions 0",
+          "invalid --max-sessions '0': want a whole number from 1 to 512" },
+        { "serve --max-rate 2mhz",
+          "invalid --max-rate '2mhz': want 1 to 1mhz, such as 100, 1.5k or 10khz" },
+        { "merge x -o y", "merge needs at least two FILEs, and -o FILE" },
+        { "merge x y", "merge needs at least two FILEs, and -o FILE" },
+        { "attach 1 --listen 127.0.0.1:x",
+          "invalid --listen '127.0.0.1:x': want HOST:PORT or unix:PATH" },
+        { "attach 1 --listen [::1:80",
+          "invalid --listen '[::1:80': want HOST:PORT or unix:PATH" },
+        { "attach 1 --listen ::1", "invalid --listen '::1': want HOST:PORT or unix:PATH" },
+        { "attach 1 --listen h:65536",
+          "invalid --listen 'h:65536': want HOST:PORT or unix:PATH" },
         { "attach 1 --no-token --token-file f",
-          "--no-token and --token-file exclude each other" },
-        { "attach 1 -- x", "'--' may only stand before the COMMAND of run" },
+          "--no-token and --token-file cannot be given together" },
+        { "attach 1 -- x", "'--' is only allowed before the COMMAND of run" },
         { "run", "run needs a TARGET" },
         { "run -m", "run needs a TARGET" },
         { "run --", "run needs a TARGET" },
-        { "run -m -- x", "'--' may only stand before the COMMAND of run" },
+        { "run -m -- x", "'--' is only allowed before the COMMAND of run" },
         { "record 1 -o x.png",
-          "record needs a format, such as --flamegraph or --collapsed (see record --help)" },
+          "Unknown output format '.png' (known: .pyro, .folded, .html, .heatmap.html, .pstats, "
+          ".txt, .jsonl, .gecko.json, .trace.json, .speedscope.json, .pb.gz, .diff.html)" },
         { "record 1 -o xhtml",
           "record needs a format, such as --flamegraph or --collapsed (see record --help)" },
         { "record 1 --collapsed=- --flamegraph -o -",
-          "only one format can go to standard output" },
-        { "record 1 --collapsed=", "--collapsed= needs a file name" },
-        { "record 1 --collapsed --sort cumtim",
-          "unknown sort key 'cumtim' (did you mean 'cumtime'?)" },
+          "only one format can be written to standard output" },
+        { "record 1 --collapsed=", "--collapsed needs a value (FILE)" },
         { "record 1 --collapsed --sort beauty",
-          "unknown sort key 'beauty': use nsamples, tottime, cumtime, sample-pct, cumul-pct, "
+          "invalid --sort 'beauty': want nsamples, tottime, cumtime, sample-pct, cumul-pct, "
           "nsamples-cumul or name" },
-        { "record 1 --collapsed -l 0", "bad limit '0': use a number of rows, as in 30" },
-        { "record 1 --collapsed -l 3x", "bad limit '3x': use a number of rows, as in 30" },
-        { "record 1 --collapsed=x --quality x", "--output and --quality need different files" },
-        { "record 1 --collapsed --output=", "--output needs a file name" },
-        { "attach 1 --mode gli", "unknown mode 'gli' (did you mean 'gil'?)" },
-        { "attach 1 --mode excepton", "unknown mode 'excepton' (did you mean 'exception'?)" },
+        { "record 1 --collapsed -l 0",
+          "invalid --limit '0': want a whole number from 1 to 999999999" },
+        { "record 1 --collapsed -l 3x",
+          "invalid --limit '3x': want a whole number from 1 to 999999999" },
+        { "record 1 --collapsed=x --quality x",
+          "--output and --quality must name different files" },
+        { "record 1 --collapsed --output=", "--output needs a value (FILE)" },
+        { "attach 1 --mode gli", "invalid --mode 'gli': want wall, cpu, gil or exception" },
+        { "attach 1 --mode excepton",
+          "invalid --mode 'excepton': want wall, cpu, gil or exception" },
         { "attach 1 --mode asynchronous",
-          "unknown mode 'asynchronous': use wall, cpu, gil or exception" },
+          "invalid --mode 'asynchronous': want wall, cpu, gil or exception" },
+        { "dump 1 --async-mode off", "invalid --async-mode 'off': want running or all" },
+        { "dump 1 --memory 1g", "dump has no option '--memory' (see dump --help)" },
+        { "doctor --memory 1g", "doctor has no option '--memory' (see doctor --help)" },
+        { "serve --keep-days 100000",
+          "invalid --keep-days '100000': want a whole number from 0 to 99999" },
+        { "serve --continuous=0",
+          "invalid --continuous '0': want 1 to 1mhz, such as 100, 1.5k or 10khz" },
+        { "serve --max-upload 1k", "invalid --max-upload '1k': want 1mib to 1024gib, such as "
+                                   "64m or 1g" },
+        { "serve --base-path a", "invalid --base-path 'a': want a path such as /pyrometer" },
+        { "serve --allow-user no_such_user",
+          "invalid --allow-user 'no_such_user': no such user" },
         { "attach 1 --mode", "--mode needs a value (MODE)" },
         { "attach 1 --max-cpu 0",
-          "bad CPU budget '0': use a percentage of one core up to 100, as in 5" },
+          "invalid --max-cpu '0': want a percentage up to 100, such as 5" },
         { "attach 1 --max-cpu 101",
-          "bad CPU budget '101': use a percentage of one core up to 100, as in 5" },
+          "invalid --max-cpu '101': want a percentage up to 100, such as 5" },
         { "attach 1 --max-cpu -5",
-          "bad CPU budget '-5': use a percentage of one core up to 100, as in 5" },
+          "invalid --max-cpu '-5': want a percentage up to 100, such as 5" },
         { "attach 1 --max-cpu 5s",
-          "bad CPU budget '5s': use a percentage of one core up to 100, as in 5" },
-        { "attach 1 --quality=", "--quality needs a file name" },
+          "invalid --max-cpu '5s': want a percentage up to 100, such as 5" },
+        { "attach 1 --quality=", "--quality needs a value (FILE)" },
         { "attach 1 --native=yes", "--native takes no value" },
-        { "diff", "diff needs two captures: before, and now" },
-        { "diff a.pyro", "diff needs two captures: before, and now" },
-        { "diff a b c", "diff takes no more than 2 captures" },
+        { "diff", "diff needs two captures: BASELINE and CAPTURE" },
+        { "diff a.pyro", "diff needs two captures: BASELINE and CAPTURE" },
+        { "diff a b c", "diff takes at most 2 captures" },
         { "diff a b --sampling-rate 5",
           "diff has no option '--sampling-rate' (see diff --help)" },
-        { "record 1 --diff-flamegraph", "--diff-flamegraph needs a value (BASELINE)" },
-        { "record 1 --diff-flamegraph=", "--diff-flamegraph needs a capture" },
-        { "--completion tcsh", "no completion for 'tcsh': use bash, zsh or fish" },
+        { "record 1 --diff-flamegraph", "--diff-flamegraph needs a value (FILE)" },
+        { "record 1 --diff-flamegraph=", "--diff-flamegraph needs a value (FILE)" },
+        { "--completion tcsh", "invalid --completion 'tcsh': want bash, zsh or fish" },
         { "attach 1 --completion bash",
           "attach has no option '--completion' (see attach --help)" },
         { "attach 1 --block", "unknown option '--block' (did you mean '--blocking'?)" },
         { "record 1 --collapsed -o x --quality x",
-          "--output and --quality need different files" },
+          "--output and --quality must name different files" },
         { "record 1 --collapsed -o - --quality -",
-          "--output and --quality need different files" },
+          "--output and --quality must name different files" },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -242,6 +266,53 @@ static void what_is_recorded_is_chosen_for_every_command(void **state)
         assert_true(options.sampling.max_cpu_percent == 2.5);
         assert_true(options.wants_stats);
         assert_string_equal(options.quality_file, "q.json");
+    }
+}
+
+static void serving_settings_are_kept_and_have_defaults(void **state)
+{
+    struct options options;
+    (void)state;
+    assert_int_equal(parse_text("serve", &options, NULL), ERR_OK);
+    assert_int_equal(options.serve.keep_days, 30);
+    assert_int_equal(options.serve.max_sessions, 50);
+    assert_true(options.serve.keep_bytes == 10ull << 30);
+    assert_true(options.serve.max_rate_hz == 10000 && options.serve.continuous_hz == 19);
+    assert_false(options.serve.is_continuous);
+    assert_int_equal(parse_text("serve --keep-days 0 --keep-bytes 1g --max-upload 2m "
+                                "--continuous --turn 30m --allow-command a* --allow-command b "
+                                "--allow-user 4242 --base-path /a/b/",
+                                &options, NULL),
+                     ERR_OK);
+    assert_int_equal(options.serve.keep_days, 0);
+    assert_true(options.serve.keep_bytes == 1 << 30 && options.serve.max_upload == 2 << 20);
+    assert_true(options.serve.is_continuous && options.serve.continuous_hz == 19);
+    assert_true(options.serve.turn_ns == 1800000000000u);
+    assert_string_equal(options.access.admission.commands.items[1], "b");
+    assert_int_equal(options.access.admission.users[0], 4242);
+    assert_string_equal(options.access.base_path, "/a/b");
+    assert_int_equal(parse_text("serve --continuous=50", &options, NULL), ERR_OK);
+    assert_true(options.serve.is_continuous && options.serve.continuous_hz == 50);
+}
+
+static void asyncio_is_off_running_or_all(void **state)
+{
+    static const struct {
+        const char *line;
+        enum sampler_async async;
+        bool names_mode;
+    } rows[] = {
+        { "dump 1", SAMPLER_ASYNC_OFF, false },
+        { "dump 1 --async-aware", SAMPLER_ASYNC_RUNNING, false },
+        { "dump 1 --async-mode all --async-aware", SAMPLER_ASYNC_ALL, true },
+        { "dump 1 --async-aware --async-mode running", SAMPLER_ASYNC_RUNNING, true },
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct options options;
+        assert_int_equal(parse_text(rows[i].line, &options, NULL), ERR_OK);
+        assert_int_equal(options.sampling.async, rows[i].async);
+        assert_int_equal(options.names_async_mode, rows[i].names_mode);
     }
 }
 
@@ -310,8 +381,8 @@ static void serving_options_are_kept(void **state)
     assert_true(options.has_listen);
     assert_string_equal(options.listen.host, "::1");
     assert_int_equal(options.listen.port, 80);
-    assert_int_equal(options.allowed_host_count, 2);
-    assert_string_equal(options.allowed_hosts[1], "b");
+    assert_int_equal(options.allowed_hosts.count, 2);
+    assert_string_equal(options.allowed_hosts.items[1], "b");
     assert_true(options.opens_browser);
     assert_string_equal(options.token_file, "t");
 }
@@ -392,8 +463,7 @@ static void two_captures_are_compared(void **state)
                      ERR_OK);
     assert_string_equal(options.files[0], "a.pyro");
     assert_string_equal(options.files[1], "b.pyro");
-    assert_int_equal(options.diff_basis, COMPARISON_BY_TIME);
-    assert_int_equal(options.diff_form, DIFF_JSON);
+    assert_true(options.diff_by_time && options.diff_json && !options.diff_html);
     assert_int_equal(options.report.limit, 3);
     assert_int_equal(parse_text("record 1 --diff-flamegraph a.pyro -o x.html", &options, NULL),
                      ERR_OK);
@@ -437,8 +507,8 @@ static void rates_are_read(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         double hz = 0;
-        assert_int_equal(units_rate(rows[i].text, &hz), rows[i].value > 0);
-        assert_true(hz == rows[i].value);
+        assert_int_equal(setting_number(SETTING_RATE, rows[i].text, &hz), rows[i].value > 0);
+        assert_true(rows[i].value == 0 || hz == rows[i].value);
     }
 }
 
@@ -464,9 +534,9 @@ static void sizes_are_read(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t bytes = 0;
-        assert_int_equal(units_size(rows[i].text, &bytes), rows[i].value > 0);
-        assert_true((double)bytes == rows[i].value);
+        double bytes = 0;
+        assert_int_equal(setting_number(SETTING_SIZE, rows[i].text, &bytes), rows[i].value > 0);
+        assert_true(rows[i].value == 0 || bytes == rows[i].value);
     }
 }
 
@@ -480,9 +550,10 @@ static void durations_are_read(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        uint64_t ns = 0;
-        assert_int_equal(units_duration(rows[i].text, &ns), rows[i].value > 0);
-        assert_true((double)ns == rows[i].value);
+        double ns = 0;
+        assert_int_equal(setting_number(SETTING_DURATION, rows[i].text, &ns),
+                         rows[i].value > 0);
+        assert_true(rows[i].value == 0 || ns == rows[i].value);
     }
 }
 
@@ -540,7 +611,7 @@ static void help_shows_every_option_of_a_command_and_no_other(void **state)
         char *const text = help_of(command);
         for (size_t j = 0; (option = option_at(j)); j++) {
             char name[64];
-            snprintf(name, sizeof name, "--%s", option->name);
+            snprintf(name, sizeof name, "--%s", option->setting.name);
             const bool belongs = !option->commands || (option->commands & command->bit);
             assert_int_equal(names(text, name), belongs);
         }
@@ -574,6 +645,8 @@ int main(void)
         cmocka_unit_test(defaults_are_a_kilohertz_of_the_main_thread_on_loopback),
         cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
         cmocka_unit_test(nothing_special_is_recorded_unasked),
+        cmocka_unit_test(serving_settings_are_kept_and_have_defaults),
+        cmocka_unit_test(asyncio_is_off_running_or_all),
         cmocka_unit_test(options_may_stand_anywhere_and_be_joined),
         cmocka_unit_test(run_leaves_the_words_of_the_target_alone),
         cmocka_unit_test(serving_options_are_kept),

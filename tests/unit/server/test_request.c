@@ -129,7 +129,7 @@ struct query_row {
     const char *fault; /* part of the message, NULL: accepted */
 };
 
-enum { ALL_PARAMETERS = QUERY_SINCE | QUERY_VIEW };
+enum { ALL_PARAMETERS = QUERY_SINCE | QUERY_VIEW | QUERY_PAGE | QUERY_TASKS | QUERY_PULL };
 
 static void parameters_are_checked(void **state)
 {
@@ -159,6 +159,15 @@ static void parameters_are_checked(void **state)
         { "/?format=collapsed", "unknown parameter \"format\"" },
         { "/?evil=%3Cscript%3E", "unknown parameter \"evil\"" },
         { "/?Since=1", "Since" },
+        { "/?limit=0", "want a whole number from 1 to 4096" },
+        { "/?limit=4096&offset=0", NULL },
+        { "/?limit=4097", "limit" },
+        { "/?tasks=yes", "want 1 or 0" },
+        { "/?tasks=1", NULL },
+        { "/?state=sleepy", "\"state\"" },
+        { "/?seconds=301", "want a whole number from 1 to 300" },
+        { "/?pid=2147483648", "pid" },
+        { "/?pid=1&seconds=1&rate_hz=1000", NULL },
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

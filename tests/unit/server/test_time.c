@@ -287,8 +287,8 @@ static void a_view_may_have_other_stacks_and_brings_their_tree(void **state)
 static void bad_parameters_are_named(void **state)
 {
     static const char *const rows[][2] = {
-        { SESSION "/timeline?buckets=0", "a number from 1 to 4096" },
-        { SESSION "/timeline?buckets=4097", "a number from 1 to 4096" },
+        { SESSION "/timeline?buckets=0", "number from 1 to 4096" },
+        { SESSION "/timeline?buckets=4097", "number from 1 to 4096" },
         { SESSION "/timeline?buckets=x", "parameter \\\"buckets\\\"" },
         { SESSION "/timeline?from=3&to=3", "\\\"to\\\" must be later" },
         { SESSION "/heatmap?thread=1", "unknown parameter \\\"thread\\\"" },

@@ -1,0 +1,157 @@
+#include "server/wire/setting.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sampler/base/enum_text.h"
+#include "sampler/sampler.h"
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+/* Each ends at the unit without a name. */
+static const struct unit counts[] = { { "", 1 }, { NULL, 0 } };
+static const struct unit rates[] = { { "", 1 },      { "hz", 1 },  { "k", 1e3 }, { "khz", 1e3 },
+                                     { "mhz", 1e6 }, { "m", 1e6 }, { NULL, 0 } };
+static const struct unit durations[] = { { "", 1e9 },   { "ms", 1e6 },   { "s", 1e9 },
+                                         { "m", 60e9 }, { "h", 3600e9 }, { NULL, 0 } };
+static const struct unit percents[] = { { "", 1 }, { "%", 1 }, { NULL, 0 } };
+static const struct unit sizes[] = {
+    { "", 1 },         { "b", 1 },       { "k", 0x1p10 },   { "kb", 0x1p10 },
+    { "kib", 0x1p10 }, { "m", 0x1p20 },  { "mb", 0x1p20 },  { "mib", 0x1p20 },
+    { "g", 0x1p30 },   { "gb", 0x1p30 }, { "gib", 0x1p30 }, { NULL, 0 },
+};
+
+/* A century: longer than anyone lets a profiler run, and far from the end of 64 bits. */
+#define MAX_DURATION_NS (100.0 * 365 * 24 * 3600e9)
+
+static const struct number {
+    const struct unit *units;
+    double least, most;
+    const char *wanted;
+} numbers[] = {
+    [SETTING_NUMBER] = { counts, 0, UINT32_MAX, NULL },
+    [SETTING_ID] = { counts, 0, UINT32_MAX, "a whole number" },
+    [SETTING_IDS] = { counts, 0, UINT32_MAX, "a whole number" },
+    [SETTING_RATE] = { rates, SAMPLER_MIN_RATE_HZ, SAMPLER_MAX_RATE_HZ,
+                       "1 to 1mhz, such as 100, 1.5k or 10khz" },
+    [SETTING_PERCENT] = { percents, DBL_MIN, 100, "a percentage up to 100, such as 5" },
+    [SETTING_SIZE] = { sizes, 0x1p20, 0x1p40, "1mib to 1024gib, such as 64m or 1g" },
+    [SETTING_DURATION] = { durations, 1, MAX_DURATION_NS,
+                           "a time such as 10, 0.5, 500ms, 2m or 1h" },
+    [SETTING_TIME] = { durations, 0, MAX_DURATION_NS,
+                       "a time since the start, such as 0, 0.5, 500ms, 2m or 1h" },
+};
+
+/* strtod alone would take "inf", "nan" and "0x1p3". */
+bool setting_number(enum setting_kind kind, const char *text, double *out)
+{
+    const struct number *const row = &numbers[kind];
+    const struct unit *unit = row->units;
+    const size_t length = strspn(text, unit == counts ? "0123456789" : "0123456789.");
+    char *end = NULL, digits[33];
+    if (length == 0 || length >= sizeof digits)
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    const double value = strtod(digits, &end);
+    while (unit->name && strcasecmp(unit->name, text + length) != 0)
+        unit++;
+    *out = value * unit->factor;
+    return end != digits && *end == '\0' && unit->name && *out >= row->least &&
+           *out <= row->most;
+}
+
+static enum err_code read_number(const struct setting *setting, const char *text, double *out,
+                                 struct err *why)
+{
+    const bool has_range = setting->kind == SETTING_NUMBER;
+    if (setting_number(setting->kind, text, out) &&
+        (!has_range || (*out >= setting->least && *out <= setting->most)))
+        return ERR_OK;
+    if (has_range)
+        return err_set(why, ERR_INVALID, "want a whole number from %u to %u", setting->least,
+                       setting->most);
+    return err_set(why, ERR_INVALID, "want %s", numbers[setting->kind].wanted);
+}
+
+static enum err_code read_choice(const struct setting *setting, unsigned *out, const char *text,
+                                 struct err *why)
+{
+    const char *const *const texts = setting->texts + setting->least;
+    const int found = enum_find(texts, text);
+    char list[128] = "";
+    if (found >= 0) {
+        *out = (unsigned)found + setting->least;
+        return ERR_OK;
+    }
+    for (size_t i = 0, at = 0; texts[i] && at < sizeof list; i++) {
+        const char *const between = i == 0 ? "" : texts[i + 1] ? ", " : " or ";
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", between, texts[i]);
+    }
+    return err_set(why, ERR_INVALID, "want %s", list);
+}
+
+static enum err_code read_flag(bool *out, const char *text, struct err *why)
+{
+    *out = !text || strcmp(text, "1") == 0;
+    return *out || strcmp(text, "0") == 0 ? ERR_OK : err_set(why, ERR_INVALID, "want 1 or 0");
+}
+
+static enum err_code add_text(struct setting_texts *list, const char *text, struct err *why)
+{
+    if (list->count == SETTING_MAX_TEXTS)
+        return err_set(why, ERR_INVALID, "it is given more than %d times", SETTING_MAX_TEXTS);
+    list->items[list->count++] = text;
+    return ERR_OK;
+}
+
+static enum err_code add_id(struct setting_ids *list, uint32_t id, struct err *why)
+{
+    if (list->count == SETTING_MAX_IDS)
+        return err_set(why, ERR_INVALID, "it is given more than %d times", SETTING_MAX_IDS);
+    list->items[list->count++] = id;
+    return ERR_OK;
+}
+
+enum err_code setting_read(const struct setting *setting, void *out, const char *text,
+                           struct err *why)
+{
+    void *const value = (char *)out + setting->offset;
+    bool *const given = setting->given ? (void *)((char *)out + setting->given) : NULL;
+    double number = 0;
+    if (given)
+        *given = true;
+    if (!text && setting->kind != SETTING_FLAG)
+        return ERR_OK;
+    if (setting->kind < sizeof numbers / sizeof *numbers && numbers[setting->kind].units &&
+        read_number(setting, text, &number, why) != ERR_OK)
+        return ERR_INVALID;
+    switch (setting->kind) {
+    case SETTING_FLAG: return read_flag(value, text, why);
+    case SETTING_NUMBER:
+    case SETTING_ID: *(uint32_t *)value = (uint32_t)number; return ERR_OK;
+    case SETTING_RATE:
+    case SETTING_PERCENT: *(double *)value = number; return ERR_OK;
+    case SETTING_SIZE:
+    case SETTING_DURATION:
+    case SETTING_TIME: *(uint64_t *)value = (uint64_t)number; return ERR_OK;
+    case SETTING_CHOICE: return read_choice(setting, value, text, why);
+    case SETTING_TEXT: *(const char **)value = text; return ERR_OK;
+    case SETTING_TEXTS: return add_text(value, text, why);
+    case SETTING_IDS: return add_id(value, (uint32_t)number, why);
+    case SETTING_OTHER: break;
+    }
+    return setting->read(setting, value, text, why);
+}
+
+bool setting_is_repeatable(const struct setting *setting)
+{
+    return setting->is_repeatable || setting->kind == SETTING_TEXTS ||
+           setting->kind == SETTING_IDS;
+}

@@ -1,0 +1,75 @@
+/*
+ * setting - one row of a table of what people set as text, on the command line or in a URL: its
+ * name, its type, where the value goes, and its range.
+ *
+ * setting_read is the one place that reads such a text and says what is wrong with it.
+ *
+ * Ownership: texts and lists of texts are borrowed.
+ * Limits: SETTING_MAX_TEXTS, SETTING_MAX_IDS.
+ * Depends on: err, sampler.h (rates), enum_text.
+ */
+#ifndef SERVER_WIRE_SETTING_H
+#define SERVER_WIRE_SETTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+
+enum { SETTING_MAX_TEXTS = 64, SETTING_MAX_IDS = 256 };
+
+struct setting_texts {
+    const char *items[SETTING_MAX_TEXTS];
+    size_t count;
+};
+
+struct setting_ids {
+    uint32_t items[SETTING_MAX_IDS];
+    size_t count;
+};
+
+enum setting_kind {
+    SETTING_FLAG,     /* bool: "1", "0", or the name alone */
+    SETTING_NUMBER,   /* uint32_t within the range of the row */
+    SETTING_ID,       /* uint32_t: any */
+    SETTING_RATE,     /* double, Hz: "100", "100hz", "10khz", "1.5k", "1mhz" */
+    SETTING_PERCENT,  /* double, above 0 and up to 100: "5", "0.5", "5%" */
+    SETTING_SIZE,     /* uint64_t, bytes, 1 MiB to 1 TiB: "64mib", "256M", "1.5g", "1048576" */
+    SETTING_DURATION, /* uint64_t, ns, above 0: "10", "0.5", "500ms", "10s", "2m", "1h" */
+    SETTING_TIME,     /* uint64_t, ns since the start: the same, or 0 */
+    SETTING_CHOICE,   /* an enum, by its texts */
+    SETTING_TEXT,     /* const char * */
+    SETTING_TEXTS,    /* struct setting_texts; repeatable */
+    SETTING_IDS,      /* struct setting_ids; repeatable */
+    SETTING_OTHER,    /* what `read` makes of it */
+};
+
+struct setting {
+    const char *name;
+    enum setting_kind kind;
+    size_t offset;            /* of the value, in the struct that is filled */
+    size_t given;             /* of a bool that says it was given; 0: none */
+    uint32_t least, most;     /* of a number, and the first value of a choice */
+    const char *const *texts; /* of a choice (enum_text.h) */
+    bool is_repeatable;       /* where the kind does not say so */
+    unsigned which;           /* for `read` */
+    enum err_code (*read)(const struct setting *setting, void *value, const char *text,
+                          struct err *why);
+};
+
+/* Members of a row that has a struct setting. */
+#define SETTING(name_, kind_, type_, member_)                 \
+    .setting.name = (name_), .setting.kind = SETTING_##kind_, \
+    .setting.offset = offsetof(type_, member_)
+
+/* Puts the value into the struct at `out`.  text NULL: the name stands alone, as of a flag.
+ * ERR_INVALID: `why` has what is wanted, as in "want 1 to 1mhz", to follow the name and the text. */
+MUST_CHECK enum err_code setting_read(const struct setting *setting, void *out,
+                                      const char *text, struct err *why);
+bool setting_is_repeatable(const struct setting *setting);
+
+/* A plain number and one of the kind's units; false: it is not, or out of range. */
+bool setting_number(enum setting_kind kind, const char *text, double *out);
+
+#endif /* SERVER_WIRE_SETTING_H */
