@@ -1,232 +1,333 @@
+#define _GNU_SOURCE
 #include "sampler/session/loop.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <sys/eventfd.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
-#include "sampler/session/loop_parts.h"
+#include "sampler/profile/sink.h"
 #include "sampler/session/pace/budget.h"
+#include "sampler/session/pace/schedule.h"
+#include "sampler/session/pace/waker.h"
 
-static enum err_code check_rate(double rate_hz, struct err *err)
-{
-    return rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ
-               ? ERR_OK
-               : err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
-}
+/* A live page is at most this far behind. */
+static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
+/* Going to sleep and being woken takes longer than this: what is so near is now. */
+static const uint64_t NEAR_NS = 8000;
+/* Who stops us waits at most so long. */
+static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 
-static enum err_code check_options(const struct sampler_options *options, struct err *err)
-{
-    if (check_rate(options->rate_hz, err))
-        return ERR_INVALID;
-    if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
-        return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
-    if (options->pid_count > SAMPLER_MAX_PROCESSES)
-        return err_set(err, ERR_INVALID, "no more than %d processes at a time",
-                       SAMPLER_MAX_PROCESSES);
-    if (options->pid_count == 0 && !options->all)
-        return err_set(err, ERR_INVALID, "no process is named");
-    for (size_t i = 0; i < options->pid_count; i++)
-        if (options->pids[i] <= 0)
-            return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pids[i]);
-    return ERR_OK;
-}
+/* So often to see whether there is somebody to look at, where there is nobody. */
+static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 
-static void free_loop(struct loop *loop)
-{
-    child_tracker_destroy(loop->tracker);
-    attach_queue_deinit(&loop->queue);
-    targets_deinit(&loop->targets);
-    if (loop->end_fd >= 0)
-        close(loop->end_fd);
-    pthread_cond_destroy(&loop->changed);
-    pthread_mutex_destroy(&loop->mutex);
-    free(loop);
-}
+/* Who is away for longer has left a hole in the recording: what went on meanwhile nobody knows. */
+static const uint64_t HOLE_NS = NS_PER_S;
 
-static struct loop *allocate(const struct sampler_options *options)
-{
-    pthread_condattr_t monotonic;
-    struct loop *const loop = calloc(1, sizeof *loop);
-    if (!loop)
-        return NULL;
-    loop->options = *options;
-    loop->wanted_hz = options->rate_hz;
-    loop->max_cpu_percent = options->max_cpu_percent;
-    atomic_init(&loop->is_ending, false);
-    loop->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    pthread_mutex_init(&loop->mutex, NULL);
-    attach_queue_init(&loop->queue);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&loop->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    return loop;
-}
+/* What only the thread itself touches. */
+struct turn {
+    struct sampler *sampler;
+    struct schedule schedule;
+    struct waker waker;
+    struct budget budget;
+    uint64_t sealed_ns;
+    uint64_t period_ns; /* what a sample of the open window stands for, if none is missed */
+    uint64_t owed;      /* missed ticks whose time no sample stands for yet */
+    uint64_t looks;     /* at the last seal */
+    struct ending ending;
+    bool is_deserted; /* it ended as there were no members left */
+};
 
-static bool loop_is_cancelled(const struct loop *loop)
-{
-    return loop->options.is_cancelled && atomic_load(loop->options.is_cancelled);
-}
-
-/* Signals are the main thread's business. */
-static int start_thread(struct loop *loop)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&loop->thread, NULL, loop_main, loop);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
-enum err_code loop_create(const struct sampler_options *options, struct loop **out,
-                          struct err *err)
-{
-    enum err_code rc = check_options(options, err);
-    if (rc)
-        return rc;
-    struct loop *const loop = allocate(options);
-    if (!loop)
-        return err_nomem(err);
-    if (loop->end_fd < 0)
-        rc = err_sys(err, errno, "cannot make an event descriptor");
-    else
-        rc = loop_attach(loop, err);
-    if (loop_is_cancelled(loop))
-        rc = err_set(err, ERR_SYS, "stopped before its interpreter was found");
-    loop->options.is_cancelled = NULL;
-    if (!rc) {
-        loop->created_ns = clock_now_ns();
-        targets_begin(&loop->targets, loop->created_ns);
-        profile_set_memory(loop->targets.profile, options->memory_bytes);
-        const double first_hz =
-            budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
-        profile_set_period(loop->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
-        loop->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
-                                                .started_at_ns = clock_wall_ns(),
-                                                .rate_hz = first_hz };
-        if (loop->tracker)
-            rc = child_tracker_start(loop->tracker, err);
-        const int sys = rc ? 0 : start_thread(loop);
-        if (sys)
-            rc = err_sys(err, sys, "cannot start the sampling thread");
-    }
-    if (rc)
-        free_loop(loop);
-    else
-        *out = loop;
-    return rc;
-}
-
-void loop_stop(struct loop *loop)
-{
-    atomic_store(&loop->is_ending, true);
-    pthread_mutex_lock(&loop->mutex);
-    loop->stop = true;
-    pthread_cond_signal(&loop->changed);
-    pthread_mutex_unlock(&loop->mutex);
-}
-
-void loop_destroy(struct loop *loop)
-{
-    if (!loop)
-        return;
-    loop_stop(loop);
-    pthread_join(loop->thread, NULL);
-    free_loop(loop);
-}
-
-void loop_pause(struct loop *loop, bool paused)
-{
-    pthread_mutex_lock(&loop->mutex);
-    loop->paused = paused;
-    if (loop->status.state == SAMPLER_RUNNING || loop->status.state == SAMPLER_PAUSED)
-        loop->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
-    pthread_mutex_unlock(&loop->mutex);
-}
-
-enum err_code loop_join(struct loop *loop, int pid, struct err *err)
+void loop_take_new(struct sampler *sampler)
 {
     struct target *target = NULL;
-    if (loop->options.subprocesses)
-        return err_set(err, ERR_INVALID, "the session follows processes itself");
-    enum err_code rc = target_open(pid, RUNTIME_THOROUGH, loop->options.mode, &loop->is_ending,
-                                   profile_strings(loop->targets.profile), &target, err);
-    if (!rc && (rc = attach_queue_put(&loop->queue, target, err)))
-        target_close(target);
+    while (sampler->tracker && (target = child_tracker_take(sampler->tracker)))
+        if (targets_add(&sampler->targets, target, NULL)) {
+            child_tracker_refuse(sampler->tracker, &target->process);
+            target_close(target);
+        }
+    while ((target = attach_queue_take(&sampler->queue)))
+        if (targets_add(&sampler->targets, target, NULL))
+            target_close(target);
+}
+
+/* Always false, so that ending is one statement. */
+static bool end(struct turn *turn, enum sampler_state state, const char *reason)
+{
+    turn->ending = (struct ending){ .state = state, .reason = reason };
+    return false;
+}
+
+/* Of several processes the last one's reason is not the whole of it. */
+static void tell_reason(struct sampler *sampler, const struct turn *turn)
+{
+    struct sampler_processes processes;
+    target_table_counts(&sampler->targets.target_table, &processes);
+    if (!turn->is_deserted || processes.joined < 2)
+        snprintf(sampler->status.reason, sizeof sampler->status.reason, "%s",
+                 turn->ending.reason);
+    else
+        snprintf(sampler->status.reason, sizeof sampler->status.reason,
+                 "all %" PRIu64 " processes have ended; of the last: %s", processes.joined,
+                 turn->ending.reason);
+}
+
+/* Comes after the last window has been sealed: who sees the end sees everything. */
+static void announce_end(const struct turn *turn)
+{
+    struct sampler *const sampler = turn->sampler;
+    const uint64_t one = 1;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->status.state = turn->ending.state;
+    tell_reason(sampler, turn);
+    sampler->ended_ns = clock_now_ns();
+    /* The wall clock may have been set meanwhile. */
+    sampler->status.ended_at_ns =
+        sampler->status.started_at_ns + (sampler->ended_ns - sampler->created_ns);
+    pthread_mutex_unlock(&sampler->mutex);
+    (void)!write(sampler->end_fd, &one, sizeof one);
+}
+
+static bool is_stopping(struct sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->mutex);
+    const bool stopping = sampler->stop;
+    pthread_mutex_unlock(&sampler->mutex);
+    return stopping;
+}
+
+static void sleep_or_change(struct sampler *sampler, uint64_t deadline_ns)
+{
+    const struct timespec deadline = clock_timespec(deadline_ns);
+    int rc = 0;
+    pthread_mutex_lock(&sampler->mutex);
+    while (!sampler->stop && rc == 0)
+        rc = pthread_cond_timedwait(&sampler->changed, &sampler->mutex, &deadline);
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+/* Sleeps until the deadline.  Returns false when asked to stop. */
+static bool sleep_until(struct turn *turn, uint64_t now_ns, uint64_t deadline_ns)
+{
+    struct sampler *const sampler = turn->sampler;
+    if (deadline_ns > now_ns + SHORT_SLEEP_NS)
+        sleep_or_change(sampler, deadline_ns);
+    else if (deadline_ns > now_ns + NEAR_NS)
+        waker_sleep(&turn->waker, deadline_ns);
+    return !is_stopping(sampler);
+}
+
+static bool is_paused(struct sampler *sampler)
+{
+    pthread_mutex_lock(&sampler->mutex);
+    const bool paused = sampler->paused;
+    pthread_mutex_unlock(&sampler->mutex);
+    return paused;
+}
+
+/* What a sample of the open window stands for. */
+static uint64_t weigh(struct turn *turn, bool is_last)
+{
+    const uint64_t looks = profile_quality(turn->sampler->targets.profile)->ticks;
+    const uint64_t made = looks - turn->looks;
+    turn->looks = looks;
+    return schedule_weight_ns(turn->period_ns, made, &turn->owed, is_last);
+}
+
+static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
+{
+    struct sampler *const sampler = turn->sampler;
+    const uint64_t weight_ns = weigh(turn, is_last);
+    /* Windows keep to whole multiples, so that slots of time have the same number of them. */
+    turn->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
+    const struct sink *const sink = sampler->options.sink;
+    const uint64_t end_ns = now_ns - sampler->created_ns;
+    enum err_code rc = targets_flush(&sampler->targets, now_ns);
+    if (!rc && sampler->options.async != SAMPLER_ASYNC_OFF)
+        rc = targets_tell_tasks(&sampler->targets);
+    profile_set_period(sampler->targets.profile, weight_ns);
+    if (!rc)
+        rc = profile_seal(sampler->targets.profile, end_ns, NULL);
+    if (!rc && sink)
+        sink->seal(sink->context, end_ns, weight_ns, profile_quality(sampler->targets.profile));
+    turn->period_ns = (uint64_t)((double)NS_PER_S / turn->budget.rate_hz);
+    profile_set_period(sampler->targets.profile, turn->period_ns);
     return rc;
 }
 
-enum err_code loop_set_rate(struct loop *loop, double rate_hz, struct err *err)
+static bool may_grow(struct sampler *sampler)
 {
-    const enum err_code rc = check_rate(rate_hz, err);
-    if (rc)
-        return rc;
-    pthread_mutex_lock(&loop->mutex);
-    loop->wanted_hz = loop->status.wanted_hz = rate_hz;
-    loop->has_changed = true;
-    pthread_mutex_unlock(&loop->mutex);
-    return ERR_OK;
+    return sampler->options.waits ||
+           (sampler->tracker && child_tracker_has_hope(sampler->tracker));
 }
 
-void loop_set_max_cpu(struct loop *loop, double percent)
+static void tell_left_out(struct sampler *sampler)
 {
-    pthread_mutex_lock(&loop->mutex);
-    loop->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
-    loop->has_changed = true;
-    pthread_mutex_unlock(&loop->mutex);
+    struct child_tracker_counts counts;
+    if (!sampler->tracker)
+        return;
+    child_tracker_counts(sampler->tracker, &counts);
+    target_table_left_out(&sampler->targets.target_table, counts.over, counts.denied);
 }
 
-void loop_status(struct loop *loop, struct sampler_status *out)
+/* Are there members, or may there yet be?  Returns false when the session is over. */
+static bool go_on(struct turn *turn, bool is_well, const struct ending *ending)
 {
-    pthread_mutex_lock(&loop->mutex);
-    *out = loop->status;
-    const uint64_t now_ns = loop->ended_ns ? loop->ended_ns : clock_now_ns();
-    out->elapsed_ns = now_ns - loop->created_ns;
-    pthread_mutex_unlock(&loop->mutex);
+    const struct targets *const targets = &turn->sampler->targets;
+    if (!is_well)
+        turn->ending = *ending;
+    turn->is_deserted = is_well && targets->count == 0 && !may_grow(turn->sampler);
+    return turn->is_deserted ? end(turn, targets->last.state, targets->last.reason) : is_well;
 }
 
-struct profile *loop_profile(struct loop *loop)
+/* One look at all members.  Returns false when the session is over. */
+static bool look(struct turn *turn)
 {
-    return loop->targets.profile;
+    struct targets *const targets = &turn->sampler->targets;
+    struct ending ending;
+    bool has_scanned;
+    const bool is_well = targets_tick(targets, &has_scanned, &ending);
+    if (has_scanned) {
+        profile_quality(targets->profile)->ticks++;
+        quality_note_tick(profile_quality(targets->profile), targets->tick.now_ns);
+    }
+    return go_on(turn, is_well, &ending);
 }
 
-const struct sampler_target *loop_target(const struct loop *loop)
+/* Takes over what was asked for since.  false: nothing. */
+static bool take_changes(struct turn *turn)
 {
-    return &loop->targets.target_table.items[0];
+    struct sampler *const sampler = turn->sampler;
+    pthread_mutex_lock(&sampler->mutex);
+    const bool has_changed = sampler->has_changed;
+    const double share = sampler->max_cpu_percent / 100, wanted_hz = sampler->requested_hz;
+    sampler->has_changed = false;
+    pthread_mutex_unlock(&sampler->mutex);
+    if (has_changed)
+        budget_change(&turn->budget, share, wanted_hz);
+    return has_changed;
 }
 
-bool loop_target_at(struct loop *loop, size_t index, struct sampler_target *out)
+/* Lowers or raises the rate as was asked for and the budget allows. */
+static void keep_budget(struct turn *turn, uint64_t now_ns)
 {
-    return target_table_at(&loop->targets.target_table, index, out);
+    struct sampler *const sampler = turn->sampler;
+    const uint64_t looks = profile_quality(sampler->targets.profile)->ticks;
+    const uint64_t cpu_ns =
+        clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
+    const bool has_changed = take_changes(turn);
+    if (!budget_measure(&turn->budget, cpu_ns, looks) && !has_changed)
+        return;
+    schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->status.rate_hz = turn->budget.rate_hz;
+    pthread_mutex_unlock(&sampler->mutex);
 }
 
-void loop_processes(struct loop *loop, struct sampler_processes *out)
+/* Publishes what there is, now and then.  Returns false when the session is over. */
+static bool publish(struct turn *turn, uint64_t now_ns)
 {
-    target_table_counts(&loop->targets.target_table, out);
+    struct ending ending;
+    if (now_ns - turn->sealed_ns < WINDOW_NS)
+        return true;
+    keep_budget(turn, now_ns);
+    if (seal(turn, now_ns, false))
+        return end(turn, SAMPLER_FAILED, "out of memory");
+    tell_left_out(turn->sampler);
+    const bool is_well = targets_check(&turn->sampler->targets, &ending);
+    return go_on(turn, is_well, &ending);
 }
 
-enum err_code loop_origin(struct loop *loop, profile_origin number, struct sampler_origin *out,
-                          struct err *err)
+/* When the session is to end by itself, UINT64_MAX: never. */
+static uint64_t over_ns(const struct sampler *sampler)
 {
-    return origins_find(&loop->targets.origins, number, out, err);
+    const uint64_t duration_ns = sampler->options.duration_ns;
+    return duration_ns && duration_ns < UINT64_MAX - sampler->created_ns
+               ? sampler->created_ns + duration_ns
+               : UINT64_MAX;
 }
 
-const struct sampler_options *loop_options(const struct loop *loop)
+/* Waits for `instant_ns`, publishing on the way.  Returns false when the session is over. */
+static bool wait_for(struct turn *turn, uint64_t instant_ns)
 {
-    return &loop->options;
+    const uint64_t end_ns = over_ns(turn->sampler);
+    uint64_t now_ns = clock_now_ns();
+    for (;;) {
+        const uint64_t publish_ns = turn->sealed_ns + WINDOW_NS;
+        uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
+        if (end_ns < until_ns)
+            until_ns = end_ns;
+        if (!sleep_until(turn, now_ns, until_ns))
+            return end(turn, SAMPLER_ENDED, "stopped");
+        now_ns = clock_now_ns();
+        if (!publish(turn, now_ns))
+            return false;
+        if (now_ns >= end_ns)
+            return end(turn, SAMPLER_ENDED, "duration reached");
+        if (now_ns + NEAR_NS >= instant_ns)
+            return true;
+    }
 }
 
-enum err_code loop_tasks(struct loop *loop, struct sampler_tasks *out, struct err *err)
+/* Where instants follow closely, the timer of the one after next is set before the next has come. */
+static void prepare_following(struct turn *turn)
 {
-    return task_board_copy(&loop->targets.board, out, err);
+    const double period_ns = turn->schedule.period_ns;
+    if (period_ns > (double)(4 * NEAR_NS) && period_ns < (double)SHORT_SLEEP_NS)
+        waker_prepare(&turn->waker, schedule_following(&turn->schedule));
 }
 
-int loop_end_fd(const struct loop *loop)
+static void note_missed(struct turn *turn, uint64_t missed)
 {
-    return loop->end_fd;
+    profile_quality(turn->sampler->targets.profile)->missed += missed;
+    if ((double)missed * turn->schedule.period_ns < (double)HOLE_NS)
+        turn->owed += missed;
+}
+
+static void run(struct turn *turn)
+{
+    struct sampler *const sampler = turn->sampler;
+    bool was_paused = false;
+    for (;;) {
+        uint64_t missed;
+        loop_take_new(sampler);
+        const uint64_t now_ns = clock_now_ns();
+        /* Nobody is there to be looked at: the scout may yet find somebody. */
+        const bool paused = is_paused(sampler) || sampler->targets.count == 0;
+        uint64_t instant_ns = schedule_next(&turn->schedule, now_ns, &missed);
+        if (!paused)
+            prepare_following(turn);
+        if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
+            instant_ns = now_ns + EMPTY_NS;
+        if (!paused && !was_paused)
+            note_missed(turn, missed);
+        was_paused = paused;
+        if (paused)
+            quality_note_pause(profile_quality(sampler->targets.profile));
+        if (!wait_for(turn, instant_ns) || (!paused && !look(turn)))
+            return;
+    }
+}
+
+void *loop_main(void *context)
+{
+    struct sampler *const sampler = context;
+    const uint64_t now_ns = clock_now_ns();
+    struct turn turn = { .sampler = sampler, .sealed_ns = now_ns };
+    struct random random;
+    waker_init(&turn.waker);
+    pthread_setname_np(pthread_self(), "sampler");
+    waker_hasten();
+    random_init_any(&random);
+    budget_init(&turn.budget, sampler->options.max_cpu_percent / 100, sampler->options.rate_hz,
+                clock_thread_ns());
+    schedule_init(&turn.schedule, now_ns, turn.budget.rate_hz, random_u64(&random));
+    turn.period_ns = (uint64_t)((double)NS_PER_S / turn.budget.rate_hz);
+    run(&turn);
+    waker_deinit(&turn.waker);
+    (void)!seal(&turn, clock_now_ns(), true);
+    targets_dismiss(&sampler->targets);
+    announce_end(&turn);
+    return NULL;
 }

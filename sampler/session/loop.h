@@ -1,40 +1,52 @@
 /*
- * loop - the sampling thread: looks at the members of the session at every scheduled instant, lets
- * new ones join and ends those that have ended.
+ * loop - the sampling thread, and the session that it shares with the callers of sampler.h.
  *
- * Ownership: loop_create makes, loop_destroy stops, joins and frees.
- * Threads: the loop runs in its own; everything here may be called from others.
- * Depends on: all of sampler.
+ * The thread samples the targets at every scheduled instant, takes in new targets, closes those that have
+ * ended, and seals a window four times a second.
+ *
+ * Private to sampler.c and loop.c.
+ *
+ * Threads: loop_main is the sampling thread.  Fields below `mutex` are guarded by it; the other fields do not
+ * change once the thread runs, or guard themselves.
+ * Depends on: targets, attach_queue, child_tracker, sampler.h.
  */
 #ifndef SAMPLER_SESSION_LOOP_H
 #define SAMPLER_SESSION_LOOP_H
 
-#include "sampler/base/err.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "sampler/sampler.h"
+#include "sampler/session/attach_queue.h"
+#include "sampler/session/child_tracker.h"
+#include "sampler/session/targets.h"
 
-struct loop;
+struct sampler {
+    struct sampler_options options;
+    struct targets targets;
+    struct attach_queue queue;
+    struct child_tracker *tracker; /* NULL: children are not followed */
+    int end_fd;
+    atomic_bool is_ending; /* sampler_stop was called: cancels the search for an interpreter */
 
-/* Finds the interpreter and starts the thread. */
-MUST_CHECK enum err_code loop_create(const struct sampler_options *options, struct loop **out,
-                                     struct err *err);
-void loop_destroy(struct loop *loop);
+    pthread_t thread;
+    pthread_mutex_t mutex; /* guards what follows */
+    pthread_cond_t changed;
+    bool stop, paused;
+    struct sampler_status status;
+    bool has_changed; /* requested_hz or max_cpu_percent */
+    double requested_hz, max_cpu_percent;
+    uint64_t created_ns; /* CLOCK_MONOTONIC */
+    uint64_t ended_ns;
+};
 
-void loop_stop(struct loop *loop);
-void loop_pause(struct loop *loop, bool paused);
-MUST_CHECK enum err_code loop_join(struct loop *loop, int pid, struct err *err);
-MUST_CHECK enum err_code loop_set_rate(struct loop *loop, double rate_hz, struct err *err);
-void loop_set_max_cpu(struct loop *loop, double percent);
-void loop_status(struct loop *loop, struct sampler_status *out);
-struct profile *loop_profile(struct loop *loop);
-const struct sampler_target *loop_target(const struct loop *loop);
-bool loop_target_at(struct loop *loop, size_t index, struct sampler_target *out);
-void loop_processes(struct loop *loop, struct sampler_processes *out);
-MUST_CHECK enum err_code loop_origin(struct loop *loop, profile_origin number,
-                                     struct sampler_origin *out, struct err *err);
-const struct sampler_options *loop_options(const struct loop *loop);
-MUST_CHECK enum err_code loop_tasks(struct loop *loop, struct sampler_tasks *out,
-                                    struct err *err);
-/* Readable once the loop has ended. */
-int loop_end_fd(const struct loop *loop);
+/* The main function of the thread; `context` is the sampler. */
+void *loop_main(void *context);
+
+/* Adds the targets that the child tracker has found and those in the attach queue; closes a target that
+ * cannot be added. */
+void loop_take_new(struct sampler *sampler);
 
 #endif /* SAMPLER_SESSION_LOOP_H */

@@ -1,102 +1,358 @@
+#define _GNU_SOURCE
 #include "sampler/sampler.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include "sampler/base/clock.h"
+#include "sampler/base/scoped.h"
+#include "sampler/discovery/turns.h"
+#include "sampler/process/process_scan.h"
+#include "sampler/process/process_stats.h"
+#include "sampler/profile/profile.h"
 #include "sampler/session/loop.h"
+#include "sampler/session/pace/budget.h"
 
-struct sampler {
-    struct loop *loop;
-};
+static enum err_code check_rate(double rate_hz, struct err *err)
+{
+    return rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ
+               ? ERR_OK
+               : err_set(err, ERR_INVALID, "the sampling rate must be between 1 Hz and 1 MHz");
+}
+
+static enum err_code check_options(const struct sampler_options *options, struct err *err)
+{
+    if (check_rate(options->rate_hz, err))
+        return ERR_INVALID;
+    if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
+        return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
+    if (options->pid_count > SAMPLER_MAX_PROCESSES)
+        return err_set(err, ERR_INVALID, "no more than %d processes at a time",
+                       SAMPLER_MAX_PROCESSES);
+    if (options->pid_count == 0 && !options->all)
+        return err_set(err, ERR_INVALID, "no process is named");
+    for (size_t i = 0; i < options->pid_count; i++)
+        if (options->pids[i] <= 0)
+            return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pids[i]);
+    return ERR_OK;
+}
+
+static void free_sampler(struct sampler *sampler)
+{
+    child_tracker_destroy(sampler->tracker);
+    attach_queue_deinit(&sampler->queue);
+    targets_deinit(&sampler->targets);
+    if (sampler->end_fd >= 0)
+        close(sampler->end_fd);
+    pthread_cond_destroy(&sampler->changed);
+    pthread_mutex_destroy(&sampler->mutex);
+    free(sampler);
+}
+
+static struct sampler *allocate(const struct sampler_options *options)
+{
+    pthread_condattr_t monotonic;
+    struct sampler *const sampler = calloc(1, sizeof *sampler);
+    if (!sampler)
+        return NULL;
+    sampler->options = *options;
+    sampler->requested_hz = options->rate_hz;
+    sampler->max_cpu_percent = options->max_cpu_percent;
+    atomic_init(&sampler->is_ending, false);
+    sampler->end_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&sampler->mutex, NULL);
+    attach_queue_init(&sampler->queue);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&sampler->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return sampler;
+}
+
+static bool is_cancelled(const struct sampler *sampler)
+{
+    return sampler->options.is_cancelled && atomic_load(sampler->options.is_cancelled);
+}
+
+static enum err_code attach_one(struct sampler *sampler, int pid, enum runtime_effort effort,
+                                struct err *err)
+{
+    struct target *target = NULL;
+    enum err_code rc =
+        target_open(pid, effort, sampler->options.mode, sampler->options.is_cancelled,
+                    profile_strings(sampler->targets.profile), &target, err);
+    if (!rc && (rc = targets_add(&sampler->targets, target, err)))
+        target_close(target);
+    if (!rc && sampler->tracker)
+        rc = child_tracker_follow(sampler->tracker, pid, true, err);
+    return rc;
+}
+
+/* All processes but ourselves, owners by turns. */
+static enum err_code list_all(struct turn_item **out, size_t *count_out, struct err *err)
+{
+    struct pid_list pids = { 0 };
+    size_t count = 0;
+    const enum err_code rc = process_scan_all(&pids, err);
+    if (rc)
+        return rc;
+    struct turn_item *const items = calloc(pids.count + 1, sizeof *items);
+    for (size_t i = 0; items && i < pids.count; i++)
+        if (pids.items[i] != (int)getpid() &&
+            !process_stats_user(pids.items[i], &items[count].uid, NULL))
+            items[count++].pid = pids.items[i];
+    pid_list_deinit(&pids);
+    if (!items)
+        return err_nomem(err);
+    turns_sort(items, count);
+    *out = items;
+    *count_out = count;
+    return ERR_OK;
+}
+
+/* Every Python process that we may read; what is none, or another's, is passed over, and so are those of
+ * an owner whose processes took too long by then. */
+static enum err_code attach_all(struct sampler *sampler, struct err *err)
+{
+    SCOPED_FREE struct turn_item *items = NULL;
+    struct debts debts = { .items = { { 0 } } };
+    size_t count = 0;
+    uint64_t over = 0, unfit = 0;
+    enum err_code rc = list_all(&items, &count, err);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < count && rc != ERR_NOMEM; i++) {
+        const uint64_t began_ns = clock_now_ns();
+        if (debts_rest_until_ns(&debts, items[i].uid, began_ns)) {
+            over++;
+            continue;
+        }
+        rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
+        const uint64_t now_ns = clock_now_ns();
+        /* Root's processes are made to be slow by nobody, only by a busy machine. */
+        if (items[i].uid != 0)
+            debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
+        over += rc == ERR_LIMIT;
+        unfit += rc == ERR_INVALID;
+    }
+    target_table_left_out(&sampler->targets.target_table, over, unfit);
+    if (rc == ERR_NOMEM)
+        return err_set(err, rc, "no memory for all processes");
+    if (sampler->targets.count == 0)
+        return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read%s",
+                       unfit ? " and that tells what the mode keeps" : "");
+    return ERR_OK;
+}
+
+/* What is no Python may have children that are, where these are wanted. */
+static enum err_code attach_named(struct sampler *sampler, int pid, struct err *err)
+{
+    struct err own = { 0 };
+    enum err_code rc = attach_one(sampler, pid, RUNTIME_THOROUGH, &own);
+    if (rc == ERR_NOT_PYTHON && sampler->tracker)
+        return child_tracker_follow(sampler->tracker, pid, false, err);
+    return rc ? err_set(err, rc, "%s", own.message) : ERR_OK;
+}
+
+static enum err_code attach_family(struct sampler *sampler, struct err *err)
+{
+    child_tracker_scan_once(sampler->tracker);
+    loop_take_new(sampler);
+    if (sampler->targets.count > 0)
+        return ERR_OK;
+    return err_set(err, ERR_NOT_PYTHON,
+                   "process %d is not a Python process, and has none below it",
+                   (int)sampler->options.pids[0]);
+}
+
+static void give_back(void *context, const struct process *process)
+{
+    child_tracker_release(context, process);
+}
+
+static enum err_code follow(struct sampler *sampler, struct err *err)
+{
+    const enum err_code rc = child_tracker_create(
+        profile_strings(sampler->targets.profile), sampler->options.mode,
+        sampler->options.adopts, sampler->options.helper, &sampler->tracker, err);
+    sampler->targets.left = rc ? NULL : give_back;
+    sampler->targets.context = sampler->tracker;
+    return rc;
+}
+
+static enum err_code attach(struct sampler *sampler, struct err *err)
+{
+    enum err_code rc = targets_init(&sampler->targets, &sampler->options, err);
+    if (!rc && sampler->options.subprocesses)
+        rc = follow(sampler, err);
+    if (!rc && sampler->options.all)
+        rc = attach_all(sampler, err);
+    for (size_t i = 0; i < sampler->options.pid_count && !rc; i++)
+        rc = attach_named(sampler, sampler->options.pids[i], err);
+    if (!rc && sampler->tracker)
+        rc = attach_family(sampler, err);
+    return rc;
+}
+
+/* Signals are the main thread's business. */
+static int start_thread(struct sampler *sampler)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int rc = pthread_create(&sampler->thread, NULL, loop_main, sampler);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
 
 enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,
                             struct err *err)
 {
-    struct sampler *const sampler = malloc(sizeof *sampler);
+    enum err_code rc = check_options(options, err);
+    if (rc)
+        return rc;
+    struct sampler *const sampler = allocate(options);
     if (!sampler)
         return err_nomem(err);
-    const enum err_code rc = loop_create(options, &sampler->loop, err);
+    if (sampler->end_fd < 0)
+        rc = err_sys(err, errno, "cannot make an event descriptor");
+    else
+        rc = attach(sampler, err);
+    if (is_cancelled(sampler))
+        rc = err_set(err, ERR_SYS, "stopped before its interpreter was found");
+    sampler->options.is_cancelled = NULL;
+    if (!rc) {
+        sampler->created_ns = clock_now_ns();
+        targets_begin(&sampler->targets, sampler->created_ns);
+        profile_set_memory(sampler->targets.profile, options->memory_bytes);
+        const double first_hz =
+            budget_first_hz(options->max_cpu_percent / 100, options->rate_hz);
+        profile_set_period(sampler->targets.profile, (uint64_t)((double)NS_PER_S / first_hz));
+        sampler->status = (struct sampler_status){ .state = SAMPLER_RUNNING,
+                                                   .started_at_ns = clock_wall_ns(),
+                                                   .rate_hz = first_hz };
+        if (sampler->tracker)
+            rc = child_tracker_start(sampler->tracker, err);
+        const int sys = rc ? 0 : start_thread(sampler);
+        if (sys)
+            rc = err_sys(err, sys, "cannot start the sampling thread");
+    }
     if (rc)
-        free(sampler);
+        free_sampler(sampler);
     else
         *out = sampler;
     return rc;
+}
+
+void sampler_stop(struct sampler *sampler)
+{
+    atomic_store(&sampler->is_ending, true);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->stop = true;
+    pthread_cond_signal(&sampler->changed);
+    pthread_mutex_unlock(&sampler->mutex);
 }
 
 void sampler_destroy(struct sampler *sampler)
 {
     if (!sampler)
         return;
-    loop_destroy(sampler->loop);
-    free(sampler);
-}
-
-void sampler_stop(struct sampler *sampler)
-{
-    loop_stop(sampler->loop);
+    sampler_stop(sampler);
+    pthread_join(sampler->thread, NULL);
+    free_sampler(sampler);
 }
 
 void sampler_pause(struct sampler *sampler, bool paused)
 {
-    loop_pause(sampler->loop, paused);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->paused = paused;
+    if (sampler->status.state == SAMPLER_RUNNING || sampler->status.state == SAMPLER_PAUSED)
+        sampler->status.state = paused ? SAMPLER_PAUSED : SAMPLER_RUNNING;
+    pthread_mutex_unlock(&sampler->mutex);
 }
 
-enum err_code sampler_join(struct sampler *sampler, pid_t pid, struct err *err)
+enum err_code sampler_join(struct sampler *sampler, int pid, struct err *err)
 {
-    return loop_join(sampler->loop, (int)pid, err);
+    struct target *target = NULL;
+    if (sampler->options.subprocesses)
+        return err_set(err, ERR_INVALID, "the session follows processes itself");
+    enum err_code rc =
+        target_open(pid, RUNTIME_THOROUGH, sampler->options.mode, &sampler->is_ending,
+                    profile_strings(sampler->targets.profile), &target, err);
+    if (!rc && (rc = attach_queue_put(&sampler->queue, target, err)))
+        target_close(target);
+    return rc;
 }
 
 enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct err *err)
 {
-    return loop_set_rate(sampler->loop, rate_hz, err);
+    const enum err_code rc = check_rate(rate_hz, err);
+    if (rc)
+        return rc;
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->requested_hz = sampler->status.wanted_hz = rate_hz;
+    sampler->has_changed = true;
+    pthread_mutex_unlock(&sampler->mutex);
+    return ERR_OK;
 }
 
 void sampler_set_max_cpu(struct sampler *sampler, double percent)
 {
-    loop_set_max_cpu(sampler->loop, percent);
+    pthread_mutex_lock(&sampler->mutex);
+    sampler->max_cpu_percent = percent < 0 ? 0 : percent > 100 ? 100 : percent;
+    sampler->has_changed = true;
+    pthread_mutex_unlock(&sampler->mutex);
 }
 
 void sampler_status(struct sampler *sampler, struct sampler_status *out)
 {
-    loop_status(sampler->loop, out);
+    pthread_mutex_lock(&sampler->mutex);
+    *out = sampler->status;
+    const uint64_t now_ns = sampler->ended_ns ? sampler->ended_ns : clock_now_ns();
+    out->elapsed_ns = now_ns - sampler->created_ns;
+    pthread_mutex_unlock(&sampler->mutex);
+}
+
+struct profile *sampler_profile(struct sampler *sampler)
+{
+    return sampler->targets.profile;
 }
 
 const struct sampler_target *sampler_target(const struct sampler *sampler)
 {
-    return loop_target(sampler->loop);
+    return &sampler->targets.target_table.items[0];
 }
 
 bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out)
 {
-    return loop_target_at(sampler->loop, index, out);
+    return target_table_at(&sampler->targets.target_table, index, out);
 }
 
 void sampler_processes(const struct sampler *sampler, struct sampler_processes *out)
 {
-    loop_processes(sampler->loop, out);
+    target_table_counts(&sampler->targets.target_table, out);
 }
 
 enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
                              struct sampler_origin *out, struct err *err)
 {
-    return loop_origin(sampler->loop, number, out, err);
+    return origins_find(&sampler->targets.origins, number, out, err);
 }
 
 const struct sampler_options *sampler_options(const struct sampler *sampler)
 {
-    return loop_options(sampler->loop);
-}
-
-struct profile *sampler_profile(struct sampler *sampler)
-{
-    return loop_profile(sampler->loop);
+    return &sampler->options;
 }
 
 enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out, struct err *err)
 {
-    return loop_tasks(sampler->loop, out, err);
+    return task_board_copy(&sampler->targets.board, out, err);
 }
 
 int sampler_end_fd(const struct sampler *sampler)
 {
-    return loop_end_fd(sampler->loop);
+    return sampler->end_fd;
 }

@@ -93,20 +93,26 @@ void target_table_left_out(struct target_table *target_table, uint64_t over, uin
     pthread_mutex_unlock(&target_table->mutex);
 }
 
-bool target_table_at(struct target_table *target_table, size_t index,
+/* Reading locks too; the lock is no part of what is const. */
+static pthread_mutex_t *lock_of(const struct target_table *target_table)
+{
+    return (pthread_mutex_t *)(uintptr_t)&target_table->mutex;
+}
+
+bool target_table_at(const struct target_table *target_table, size_t index,
                      struct sampler_target *out)
 {
-    pthread_mutex_lock(&target_table->mutex);
+    pthread_mutex_lock(lock_of(target_table));
     const bool is_listed = index < target_table->count;
     if (is_listed)
         *out = target_table->items[index];
-    pthread_mutex_unlock(&target_table->mutex);
+    pthread_mutex_unlock(lock_of(target_table));
     return is_listed;
 }
 
-void target_table_counts(struct target_table *target_table, struct sampler_processes *out)
+void target_table_counts(const struct target_table *target_table, struct sampler_processes *out)
 {
-    pthread_mutex_lock(&target_table->mutex);
+    pthread_mutex_lock(lock_of(target_table));
     *out = target_table->counts;
-    pthread_mutex_unlock(&target_table->mutex);
+    pthread_mutex_unlock(lock_of(target_table));
 }

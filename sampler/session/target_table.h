@@ -48,8 +48,9 @@ void target_table_end(struct target_table *target_table, size_t place, uint64_t 
 void target_table_left_out(struct target_table *target_table, uint64_t over, uint64_t denied);
 
 /* false: fewer than index + 1 are told. */
-bool target_table_at(struct target_table *target_table, size_t index,
+bool target_table_at(const struct target_table *target_table, size_t index,
                      struct sampler_target *out);
-void target_table_counts(struct target_table *target_table, struct sampler_processes *out);
+void target_table_counts(const struct target_table *target_table,
+                         struct sampler_processes *out);
 
 #endif /* SAMPLER_SESSION_TARGET_TABLE_H */
