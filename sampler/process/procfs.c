@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,4 +164,24 @@ enum err_code procfs_owner(int pid, unsigned *uid_out, struct err *err)
         return fail(pid, "", errno, err);
     *uid_out = st.st_uid;
     return ERR_OK;
+}
+
+static bool host_is_random(void)
+{
+    int mode = 0;
+    FILE *const f = fopen("/proc/sys/kernel/randomize_va_space", "re");
+    if (!f)
+        return false;
+    if (fscanf(f, "%d", &mode) != 1)
+        mode = 0;
+    fclose(f);
+    return mode > 0;
+}
+
+bool procfs_has_random_addresses(int pid)
+{
+    SCOPED_FREE char *text = NULL;
+    size_t bytes;
+    return procfs_read(pid, "personality", &text, &bytes, NULL) == ERR_OK &&
+           !(strtoul(text, NULL, 16) & ADDR_NO_RANDOMIZE) && host_is_random();
 }

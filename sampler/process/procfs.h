@@ -6,6 +6,7 @@
 #ifndef SAMPLER_PROCESS_PROCFS_H
 #define SAMPLER_PROCESS_PROCFS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,9 @@ struct procfs_identity {
 };
 
 MUST_CHECK enum err_code procfs_identify(int pid, struct procfs_identity *out, struct err *err);
+
+/* Does the kernel choose the addresses of this process at random?  false also where that cannot be read. */
+bool procfs_has_random_addresses(int pid);
 
 /* The name of a thread, without its newline. */
 MUST_CHECK enum err_code procfs_thread_name(int pid, int tid, char out[PROCFS_COMM_BYTES],

@@ -14,7 +14,7 @@ void child_table_deinit(struct child_table *table)
     *table = (struct child_table){ .most = table->most };
 }
 
-/* Of the first that is not below it: rows are in the order of their numbers. */
+/* Index of the first row whose id is not lower; rows are sorted by id. */
 static size_t place_of(const struct child_table *table, int pid)
 {
     size_t low = 0, high = table->count;
@@ -65,6 +65,28 @@ enum err_code child_table_add(struct child_table *table, const struct child *chi
 void child_table_drop(struct child_table *table, struct child *child)
 {
     const size_t place = (size_t)(child - table->items);
+    table->ended[table->ended_count++ % CHILD_TABLE_MAX_ENDED] = child->identity;
     table->count--;
     memmove(child, child + 1, (table->count - place) * sizeof *child);
+}
+
+static bool is_forked(const struct procfs_identity *from,
+                      const struct procfs_identity *identity)
+{
+    return from->stack_start == identity->stack_start &&
+           from->code_start == identity->code_start && from->start_time <= identity->start_time;
+}
+
+bool child_table_has_parent_of(const struct child_table *table,
+                               const struct procfs_identity *identity)
+{
+    if (!identity->stack_start || !identity->code_start)
+        return false;
+    for (size_t i = 0; i < table->count; i++)
+        if (is_forked(&table->items[i].identity, identity))
+            return true;
+    for (size_t i = 0; i < table->ended_count && i < CHILD_TABLE_MAX_ENDED; i++)
+        if (is_forked(&table->ended[i], identity))
+            return true;
+    return false;
 }

@@ -14,34 +14,26 @@
 #include "sampler/base/clock.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/sampler.h"
-#include "sampler/session/adopted_child.h"
 #include "sampler/session/child_table.h"
 #include "sampler/session/target.h"
 
-/* How often to ask whether there are new processes. */
+/* How often the tracker asks whether the host has new processes. */
 static const uint64_t POLL_NS = 15 * NS_PER_MS;
-/* What has just been forked is about to become another program, or is not. */
+/* A forked process has this long to execute another program before it is searched. */
 static const uint64_t SETTLE_NS = 20 * NS_PER_MS;
-/* A new process has its number before it is listed as a child. */
+/* A new process has an id before its parent lists it. */
 static const uint64_t LISTED_NS = 50 * NS_PER_MS;
-/* Between the first two looks at all processes for strays; each pause is twice the one before. */
-static const uint64_t STRAYS_NS = 30 * NS_PER_MS;
-/* Children are listed so often where the newest process's number does not tell, and at least so
- * often where it seems to. */
+/* Between the first two scans of all processes for adopted children; each pause is twice the one before. */
+static const uint64_t ADOPTED_NS = 30 * NS_PER_MS;
+/* How often children are listed if the id of the newest process is not known, and if it is. */
 static const uint64_t BLIND_NS = 80 * NS_PER_MS, ANYWAY_NS = NS_PER_S;
-/* An interpreter may appear in a program late (one that embeds Python), but seldom does. */
+/* Pauses between searches of a process without an interpreter: a program that embeds Python starts one late. */
 static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_PER_S;
 
-/* Whoever destroys it waits at most so long for what it is looking into. */
+/* child_tracker_destroy waits at most this long for the thread. */
 static const uint64_t STOP_NS = 250 * NS_PER_MS;
 
-enum {
-    SHARE = 100,
-    TRY_SHARE = 20,
-    AGE_SHARE = 4,
-    ADOPTED_CHILD_ATTEMPTS = 5,
-    SETTLING_TICKS = 2
-};
+enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, ADOPTED_ATTEMPTS = 5, SETTLING_TICKS = 2 };
 
 struct released {
     int pid;
@@ -59,34 +51,32 @@ struct child_tracker {
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t changed;
     bool stop, has_ended;
-    bool is_left; /* who destroyed it did not wait: its thread frees it */
+    bool is_left; /* child_tracker_destroy did not wait: the thread frees the tracker */
     struct target *ready[SAMPLER_MAX_PROCESSES];
     size_t ready_count;
     struct released released[SAMPLER_MAX_PROCESSES];
     size_t released_count;
-    bool is_settling; /* what was given back may have left others behind */
-    size_t members;   /* made and not released, those at the start too */
-    size_t others;    /* that are followed and no members */
+    bool is_settling; /* a released target may have left children */
+    size_t targets;   /* handed over and not released, including those of the start */
+    size_t others;    /* followed, but no targets */
     struct child_tracker_counts counts;
 
-    /* Of its thread only. */
-    struct child_table child;
-    struct adopted_child_forebears forebears;
+    /* Used by the thread only. */
+    struct child_table children;
     enum process_scan_way way;
     bool adopts;
     pid_t helper;
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
-    struct adopted_child_search {
-        int known
-            [ADOPTED_CHILD_ATTEMPTS]; /* the newest process at the last looks, the last one first */
-        int attempts_left;            /* a new process has its number before it is listed */
-        int settling; /* looks until what was given back is known to have left no others */
+    struct adopted_search {
+        int known[ADOPTED_ATTEMPTS]; /* the newest process at the last scans, the last first */
+        int attempts_left;           /* a new process has an id before it is listed */
+        int settling; /* scans until a released target is known to have left no children */
         uint64_t last_ns, cost_ns, next_ns;
-    } adopted_children;
-    bool is_blind;          /* new processes do not show there */
-    uint64_t list_until_ns; /* there are new processes, and until then they may yet be listed */
-    uint64_t listed_ns, looked_ns, cost_ns;
+    } adopted;
+    bool is_blind;          /* newest_fd does not show new processes */
+    uint64_t list_until_ns; /* new processes may appear in lists until then */
+    uint64_t listed_ns, scanned_ns, cost_ns;
 };
 
 static uint64_t cpu_ns(clockid_t clock)
@@ -97,7 +87,7 @@ static uint64_t cpu_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* Has the host new processes since the last time it was asked? */
+/* Does the host have new processes since the last call? */
 static bool has_newer(struct child_tracker *tracker)
 {
     char text[128];
@@ -115,59 +105,56 @@ static bool has_newer(struct child_tracker *tracker)
     return true;
 }
 
-static uint64_t adopted_child_pause_ns(const struct adopted_child_search *adopted_children)
+static uint64_t adopted_pause_ns(const struct adopted_search *adopted)
 {
-    const uint64_t pause_ns = STRAYS_NS
-                              << (ADOPTED_CHILD_ATTEMPTS - adopted_children->attempts_left);
-    return pause_ns < adopted_children->cost_ns * SHARE ? adopted_children->cost_ns * SHARE
-                                                        : pause_ns;
+    const uint64_t pause_ns = ADOPTED_NS << (ADOPTED_ATTEMPTS - adopted->attempts_left);
+    return pause_ns < adopted->cost_ns * SHARE ? adopted->cost_ns * SHARE : pause_ns;
 }
 
-static void begin_adopted_children(struct adopted_child_search *adopted_children)
+static void begin_adopted(struct adopted_search *adopted)
 {
-    adopted_children->attempts_left = ADOPTED_CHILD_ATTEMPTS;
-    adopted_children->next_ns =
-        adopted_children->last_ns + adopted_child_pause_ns(adopted_children);
+    adopted->attempts_left = ADOPTED_ATTEMPTS;
+    adopted->next_ns = adopted->last_ns + adopted_pause_ns(adopted);
 }
 
-/* The sampling thread has given members back. */
+/* Marks what the sampling thread has released or refused. */
 static void take_released(struct child_tracker *tracker, uint64_t now_ns)
 {
     pthread_mutex_lock(&tracker->mutex);
     for (size_t i = 0; i < tracker->released_count; i++) {
-        struct child *const child = child_table_find(&tracker->child, tracker->released[i].pid);
+        struct child *const child =
+            child_table_find(&tracker->children, tracker->released[i].pid);
         if (child && child->identity.start_time == tracker->released[i].start_time) {
-            child->is_member = false;
+            child->is_target = false;
             child->since_ns = now_ns;
             child->try_ns = now_ns + (tracker->released[i].is_refused ? LAST_PAUSE_NS : 0);
         }
     }
     if (tracker->released_count > 0) {
         tracker->is_settling = true;
-        tracker->adopted_children.settling = SETTLING_TICKS;
-        begin_adopted_children(&tracker->adopted_children);
+        tracker->adopted.settling = SETTLING_TICKS;
+        begin_adopted(&tracker->adopted);
     }
     tracker->released_count = 0;
     pthread_mutex_unlock(&tracker->mutex);
 }
 
-static bool is_over(const struct procfs_identity *identity)
+static bool has_ended(const struct procfs_identity *identity)
 {
     return identity->state == 'Z' || identity->state == 'X';
 }
 
-/* Drops what has ended; what is another program now is tried again. */
+/* Drops processes that have ended; one that executes another program is searched again. */
 static void refresh(struct child_tracker *tracker, uint64_t now_ns)
 {
-    for (size_t i = tracker->child.count; i-- > 0;) {
-        struct child *const child = &tracker->child.items[i];
+    for (size_t i = tracker->children.count; i-- > 0;) {
+        struct child *const child = &tracker->children.items[i];
         struct procfs_identity identity;
-        if (child->is_member)
+        if (child->is_target)
             continue;
-        if (procfs_identify(child->pid, &identity, NULL) || is_over(&identity) ||
+        if (procfs_identify(child->pid, &identity, NULL) || has_ended(&identity) ||
             identity.start_time != child->identity.start_time) {
-            adopted_child_remember(&tracker->forebears, &child->identity);
-            child_table_drop(&tracker->child, child);
+            child_table_drop(&tracker->children, child);
             continue;
         }
         if (identity.stack_start != child->identity.stack_start ||
@@ -188,32 +175,30 @@ static void count(struct child_tracker *tracker, struct child *child, uint64_t *
     pthread_mutex_unlock(&tracker->mutex);
 }
 
-/* true: it is followed from now on. */
+/* true: the process is new and followed from now on. */
 static bool meet(struct child_tracker *tracker, int pid, uint64_t now_ns, uint64_t settle_ns)
 {
     struct child child = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
     if (pid == (int)getpid() || (pid_t)pid == tracker->helper ||
-        child_table_find(&tracker->child, pid) || procfs_identify(pid, &child.identity, NULL) ||
-        is_over(&child.identity))
+        child_table_find(&tracker->children, pid) ||
+        procfs_identify(pid, &child.identity, NULL) || has_ended(&child.identity))
         return false;
-    const enum err_code rc = child_table_add(&tracker->child, &child);
+    const enum err_code rc = child_table_add(&tracker->children, &child);
     if (rc == ERR_LIMIT)
         count(tracker, NULL, &tracker->counts.over);
     return !rc;
 }
 
-/* Numbers are given in order and begin anew behind the highest. */
+/* The kernel gives ids in ascending order and wraps around. */
 static bool is_newer(const struct child_tracker *tracker, int pid)
 {
-    const int known = tracker->adopted_children.known[ADOPTED_CHILD_ATTEMPTS - 1],
+    const int known = tracker->adopted.known[ADOPTED_ATTEMPTS - 1],
               newest = atoi(tracker->newest);
     return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
 }
 
-/* Of the processes that are new on this host, those that were forked by what is followed and have
- * another parent by now. */
-static void discover_adopted_children(struct child_tracker *tracker, uint64_t now_ns,
-                                      uint64_t settle_ns)
+/* Follows new processes of the host that were forked by a followed one and have another parent by now. */
+static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     struct pid_list pids = { 0 };
     struct procfs_identity identity;
@@ -221,41 +206,39 @@ static void discover_adopted_children(struct child_tracker *tracker, uint64_t no
         pids.count = 0;
     for (size_t i = 0; i < pids.count; i++) {
         const int pid = pids.items[i];
-        if (is_newer(tracker, pid) && !child_table_find(&tracker->child, pid) &&
+        if (is_newer(tracker, pid) && !child_table_find(&tracker->children, pid) &&
             !procfs_identify(pid, &identity, NULL) &&
-            adopted_child_has_forebear(&tracker->forebears, &tracker->child, &identity) &&
-            adopted_child_is_random(pid))
+            child_table_has_parent_of(&tracker->children, &identity) &&
+            procfs_has_random_addresses(pid))
             (void)meet(tracker, pid, now_ns, settle_ns);
     }
     pid_list_deinit(&pids);
 }
 
-/* All processes of the host are listed for it, so it has a hundredth of a core of its own. */
-static void find_adopted_children(struct child_tracker *tracker, uint64_t now_ns,
-                                  uint64_t settle_ns)
+/* Lists all processes of the host, so it has a budget of its own: a hundredth of a core. */
+static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
-    struct adopted_child_search *const adopted_children = &tracker->adopted_children;
-    if (!adopted_children->attempts_left || now_ns < adopted_children->next_ns)
+    struct adopted_search *const adopted = &tracker->adopted;
+    if (!adopted->attempts_left || now_ns < adopted->next_ns)
         return;
     const uint64_t began_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
-    discover_adopted_children(tracker, now_ns, settle_ns);
-    memmove(adopted_children->known + 1, adopted_children->known,
-            sizeof adopted_children->known - sizeof *adopted_children->known);
-    adopted_children->known[0] = atoi(tracker->newest);
-    adopted_children->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-    adopted_children->last_ns = now_ns;
-    adopted_children->attempts_left--;
-    adopted_children->settling -= adopted_children->settling > 0;
-    adopted_children->next_ns = now_ns + adopted_child_pause_ns(adopted_children);
+    discover_adopted(tracker, now_ns, settle_ns);
+    memmove(adopted->known + 1, adopted->known, sizeof adopted->known - sizeof *adopted->known);
+    adopted->known[0] = atoi(tracker->newest);
+    adopted->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
+    adopted->last_ns = now_ns;
+    adopted->attempts_left--;
+    adopted->settling -= adopted->settling > 0;
+    adopted->next_ns = now_ns + adopted_pause_ns(adopted);
 }
 
-/* Children of all that is followed, and theirs.  Returns how many are new. */
+/* Follows the descendants of all that is followed.  Returns how many are new. */
 static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     struct pid_list parents = { 0 }, children = { 0 };
     size_t found = 0;
-    for (size_t i = 0; i < tracker->child.count; i++)
-        if (pid_list_add(&parents, tracker->child.items[i].pid))
+    for (size_t i = 0; i < tracker->children.count; i++)
+        if (pid_list_add(&parents, tracker->children.items[i].pid))
             break;
     if (tracker->adopts)
         (void)!pid_list_add(&parents, (int)getpid());
@@ -273,14 +256,14 @@ static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t 
     return found;
 }
 
-/* Hands a member over unless there are too many.  true: it has been taken. */
+/* Hands a target to the sampling thread.  false: there is no room. */
 static bool hand_over(struct child_tracker *tracker, struct target *target)
 {
     pthread_mutex_lock(&tracker->mutex);
-    /* So that those given back have room too. */
-    const bool has_room = tracker->members + tracker->released_count < SAMPLER_MAX_PROCESSES;
+    /* Released targets that were not processed yet keep their room. */
+    const bool has_room = tracker->targets + tracker->released_count < SAMPLER_MAX_PROCESSES;
     if (has_room) {
-        tracker->members++;
+        tracker->targets++;
         tracker->ready[tracker->ready_count++] = target;
         atomic_store(&tracker->has_ready, true);
     }
@@ -288,7 +271,7 @@ static bool hand_over(struct child_tracker *tracker, struct target *target)
     return has_room;
 }
 
-/* Later and later while it stays the program it is, and never so often that it costs much. */
+/* Grows while the process stays the same program, and bounds the cost of searching it. */
 static uint64_t pause_after(const struct child *child, uint64_t now_ns, uint64_t cost_ns)
 {
     uint64_t pause_ns = (now_ns - child->since_ns) / AGE_SHARE;
@@ -308,11 +291,11 @@ static void try_one(struct child_tracker *tracker, struct child *child)
     if (rc == ERR_PERM || rc == ERR_UNSUPPORTED || rc == ERR_INVALID)
         count(tracker, child, &tracker->counts.denied);
     if (!rc && target->process.start_time == child->identity.start_time) {
-        /* Whoever is followed is of the family; who started the first of it is not. */
+        /* The parent of the first process of the tree is not followed. */
         const int parent = child->identity.parent;
-        target->parent = child_table_find(&tracker->child, parent) ? parent : 0;
+        target->parent = child_table_find(&tracker->children, parent) ? parent : 0;
         if (hand_over(tracker, target)) {
-            child->is_member = true;
+            child->is_target = true;
             return;
         }
         count(tracker, child, &tracker->counts.over);
@@ -324,9 +307,9 @@ static void try_one(struct child_tracker *tracker, struct child *child)
 
 static void try_all(struct child_tracker *tracker, uint64_t now_ns)
 {
-    for (size_t i = 0; i < tracker->child.count; i++) {
-        struct child *const child = &tracker->child.items[i];
-        if (!child->is_member && child->try_ns <= now_ns)
+    for (size_t i = 0; i < tracker->children.count; i++) {
+        struct child *const child = &tracker->children.items[i];
+        if (!child->is_target && child->try_ns <= now_ns)
             try_one(tracker, child);
     }
 }
@@ -335,13 +318,13 @@ static bool is_time_to_list(struct child_tracker *tracker, uint64_t now_ns)
 {
     if (has_newer(tracker)) {
         tracker->list_until_ns = now_ns + LISTED_NS;
-        begin_adopted_children(&tracker->adopted_children);
+        begin_adopted(&tracker->adopted);
     }
     return now_ns < tracker->list_until_ns ||
            now_ns - tracker->listed_ns >= (tracker->is_blind ? BLIND_NS : ANYWAY_NS);
 }
 
-static void look(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
+static void scan(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     const uint64_t began_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID);
     take_released(tracker, now_ns);
@@ -351,16 +334,16 @@ static void look(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle
         tracker->is_blind |= discover(tracker, now_ns, settle_ns) > 0 && !is_expected;
         tracker->listed_ns = now_ns;
     }
-    tracker->looked_ns = clock_now_ns();
+    tracker->scanned_ns = clock_now_ns();
     tracker->cost_ns = cpu_ns(CLOCK_THREAD_CPUTIME_ID) - began_ns;
-    find_adopted_children(tracker, now_ns, settle_ns);
-    try_all(tracker, tracker->looked_ns);
+    find_adopted(tracker, now_ns, settle_ns);
+    try_all(tracker, tracker->scanned_ns);
     size_t others = 0;
-    for (size_t i = 0; i < tracker->child.count; i++)
-        others += !tracker->child.items[i].is_member;
+    for (size_t i = 0; i < tracker->children.count; i++)
+        others += !tracker->children.items[i].is_target;
     pthread_mutex_lock(&tracker->mutex);
     tracker->others = others;
-    tracker->is_settling = tracker->adopted_children.settling > 0;
+    tracker->is_settling = tracker->adopted.settling > 0;
     pthread_mutex_unlock(&tracker->mutex);
 }
 
@@ -368,7 +351,7 @@ static uint64_t next_tick_ns(const struct child_tracker *tracker)
 {
     const uint64_t pause_ns = tracker->cost_ns * SHARE;
     const uint64_t least_ns = pause_ns < POLL_NS ? POLL_NS : pause_ns;
-    return tracker->looked_ns + (least_ns < BLIND_NS ? least_ns : BLIND_NS);
+    return tracker->scanned_ns + (least_ns < BLIND_NS ? least_ns : BLIND_NS);
 }
 
 /* false: asked to stop. */
@@ -384,13 +367,13 @@ static bool wait_until(struct child_tracker *tracker, uint64_t deadline_ns)
     return goes_on;
 }
 
-static void free_scout(struct child_tracker *tracker)
+static void free_tracker(struct child_tracker *tracker)
 {
     for (size_t i = 0; i < tracker->ready_count; i++)
         target_close(tracker->ready[i]);
     if (tracker->newest_fd >= 0)
         close(tracker->newest_fd);
-    child_table_deinit(&tracker->child);
+    child_table_deinit(&tracker->children);
     pthread_cond_destroy(&tracker->changed);
     pthread_mutex_destroy(&tracker->mutex);
     free(tracker);
@@ -399,16 +382,16 @@ static void free_scout(struct child_tracker *tracker)
 static void *main_of_thread(void *context)
 {
     struct child_tracker *const tracker = context;
-    pthread_setname_np(pthread_self(), "scout");
+    pthread_setname_np(pthread_self(), "child tracker");
     while (wait_until(tracker, next_tick_ns(tracker)))
-        look(tracker, clock_now_ns(), SETTLE_NS);
+        scan(tracker, clock_now_ns(), SETTLE_NS);
     pthread_mutex_lock(&tracker->mutex);
     const bool is_left = tracker->is_left;
     tracker->has_ended = true;
     pthread_cond_broadcast(&tracker->changed);
     pthread_mutex_unlock(&tracker->mutex);
     if (is_left)
-        free_scout(tracker);
+        free_tracker(tracker);
     return NULL;
 }
 
@@ -426,12 +409,12 @@ enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mod
     tracker->adopts = adopts;
     tracker->helper = helper;
     tracker->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    /* Whoever is newer than this is looked at. */
+    /* Only processes newer than this one are compared. */
     (void)has_newer(tracker);
-    for (int i = 0; i < ADOPTED_CHILD_ATTEMPTS; i++)
-        tracker->adopted_children.known[i] = atoi(tracker->newest);
+    for (int i = 0; i < ADOPTED_ATTEMPTS; i++)
+        tracker->adopted.known[i] = atoi(tracker->newest);
     tracker->newest[0] = '\0';
-    child_table_init(&tracker->child, CHILD_TRACKER_MAX);
+    child_table_init(&tracker->children, CHILD_TRACKER_MAX);
     pthread_mutex_init(&tracker->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -441,7 +424,7 @@ enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mod
     return ERR_OK;
 }
 
-/* false: its thread hangs in the kernel, on a process that it looks into. */
+/* false: the thread hangs in the kernel while it reads a process. */
 static bool stop(struct child_tracker *tracker)
 {
     const struct timespec deadline = clock_timespec(clock_now_ns() + STOP_NS);
@@ -466,24 +449,24 @@ void child_tracker_destroy(struct child_tracker *tracker)
         return;
     if (tracker->has_thread)
         pthread_join(tracker->thread, NULL);
-    free_scout(tracker);
+    free_tracker(tracker);
 }
 
-enum err_code child_tracker_follow(struct child_tracker *tracker, int pid, bool is_member,
+enum err_code child_tracker_follow(struct child_tracker *tracker, int pid, bool is_target,
                                    struct err *err)
 {
-    struct child child = { .pid = pid, .is_member = is_member, .since_ns = clock_now_ns() };
+    struct child child = { .pid = pid, .is_target = is_target, .since_ns = clock_now_ns() };
     enum err_code rc = procfs_identify(pid, &child.identity, err);
     child.try_ns = child.since_ns;
-    if (!rc && (rc = child_table_add(&tracker->child, &child)))
+    if (!rc && (rc = child_table_add(&tracker->children, &child)))
         return err_set(err, rc, "process %d cannot be followed: %s", pid, err_text(rc));
-    tracker->members += !rc && is_member;
+    tracker->targets += !rc && is_target;
     return rc;
 }
 
 void child_tracker_scan_once(struct child_tracker *tracker)
 {
-    look(tracker, clock_now_ns(), 0);
+    scan(tracker, clock_now_ns(), 0);
 }
 
 /* Signals are the main thread's business. */
@@ -517,7 +500,7 @@ static void give_back(struct child_tracker *tracker, const struct process *proce
     pthread_mutex_lock(&tracker->mutex);
     tracker->released[tracker->released_count++] =
         (struct released){ process->pid, process->start_time, is_refused };
-    tracker->members--;
+    tracker->targets--;
     tracker->counts.over += is_refused;
     pthread_mutex_unlock(&tracker->mutex);
 }
@@ -532,13 +515,13 @@ void child_tracker_refuse(struct child_tracker *tracker, const struct process *p
     give_back(tracker, process, true);
 }
 
-bool child_tracker_has_hope(struct child_tracker *tracker)
+bool child_tracker_may_find_more(struct child_tracker *tracker)
 {
     pthread_mutex_lock(&tracker->mutex);
-    const bool has_hope = tracker->others > 0 || tracker->ready_count > 0 ||
-                          tracker->released_count > 0 || tracker->is_settling;
+    const bool may_find_more = tracker->others > 0 || tracker->ready_count > 0 ||
+                               tracker->released_count > 0 || tracker->is_settling;
     pthread_mutex_unlock(&tracker->mutex);
-    return has_hope;
+    return may_find_more;
 }
 
 void child_tracker_counts(struct child_tracker *tracker, struct child_tracker_counts *out)

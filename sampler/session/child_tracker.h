@@ -1,23 +1,24 @@
 /*
- * scout - looks for processes that the members of a session start, in a thread of its own, and
- * finds the interpreters in them, so that the sampling thread never waits for either.
+ * child_tracker - finds the processes that the targets of a session start, and the interpreters in them, in a
+ * thread of its own, so that the sampling thread waits for neither.
  *
- * Followed are whole trees: processes that are no Python, or none yet, too, because they may start
- * one or become one (exec).  What is new is left alone for a moment: most of it becomes another
- * program at once.
+ * The tracker follows whole process trees.  It also follows a process that is not Python, or not yet, because
+ * that may start or become (exec) one that is.  It leaves a new process alone for a moment: most execute
+ * another program at once.
  *
- * At rest a look is one small read: the number of the newest process of this host.  When it has
- * changed, or every second in case that it cannot be trusted, the children of all that is followed
- * are listed; between looks passes as much time as makes them a hundredth of a core, or 80 ms.
- * A child whose parent has ended before it was seen is told by its addresses (see stray.h), or by
- * being ours (adopts).  What became another program by then is not found.
+ * At rest a scan is one small read: the id of the newest process of the host.  When that changes, and every
+ * second in case it cannot be trusted, the tracker lists the children of all that it follows.  The pause between
+ * two scans keeps their cost at a hundredth of a core, and is at most 80 ms.  A child whose parent ended
+ * before the child was seen is recognized by its addresses (child_table.h), or because we have adopted it
+ * (`adopts`); if it has executed another program by then, `attach` does not find it.
  *
- * Ownership: child_tracker_create makes, child_tracker_destroy stops and frees; members go to who takes them.  Where its
- * thread hangs in the kernel nobody waits for it: it frees what is its own when it comes back.
- * Threads: the scout's own, and one that calls everything here.
- * Limits: CHILD_TRACKER_MAX processes are followed, SAMPLER_MAX_PROCESSES are members at a time; those
- * beyond are counted, and join once there is room.
- * Depends on: member, target/census.
+ * Ownership: child_tracker_create makes, child_tracker_destroy stops and frees; child_tracker_take gives its
+ * target to the caller.  If the tracker's thread hangs in the kernel, child_tracker_destroy does not wait: the thread
+ * frees the tracker when it returns.
+ * Threads: its own, and one that calls these functions.
+ * Limits: follows CHILD_TRACKER_MAX processes; SAMPLER_MAX_PROCESSES are targets at a time, the others are
+ * counted and join once there is room.
+ * Depends on: target, child_table, process/process_scan.
  */
 #ifndef SAMPLER_SESSION_CHILD_TRACKER_H
 #define SAMPLER_SESSION_CHILD_TRACKER_H
@@ -38,34 +39,35 @@ struct strtab;
 enum { CHILD_TRACKER_MAX = 4096 };
 
 struct child_tracker_counts {
-    uint64_t over;   /* Python processes that had to wait for room, or were not followed */
-    uint64_t denied; /* processes that cannot be read, or do not tell what the mode keeps */
+    uint64_t over; /* Python processes that had to wait for room, or were not followed */
+    uint64_t
+        denied; /* processes that cannot be read, or do not know the state that the mode keeps */
 };
 
-/* Members that it makes intern into `strings`, from their first look on.  `adopts`: whoever becomes a
- * child of ours is followed, but for the helper (0: there is none). */
+/* Targets intern into `strings` from the moment they are opened.  adopts: every process that becomes our
+ * child is followed, except `helper` (0: none). */
 MUST_CHECK enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode,
                                               bool adopts, pid_t helper,
                                               struct child_tracker **out, struct err *err);
 void child_tracker_destroy(struct child_tracker *tracker);
 
-/* Before child_tracker_start: follows a process; is_member: that it need not make a member of. */
+/* Follows a process; is_target: the session has it already.  Call before child_tracker_start. */
 MUST_CHECK enum err_code child_tracker_follow(struct child_tracker *tracker, int pid,
-                                              bool is_member, struct err *err);
-/* Before child_tracker_start: looks once, at everything that is there. */
+                                              bool is_target, struct err *err);
+/* Scans all that is there, once.  Call before child_tracker_start. */
 void child_tracker_scan_once(struct child_tracker *tracker);
 MUST_CHECK enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err);
 
-/* A new member; NULL: none now.  Costs one atomic read when there is none. */
+/* A new target; NULL: none, at the cost of one atomic read. */
 struct target *child_tracker_take(struct child_tracker *tracker);
-/* This one is no member any more: it has ended, or is another program now. */
+/* The process is no longer a target: it has ended or executes another program. */
 void child_tracker_release(struct child_tracker *tracker, const struct process *process);
-/* This one could not become a member: it is tried again, but not soon. */
+/* The process could not become a target.  It is tried again half a minute later. */
 void child_tracker_refuse(struct child_tracker *tracker, const struct process *process);
-/* May there be members yet, of what is followed now? */
-bool child_tracker_has_hope(struct child_tracker *tracker);
+/* May something that is followed now yet become a target? */
+bool child_tracker_may_find_more(struct child_tracker *tracker);
 void child_tracker_counts(struct child_tracker *tracker, struct child_tracker_counts *out);
-/* Of its thread. */
+/* CPU time of its thread. */
 uint64_t child_tracker_cpu_ns(struct child_tracker *tracker);
 
 #endif /* SAMPLER_SESSION_CHILD_TRACKER_H */

@@ -159,7 +159,7 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
 static bool may_grow(struct sampler *sampler)
 {
     return sampler->options.waits ||
-           (sampler->tracker && child_tracker_has_hope(sampler->tracker));
+           (sampler->tracker && child_tracker_may_find_more(sampler->tracker));
 }
 
 static void tell_left_out(struct sampler *sampler)

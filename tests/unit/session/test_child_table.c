@@ -1,4 +1,3 @@
-#include "sampler/session/adopted_child.h"
 #include "sampler/session/child_table.h"
 #include "tests/support/test.h"
 
@@ -37,7 +36,7 @@ static void a_full_table_says_so(void **state)
     child_table_deinit(&table);
 }
 
-static const struct procfs_identity forebear = {
+static const struct procfs_identity parent = {
     .parent = 1,
     .state = 'S',
     .start_time = 100,
@@ -45,51 +44,56 @@ static const struct procfs_identity forebear = {
     .code_start = 0x55d000000000,
 };
 
-static void a_fork_is_told_by_its_addresses(void **state)
+static void a_fork_is_recognized_by_its_addresses(void **state)
 {
     struct child_table table;
-    struct adopted_child_forebears none = { .gone_count = 0 };
-    struct procfs_identity fork = forebear;
+    struct procfs_identity fork = parent;
     (void)state;
     child_table_init(&table, 10);
     assert_int_equal(child_table_add(&table, &(struct child){ .pid = 1 }), ERR_OK);
-    assert_false(adopted_child_has_forebear(&none, &table, &fork));
-    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 7, .identity = forebear }),
+    assert_false(child_table_has_parent_of(&table, &fork));
+    assert_int_equal(child_table_add(&table, &(struct child){ .pid = 7, .identity = parent }),
                      ERR_OK);
-    assert_true(adopted_child_has_forebear(&none, &table, &fork));
-    fork.start_time = forebear.start_time - 1;
-    assert_false(adopted_child_has_forebear(&none, &table, &fork));
-    fork.start_time = forebear.start_time + 1;
-    assert_true(adopted_child_has_forebear(&none, &table, &fork));
+    assert_true(child_table_has_parent_of(&table, &fork));
+    fork.start_time = parent.start_time - 1;
+    assert_false(child_table_has_parent_of(&table, &fork));
+    fork.start_time = parent.start_time + 1;
+    assert_true(child_table_has_parent_of(&table, &fork));
     fork.stack_start += 16;
-    assert_false(adopted_child_has_forebear(&none, &table, &fork));
-    fork = forebear;
+    assert_false(child_table_has_parent_of(&table, &fork));
+    fork = parent;
     fork.code_start += 4096;
-    assert_false(adopted_child_has_forebear(&none, &table, &fork));
-    /* Hidden from us: they are the same of all. */
+    assert_false(child_table_has_parent_of(&table, &fork));
+    /* The kernel hides them from us: all processes show zero. */
     fork.code_start = fork.stack_start = 0;
-    assert_false(adopted_child_has_forebear(&none, &table, &fork));
+    assert_false(child_table_has_parent_of(&table, &fork));
     child_table_deinit(&table);
+}
+
+static void add_and_drop(struct child_table *table, const struct procfs_identity *identity)
+{
+    assert_int_equal(child_table_add(table, &(struct child){ .pid = 7, .identity = *identity }),
+                     ERR_OK);
+    child_table_drop(table, child_table_find(table, 7));
 }
 
 static void those_that_ended_last_are_remembered(void **state)
 {
     struct child_table table;
-    struct adopted_child_forebears forebears = { .gone_count = 0 };
-    struct procfs_identity other = forebear;
+    struct procfs_identity other = parent;
     (void)state;
     child_table_init(&table, 10);
-    adopted_child_remember(&forebears, &forebear);
-    for (int i = 1; i < ADOPTED_CHILD_MAX_GONE; i++) {
+    add_and_drop(&table, &parent);
+    for (int i = 1; i < CHILD_TABLE_MAX_ENDED; i++) {
         other.stack_start += 4096;
-        adopted_child_remember(&forebears, &other);
-        assert_true(adopted_child_has_forebear(&forebears, &table, &other));
+        add_and_drop(&table, &other);
+        assert_true(child_table_has_parent_of(&table, &other));
     }
-    assert_true(adopted_child_has_forebear(&forebears, &table, &forebear));
+    assert_true(child_table_has_parent_of(&table, &parent));
     other.stack_start += 4096;
-    adopted_child_remember(&forebears, &other);
-    assert_false(adopted_child_has_forebear(&forebears, &table, &forebear));
-    assert_true(adopted_child_has_forebear(&forebears, &table, &other));
+    add_and_drop(&table, &other);
+    assert_false(child_table_has_parent_of(&table, &parent));
+    assert_true(child_table_has_parent_of(&table, &other));
     child_table_deinit(&table);
 }
 
@@ -98,7 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_found_by_their_numbers),
         cmocka_unit_test(a_full_table_says_so),
-        cmocka_unit_test(a_fork_is_told_by_its_addresses),
+        cmocka_unit_test(a_fork_is_recognized_by_its_addresses),
         cmocka_unit_test(those_that_ended_last_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
