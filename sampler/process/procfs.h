@@ -38,7 +38,8 @@ struct procfs_identity {
 
 MUST_CHECK enum err_code procfs_identify(int pid, struct procfs_identity *out, struct err *err);
 
-/* Does the kernel choose the addresses of this process at random?  false also where that cannot be read. */
+/* Does the kernel choose the addresses of this process at random?  false also where that cannot
+ * be read. */
 bool procfs_has_random_addresses(int pid);
 
 /* The name of a thread, without its newline. */

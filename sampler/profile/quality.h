@@ -20,7 +20,7 @@
     X(exact, "samples whose stack is certain")                                                \
     X(repaired, "samples of a moving stack, pinned to one instant by two readings")           \
     X(retried, "samples that were read again because the first reading did not fit together") \
-    X(truncated, "samples whose outer frames are missing, marked <truncated>")                \
+    X(truncated, "samples whose innermost frames are missing, marked <truncated>")            \
     X(failed_gone, "threads that ended while being read")                                     \
     X(failed_fault, "threads whose memory was not mapped when it was read")                   \
     X(failed_perm, "threads we were not allowed to read")                                     \

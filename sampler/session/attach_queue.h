@@ -1,11 +1,11 @@
 /*
- * joining - processes that are to become members of a session that runs already: found and opened
- * by one thread, taken by the sampling thread.
+ * attach_queue - processes on their way into a running session: any thread finds and opens them,
+ * the sampling thread takes them.
  *
- * Ownership: the caller's storage; attach_queue_deinit closes what nobody took.
- * Threads: any put, one takes.
- * Limits: ATTACH_QUEUE_MAX wait at a time.
- * Depends on: member.
+ * Ownership: the caller's storage; attach_queue_deinit closes targets that nobody took.
+ * Threads: any thread puts, one takes.
+ * Limits: ATTACH_QUEUE_MAX targets.
+ * Depends on: target.
  */
 #ifndef SAMPLER_SESSION_ATTACH_QUEUE_H
 #define SAMPLER_SESSION_ATTACH_QUEUE_H
@@ -24,16 +24,16 @@ struct attach_queue {
     pthread_mutex_t mutex;
     struct target *items[ATTACH_QUEUE_MAX];
     size_t count;
-    atomic_size_t waiting; /* the same, to be looked at without the lock */
+    atomic_size_t waiting; /* equals count; read without the lock */
 };
 
 void attach_queue_init(struct attach_queue *queue);
 void attach_queue_deinit(struct attach_queue *queue);
 
-/* Takes the member on success.  ERR_LIMIT. */
+/* Takes ownership of the target on success.  ERR_LIMIT: the queue is full. */
 MUST_CHECK enum err_code attach_queue_put(struct attach_queue *queue, struct target *target,
                                           struct err *err);
-/* NULL: none waits; costs one atomic read. */
+/* NULL: the queue is empty, at the cost of one atomic read. */
 struct target *attach_queue_take(struct attach_queue *queue);
 
 #endif /* SAMPLER_SESSION_ATTACH_QUEUE_H */

@@ -3,15 +3,16 @@
  *
  * Start time and addresses tell a process from a later one with the same id.
  *
- * The table also recognizes an adopted child: a daemon forks twice, and by the time it is first seen its parent
- * has ended and process 1 has adopted it.  Until it executes another program, its stack and its code lie at the
- * addresses of the process it was forked from, which the kernel chose at random.  Without address randomization
- * (procfs_has_random_addresses) these addresses prove nothing.
+ * The table also recognizes an adopted child: a daemon forks twice, and by the time it is first
+ * seen its parent has ended and process 1 has adopted it.  Until it executes another program, its
+ * stack and its code lie at the addresses of the process it was forked from, which the kernel chose
+ * at random.  Without address randomization (procfs_has_random_addresses) these addresses prove
+ * nothing.
  *
  * Ownership: the caller's storage; child_table_deinit accepts a zeroed one.
  * Threads: one at a time.
- * Limits: the number of rows is given at init; the last CHILD_TABLE_MAX_ENDED processes that have ended are
- * remembered.
+ * Limits: the number of rows is given at init; the last CHILD_TABLE_MAX_ENDED processes that have
+ * ended are remembered.
  * Depends on: err, process/procfs.
  */
 #ifndef SAMPLER_SESSION_CHILD_TABLE_H

@@ -23,11 +23,13 @@ static const uint64_t POLL_NS = 15 * NS_PER_MS;
 static const uint64_t SETTLE_NS = 20 * NS_PER_MS;
 /* A new process has an id before its parent lists it. */
 static const uint64_t LISTED_NS = 50 * NS_PER_MS;
-/* Between the first two scans of all processes for adopted children; each pause is twice the one before. */
+/* Between the first two scans of all processes for adopted children; each pause is twice the one
+ * before. */
 static const uint64_t ADOPTED_NS = 30 * NS_PER_MS;
 /* How often children are listed if the id of the newest process is not known, and if it is. */
 static const uint64_t BLIND_NS = 80 * NS_PER_MS, ANYWAY_NS = NS_PER_S;
-/* Pauses between searches of a process without an interpreter: a program that embeds Python starts one late. */
+/* Pauses between searches of a process without an interpreter: a program that embeds Python
+ * starts one late. */
 static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_PER_S;
 
 /* child_tracker_destroy waits at most this long for the thread. */
@@ -197,7 +199,8 @@ static bool is_newer(const struct child_tracker *tracker, int pid)
     return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
 }
 
-/* Follows new processes of the host that were forked by a followed one and have another parent by now. */
+/* Follows new processes of the host that were forked by a followed one and have another parent
+ * by now. */
 static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     struct pid_list pids = { 0 };
@@ -469,7 +472,7 @@ void child_tracker_scan_once(struct child_tracker *tracker)
     scan(tracker, clock_now_ns(), 0);
 }
 
-/* Signals are the main thread's business. */
+/* Signals go to the main thread. */
 enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err)
 {
     sigset_t all, before;

@@ -1,23 +1,24 @@
 /*
- * child_tracker - finds the processes that the targets of a session start, and the interpreters in them, in a
- * thread of its own, so that the sampling thread waits for neither.
+ * child_tracker - finds the processes that the targets of a session start, and the interpreters in
+ * them, in a thread of its own, so that the sampling thread waits for neither.
  *
- * The tracker follows whole process trees.  It also follows a process that is not Python, or not yet, because
- * that may start or become (exec) one that is.  It leaves a new process alone for a moment: most execute
- * another program at once.
+ * The tracker follows whole process trees.  It also follows a process that is not Python, or not
+ * yet, because that may start or become (exec) one that is.  It leaves a new process alone for a
+ * moment: most execute another program at once.
  *
- * At rest a scan is one small read: the id of the newest process of the host.  When that changes, and every
- * second in case it cannot be trusted, the tracker lists the children of all that it follows.  The pause between
- * two scans keeps their cost at a hundredth of a core, and is at most 80 ms.  A child whose parent ended
- * before the child was seen is recognized by its addresses (child_table.h), or because we have adopted it
- * (`adopts`); if it has executed another program by then, `attach` does not find it.
+ * At rest a scan is one small read: the id of the newest process of the host.  When that changes,
+ * and every second in case it cannot be trusted, the tracker lists the children of all that it
+ * follows.  The pause between two scans keeps their cost at a hundredth of a core, and is at most
+ * 80 ms.  A child whose parent ended before the child was seen is recognized by its addresses
+ * (child_table.h), or because we have adopted it (`adopts`); if it has executed another program by
+ * then, `attach` does not find it.
  *
- * Ownership: child_tracker_create makes, child_tracker_destroy stops and frees; child_tracker_take gives its
- * target to the caller.  If the tracker's thread hangs in the kernel, child_tracker_destroy does not wait: the thread
- * frees the tracker when it returns.
+ * Ownership: child_tracker_create makes, child_tracker_destroy stops and frees; child_tracker_take
+ * gives its target to the caller.  If the tracker's thread hangs in the kernel,
+ * child_tracker_destroy does not wait: the thread frees the tracker when it returns.
  * Threads: its own, and one that calls these functions.
- * Limits: follows CHILD_TRACKER_MAX processes; SAMPLER_MAX_PROCESSES are targets at a time, the others are
- * counted and join once there is room.
+ * Limits: follows CHILD_TRACKER_MAX processes; SAMPLER_MAX_PROCESSES are targets at a time, the
+ * others are counted and join once there is room.
  * Depends on: target, child_table, process/process_scan.
  */
 #ifndef SAMPLER_SESSION_CHILD_TRACKER_H
@@ -44,8 +45,8 @@ struct child_tracker_counts {
         denied; /* processes that cannot be read, or do not know the state that the mode keeps */
 };
 
-/* Targets intern into `strings` from the moment they are opened.  adopts: every process that becomes our
- * child is followed, except `helper` (0: none). */
+/* Targets intern into `strings` from the moment they are opened.  adopts: every process that
+ * becomes our child is followed, except `helper` (0: none). */
 MUST_CHECK enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mode,
                                               bool adopts, pid_t helper,
                                               struct child_tracker **out, struct err *err);

@@ -5,7 +5,7 @@
 #include "sampler/session/origins.h"
 #include "sampler/session/task_fold.h"
 
-/* What is noted of a frame: its node and its spot, plus 1. */
+/* Tags of a frame: its node and its spot, plus 1. */
 enum { NODE, SPOT };
 
 static enum err_code named_mark(struct fold *fold, str_id name, frame_id *out, struct err *err)
@@ -59,7 +59,7 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct leave
     return rc ? rc : make_marks(fold, err);
 }
 
-/* A function is the same for all processes; whose it is must be known of each. */
+/* Processes share functions, so the origin is noted per process. */
 static void note_origin(struct fold *fold, function_id function)
 {
     if (!fold->origins)
@@ -122,7 +122,7 @@ enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
     return rc ? rc : profile_node(fold->profile, *node, id, node, NULL);
 }
 
-/* The same, once: both keep their node while they stay as they are. */
+/* As fold_add_frame; a frame keeps its node while it and its callers stay the same. */
 static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
                                     bool is_outermost, node_id *node)
 {
@@ -136,8 +136,8 @@ static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
     return rc;
 }
 
-/* Where the collector's mark belongs: above so many frames; NOWHERE: it does not run in this
- * thread.  From 3.15 on the interpreter says in which frame it was started. */
+/* The number of frames below the mark of the garbage collector; NOWHERE: it does not run in this
+ * thread. From 3.15 on the interpreter says in which frame it was started. */
 static const size_t NOWHERE = SIZE_MAX;
 
 static size_t gc_place(const struct stack *stack, struct thread_state *info)
@@ -154,7 +154,7 @@ static size_t gc_place(const struct stack *stack, struct thread_state *info)
     return NOWHERE;
 }
 
-/* What lies above the innermost frame. */
+/* Adds the mark above the innermost frame. */
 static enum err_code add_end(struct fold *fold, const struct thread *thread, node_id *node)
 {
     frame_id callee;
@@ -170,8 +170,8 @@ static enum err_code add_end(struct fold *fold, const struct thread *thread, nod
     return rc ? rc : add_mark(fold, callee, node);
 }
 
-/* The collector comes and goes while frames stay as they are, and so do those who await a task, so no
- * node above their marks is kept. */
+/* The collector and the awaiters of a task come and go while frames stay the same, so no node
+ * above their marks is kept. */
 static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t gc,
                                 node_id *node)
 {
@@ -266,7 +266,7 @@ static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id 
     return rc;
 }
 
-/* Where the tables are full the sample is counted at the nearest caller they know. */
+/* If the tables are full, the sample counts at the nearest caller that has a node. */
 static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc,
                              struct sample *sample)
 {
@@ -333,7 +333,7 @@ static state_bits flag_bits(enum three_valued fact, state_bits yes, state_bits u
     return fact == VALUE_YES ? yes : fact == VALUE_UNKNOWN ? unknown : 0;
 }
 
-/* All facts but the CPU. */
+/* The state but for the CPU. */
 static state_bits state_of(struct thread_state info, enum three_valued in_native)
 {
     const unsigned bits =
@@ -345,7 +345,7 @@ static state_bits state_of(struct thread_state info, enum three_valued in_native
     return (state_bits)bits;
 }
 
-/* A stack that is as it was has the leaf and the node it had, unless the collector runs now. */
+/* An unchanged stack keeps its leaf and its node, unless the collector runs now. */
 static enum err_code place(struct fold *fold, struct thread *thread, size_t gc,
                            struct sample *sample)
 {

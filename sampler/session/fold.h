@@ -1,14 +1,16 @@
 /*
  * fold - turns the stack of a thread into a node of the call tree and counts it.
  *
- * Functions and frames of a code object are interned once and remembered in its tags.  Marks are
- * frames of file "~": the C function that the innermost frame calls, where it can be named, <GC>
- * above the frame in which the collector was started, and with options.native <native> where C
- * code called back into Python and where a C function without a name is called.
+ * Functions and frames of a code object are interned once; the tags of the code object keep their
+ * ids.  Marks are frames of file "~":
+ *     the C function that the innermost frame calls, where its name is known
+ *     <GC>       above the frame in which the garbage collector was started
+ *     <native>   with options.native: where C code called back into Python, and where a C function
+ *                a known name is called
  *
- * Ownership: the caller's storage; nothing is held.
+ * Ownership: the caller's storage; holds nothing.
  * Threads: the profile's writer.
- * Depends on: cpython, profile.
+ * Depends on: cpython, profile, thread_cpu.
  */
 #ifndef SAMPLER_SESSION_FOLD_H
 #define SAMPLER_SESSION_FOLD_H
@@ -39,8 +41,8 @@ struct fold {
     struct task_fold *tasks;                /* NULL: stacks are not of tasks */
 };
 
-/* `pid` and `name` are those of the process; the lanes may be shared with others.  The leaves, and
- * the code objects they look into, are used from now on. */
+/* `pid` and `name` are those of the process; several folds may share `cpus`.  Borrows
+ * everything. */
 MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
                                    struct leaves *leaves, struct thread_cpus *cpus,
                                    const struct sampler_options *options, int pid,
@@ -49,7 +51,7 @@ MUST_CHECK enum err_code fold_init(struct fold *fold, struct profile *profile,
 /* The frame of a mark. */
 MUST_CHECK enum err_code fold_mark(struct fold *fold, const char *name, frame_id *out,
                                    struct err *err);
-/* Goes from the node of its caller to that of the frame. */
+/* *node: in: the node of the caller; out: the node of the frame. */
 MUST_CHECK enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
                                         bool is_outermost, node_id *node);
 

@@ -14,18 +14,18 @@
 
 /* A live page is at most this far behind. */
 static const uint64_t WINDOW_NS = 250 * NS_PER_MS;
-/* Going to sleep and being woken takes longer than this: what is so near is now. */
+/* Sleeping and waking up takes longer than this: a nearer instant counts as now. */
 static const uint64_t NEAR_NS = 8000;
-/* Who stops us waits at most so long. */
+/* Longer sleeps can be interrupted, so sampler_stop waits at most this long. */
 static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 
-/* So often to see whether there is somebody to look at, where there is nobody. */
+/* How often to check for new targets when there is none. */
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 
-/* Who is away for longer has left a hole in the recording: what went on meanwhile nobody knows. */
+/* A longer delay is a gap: no sample stands for its time. */
 static const uint64_t HOLE_NS = NS_PER_S;
 
-/* What only the thread itself touches. */
+/* Used by the thread only. */
 struct turn {
     struct sampler *sampler;
     struct schedule schedule;
@@ -34,9 +34,9 @@ struct turn {
     uint64_t sealed_ns;
     uint64_t period_ns; /* what a sample of the open window stands for, if none is missed */
     uint64_t owed;      /* missed ticks whose time no sample stands for yet */
-    uint64_t looks;     /* at the last seal */
+    uint64_t ticks;     /* at the last seal */
     struct ending ending;
-    bool is_deserted; /* it ended as there were no members left */
+    bool is_deserted; /* the session ended because no targets are left */
 };
 
 void loop_take_new(struct sampler *sampler)
@@ -59,8 +59,8 @@ static bool end(struct turn *turn, enum sampler_state state, const char *reason)
     return false;
 }
 
-/* Of several processes the last one's reason is not the whole of it. */
-static void tell_reason(struct sampler *sampler, const struct turn *turn)
+/* With several processes the reason of the last one is not enough. */
+static void set_reason(struct sampler *sampler, const struct turn *turn)
 {
     struct sampler_processes processes;
     target_table_counts(&sampler->targets.target_table, &processes);
@@ -73,14 +73,14 @@ static void tell_reason(struct sampler *sampler, const struct turn *turn)
                  turn->ending.reason);
 }
 
-/* Comes after the last window has been sealed: who sees the end sees everything. */
+/* Called after the last window has been sealed: a reader that sees the end sees everything. */
 static void announce_end(const struct turn *turn)
 {
     struct sampler *const sampler = turn->sampler;
     const uint64_t one = 1;
     pthread_mutex_lock(&sampler->mutex);
     sampler->status.state = turn->ending.state;
-    tell_reason(sampler, turn);
+    set_reason(sampler, turn);
     sampler->ended_ns = clock_now_ns();
     /* The wall clock may have been set meanwhile. */
     sampler->status.ended_at_ns =
@@ -126,12 +126,12 @@ static bool is_paused(struct sampler *sampler)
     return paused;
 }
 
-/* What a sample of the open window stands for. */
+/* The time that a sample of the open window stands for. */
 static uint64_t weigh(struct turn *turn, bool is_last)
 {
-    const uint64_t looks = profile_quality(turn->sampler->targets.profile)->ticks;
-    const uint64_t made = looks - turn->looks;
-    turn->looks = looks;
+    const uint64_t ticks = profile_quality(turn->sampler->targets.profile)->ticks;
+    const uint64_t made = ticks - turn->ticks;
+    turn->ticks = ticks;
     return schedule_weight_ns(turn->period_ns, made, &turn->owed, is_last);
 }
 
@@ -139,13 +139,13 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
 {
     struct sampler *const sampler = turn->sampler;
     const uint64_t weight_ns = weigh(turn, is_last);
-    /* Windows keep to whole multiples, so that slots of time have the same number of them. */
+    /* Windows end at whole multiples, so that every time slot has the same number of them. */
     turn->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
     const struct sink *const sink = sampler->options.sink;
     const uint64_t end_ns = now_ns - sampler->created_ns;
     enum err_code rc = targets_flush(&sampler->targets, now_ns);
     if (!rc && sampler->options.async != SAMPLER_ASYNC_OFF)
-        rc = targets_tell_tasks(&sampler->targets);
+        rc = targets_show_tasks(&sampler->targets);
     profile_set_period(sampler->targets.profile, weight_ns);
     if (!rc)
         rc = profile_seal(sampler->targets.profile, end_ns, NULL);
@@ -156,13 +156,13 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
     return rc;
 }
 
-static bool may_grow(struct sampler *sampler)
+static bool may_get_targets(struct sampler *sampler)
 {
     return sampler->options.waits ||
            (sampler->tracker && child_tracker_may_find_more(sampler->tracker));
 }
 
-static void tell_left_out(struct sampler *sampler)
+static void count_left_out(struct sampler *sampler)
 {
     struct child_tracker_counts counts;
     if (!sampler->tracker)
@@ -171,18 +171,18 @@ static void tell_left_out(struct sampler *sampler)
     target_table_left_out(&sampler->targets.target_table, counts.over, counts.denied);
 }
 
-/* Are there members, or may there yet be?  Returns false when the session is over. */
+/* Are there targets, or may there yet be?  false: the session is over. */
 static bool go_on(struct turn *turn, bool is_well, const struct ending *ending)
 {
     const struct targets *const targets = &turn->sampler->targets;
     if (!is_well)
         turn->ending = *ending;
-    turn->is_deserted = is_well && targets->count == 0 && !may_grow(turn->sampler);
+    turn->is_deserted = is_well && targets->count == 0 && !may_get_targets(turn->sampler);
     return turn->is_deserted ? end(turn, targets->last.state, targets->last.reason) : is_well;
 }
 
-/* One look at all members.  Returns false when the session is over. */
-static bool look(struct turn *turn)
+/* Samples all targets.  false: the session is over. */
+static bool do_tick(struct turn *turn)
 {
     struct targets *const targets = &turn->sampler->targets;
     struct ending ending;
@@ -195,29 +195,29 @@ static bool look(struct turn *turn)
     return go_on(turn, is_well, &ending);
 }
 
-/* Takes over what was asked for since.  false: nothing. */
+/* Applies changes of rate and budget.  false: there are none. */
 static bool take_changes(struct turn *turn)
 {
     struct sampler *const sampler = turn->sampler;
     pthread_mutex_lock(&sampler->mutex);
     const bool has_changed = sampler->has_changed;
-    const double share = sampler->max_cpu_percent / 100, wanted_hz = sampler->requested_hz;
+    const double share = sampler->max_cpu_percent / 100, requested_hz = sampler->requested_hz;
     sampler->has_changed = false;
     pthread_mutex_unlock(&sampler->mutex);
     if (has_changed)
-        budget_change(&turn->budget, share, wanted_hz);
+        budget_change(&turn->budget, share, requested_hz);
     return has_changed;
 }
 
-/* Lowers or raises the rate as was asked for and the budget allows. */
+/* Sets the rate to the requested one, or to what the budget allows. */
 static void keep_budget(struct turn *turn, uint64_t now_ns)
 {
     struct sampler *const sampler = turn->sampler;
-    const uint64_t looks = profile_quality(sampler->targets.profile)->ticks;
+    const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
     const uint64_t cpu_ns =
         clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
     const bool has_changed = take_changes(turn);
-    if (!budget_measure(&turn->budget, cpu_ns, looks) && !has_changed)
+    if (!budget_measure(&turn->budget, cpu_ns, ticks) && !has_changed)
         return;
     schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
     pthread_mutex_lock(&sampler->mutex);
@@ -225,7 +225,7 @@ static void keep_budget(struct turn *turn, uint64_t now_ns)
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-/* Publishes what there is, now and then.  Returns false when the session is over. */
+/* Publishes the window once it is full.  false: the session is over. */
 static bool publish(struct turn *turn, uint64_t now_ns)
 {
     struct ending ending;
@@ -234,7 +234,7 @@ static bool publish(struct turn *turn, uint64_t now_ns)
     keep_budget(turn, now_ns);
     if (seal(turn, now_ns, false))
         return end(turn, SAMPLER_FAILED, "out of memory");
-    tell_left_out(turn->sampler);
+    count_left_out(turn->sampler);
     const bool is_well = targets_check(&turn->sampler->targets, &ending);
     return go_on(turn, is_well, &ending);
 }
@@ -270,7 +270,7 @@ static bool wait_for(struct turn *turn, uint64_t instant_ns)
     }
 }
 
-/* Where instants follow closely, the timer of the one after next is set before the next has come. */
+/* If instants follow closely, sets the timer of the one after next before the next one comes. */
 static void prepare_following(struct turn *turn)
 {
     const double period_ns = turn->schedule.period_ns;
@@ -293,7 +293,7 @@ static void run(struct turn *turn)
         uint64_t missed;
         loop_take_new(sampler);
         const uint64_t now_ns = clock_now_ns();
-        /* Nobody is there to be looked at: the scout may yet find somebody. */
+        /* Without targets: the child tracker may find one. */
         const bool paused = is_paused(sampler) || sampler->targets.count == 0;
         uint64_t instant_ns = schedule_next(&turn->schedule, now_ns, &missed);
         if (!paused)
@@ -305,7 +305,7 @@ static void run(struct turn *turn)
         was_paused = paused;
         if (paused)
             quality_note_pause(profile_quality(sampler->targets.profile));
-        if (!wait_for(turn, instant_ns) || (!paused && !look(turn)))
+        if (!wait_for(turn, instant_ns) || (!paused && !do_tick(turn)))
             return;
     }
 }

@@ -1,13 +1,13 @@
 /*
  * loop - the sampling thread, and the session that it shares with the callers of sampler.h.
  *
- * The thread samples the targets at every scheduled instant, takes in new targets, closes those that have
- * ended, and seals a window four times a second.
+ * The thread samples the targets at every scheduled instant, takes in new targets, closes those
+ * that have ended, and seals a window four times a second.
  *
  * Private to sampler.c and loop.c.
  *
- * Threads: loop_main is the sampling thread.  Fields below `mutex` are guarded by it; the other fields do not
- * change once the thread runs, or guard themselves.
+ * Threads: loop_main is the sampling thread.  Fields below `mutex` are guarded by it; the other
+ * fields do not change once the thread runs, or guard themselves.
  * Depends on: targets, attach_queue, child_tracker, sampler.h.
  */
 #ifndef SAMPLER_SESSION_LOOP_H
@@ -45,8 +45,8 @@ struct sampler {
 /* The main function of the thread; `context` is the sampler. */
 void *loop_main(void *context);
 
-/* Adds the targets that the child tracker has found and those in the attach queue; closes a target that
- * cannot be added. */
+/* Adds the targets that the child tracker has found and those in the attach queue; closes a
+ * target that cannot be added. */
 void loop_take_new(struct sampler *sampler);
 
 #endif /* SAMPLER_SESSION_LOOP_H */

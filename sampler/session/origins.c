@@ -11,7 +11,7 @@
 
 enum { OWNER_SHIFT = 48 };
 
-/* Of processes, in all sessions: a number means one process only. */
+/* The last number given, in all sessions: a number means one process only. */
 static atomic_uint_fast64_t numbers = 0;
 
 unsigned sampler_origin_owner(profile_origin number)
@@ -45,7 +45,7 @@ void origins_deinit(struct origins *origins)
     memset(origins, 0, sizeof *origins);
 }
 
-/* Owners count from 1; 0: there is no room. */
+/* Owners count from 1; 0: the table is full. */
 static size_t owner_number(struct origins *origins, const struct owner *owner)
 {
     for (size_t i = 0; i < origins->owner_count; i++)

@@ -1,18 +1,18 @@
 /*
- * origins - the processes that the functions of a session come from, so that the files they name
- * are read as the process that named them, or not at all.
+ * origins - the processes that the functions of a session come from.  The files that a function
+ * names are read with the rights of its process, or not at all.
  *
- * Each process gets a number when it joins, which no other process of this program ever gets; its
- * upper bits tell the owner, of whom equal ones are one.  What a process may read is found out when
- * it is read: the owner here is the one it had when it joined.
+ * Each process gets a number when it joins, which this program never gives again.  The upper bits
+ * of the number name the owner; equal owners share one name.  The owner stored here is the one the
+ * process had when it joined; what a process may read is decided when it is read.
  *
- * A process whose owner is not known, or beyond a limit, is PROFILE_ORIGIN_SEVERAL.
+ * PROFILE_ORIGIN_SEVERAL stands for a process whose owner is unknown, and for those beyond a limit.
  *
- * Ownership: the caller's storage; the descriptors are its own, and stay open until the process
- * leaves or origins_deinit.
+ * Ownership: the caller's storage; the descriptors belong to it and stay open until origins_end or
+ * origins_deinit.
  * Threads: one adds and ends, any asks.
  * Limits: SAMPLER_MAX_PROCESSES at a time, ORIGINS_MAX_OWNERS owners in all.
- * Depends on: owner, sampler.h, profile, target/process.
+ * Depends on: owner, sampler.h, profile, process/process.
  */
 #ifndef SAMPLER_SESSION_ORIGINS_H
 #define SAMPLER_SESSION_ORIGINS_H
@@ -47,10 +47,10 @@ void origins_deinit(struct origins *origins);
 /* mapped_addr: of process_fate.  Never fails. */
 profile_origin origins_add(struct origins *origins, struct process *process,
                            uint64_t mapped_addr);
-/* The process has ended, or is another program now. */
+/* The process has ended or executes another program. */
 void origins_end(struct origins *origins, profile_origin number);
 
-/* What a function was seen in, from now on: `before`, or the process it has just been seen in. */
+/* The origin of a function of origin `before` that has now been sampled in process `now`. */
 profile_origin origins_join(struct origins *origins, profile_origin before, profile_origin now);
 
 /* See sampler_origin. */

@@ -10,8 +10,8 @@
 #include "sampler/base/scoped.h"
 #include "sampler/process/procfs.h"
 
-/* The numbers of a line "\nUid:\t0\t0\t0\t0"; the kernel escapes newlines in names.  -1: there is no
- * such line, or it has more. */
+/* The numbers of a line "\nUid:\t0\t0\t0\t0"; the kernel escapes newlines in names.  -1: there
+ * is no such line, or it has more. */
 static int numbers_of(const char *status, const char *line, uint32_t *out, int room)
 {
     const char *at = strstr(status, line);

@@ -91,7 +91,7 @@ static enum err_code attach_one(struct sampler *sampler, int pid, enum runtime_e
     return rc;
 }
 
-/* All processes but ourselves, owners by turns. */
+/* All processes but ourselves, one of each owner in turn. */
 static enum err_code list_all(struct turn_item **out, size_t *count_out, struct err *err)
 {
     struct pid_list pids = { 0 };
@@ -113,8 +113,8 @@ static enum err_code list_all(struct turn_item **out, size_t *count_out, struct 
     return ERR_OK;
 }
 
-/* Every Python process that we may read; what is none, or another's, is passed over, and so are those of
- * an owner whose processes took too long by then. */
+/* Attaches to every Python process that we may read.  Skips the others, and those of an owner
+ * whose processes have taken too long. */
 static enum err_code attach_all(struct sampler *sampler, struct err *err)
 {
     SCOPED_FREE struct turn_item *items = NULL;
@@ -132,7 +132,7 @@ static enum err_code attach_all(struct sampler *sampler, struct err *err)
         }
         rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
         const uint64_t now_ns = clock_now_ns();
-        /* Root's processes are made to be slow by nobody, only by a busy machine. */
+        /* Nobody makes processes of root slow on purpose: only a busy machine is slow. */
         if (items[i].uid != 0)
             debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
         over += rc == ERR_LIMIT;
@@ -147,7 +147,7 @@ static enum err_code attach_all(struct sampler *sampler, struct err *err)
     return ERR_OK;
 }
 
-/* What is no Python may have children that are, where these are wanted. */
+/* A process that is not Python may have children that are. */
 static enum err_code attach_named(struct sampler *sampler, int pid, struct err *err)
 {
     struct err own = { 0 };
@@ -197,7 +197,7 @@ static enum err_code attach(struct sampler *sampler, struct err *err)
     return rc;
 }
 
-/* Signals are the main thread's business. */
+/* Signals go to the main thread. */
 static int start_thread(struct sampler *sampler)
 {
     sigset_t all, before;

@@ -9,7 +9,7 @@
 #include "sampler/session/origins.h"
 #include "sampler/session/thread_cpu.h"
 
-/* An interpreter that cannot be read for so long while its process runs has ended. */
+/* An interpreter that is unreadable for this long while its process runs has ended. */
 static const uint64_t GIVE_UP_NS = NS_PER_S;
 /* How long a thread may take to stop. */
 static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
@@ -115,8 +115,8 @@ size_t target_threads(const struct target *target)
     return python_threads_per_tick(target->python, target->options->all_threads);
 }
 
-/* One look at one member. */
-struct sight {
+/* The context of count_thread. */
+struct target_tick {
     struct target *target;
     struct tick *tick;
 };
@@ -128,17 +128,18 @@ static uint32_t whole(struct tick *tick, double weight)
     return weight > floor ? floor + (random_fraction(&tick->random) < weight - floor) : floor;
 }
 
-static enum err_code seen(void *context, struct thread *thread, enum err_code failure)
+static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
-    const struct sight *const sight = context;
-    struct fold *const fold = &sight->target->fold;
-    struct tick *const tick = sight->tick;
+    const struct target_tick *const now = context;
+    struct target *const target = now->target;
+    struct fold *const fold = &target->fold;
+    struct tick *const tick = now->tick;
     thread->looked_ns = tick->now_ns;
-    const struct thread_state info = python_info(sight->target->python, thread);
-    const double weight = python_weight(sight->target->python) * tick->weight;
+    const struct thread_state info = python_info(target->python, thread);
+    const double weight = python_weight(target->python) * tick->weight;
     const uint32_t times = whole(tick, weight);
     enum err_code rc = fold_thread(fold, thread, info, failure, tick->now_ns);
-    /* It stands for threads that were not looked at. */
+    /* The sample stands for threads that were not sampled. */
     for (uint32_t i = 1; i < times && !rc && !failure; i++) {
         thread->stack.is_unchanged = true;
         rc = fold_thread(fold, thread, info, failure, tick->now_ns);
@@ -147,8 +148,7 @@ static enum err_code seen(void *context, struct thread *thread, enum err_code fa
     return rc;
 }
 
-/* Stops the threads that are to be looked at.  Whether one runs is asked before any of them is
- * stopped: afterwards none does. */
+/* Stops the threads to sample, and asks before whether each one runs: afterwards none does. */
 static enum err_code stop_threads(const struct target *target, struct stopper *stopper)
 {
     int32_t tids[STOPPER_MAX_THREADS];
@@ -164,8 +164,8 @@ static enum err_code stop_threads(const struct target *target, struct stopper *s
         thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                        thread->host_tid);
     }
-    /* At first no thread is known.  The main one has the number of the process, and a refusal is
-     * learned before anything was seen of a target that was not stopped. */
+    /* The first tick knows no thread.  The main thread has the id of the process; stopping it
+     * shows a refusal before any sample is taken of a target that was not stopped. */
     if (count == 0)
         tids[stopped++] = target->process.pid;
     if (stopped == 0)
@@ -179,7 +179,7 @@ static enum err_code stop_threads(const struct target *target, struct stopper *s
     return rc;
 }
 
-/* That tasks cannot be read is no reason not to look at threads. */
+/* If tasks are unreadable, threads are sampled all the same. */
 static enum err_code read_tasks(struct target *target, uint64_t now_ns)
 {
     if (!target->fold.tasks || !task_fold_is_due(&target->tasks, now_ns))
@@ -192,7 +192,7 @@ static enum err_code read_tasks(struct target *target, uint64_t now_ns)
 
 enum err_code target_sample(struct target *target, struct tick *tick)
 {
-    struct sight sight = { target, tick };
+    struct target_tick now = { target, tick };
     enum err_code rc = ERR_OK;
     if (tick->stopper)
         rc = stop_threads(target, tick->stopper);
@@ -200,7 +200,7 @@ enum err_code target_sample(struct target *target, struct tick *tick)
         rc = read_tasks(target, clock_now_ns());
         tick->now_ns = clock_now_ns();
         if (!rc)
-            rc = python_tick(target->python, target->options->all_threads, seen, &sight);
+            rc = python_tick(target->python, target->options->all_threads, count_thread, &now);
         if (target->fold.tasks)
             task_fold_settle(&target->tasks, tick->now_ns);
     }
@@ -221,7 +221,8 @@ static bool end(struct ending *out, enum sampler_state state, bool is_of_all,
     return false;
 }
 
-bool target_bears(struct target *target, enum err_code rc, uint64_t now_ns, struct ending *out)
+bool target_survives(struct target *target, enum err_code rc, uint64_t now_ns,
+                     struct ending *out)
 {
     if (rc == ERR_NOMEM)
         return end(out, SAMPLER_FAILED, true, "out of memory");

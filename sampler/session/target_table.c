@@ -12,7 +12,7 @@ void target_table_init(struct target_table *target_table)
     pthread_mutex_init(&target_table->mutex, NULL);
 }
 
-static void forget(const struct sampler_target *item)
+static void free_item(const struct sampler_target *item)
 {
     for (size_t i = 0; i < item->argc; i++)
         free((char *)(uintptr_t)item->argv[i]);
@@ -24,7 +24,7 @@ static void forget(const struct sampler_target *item)
 void target_table_deinit(struct target_table *target_table)
 {
     for (size_t i = 0; i < target_table->count; i++)
-        forget(&target_table->items[i]);
+        free_item(&target_table->items[i]);
     pthread_mutex_destroy(&target_table->mutex);
     memset(target_table, 0, sizeof *target_table);
 }
@@ -53,34 +53,34 @@ static enum err_code describe(struct process *process, const struct target_table
 }
 
 enum err_code target_table_add(struct target_table *target_table, struct process *process,
-                               const struct target_table_info *info, size_t *place_out,
+                               const struct target_table_info *info, size_t *row_out,
                                struct err *err)
 {
     struct sampler_target item;
     enum err_code rc = ERR_OK;
-    const size_t place = target_table->count;
-    if (place < SAMPLER_MAX_TOLD)
+    const size_t row = target_table->count;
+    if (row < SAMPLER_MAX_TOLD)
         rc = describe(process, info, &item, err);
     if (rc)
         return rc;
     pthread_mutex_lock(&target_table->mutex);
-    if (place < SAMPLER_MAX_TOLD)
+    if (row < SAMPLER_MAX_TOLD)
         target_table->items[target_table->count++] = item;
     target_table->counts.joined++;
     target_table->counts.running++;
     pthread_mutex_unlock(&target_table->mutex);
-    *place_out = place;
+    *row_out = row;
     return ERR_OK;
 }
 
-void target_table_end(struct target_table *target_table, size_t place, uint64_t to_ns,
+void target_table_end(struct target_table *target_table, size_t row, uint64_t to_ns,
                       const char *reason)
 {
     pthread_mutex_lock(&target_table->mutex);
     target_table->counts.running--;
-    if (place < SAMPLER_MAX_TOLD) {
-        target_table->items[place].to_ns = to_ns;
-        target_table->items[place].reason = reason;
+    if (row < SAMPLER_MAX_TOLD) {
+        target_table->items[row].to_ns = to_ns;
+        target_table->items[row].reason = reason;
     }
     pthread_mutex_unlock(&target_table->mutex);
 }

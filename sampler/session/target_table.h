@@ -1,10 +1,11 @@
 /*
- * roster - who has been part of a session: told to readers while processes come and go.
+ * target_table - the processes that have been part of a session, for readers, while processes come
+ * and go.
  *
- * Ownership: the caller's storage; the roster owns its texts until target_table_deinit.
- * Threads: one writer adds and ends, any thread asks.
- * Limits: the first SAMPLER_MAX_TOLD processes are told, the others are counted.
- * Depends on: sampler.h, target/process.
+ * Ownership: the caller's storage; owns its texts until target_table_deinit.
+ * Threads: one writer adds and ends, any thread reads.
+ * Limits: lists the first SAMPLER_MAX_TOLD processes and counts the others.
+ * Depends on: sampler.h, process/process.
  */
 #ifndef SAMPLER_SESSION_TARGET_TABLE_H
 #define SAMPLER_SESSION_TARGET_TABLE_H
@@ -25,7 +26,7 @@ struct target_table {
     struct sampler_processes counts;
 };
 
-/* What is to be kept of a process beside what the kernel says of it. */
+/* What the kernel does not know of a process. */
 struct target_table_info {
     const char *python; /* copied */
     bool validated;
@@ -36,18 +37,18 @@ struct target_table_info {
 void target_table_init(struct target_table *target_table);
 void target_table_deinit(struct target_table *target_table);
 
-/* Takes the process's command line over.  *place_out is for target_table_end. */
+/* Takes over the process's command line.  *row_out is for target_table_end. */
 MUST_CHECK enum err_code target_table_add(struct target_table *target_table,
                                           struct process *process,
-                                          const struct target_table_info *info,
-                                          size_t *place_out, struct err *err);
-/* The reason is a text that stays. */
-void target_table_end(struct target_table *target_table, size_t place, uint64_t to_ns,
+                                          const struct target_table_info *info, size_t *row_out,
+                                          struct err *err);
+/* `reason` is a text with static storage. */
+void target_table_end(struct target_table *target_table, size_t row, uint64_t to_ns,
                       const char *reason);
-/* Counts that others keep. */
+/* Sets the counts of processes that are no targets. */
 void target_table_left_out(struct target_table *target_table, uint64_t over, uint64_t denied);
 
-/* false: fewer than index + 1 are told. */
+/* false: fewer than index + 1 are listed. */
 bool target_table_at(const struct target_table *target_table, size_t index,
                      struct sampler_target *out);
 void target_table_counts(const struct target_table *target_table,

@@ -28,7 +28,7 @@ enum err_code targets_init(struct targets *targets, const struct sampler_options
     return ERR_OK;
 }
 
-static void close_members(struct targets *targets)
+static void close_targets(struct targets *targets)
 {
     while (targets->count > 0)
         target_close(targets->items[--targets->count]);
@@ -37,7 +37,7 @@ static void close_members(struct targets *targets)
 
 void targets_dismiss(struct targets *targets)
 {
-    close_members(targets);
+    close_targets(targets);
     malloc_trim(0);
 }
 
@@ -45,7 +45,7 @@ void targets_deinit(struct targets *targets)
 {
     if (!targets->options)
         return;
-    close_members(targets);
+    close_targets(targets);
     stopper_deinit(&targets->stopper);
     profile_destroy(targets->profile);
     task_board_deinit(&targets->board);
@@ -80,7 +80,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
     enum err_code rc = target_join(target, targets->profile, &targets->cpus, &targets->origins,
                                    targets->options, err);
     if (!rc)
-        rc = target_table_add(&targets->target_table, &target->process, &info, &target->told,
+        rc = target_table_add(&targets->target_table, &target->process, &info, &target->row,
                               err);
     if (!rc)
         targets->items[targets->count++] = target;
@@ -89,7 +89,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
     return rc;
 }
 
-/* The last member takes the place of the one that leaves.  false: the session is over. */
+/* The last target takes the place of the one that leaves.  false: the session is over. */
 static bool leave(struct targets *targets, size_t index, const struct ending *ending,
                   struct ending *out)
 {
@@ -100,7 +100,7 @@ static bool leave(struct targets *targets, size_t index, const struct ending *en
     targets->items[index] = targets->items[--targets->count];
     targets->last = *ending;
     origins_end(&targets->origins, target->fold.origin);
-    target_table_end(&targets->target_table, target->told, to_ns ? to_ns : 1, ending->reason);
+    target_table_end(&targets->target_table, target->row, to_ns ? to_ns : 1, ending->reason);
     if (targets->left)
         targets->left(targets->context, &target->process);
     target_close(target);
@@ -108,16 +108,16 @@ static bool leave(struct targets *targets, size_t index, const struct ending *en
     return !out->is_of_all;
 }
 
-/* Members that each one looked at stands for. */
+/* Targets that each sampled one stands for. */
 static double weigh(const struct targets *targets)
 {
-    size_t looks = 0;
+    size_t threads = 0;
     if (targets->count == 1)
         return 1;
     for (size_t i = 0; i < targets->count; i++)
-        looks += target_threads(targets->items[i]);
-    return looks > PYTHON_MAX_THREADS_PER_TICK ? (double)looks / PYTHON_MAX_THREADS_PER_TICK
-                                               : 1;
+        threads += target_threads(targets->items[i]);
+    return threads > PYTHON_MAX_THREADS_PER_TICK ? (double)threads / PYTHON_MAX_THREADS_PER_TICK
+                                                 : 1;
 }
 
 static bool is_chosen(struct tick *tick)
@@ -138,7 +138,7 @@ bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out
             continue;
         const enum err_code rc = target_sample(target, &targets->tick);
         *sampled_out |= !rc;
-        if (rc && !target_bears(target, rc, clock_now_ns(), &ending) &&
+        if (rc && !target_survives(target, rc, clock_now_ns(), &ending) &&
             !leave(targets, i, &ending, out))
             return false;
     }
@@ -155,7 +155,7 @@ bool targets_check(struct targets *targets, struct ending *out)
     return true;
 }
 
-enum err_code targets_tell_tasks(struct targets *targets)
+enum err_code targets_show_tasks(struct targets *targets)
 {
     enum err_code rc = ERR_OK;
     task_board_begin(&targets->board);

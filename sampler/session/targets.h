@@ -1,13 +1,14 @@
 /*
- * crew - the members of a session and what they have in common: the profile, the lanes of their
- * threads, the number of threads that one look may cost.
+ * targets - the targets of a session and what they share: the profile, thread CPU accounting, the
+ * number of threads that one tick may sample.
  *
- * Ownership: the caller's storage; the crew owns its members and the profile.  targets_deinit accepts
- * a zeroed one.
- * Threads: the sampling thread; the roster, the origins and the profile may be asked by others.
- * Limits: SAMPLER_MAX_PROCESSES members at a time.  Of more than PYTHON_MAX_THREADS_PER_TICK threads in all a
- * random part of the members is looked at, each as likely as any other, and stands for the rest.
- * Depends on: member, lanes, origins, roster, profile, sampler.h.
+ * Ownership: the caller's storage; owns the targets and the profile.  targets_deinit accepts a
+ * zeroed one.
+ * Threads: the sampling thread; any thread may read the target table, the origins and the profile.
+ * Limits: SAMPLER_MAX_PROCESSES targets at a time.  Of more than PYTHON_MAX_THREADS_PER_TICK
+ * threads in all a tick samples a random part of the targets, each with the same chance; it stands
+ * for the rest.
+ * Depends on: target, thread_cpu, origins, target_table, task_board, profile, sampler.h.
  */
 #ifndef SAMPLER_SESSION_TARGETS_H
 #define SAMPLER_SESSION_TARGETS_H
@@ -36,36 +37,34 @@ struct targets {
     size_t count;
     struct stopper stopper;
     struct tick tick;
-    struct ending last; /* of the member that left last */
+    struct ending last; /* of the target that left last */
     uint64_t created_ns;
-    void (*left)(void *context,
-                 const struct process *process); /* told of who leaves; or NULL */
+    void (*left)(void *context, const struct process *process); /* a target has left; or NULL */
     void *context;
 };
 
-/* The options outlive the crew. */
+/* Borrows the options. */
 MUST_CHECK enum err_code targets_init(struct targets *targets,
                                       const struct sampler_options *options, struct err *err);
 void targets_deinit(struct targets *targets);
 
-/* Everything that is told is told since then. */
+/* Times are relative to `created_ns`. */
 void targets_begin(struct targets *targets, uint64_t created_ns);
 
-/* Takes the member on success. */
+/* Takes ownership of the target on success. */
 MUST_CHECK enum err_code targets_add(struct targets *targets, struct target *target,
                                      struct err *err);
 
-/* Looks at the members.  *sampled_out: at one of them at least.  false: the session cannot go on,
- * and *out says why; that there are no members left is for the caller to see. */
+/* Samples the targets.  *sampled_out: at least one was sampled.  false: the session cannot go
+ * on, *out says why.  The caller checks whether targets are left. */
 bool targets_tick(struct targets *targets, bool *sampled_out, struct ending *out);
-/* Lets those go that have ended.  false: as above. */
+/* Removes targets that have ended.  false: as above. */
 bool targets_check(struct targets *targets, struct ending *out);
-/* Lets all members go and gives back the memory that was needed to look at them: the session is
- * over, what was seen stays. */
+/* Closes all targets and returns the memory that sampling needed; the profile stays. */
 void targets_dismiss(struct targets *targets);
-/* Tells others of the tasks; their nodes are there once the profile has been sealed. */
-MUST_CHECK enum err_code targets_tell_tasks(struct targets *targets);
-/* Counts everything that waits; to be called before the profile is sealed. */
+/* Shows the asyncio tasks to readers; their nodes exist once the profile has been sealed. */
+MUST_CHECK enum err_code targets_show_tasks(struct targets *targets);
+/* Counts all samples that wait; call before the profile is sealed. */
 MUST_CHECK enum err_code targets_flush(struct targets *targets, uint64_t now_ns);
 
 #endif /* SAMPLER_SESSION_TARGETS_H */

@@ -127,7 +127,7 @@ static enum err_code duplicate(const struct sampler_tasks *from, struct sampler_
 void task_board_show(struct task_board *board)
 {
     struct sampler_tasks copy, before;
-    /* Without memory those seen before stay. */
+    /* Without memory the list before stays. */
     if (duplicate(&board->next, &copy))
         return;
     pthread_mutex_lock(&board->mutex);

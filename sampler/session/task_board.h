@@ -1,9 +1,9 @@
 /*
- * task_board - the asyncio tasks of a session as they were seen last, for others to see.
+ * task_board - the asyncio tasks of a session at the last reading, for readers.
  *
- * Ownership: the caller's storage; task_board_deinit accepts a zeroed one.  A copy is the reader's.
- * Threads: the sampling thread writes, one at a time; any thread copies.
- * Limits: SAMPLER_MAX_TASKS rows; is_cut says that there are more.
+ * Ownership: the caller's storage; task_board_deinit accepts a zeroed one.  The reader owns a copy.
+ * Threads: the sampling thread writes; any thread copies.
+ * Limits: SAMPLER_MAX_TASKS rows; is_cut says that there were more.
  * Depends on: sampler.h, task_fold.
  */
 #ifndef SAMPLER_SESSION_TASK_BOARD_H
@@ -25,7 +25,7 @@ struct task_board {
 void task_board_init(struct task_board *board);
 void task_board_deinit(struct task_board *board);
 
-/* Begins anew, adds the tasks of a process, and shows what was added. */
+/* Starts a new list; adds the tasks of a process to it; shows it to readers. */
 void task_board_begin(struct task_board *board);
 MUST_CHECK enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
                                         uint64_t created_ns);

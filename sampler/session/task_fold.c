@@ -6,7 +6,7 @@
 
 #include "sampler/base/clock.h"
 
-/* Looking at the tasks may take one part in so many of the time. */
+/* Reading the tasks may take one part in COSTS_ONE_IN of the time. */
 enum { COSTS_ONE_IN = 20, MAX_AWAITERS_DEEP = 64, MAX_MARK_BYTES = 256 };
 static const uint64_t SELDOM_NS = NS_PER_S;
 
@@ -62,7 +62,7 @@ static enum err_code add_own_frames(struct task_fold *fold, const struct task *t
     return rc;
 }
 
-/* One of those who await it, each as likely as any other.  NULL: nobody does. */
+/* A random awaiter, each with the same chance.  NULL: there is none. */
 static struct task *choose_awaiter(struct task_fold *fold, const struct task *task)
 {
     const struct tasks *const all = fold->tasks;
@@ -75,10 +75,10 @@ static struct task *choose_awaiter(struct task_fold *fold, const struct task *ta
 static bool has_base(const struct task_fold *fold, const struct task *task)
 {
     const struct tasks *const all = fold->tasks;
-    return fold->bases[task - all->items].look == fold->looks;
+    return fold->bases[task - all->items].reading == fold->readings;
 }
 
-/* From the task outwards: those that have no base yet. */
+/* The task and its awaiters, outwards, up to one that has a base. */
 static size_t find_way(struct task_fold *fold, struct task *task,
                        struct task *way[MAX_AWAITERS_DEEP])
 {
@@ -106,14 +106,14 @@ static enum err_code base_of(struct task_fold *fold, struct task *task, node_id 
     for (size_t i = find_way(fold, task, way); i-- > 0 && !rc;) {
         struct task_base *const base = &fold->bases[way[i] - all->items];
         frame_id mark;
-        if (base->look != fold->looks) {
+        if (base->reading != fold->readings) {
             rc = mark_of(fold, way[i], &mark);
             if (!rc)
                 rc = profile_node(fold->of_threads->profile, node, mark, &node, NULL);
             if (rc)
                 break;
             base->node = node;
-            base->look = fold->looks;
+            base->reading = fold->readings;
         }
         node = base->node;
         if (i > 0)
@@ -130,8 +130,7 @@ enum err_code task_fold_node(struct task_fold *fold, const struct task *task, no
     return rc ? rc : add_own_frames(fold, task, out);
 }
 
-/* The outermost coroutine that runs.  Nothing that is below it in the stack awaits it, so it is a
- * task of some kind. */
+/* The outermost coroutine that runs.  No frame below it awaits it, so it is a task of some kind. */
 static size_t outermost_coroutine(struct task_fold *fold, const struct stack *stack)
 {
     struct tasks *const all = fold->tasks;
@@ -155,7 +154,7 @@ enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
             stack->frames[i].is_off_chunk ? tasks_of_frame(all, stack->frames[i].addr) : NULL;
         if (!task)
             continue;
-        fold->bases[task - all->items].seen = fold->is_fresh ? fold->looks : 0;
+        fold->bases[task - all->items].run_reading = fold->is_fresh ? fold->readings : 0;
         if (!innermost)
             *first = i;
         innermost = innermost ? innermost : task;
@@ -202,7 +201,7 @@ enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns)
 {
     const struct tasks *const all = fold->tasks;
     enum err_code rc = ERR_OK;
-    if (!fold->looks || !fold->owed)
+    if (!fold->readings || !fold->owed)
         return ERR_OK;
     for (size_t i = 0; i < all->count && !rc && fold->counts_waiting; i++) {
         const struct task *const task = &all->items[i];
@@ -222,12 +221,12 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
     fold->is_fresh = false;
     for (size_t i = 0; i < all->count; i++) {
         struct task *const task = &all->items[i];
-        const bool is_seen = fold->bases[i].seen == fold->looks;
-        if (!task->frame || is_seen == task->is_running)
+        const bool runs = fold->bases[i].run_reading == fold->readings;
+        if (!task->frame || runs == task->is_running)
             continue;
-        const struct thread *const thread = is_seen ? NULL : tasks_thread(all, task);
-        /* Nobody has looked whether it runs. */
-        if (!is_seen && (!thread || thread->looked_ns != now_ns))
+        const struct thread *const thread = runs ? NULL : tasks_thread(all, task);
+        /* Its thread was not sampled at this tick. */
+        if (!runs && (!thread || thread->looked_ns != now_ns))
             continue;
         profile_quality(fold->of_threads->profile)->tasks_moving += !task->is_moving;
         task->is_running = false;
@@ -239,7 +238,7 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
 bool task_fold_is_due(struct task_fold *fold, uint64_t now_ns)
 {
     fold->owed++;
-    return !fold->looks || fold->is_each || now_ns - fold->looked_ns >= fold->every_ns;
+    return !fold->readings || fold->is_each || now_ns - fold->read_ns >= fold->every_ns;
 }
 
 static uint64_t next_after(uint64_t cost_ns)
@@ -254,11 +253,11 @@ enum err_code task_fold_count(struct task_fold *fold)
 {
     const struct tasks *const all = fold->tasks;
     struct quality *const quality = profile_quality(fold->of_threads->profile);
-    if (!fold->looks)
+    if (!fold->readings)
         fold->counted_ns = all->looked_ns;
-    fold->looks++;
+    fold->readings++;
     fold->is_fresh = true;
-    fold->looked_ns = all->looked_ns;
+    fold->read_ns = all->looked_ns;
     fold->every_ns = next_after(all->cost_ns);
     quality->tasks += all->count;
     for (size_t i = 0; i < all->count; i++)

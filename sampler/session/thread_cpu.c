@@ -5,7 +5,7 @@
 
 #include "sampler/base/clock.h"
 
-/* The kernel's account goes on in steps of some milliseconds. */
+/* The kernel updates the account in steps of some milliseconds. */
 static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
 
 void thread_cpus_init(struct thread_cpus *cpus, struct profile *profile)
@@ -68,14 +68,15 @@ bool thread_cpus_may_keep(const struct thread_cpus *cpus, state_bits state)
     return keeps(cpus->mode, (state_bits)(state | STATE_UNKNOWN_ON_CPU));
 }
 
-/* Samples [first, first + count) of those that waited. */
+/* Samples [first, first + count) of the waiting ones. */
 struct part {
     uint32_t first, count, waited;
 };
 
-/* As if they were evenly spaced between the first sighting and the last. */
-static void tell_sink(const struct thread_cpus *cpus, thread_id thread,
-                      const struct thread_cpu *thread_cpu, state_bits state, struct part part)
+/* Spreads the samples evenly between the first and the last. */
+static void pass_to_sink(const struct thread_cpus *cpus, thread_id thread,
+                         const struct thread_cpu *thread_cpu, state_bits state,
+                         struct part part)
 {
     const uint64_t span_ns = thread_cpu->used_ns - thread_cpu->since_ns;
     const uint64_t step_ns = part.waited > 1 ? span_ns / (part.waited - 1) : 0;
@@ -110,7 +111,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
         rc = profile_add_spot(cpus->profile, thread_cpu->spot_node, thread_cpu->spot, samples,
                               NULL);
     if (!rc && cpus->sink)
-        tell_sink(cpus, thread, thread_cpu, state, part);
+        pass_to_sink(cpus, thread, thread_cpu, state, part);
     if (!rc) {
         profile_tick(cpus->profile, thread_cpu->since_ns - cpus->created_ns,
                      thread_cpu->used_ns - cpus->created_ns, state, samples);
@@ -135,8 +136,8 @@ static bool read_share(struct thread_cpu *thread_cpu, uint64_t now_ns, double *s
     return true;
 }
 
-/* By the share of their time that the thread ran; what does not make a whole sample is owed to the
- * next division. */
+/* The samples on a CPU, by the share of time that the thread ran; a fraction of a sample is owed
+ * to the next division. */
 static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32_t waiting)
 {
     const double due = share * waiting + thread_cpu->owed;
@@ -146,7 +147,7 @@ static uint32_t running_part(struct thread_cpu *thread_cpu, double share, uint32
     return running;
 }
 
-/* Counts what waits. */
+/* Counts the waiting samples. */
 static enum err_code settle(struct thread_cpus *cpus, thread_id thread, uint64_t now_ns)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
@@ -192,8 +193,7 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
     return !is_known ? VALUE_UNKNOWN : runs ? VALUE_YES : VALUE_NO;
 }
 
-/* One sample of a thread that is stopped.  The account of its time is of no use, as it does not run
- * while it is stopped. */
+/* Counts one sample of a stopped thread.  Its account is useless: a stopped thread does not run. */
 static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
                                    enum three_valued runs)
 {
@@ -204,7 +204,7 @@ static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
     return count(cpus, thread, &cpus->items[thread], cpu, (struct part){ 0, 1, 1 });
 }
 
-/* One sample of a thread that moves. */
+/* Counts one sample of a thread that moves. */
 static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread)
 {
     struct thread_cpu *const thread_cpu = &cpus->items[thread];
@@ -218,7 +218,7 @@ static enum err_code count_moving(struct thread_cpus *cpus, thread_id thread)
     return count(cpus, thread, thread_cpu, cpu, (struct part){ 0, 1, 1 });
 }
 
-/* One sample of a thread that does not move: it waits. */
+/* Lets one sample of a thread that does not move wait. */
 static void add_waiting(struct thread_cpu *thread_cpu, uint64_t now_ns)
 {
     double share;
