@@ -6,7 +6,7 @@
  *     the C function that the innermost frame calls, where its name is known
  *     <GC>       above the frame in which the garbage collector was started
  *     <native>   with options.native: where C code called back into Python, and where a C function
- *                a known name is called
+ *                without a known name is called
  *
  * Ownership: the caller's storage; holds nothing.
  * Threads: the profile's writer.

@@ -1,15 +1,12 @@
 #include "server/command/live.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "sampler/sampler.h"
 #include "server/command/options/options.h"
-#include "server/command/output/run_summary.h"
 #include "server/command/process/child.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
@@ -149,30 +146,7 @@ static void open_browser(struct live *live)
     child_start_later(&live->browser, url);
 }
 
-static void say_started(struct sampler *sampler)
-{
-    const struct sampler_target *const target = sampler_target(sampler);
-    const struct sampler_options *const options = sampler_options(sampler);
-    struct sampler_processes processes;
-    sampler_processes(sampler, &processes);
-    if (processes.joined > 1)
-        say("sampling %" PRIu64
-            " processes, %d (Python %s) and others, at %.10g Hz, %s; Ctrl-C "
-            "to quit",
-            processes.joined, (int)target->pid, target->python, options->rate_hz,
-            options->all_threads ? "all threads" : "main threads only");
-    else
-        say("sampling process %d (Python %s) at %.10g Hz, %s; Ctrl-C to quit", (int)target->pid,
-            target->python, options->rate_hz,
-            options->all_threads ? "all threads" : "main thread only");
-    if (processes.over > 0)
-        say("%" PRIu64 " more were left out: %d at a time is the limit", processes.over,
-            SAMPLER_MAX_PROCESSES);
-    if (!target->validated)
-        say("Python %s is newer than this program knows; results may be wrong", target->python);
-}
-
-static enum err_code say_url(struct live *live, const struct options *options, struct err *err)
+enum err_code live_say_url(struct live *live, const struct options *options, struct err *err)
 {
     char url[2 * LIVE_URL_BYTES];
     if (options->listen.port != 0 && options->listen.port != live->listener.port &&
@@ -188,7 +162,7 @@ static enum err_code say_url(struct live *live, const struct options *options, s
     return ERR_OK;
 }
 
-static enum err_code start_http(struct live *live, struct err *err)
+enum err_code live_start(struct live *live, struct err *err)
 {
     struct tls tls;
     enum err_code rc = tls_read(live->tls_cert, live->tls_key, &tls, err);
@@ -206,45 +180,9 @@ static enum err_code start_http(struct live *live, struct err *err)
     return rc;
 }
 
-enum err_code live_show(struct live *live, const struct options *options, struct err *err)
+void live_say_ended(const struct live *live, const char *reason)
 {
-    const enum err_code rc = start_http(live, err);
-    return rc == ERR_OK ? say_url(live, options, err) : rc;
-}
-
-enum err_code live_start(struct live *live, const struct options *options,
-                         struct sampler *sampler, struct err *err)
-{
-    struct session *session = NULL;
-    if (options->report.no_source)
-        sessions_hide_source(live->sessions);
-    enum err_code rc = start_http(live, err);
-    if (rc == ERR_OK)
-        rc = sessions_add(live->sessions, sampler, &session, err);
-    if (rc != ERR_OK) {
-        sampler_destroy(sampler);
-        return rc;
-    }
-    say_started(sampler);
-    return say_url(live, options, err);
-}
-
-struct session *live_session(const struct live *live)
-{
-    return sessions_at(live->sessions, 0);
-}
-
-enum err_code live_finish(const struct live *live, struct run_summary *summary,
-                          struct capture_output *capture, struct err *err)
-{
-    struct sampler_status status;
     char url[2 * LIVE_URL_BYTES];
-    const enum err_code rc = run_summary_finish(summary, capture, err);
-    if (rc != ERR_OK)
-        say("%s", err->message);
-    sampler_status(summary->session->sampler, &status);
     format_url(live, NULL, url, sizeof url);
-    say("%s; the page stays at %s; Ctrl-C to quit",
-        *status.reason ? status.reason : "sampling ended", url);
-    return rc;
+    say("%s; the page stays at %s; Ctrl-C to quit", reason, url);
 }

@@ -1,12 +1,12 @@
 /*
- * live - one session on the web: what attach and run have in common.
+ * live - the server of a command: its address, its page and API, the browser that opens it.
  *
- * live_open takes the address before anything is sampled or started, so that a taken port costs
- * nobody a run; live_start shows a sampler there.
+ * live_open takes the address before anything is sampled or started, so that a port in use does
+ * not end a run that has begun.
  *
- * Ownership: live owns everything it was given.
+ * Ownership: the caller's storage, which must not move once opened.
  * Threads: the main one.
- * Depends on: options, recording, signals, listen, site, http, sessions.
+ * Depends on: options, process, access, api/pipeline, http, sessions.
  */
 #ifndef SERVER_COMMAND_LIVE_H
 #define SERVER_COMMAND_LIVE_H
@@ -16,12 +16,8 @@
 #include "server/command/process/child.h"
 #include "server/http/listen.h"
 
-struct capture_output;
 struct http;
 struct options;
-struct run_summary;
-struct sampler;
-struct session;
 struct sessions;
 struct signals;
 
@@ -31,8 +27,8 @@ struct live {
     struct sessions *sessions;
     struct http *http;
     struct systemd systemd;
-    bool is_passed;                 /* the socket, by systemd */
-    const char *shows;              /* id of the session that the URL opens; NULL: none */
+    bool is_passed;                 /* systemd passed the socket */
+    const char *shows;              /* id of the session that the URL opens; NULL: the list */
     const char *tls_cert, *tls_key; /* files, borrowed; NULL: no TLS */
     struct child_later browser;     /* waits for the URL */
 };
@@ -42,20 +38,12 @@ MUST_CHECK enum err_code live_open(struct live *live, const struct options *opti
                                    const struct signals *signals, struct err *err);
 void live_close(struct live *live);
 
-/* Takes the sampler, also where it fails, serves it, and prints the URL. */
-MUST_CHECK enum err_code live_start(struct live *live, const struct options *options,
-                                    struct sampler *sampler, struct err *err);
-
-/* Serves the sessions that are there, and prints the URL. */
-MUST_CHECK enum err_code live_show(struct live *live, const struct options *options,
-                                   struct err *err);
-
-/* The session that live_start made. */
-struct session *live_session(const struct live *live);
-
-/* Sampling has ended by itself: finishes the recording and the capture and says that the page is still there.  An
- * error is said at once, as the page is served on; it is returned too. */
-enum err_code live_finish(const struct live *live, struct run_summary *summary,
-                          struct capture_output *capture, struct err *err);
+/* Answers requests from now on. */
+MUST_CHECK enum err_code live_start(struct live *live, struct err *err);
+/* Prints the URL and opens the browser that was asked for. */
+MUST_CHECK enum err_code live_say_url(struct live *live, const struct options *options,
+                                      struct err *err);
+/* Says why sampling has ended, and that the page is still there. */
+void live_say_ended(const struct live *live, const char *reason);
 
 #endif /* SERVER_COMMAND_LIVE_H */

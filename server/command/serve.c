@@ -146,7 +146,9 @@ int command_serve(const struct options *options)
     if (rc == ERR_OK)
         rc = privilege_drop(options, &err);
     if (rc == ERR_OK)
-        rc = live_show(&live, options, &err);
+        rc = live_start(&live, &err);
+    if (rc == ERR_OK)
+        rc = live_say_url(&live, options, &err);
     if (rc == ERR_OK)
         dashboard_begin(&dashboard);
     if (rc == ERR_OK)

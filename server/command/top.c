@@ -7,15 +7,9 @@
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/sampler.h"
+#include "server/command/driver.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
-#include "server/command/output/capture_output.h"
-#include "server/command/output/run_summary.h"
-#include "server/command/process/exit.h"
-#include "server/command/process/privilege.h"
-#include "server/command/process/signals.h"
-#include "server/command/process/starting.h"
-#include "server/sessions/leave.h"
 #include "server/sessions/sessions.h"
 #include "server/top/display.h"
 #include "server/top/keys.h"
@@ -31,13 +25,8 @@ enum { MESSAGE_BYTES = 256 };
 #define PACE_NS (NS_PER_S)
 
 struct top {
-    const struct options *options;
-    struct signals signals;
+    struct driver driver;
     struct terminal terminal;
-    struct run_summary summary;
-    struct capture_output capture;
-    struct sessions *sessions;
-    struct session *session;
     int events; /* epoll of keys and signals of the terminal */
     struct display display;
     struct profile_snapshot snapshot; /* what is shown */
@@ -75,32 +64,13 @@ static enum err_code open_terminal(struct top *top, struct err *err)
 
 static enum err_code start(struct top *top, struct err *err)
 {
-    struct sampler_options sampling = top->options->sampling;
-    struct sampler *sampler = NULL;
-    /* Which threads to look at is chosen while looking. */
+    struct sampler_options sampling = top->driver.options->sampling;
+    /* The user chooses threads on the screen. */
     sampling.all_threads = true;
-    enum err_code rc = signals_init(&top->signals, err);
+    enum err_code rc = driver_open(&top->driver, err);
     if (rc == ERR_OK)
         rc = open_terminal(top, err);
-    if (rc == ERR_OK)
-        rc = run_summary_open(&top->summary, top->options, err);
-    if (rc == ERR_OK)
-        rc = capture_output_open(&top->capture, top->options, err);
-    sampling.sink = capture_output_sink(&top->capture);
-    if (rc == ERR_OK)
-        rc = sessions_create(&top->sessions, err);
-    if (rc == ERR_OK)
-        rc = privilege_drop(top->options, err);
-    if (rc == ERR_OK)
-        rc = starting_sampler(&sampling, &top->signals, &sampler, err);
-    if (rc != ERR_OK)
-        return rc;
-    rc = sessions_add(top->sessions, sampler, &top->session, err);
-    if (rc == ERR_OK)
-        run_summary_begin(&top->summary, top->session);
-    else
-        sampler_destroy(sampler);
-    return rc == ERR_OK ? capture_output_begin(&top->capture, sampler, err) : rc;
+    return rc == ERR_OK ? driver_start(&top->driver, &sampling, err) : rc;
 }
 
 static void keep_pace(struct pace *pace, const struct quality *quality, uint64_t now_ns)
@@ -125,7 +95,8 @@ static enum err_code renew(struct top *top, struct err *err)
     top->due_ns = now_ns + display_period_ms(&top->display) * NS_PER_MS;
     if (top->has_snapshot && top->display.is_paused)
         return ERR_OK;
-    const enum err_code rc = profile_snapshot(session_profile(top->session), &snapshot, err);
+    const enum err_code rc =
+        profile_snapshot(session_profile(top->driver.session), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
     model_deinit(&top->model);
@@ -173,8 +144,8 @@ static enum err_code draw(struct top *top, struct err *err)
     const enum err_code rc = model_init(&top->model, &top->snapshot, &top->display, err);
     if (rc != ERR_OK)
         return rc;
-    session_describe(top->session, &top->snapshot, &info);
-    sampler_processes(top->session->sampler, &processes);
+    session_describe(top->driver.session, &top->snapshot, &info);
+    sampler_processes(top->driver.sampler, &processes);
     terminal_said(&top->terminal, message, sizeof message);
     terminal_size(&top->terminal, &screen.columns, &screen.rows);
     buffer_clear(&top->picture);
@@ -235,7 +206,7 @@ static enum err_code show(struct top *top, struct err *err)
         do {
             if (rc != ERR_OK || top->is_over)
                 break;
-            event = signals_wait(&top->signals, top->events, wait_ms(top));
+            event = signals_wait(&top->driver.signals, top->events, wait_ms(top));
             if (event == SIGNALS_READABLE)
                 rc = take_event(top, err);
             top->is_over |= event == SIGNALS_STOP;
@@ -247,32 +218,23 @@ static enum err_code show(struct top *top, struct err *err)
 
 static enum err_code finish(struct top *top, struct err *err)
 {
-    if (run_summary_stop(&top->summary, &top->signals) != RUN_SUMMARY_ENDED)
-        return ERR_OK;
-    return run_summary_finish(&top->summary, &top->capture, err);
+    return driver_stop(&top->driver) == DRIVER_ENDED ? driver_finish(&top->driver, err)
+                                                     : ERR_OK;
 }
 
-static void close_all(struct top *top, int status)
+static void close_screen(struct top *top)
 {
-    run_summary_close(&top->summary);
-    leave_within(LEAVE_MS, status);
     model_deinit(&top->model);
     buffer_deinit(&top->picture);
     if (top->has_snapshot)
         profile_snapshot_release(&top->snapshot);
     if (top->events >= 0)
         close(top->events);
-    capture_output_close(&top->capture);
-    sessions_destroy(top->sessions);
 }
 
 int command_top(const struct options *options)
 {
-    struct top top = { .options = options,
-                       .signals.fd = -1,
-                       .summary = RUN_SUMMARY_NONE,
-                       .capture = CAPTURE_OUTPUT_NONE,
-                       .events = -1 };
+    struct top top = { .driver.options = options, .events = -1 };
     struct err err = { 0 };
     display_init(&top.display);
     enum err_code rc = start(&top, &err);
@@ -281,8 +243,8 @@ int command_top(const struct options *options)
     if (rc == ERR_OK)
         rc = finish(&top, &err);
     terminal_deinit(&top.terminal);
-    signals_deinit(&top.signals);
-    const int status = exit_with(rc, &err);
-    close_all(&top, status);
+    const int status = driver_end(&top.driver, rc, &err);
+    close_screen(&top);
+    driver_close(&top.driver, status);
     return status;
 }

@@ -1,188 +1,307 @@
 #include "server/command/output/run_summary.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-#include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/states.h"
-#include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
-#include "server/command/options/options.h"
-#include "server/command/output/capture_output.h"
-#include "server/command/output/summary.h"
 #include "server/command/process/exit.h"
-#include "server/sessions/sessions.h"
-#include "server/wire/json.h"
 #include "server/wire/quality.h"
 #include "server/wire/session.h"
 #include "server/wire/usage.h"
 
-/* A look takes less, unless it hangs. */
-enum { STOP_MS = 600 };
+enum { TEXT_BYTES = 256 };
 
-enum err_code run_summary_open(struct run_summary *summary, const struct options *options,
-                               struct err *err)
+void run_summary_say_start(struct sampler *sampler)
 {
-    *summary = (struct run_summary){ .options = options, .quality.fd = -1 };
-    const enum err_code rc = audit_open(options->access.audit_file, &summary->audit, err);
-    if (rc != ERR_OK || !options->quality_file)
-        return rc;
-    return output_init(&summary->quality, options->quality_file, err);
+    const struct sampler_target *const target = sampler_target(sampler);
+    const struct sampler_options *const options = sampler_options(sampler);
+    struct sampler_processes processes;
+    sampler_processes(sampler, &processes);
+    if (processes.joined > 1)
+        say("sampling %" PRIu64
+            " processes, %d (Python %s) and others, at %.10g Hz, %s; Ctrl-C "
+            "to quit",
+            processes.joined, (int)target->pid, target->python, options->rate_hz,
+            options->all_threads ? "all threads" : "main threads only");
+    else
+        say("sampling process %d (Python %s) at %.10g Hz, %s; Ctrl-C to quit", (int)target->pid,
+            target->python, options->rate_hz,
+            options->all_threads ? "all threads" : "main thread only");
+    if (processes.over > 0)
+        say("%" PRIu64 " more were left out: %d at a time is the limit", processes.over,
+            SAMPLER_MAX_PROCESSES);
+    if (!target->validated)
+        say("Python %s is newer than this program knows; results may be wrong", target->python);
 }
 
-/* {"pids":[4711]}, as a start by HTTP says it; {"all":true}. */
-static void audit_start(struct run_summary *summary)
-{
-    struct buffer body = { 0 };
-    struct json json;
-    const struct sampler_options *const sampling = sampler_options(summary->session->sampler);
-    json_init(&json, &body);
-    json_object(&json);
-    json_key(&json, sampling->all ? "all" : "pids");
-    if (sampling->all) {
-        json_bool(&json, true);
-    } else {
-        json_array(&json);
-        for (size_t i = 0; i < sampling->pid_count; i++)
-            json_int(&json, sampling->pids[i]);
-        json_end(&json);
-    }
-    json_end(&json);
-    if (json_finish(&json, NULL) == ERR_OK) {
-        const struct audit_deed deed = { "start", "command line", summary->id,
-                                         buffer_string(&body) };
-        audit_tell(&summary->audit, &deed);
-        summary->is_audited = true;
-    }
-    buffer_deinit(&body);
-}
+/* Of the line: longer than a window of the sampling thread. */
+static const uint64_t PERIOD_NS = NS_PER_S;
 
-static void audit_stop(struct run_summary *summary, const char *reason)
-{
-    const struct audit_deed deed = { "stop", "command line", summary->id,
-                                     *reason ? reason : NULL };
-    if (summary->is_audited)
-        audit_tell(&summary->audit, &deed);
-    summary->is_audited = false;
-}
+enum { LINE_BYTES = 320, INTERVAL_BYTES = 80 };
 
-void run_summary_begin(struct run_summary *summary, struct session *session)
+static double own_cpu_s(void)
 {
-    summary->session = session;
-    stats_init(&summary->stats);
-    snprintf(summary->id, sizeof summary->id, "%s", session->id);
-    audit_start(summary);
-}
-
-void run_summary_close(struct run_summary *summary)
-{
-    output_deinit(&summary->quality);
-    audit_stop(summary, "");
-    audit_close(&summary->audit);
-}
-
-static void say_stats(struct run_summary *summary)
-{
-    struct profile_snapshot snapshot;
-    struct session_info info;
-    if (profile_snapshot(session_profile(summary->session), &snapshot, NULL) != ERR_OK)
-        return;
-    session_describe(summary->session, &snapshot, &info);
-    stats_say(&summary->stats, &info, clock_now_ns());
-    profile_snapshot_release(&snapshot);
-}
-
-enum signals_event run_summary_wait(struct run_summary *summary, struct signals *signals,
-                                    int fd)
-{
-    if (!summary->options->wants_stats || summary->is_finished)
-        return signals_wait(signals, fd, -1);
-    for (;;) {
-        const int wait_ms = stats_wait_ms(&summary->stats, clock_now_ns());
-        const enum signals_event event = signals_wait(signals, fd, wait_ms);
-        if (event != SIGNALS_TIMEOUT)
-            return event;
-        say_stats(summary);
-    }
-}
-
-enum run_summary_end run_summary_stop(struct run_summary *summary, struct signals *signals)
-{
-    struct sampler *const sampler = summary->session->sampler;
-    const uint64_t end_ns = clock_now_ns() + STOP_MS * NS_PER_MS;
-    sampler_stop(sampler);
-    for (;;) {
-        const uint64_t now_ns = clock_now_ns();
-        const int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : 0;
-        const enum signals_event event =
-            signals_wait(signals, sampler_end_fd(sampler), left_ms);
-        if (event == SIGNALS_READABLE)
-            return RUN_SUMMARY_ENDED;
-        if (event == SIGNALS_STOP)
-            return RUN_SUMMARY_IMPATIENT;
-        if (left_ms > 0)
-            continue;
-        say("a process keeps the sampling thread waiting: ending without it");
-        return RUN_SUMMARY_HANGS;
-    }
-}
-
-static enum err_code write_quality(struct run_summary *summary, const struct session_info *info,
-                                   const struct state_sums *sums,
-                                   const struct quality_capture *capture, struct err *err)
-{
-    struct buffer text = { 0 };
-    struct json json;
     struct usage usage;
-    json_init(&json, &text);
     usage_read(&usage);
-    quality_write(&json, info, sums, &usage, capture);
-    enum err_code rc = json_finish(&json, err);
-    buffer_char(&text, '\n');
-    if (rc == ERR_OK)
-        rc = buffer_check(&text, err);
-    if (rc == ERR_OK)
-        rc = output_finish(&summary->quality, text.data, text.length, err);
-    buffer_deinit(&text);
-    return rc;
+    return usage.cpu_user_s + usage.cpu_sys_s;
 }
 
-static enum err_code finish(struct run_summary *summary, struct capture_output *capture,
-                            const struct profile_snapshot *snapshot, struct err *err)
+void run_summary_begin(struct run_summary *summary)
 {
-    const struct view_query everything = { 0 };
-    struct session_info info;
-    struct states states;
-    enum err_code rc = states_init(&states, snapshot, &everything, err);
-    if (rc != ERR_OK)
-        return rc;
-    session_describe(summary->session, snapshot, &info);
-    audit_stop(summary, info.status.reason);
-    summary_say(&info, &states);
-    rc = capture ? capture_output_finish(capture, err) : ERR_OK;
-    if (summary->options->quality_file &&
-        write_quality(summary, &info, &states.all,
-                      capture ? capture_output_totals(capture) : NULL,
-                      rc == ERR_OK ? err : NULL) != ERR_OK &&
-        rc == ERR_OK)
-        rc = err->code;
-    states_deinit(&states);
-    return rc;
+    const uint64_t now_ns = clock_now_ns();
+    *summary = (struct run_summary){ .is_terminal = isatty(STDERR_FILENO) == 1,
+                                     .due_ns = now_ns + PERIOD_NS,
+                                     .said_ns = now_ns,
+                                     .said_cpu_s = own_cpu_s() };
 }
 
-enum err_code run_summary_finish(struct run_summary *summary, struct capture_output *capture,
-                                 struct err *err)
+int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns)
 {
-    struct profile_snapshot snapshot;
-    if (summary->is_finished)
-        return ERR_OK;
-    summary->is_finished = true;
-    stats_end(&summary->stats);
-    enum err_code rc = profile_snapshot(session_profile(summary->session), &snapshot, err);
-    if (rc != ERR_OK)
-        return rc;
-    rc = finish(summary, capture, &snapshot, err);
-    profile_snapshot_release(&snapshot);
-    return rc;
+    if (now_ns >= summary->due_ns)
+        return 0;
+    return (int)((summary->due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+/* ", every 0.98 ms (0.02 to 3.10)": from tick to tick. */
+static void format_intervals(const struct quality *quality, char out[INTERVAL_BYTES])
+{
+    const double ms = (double)NS_PER_MS;
+    out[0] = '\0';
+    if (quality->interval_count > 0)
+        snprintf(out, INTERVAL_BYTES, ", every %.2f ms (%.2f to %.2f)",
+                 (double)quality->interval_sum_ns / (double)quality->interval_count / ms,
+                 (double)quality->interval_least_ns / ms,
+                 (double)quality->interval_most_ns / ms);
+}
+
+/* What happened since the last line, and the shares of the whole. */
+static void format_line(struct run_summary *summary, const struct session_info *info,
+                        double cpu_s, uint64_t now_ns, char out[LINE_BYTES])
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const double seconds = (double)(now_ns - summary->said_ns) / (double)NS_PER_S;
+    const double hz =
+        seconds > 0 ? (double)(quality->ticks - summary->said_ticks) / seconds : 0;
+    const double cpu = seconds > 0 ? 100 * (cpu_s - summary->said_cpu_s) / seconds : 0;
+    const uint64_t failed = quality_failed(quality);
+    char intervals[INTERVAL_BYTES];
+    format_intervals(quality, intervals);
+    if (summary->most_hz <= 0 || hz < summary->least_hz)
+        summary->least_hz = hz;
+    if (hz > summary->most_hz)
+        summary->most_hz = hz;
+    snprintf(out, LINE_BYTES,
+             "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
+             " samples, exact %.2f %%, repaired %.2f %%, failed %.2f %%, missed %" PRIu64
+             ", own CPU %.1f %%",
+             hz, info->options->rate_hz, session_rate_hz(info->snapshot), summary->least_hz,
+             summary->most_hz, intervals, quality->samples,
+             quality_percent(quality->exact, quality->samples),
+             quality_percent(quality->repaired, quality->samples),
+             quality_percent(failed, quality->samples + failed), quality->missed, cpu);
+    summary->said_ns = now_ns;
+    summary->said_ticks = quality->ticks;
+    summary->said_cpu_s = cpu_s;
+}
+
+/* A wrapped line cannot be overwritten. */
+static void cut_to_terminal(char line[LINE_BYTES])
+{
+    struct winsize size = { 0 };
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 &&
+        size.ws_col - 1u < strlen(line))
+        line[size.ws_col - 1] = '\0';
+}
+
+void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
+                          uint64_t now_ns)
+{
+    char line[LINE_BYTES];
+    if (now_ns < summary->due_ns)
+        return;
+    summary->due_ns = now_ns - (now_ns - summary->due_ns) % PERIOD_NS + PERIOD_NS;
+    format_line(summary, info, own_cpu_s(), now_ns, line);
+    if (summary->is_terminal)
+        cut_to_terminal(line);
+    fprintf(stderr, summary->is_terminal ? "\r%s\x1b[K" : "%s\n", line);
+    fflush(stderr);
+    summary->is_open = summary->is_terminal;
+}
+
+void run_summary_end_line(struct run_summary *summary)
+{
+    if (summary->is_open)
+        fputc('\n', stderr);
+    summary->is_open = false;
+}
+
+/* "failed 0.02 % (3 gone, 1 corrupt)" */
+static void format_failed(const struct quality *quality, char out[TEXT_BYTES])
+{
+    const struct {
+        const char *reason;
+        uint64_t count;
+    } rows[] = { { "gone", quality->failed_gone },
+                 { "fault", quality->failed_fault },
+                 { "not permitted", quality->failed_perm },
+                 { "corrupt", quality->failed_corrupt } };
+    const uint64_t failed = quality_failed(quality);
+    const char *before = " (";
+    size_t length = (size_t)snprintf(out, TEXT_BYTES, "failed %.2f %%",
+                                     quality_percent(failed, quality->samples + failed));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].count == 0)
+            continue;
+        length += (size_t)snprintf(out + length, TEXT_BYTES - length, "%s%" PRIu64 " %s",
+                                   before, rows[i].count, rows[i].reason);
+        before = ", ";
+    }
+    if (failed > 0)
+        snprintf(out + length, TEXT_BYTES - length, ")");
+}
+
+static void say_certainty(const struct quality *quality)
+{
+    char failed[TEXT_BYTES];
+    format_failed(quality, failed);
+    say("exact %.2f %%, repaired %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
+        "missed %" PRIu64 " of %" PRIu64 " looks",
+        quality_percent(quality->exact, quality->samples),
+        quality_percent(quality->repaired, quality->samples),
+        quality_percent(quality->retried, quality->samples),
+        quality_percent(quality->truncated, quality->samples), failed, quality->missed,
+        quality->ticks + quality->missed);
+}
+
+/* The state that the mode keeps; STATE_FLAG_COUNT: none. */
+static enum state_flag flag_of(enum sampler_mode mode)
+{
+    switch (mode) {
+    case SAMPLER_MODE_WALL: break;
+    case SAMPLER_MODE_CPU: return STATE_FLAG_ON_CPU;
+    case SAMPLER_MODE_GIL: return STATE_FLAG_HAS_GIL;
+    case SAMPLER_MODE_EXCEPTION: return STATE_FLAG_HAS_EXCEPTION;
+    }
+    return STATE_FLAG_COUNT;
+}
+
+static void say_mode(const struct session_info *info, const struct state_sums *sums)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const enum state_flag flag = flag_of(info->options->mode);
+    if (flag == STATE_FLAG_COUNT)
+        return;
+    say("filtered %" PRIu64 " samples, %.2f %% of all seen, by --mode", quality->filtered,
+        quality_percent(quality->filtered, quality->filtered + quality->samples));
+    if (sums->unknown[flag] > 0)
+        say("kept %" PRIu64 " samples of which %s is unknown", sums->unknown[flag],
+            state_flag_text(flag));
+}
+
+static void say_processes(const struct session_info *info)
+{
+    struct sampler_processes processes = { 0 };
+    if (info->sampler)
+        sampler_processes(info->sampler, &processes);
+    if (processes.joined > 1)
+        say("%" PRIu64 " processes, %" PRIu64 " of them still running", processes.joined,
+            processes.running);
+    if (processes.over > 0)
+        say("%" PRIu64
+            " processes were left out for some time or for ever: no more than %d at a "
+            "time are sampled",
+            processes.over, SAMPLER_MAX_PROCESSES);
+    if (processes.denied > 0)
+        say("%" PRIu64 " %s left out: no right to read, or an unknown version%s",
+            processes.denied, processes.denied == 1 ? "process was" : "processes were",
+            flag_of(info->options->mode) == STATE_FLAG_COUNT
+                ? ""
+                : ", or one that does not tell what --mode keeps");
+}
+
+static void say_what_was_special(const struct session_info *info)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
+    if (quality->stopped_ns > 0)
+        say("the program was stopped for %.3f s, %.2f %% of the time", stopped_s,
+            quality_percent(quality->stopped_ns, info->snapshot->end_ns));
+    if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
+        say("the CPU budget of %.10g %% allowed %.1f Hz at the end",
+            info->options->max_cpu_percent, info->status.rate_hz);
+}
+
+/* "43.20 %", or "43.20 % (and 2.00 % unknown)". */
+static void format_share(const struct state_sums *sums, enum state_flag flag,
+                         char out[TEXT_BYTES])
+{
+    const double yes = quality_percent(sums->yes[flag], sums->samples);
+    const double unknown = quality_percent(sums->unknown[flag], sums->samples);
+    if (sums->unknown[flag] > 0)
+        snprintf(out, TEXT_BYTES, "%.2f %% (and %.2f %% unknown)", yes, unknown);
+    else
+        snprintf(out, TEXT_BYTES, "%.2f %%", yes);
+}
+
+/* The version of a free-threaded interpreter ends in "t". */
+static bool is_without_gil(const struct session_info *info, const struct state_sums *sums)
+{
+    const char *const python = info->target ? info->target->python : NULL;
+    const size_t length = python ? strlen(python) : 0;
+    return length && python[length - 1] == 't' && sums->yes[STATE_FLAG_HAS_GIL] == 0;
+}
+
+static void say_states(const struct session_info *info, const struct state_sums *sums)
+{
+    char held[TEXT_BYTES], wanted[TEXT_BYTES], collecting[TEXT_BYTES], handling[TEXT_BYTES];
+    if (sums->samples == 0)
+        return;
+    const uint64_t *const unknown = sums->unknown;
+    const uint64_t untold = unknown[STATE_FLAG_HAS_GIL] > unknown[STATE_FLAG_WAITS_GIL]
+                                ? unknown[STATE_FLAG_HAS_GIL]
+                                : unknown[STATE_FLAG_WAITS_GIL];
+    const uint64_t targets =
+        sums->yes[STATE_FLAG_HAS_GIL] + sums->yes[STATE_FLAG_WAITS_GIL] + untold;
+    const uint64_t released = targets < sums->samples ? sums->samples - targets : 0;
+    format_share(sums, STATE_FLAG_HAS_GIL, held);
+    format_share(sums, STATE_FLAG_WAITS_GIL, wanted);
+    format_share(sums, STATE_FLAG_IN_GC, collecting);
+    format_share(sums, STATE_FLAG_HAS_EXCEPTION, handling);
+    if (is_without_gil(info, sums)) {
+        say("of the samples: GIL n/a (free-threaded); collecting garbage %s; handling an exception "
+            "%s",
+            collecting, handling);
+        return;
+    }
+    say("of the samples: GIL held %s, wanted %s, released %.2f %%; collecting garbage %s; "
+        "handling an exception %s",
+        held, wanted, quality_percent(released, sums->samples), collecting, handling);
+}
+
+static void say_tasks(const struct session_info *info, const struct states *states)
+{
+    if (states->tasks > 0)
+        say("%" PRIu64 " samples, %.2f %% of all, are of waiting tasks, which are no threads",
+            states->tasks, quality_percent(states->tasks, info->snapshot->quality.samples));
+}
+
+void run_summary_say_end(const struct session_info *info, const struct states *states)
+{
+    const struct quality *const quality = &info->snapshot->quality;
+    const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
+    say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
+        session_rate_hz(info->snapshot), info->options->rate_hz);
+    if (quality->ticks > 0)
+        say_certainty(quality);
+    say_states(info, &states->all);
+    say_tasks(info, states);
+    say_mode(info, &states->all);
+    say_processes(info);
+    say_what_was_special(info);
 }

@@ -1,68 +1,45 @@
 /*
- * recording - what every command that samples does beside its own: the line every second
- * (--realtime-stats), the last words, the file that says how well it went (--quality), and the
- * lines of the audit log (--audit).
+ * run_summary - what a command says on standard error of the session that it samples: that it has
+ * started, a line every second (--realtime-stats), and the last words.
  *
- *     run_summary_open     before anything is sampled or started
- *     run_summary_begin    once there is a session
- *     run_summary_wait     in place of signals_wait
- *     run_summary_finish   once sampling has ended
+ * On a terminal a line overwrites the one before it.
  *
- * Ownership: the caller's storage; run_summary_close removes a file that was not finished.
+ * Ownership: plain data.
  * Threads: the main one.
- * Depends on: audit, capturing, options, output, signals, stats, summary, sessions, wire/quality.
+ * Depends on: profile/quality, profile/views/states, sampler.h, wire, exit.
  */
 #ifndef SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H
 #define SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "sampler/base/err.h"
-#include "server/access/audit.h"
-#include "server/command/output/output.h"
-#include "server/command/output/stats.h"
-#include "server/command/process/signals.h"
-
-struct capture_output;
-struct options;
-struct profile_snapshot;
-struct session;
+struct sampler;
 struct session_info;
+struct states;
 
 struct run_summary {
-    const struct options *options;
-    struct session *session; /* NULL: not begun */
-    struct output quality;
-    struct stats stats;
-    bool is_finished;
-    struct audit audit;
-    char id[12];     /* of the session, which may go before us */
-    bool is_audited; /* its start is; the end is still to come */
+    bool is_terminal;
+    bool is_open;        /* the terminal shows a line without an end */
+    uint64_t due_ns;     /* CLOCK_MONOTONIC, of the next line; 0: not begun */
+    uint64_t said_ns;    /* of the last line */
+    uint64_t said_ticks; /* counted until then */
+    double said_cpu_s;
+    double least_hz, most_hz; /* of any second so far; most 0: none yet */
 };
 
-#define RUN_SUMMARY_NONE                 \
-    {                                    \
-        .quality.fd = -1, .audit.fd = -1 \
-    }
+void run_summary_say_start(struct sampler *sampler);
 
-MUST_CHECK enum err_code run_summary_open(struct run_summary *summary,
-                                          const struct options *options, struct err *err);
-void run_summary_begin(struct run_summary *summary, struct session *session);
-void run_summary_close(struct run_summary *summary);
+void run_summary_begin(struct run_summary *summary);
+/* Milliseconds until the next line is due. */
+int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns);
+/* Writes the line if it is due. */
+void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
+                          uint64_t now_ns);
+/* Ends an open line, so that something else may be said. */
+void run_summary_end_line(struct run_summary *summary);
 
-/* Waits for a signal or for the descriptor (-1: none); the line is written meanwhile. */
-enum signals_event run_summary_wait(struct run_summary *summary, struct signals *signals,
-                                    int fd);
-
-/* Ends sampling and waits until it has.  IMPATIENT: the user did not want to wait.  HANGS: a target
- * keeps the sampling thread in the kernel; what it has sampled so far is there, and nothing of the
- * session may be freed. */
-enum run_summary_end { RUN_SUMMARY_ENDED, RUN_SUMMARY_IMPATIENT, RUN_SUMMARY_HANGS };
-enum run_summary_end run_summary_stop(struct run_summary *summary, struct signals *signals);
-
-/* Says how sampling went, finishes the capture, and writes the file of --quality.  After the first
- * call there is nothing left to do.  capturing: NULL: the capture is left as it is. */
-MUST_CHECK enum err_code run_summary_finish(struct run_summary *summary,
-                                            struct capture_output *capture, struct err *err);
+/* Writes a few lines.  states: of all samples. */
+void run_summary_say_end(const struct session_info *info, const struct states *states);
 
 #endif /* SERVER_COMMAND_OUTPUT_RUN_SUMMARY_H */

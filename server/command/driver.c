@@ -1,0 +1,308 @@
+#include "server/command/driver.h"
+
+#include <stdio.h>
+
+#include "sampler/base/buffer.h"
+#include "sampler/base/clock.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/states.h"
+#include "sampler/profile/views/view.h"
+#include "sampler/sampler.h"
+#include "server/command/options/options.h"
+#include "server/command/output/run_summary.h"
+#include "server/command/process/child.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/privilege.h"
+#include "server/sessions/leave.h"
+#include "server/sessions/sessions.h"
+#include "server/sessions/startup.h"
+#include "server/source/helper.h"
+#include "server/wire/json.h"
+#include "server/wire/quality.h"
+#include "server/wire/session.h"
+#include "server/wire/usage.h"
+
+/* A tick and a cancelled start take less, unless they hang. */
+enum { STOP_MS = 600, CANCEL_MS = 400 };
+
+enum err_code driver_open(struct driver *driver, struct err *err)
+{
+    const struct options *const options = driver->options;
+    driver->signals.fd = driver->quality.fd = driver->audit.fd = driver->live.listener.fd = -1;
+    driver->capture = (struct capture_output)CAPTURE_OUTPUT_NONE;
+    enum err_code rc = driver->reads_source ? source_helper_start(err) : ERR_OK;
+    if (rc == ERR_OK)
+        rc = signals_init(&driver->signals, err);
+    if (rc == ERR_OK)
+        rc = audit_open(options->access.audit_file, &driver->audit, err);
+    if (rc == ERR_OK && options->quality_file)
+        rc = output_init(&driver->quality, options->quality_file, err);
+    if (rc == ERR_OK)
+        rc = capture_output_open(&driver->capture, options, err);
+    if (rc == ERR_OK && driver->serves) {
+        rc = live_open(&driver->live, options, &driver->signals, err);
+        driver->sessions = driver->live.sessions;
+    } else if (rc == ERR_OK) {
+        rc = sessions_create(&driver->sessions, err);
+    }
+    return rc;
+}
+
+/* Returns once the start is over, or a moment after the user stopped it. */
+static void wait_for_start(struct startup *startup, struct signals *signals)
+{
+    uint64_t end_ns = UINT64_MAX;
+    for (;;) {
+        const uint64_t now_ns = clock_now_ns();
+        const bool is_stopped = end_ns != UINT64_MAX;
+        if (now_ns >= end_ns)
+            return;
+        const int left_ms = is_stopped ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : -1;
+        const enum signals_event event = signals_wait(signals, startup_fd(startup), left_ms);
+        if (event == SIGNALS_READABLE)
+            return;
+        if (event == SIGNALS_STOP && !is_stopped) {
+            startup_cancel(startup);
+            end_ns = now_ns + CANCEL_MS * NS_PER_MS;
+        }
+    }
+}
+
+enum err_code driver_find(struct driver *driver, const struct sampler_options *sampling,
+                          struct err *err)
+{
+    struct sampler_options wanted = *sampling;
+    struct startup *startup = NULL;
+    struct sampler *sampler = NULL;
+    wanted.sink = capture_output_sink(&driver->capture);
+    enum err_code rc = startup_begin(&wanted, &startup, err);
+    if (rc != ERR_OK)
+        return rc;
+    wait_for_start(startup, &driver->signals);
+    rc = startup_end(startup, &sampler, err);
+    if (rc == ERR_OK && driver->signals.stopped_by) {
+        leave_within(LEAVE_MS, EXIT_FAILED);
+        sampler_destroy(sampler);
+        return err_set(err, ERR_SYS, "stopped before the first sample");
+    }
+    if (rc == ERR_OK)
+        driver->sampler = sampler;
+    return rc;
+}
+
+/* {"pids":[4711]} or {"all":true}, as in the body of POST /sessions. */
+static void audit_start(struct driver *driver)
+{
+    struct buffer body = { 0 };
+    struct json json;
+    const struct sampler_options *const sampling = sampler_options(driver->sampler);
+    json_init(&json, &body);
+    json_object(&json);
+    json_key(&json, sampling->all ? "all" : "pids");
+    if (sampling->all) {
+        json_bool(&json, true);
+    } else {
+        json_array(&json);
+        for (size_t i = 0; i < sampling->pid_count; i++)
+            json_int(&json, sampling->pids[i]);
+        json_end(&json);
+    }
+    json_end(&json);
+    if (json_finish(&json, NULL) == ERR_OK) {
+        const struct audit_deed deed = { "start", "command line", driver->id,
+                                         buffer_string(&body) };
+        audit_tell(&driver->audit, &deed);
+        driver->is_audited = true;
+    }
+    buffer_deinit(&body);
+}
+
+static void audit_stop(struct driver *driver, const char *reason)
+{
+    const struct audit_deed deed = { "stop", "command line", driver->id,
+                                     *reason ? reason : NULL };
+    if (driver->is_audited)
+        audit_tell(&driver->audit, &deed);
+    driver->is_audited = false;
+}
+
+enum err_code driver_begin(struct driver *driver, struct err *err)
+{
+    if (driver->serves && driver->options->report.no_source)
+        sessions_hide_source(driver->sessions);
+    enum err_code rc = driver->serves ? live_start(&driver->live, err) : ERR_OK;
+    if (rc == ERR_OK)
+        rc = sessions_add(driver->sessions, driver->sampler, &driver->session, err);
+    if (rc != ERR_OK) {
+        sampler_destroy(driver->sampler);
+        return rc;
+    }
+    run_summary_begin(&driver->summary);
+    snprintf(driver->id, sizeof driver->id, "%s", driver->session->id);
+    audit_start(driver);
+    rc = capture_output_begin(&driver->capture, driver->sampler, err);
+    if (rc != ERR_OK || !driver->serves)
+        return rc;
+    run_summary_say_start(driver->sampler);
+    return live_say_url(&driver->live, driver->options, err);
+}
+
+enum err_code driver_start(struct driver *driver, const struct sampler_options *sampling,
+                           struct err *err)
+{
+    enum err_code rc = privilege_drop(driver->options, err);
+    if (rc == ERR_OK)
+        rc = driver_find(driver, sampling, err);
+    return rc == ERR_OK ? driver_begin(driver, err) : rc;
+}
+
+static void say_line(struct driver *driver)
+{
+    struct profile_snapshot snapshot;
+    struct session_info info;
+    if (profile_snapshot(session_profile(driver->session), &snapshot, NULL) != ERR_OK)
+        return;
+    session_describe(driver->session, &snapshot, &info);
+    run_summary_say_line(&driver->summary, &info, clock_now_ns());
+    profile_snapshot_release(&snapshot);
+}
+
+enum signals_event driver_wait(struct driver *driver, int fd)
+{
+    if (!driver->options->wants_stats || driver->is_finished)
+        return signals_wait(&driver->signals, fd, -1);
+    for (;;) {
+        const int wait_ms = run_summary_wait_ms(&driver->summary, clock_now_ns());
+        const enum signals_event event = signals_wait(&driver->signals, fd, wait_ms);
+        if (event != SIGNALS_TIMEOUT)
+            return event;
+        say_line(driver);
+    }
+}
+
+enum driver_ending driver_stop(struct driver *driver)
+{
+    const uint64_t end_ns = clock_now_ns() + STOP_MS * NS_PER_MS;
+    const int end_fd = sampler_end_fd(driver->sampler);
+    sampler_stop(driver->sampler);
+    for (;;) {
+        const uint64_t now_ns = clock_now_ns();
+        const int left_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : 0;
+        const enum signals_event event = signals_wait(&driver->signals, end_fd, left_ms);
+        if (event == SIGNALS_READABLE)
+            return driver->ending = DRIVER_ENDED;
+        if (event == SIGNALS_STOP)
+            return driver->ending = DRIVER_IMPATIENT;
+        if (left_ms > 0)
+            continue;
+        say("a process keeps the sampling thread waiting: ending without it");
+        return driver->ending = DRIVER_HANGS;
+    }
+}
+
+static enum err_code write_quality(struct driver *driver, const struct session_info *info,
+                                   const struct state_sums *sums, struct err *err)
+{
+    struct buffer text = { 0 };
+    struct json json;
+    struct usage usage;
+    json_init(&json, &text);
+    usage_read(&usage);
+    quality_write(&json, info, sums, &usage, capture_output_totals(&driver->capture));
+    enum err_code rc = json_finish(&json, err);
+    buffer_char(&text, '\n');
+    if (rc == ERR_OK)
+        rc = buffer_check(&text, err);
+    if (rc == ERR_OK)
+        rc = output_finish(&driver->quality, text.data, text.length, err);
+    buffer_deinit(&text);
+    return rc;
+}
+
+static enum err_code finish(struct driver *driver, const struct profile_snapshot *snapshot,
+                            struct err *err)
+{
+    const struct view_query everything = { 0 };
+    struct session_info info;
+    struct states states;
+    enum err_code rc = states_init(&states, snapshot, &everything, err);
+    if (rc != ERR_OK)
+        return rc;
+    session_describe(driver->session, snapshot, &info);
+    audit_stop(driver, info.status.reason);
+    run_summary_say_end(&info, &states);
+    if (driver->ending != DRIVER_HANGS)
+        rc = capture_output_finish(&driver->capture, err);
+    if (driver->options->quality_file &&
+        write_quality(driver, &info, &states.all, rc == ERR_OK ? err : NULL) != ERR_OK &&
+        rc == ERR_OK)
+        rc = err->code;
+    states_deinit(&states);
+    return rc;
+}
+
+enum err_code driver_finish(struct driver *driver, struct err *err)
+{
+    struct profile_snapshot snapshot;
+    if (driver->is_finished)
+        return ERR_OK;
+    driver->is_finished = true;
+    run_summary_end_line(&driver->summary);
+    enum err_code rc = profile_snapshot(session_profile(driver->session), &snapshot, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = finish(driver, &snapshot, err);
+    profile_snapshot_release(&snapshot);
+    return rc;
+}
+
+/* An error is said at once, as the page is served on. */
+static enum err_code finish_and_stay(struct driver *driver, struct err *err)
+{
+    struct sampler_status status;
+    const enum err_code rc = driver_finish(driver, err);
+    if (rc != ERR_OK)
+        say("%s", err->message);
+    sampler_status(driver->sampler, &status);
+    live_say_ended(&driver->live, *status.reason ? status.reason : "sampling ended");
+    return rc;
+}
+
+enum err_code driver_serve(struct driver *driver, struct child *child, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    int end_fd = sampler_end_fd(driver->sampler);
+    enum signals_event event = SIGNALS_TIMEOUT;
+    while ((event = driver_wait(driver, end_fd)) != SIGNALS_STOP) {
+        if (child)
+            (void)child_reap(child);
+        if (event == SIGNALS_READABLE) {
+            rc = finish_and_stay(driver, err);
+            end_fd = -1;
+        }
+    }
+    if (!driver->is_finished && driver_stop(driver) == DRIVER_ENDED)
+        rc = driver_finish(driver, err);
+    return rc;
+}
+
+int driver_end(struct driver *driver, enum err_code rc, const struct err *err)
+{
+    output_deinit(&driver->quality);
+    audit_stop(driver, "");
+    audit_close(&driver->audit);
+    signals_deinit(&driver->signals);
+    return exit_with(rc, err);
+}
+
+void driver_close(struct driver *driver, int status)
+{
+    leave_within(LEAVE_MS, status);
+    capture_output_close(&driver->capture);
+    if (driver->serves) {
+        live_close(&driver->live);
+    } else {
+        source_helper_stop();
+        sessions_destroy(driver->sessions);
+    }
+}
