@@ -8,17 +8,17 @@
 
 #include "server/command/options/options.h"
 #include "server/command/process/child.h"
+#include "server/command/process/credentials.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/limits.h"
-#include "server/command/process/tls.h"
-#include "server/command/process/token.h"
 #include "server/http/http.h"
 #include "server/sessions/sessions.h"
 #include "server/source/helper.h"
 
 enum { LIVE_URL_BYTES = 1024 };
 
-/* The usual port may be taken by another of us; one the user named must be had. */
+/* If another pyrometer has the default port, takes a free one.  A port that the user names is
+ * required. */
 static enum err_code open_listener(struct live *live, const struct options *options,
                                    struct err *err)
 {
@@ -33,7 +33,7 @@ static enum err_code open_listener(struct live *live, const struct options *opti
     return listen_open(&address, &live->listener, err);
 }
 
-/* A socket that was passed is the address. */
+/* A socket that systemd passes replaces --listen. */
 static enum err_code find_listener(struct live *live, const struct options *options,
                                    struct err *err)
 {
@@ -75,11 +75,11 @@ static enum err_code open_site(struct live *live, const struct options *options,
                                          .admission = &options->access.admission,
                                          .audit_file = options->access.audit_file };
     enum err_code rc = ERR_OK;
-    /* A server of a whole host is a team's: who did what is said, unless it goes elsewhere. */
+    /* A team shares the server of a whole host, so its audit log goes to standard error by default. */
     if (!pipeline.audit_file && options->command->bit == COMMAND_SERVE)
         pipeline.audit_file = "-";
     if (options->token_file) {
-        rc = token_read(options->token_file, token, err);
+        rc = credentials_read_token(options->token_file, token, err);
         pipeline.token = token;
     }
     if (rc == ERR_OK)
@@ -121,7 +121,7 @@ void live_close(struct live *live)
     listen_forget(&live->listener);
     if (!live->http && live->listener.fd >= 0)
         close(live->listener.fd);
-    /* What happens to sessions until they have ended is for the audit log. */
+    /* The audit log is open until the sessions have ended. */
     sessions_destroy(live->sessions);
     pipeline_deinit(&live->pipeline);
     memset(live, 0, sizeof *live);
@@ -132,7 +132,7 @@ static void format_url(const struct live *live, const char *token, char *out, si
 {
     char address[LIVE_URL_BYTES];
     listen_format(&live->listener, live->tls_cert != NULL, address, sizeof address);
-    /* The fragment stays with the browser, over the redirect that takes the token away. */
+    /* The browser keeps the fragment across the redirect that removes the token. */
     snprintf(out, bytes, "%s%s/%s%s%s%s", address, live->pipeline.base_path,
              token && live->pipeline.auth.required ? "?token=" : "",
              token && live->pipeline.auth.required ? token : "",
@@ -165,7 +165,7 @@ enum err_code live_say_url(struct live *live, const struct options *options, str
 enum err_code live_start(struct live *live, struct err *err)
 {
     struct tls tls;
-    enum err_code rc = tls_read(live->tls_cert, live->tls_key, &tls, err);
+    enum err_code rc = credentials_read_tls(live->tls_cert, live->tls_key, &tls, err);
     const struct http_options http = { .listen_fd = live->listener.fd,
                                        .handler = pipeline_answer,
                                        .admit = pipeline_admit,
@@ -176,7 +176,7 @@ enum err_code live_start(struct live *live, struct err *err)
                                        .tls_key = tls.key };
     if (rc == ERR_OK)
         rc = http_start(&http, &live->http, err);
-    tls_deinit(&tls);
+    credentials_wipe_tls(&tls);
     return rc;
 }
 

@@ -21,15 +21,16 @@ struct child {
     int wait_status;
 };
 
-/* From now on whoever loses its parent below us is our child, as daemons do that fork twice: they can
- * be followed then.  Without it, as the kernel may refuse, they are init's. */
+/* From now on whoever loses its parent below us is our child, as daemons do that fork twice:
+ * they can be followed then.  Without it, as the kernel may refuse, they are init's. */
 void child_adopt_orphans(void);
 
 /* argv[0] is looked up in PATH.  A program that cannot be started is an error of this call. */
 MUST_CHECK enum err_code child_start(struct child *child, char *const *argv,
                                      const struct signals *signals, struct err *err);
 
-/* Collects the child if it has ended, and what was adopted and has ended; true: it has, now or before. */
+/* Collects the child if it has ended, and what was adopted and has ended; true: it has, now or
+ * before. */
 bool child_reap(struct child *child);
 
 /* Ends it: a child the terminal has interrupted gets its grace to end by itself, then SIGTERM,
@@ -39,8 +40,8 @@ void child_end(struct child *child, struct signals *signals);
 /* Its own exit status, or 128 + the signal that ended it. */
 int child_exit_status(const struct child *child);
 
-/* A process that waits for one word and becomes `program WORD`, on its own from there on: with the rights
- * we have now, whatever we have when the word is known.  Failing is no error. */
+/* A process that waits for one word and becomes `program WORD`, on its own from there on: with
+ * the rights we have now, whatever we have when the word is known.  Failing is no error. */
 struct child_later {
     bool is_there; /* false: there is none, as in zeroed storage */
     int fd;

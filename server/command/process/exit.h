@@ -28,8 +28,8 @@ void say_for_now(const char *format, ...) PRINTF_LIKE(1, 2);
 /* What was printed has reached standard output; a reader that has gone is no error. */
 MUST_CHECK enum err_code exit_flush(struct err *err);
 
-/* Says what is in err, if anything went wrong, or that standard output cannot be written, and gives the
- * status. */
+/* Says what is in err, if anything went wrong, or that standard output cannot be written, and
+ * gives the status. */
 int exit_with(enum err_code code, const struct err *err);
 
 #endif /* SERVER_COMMAND_PROCESS_EXIT_H */

@@ -2,26 +2,39 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <linux/securebits.h>
 #include <pwd.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
-#include "server/command/process/identity.h"
 #include "server/command/process/syscall_filter.h"
+#include "server/sessions/capture_folder.h"
 
-/* Since Linux 5.9; a header may be older. */
+/* CAP_CHECKPOINT_RESTORE since Linux 5.9; headers may be older. */
 enum { CHECKPOINT_RESTORE = 40, LAST_POSSIBLE = 63 };
+
+enum { NOBODY = 65534 };
+
+struct identity {
+    uid_t uid;
+    gid_t gid;
+    bool needs_override; /* uid alone may not write into all of the folders */
+};
 
 #define BIT(capability) ((uint64_t)1 << (capability))
 #define READING         (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CHECKPOINT_RESTORE))
 
-/* What a command needs once all is open. */
+/* What a command needs once everything is open. */
 static const struct need {
     unsigned commands; /* COMMAND_* */
     uint64_t capabilities;
@@ -33,9 +46,9 @@ static const struct need {
       false },
     { COMMAND_RECORD | COMMAND_DUMP, READING, SYSCALLS_READ, false },
     { COMMAND_TOP, READING, SYSCALLS_READ | SYSCALLS_TERMINAL, false },
-    /* Sessions that stop their target are started by HTTP too. */
+    /* HTTP may start sessions that stop their target. */
     { COMMAND_SERVE, READING, SYSCALLS_READ | SYSCALLS_SERVE | SYSCALLS_STOP, false },
-    /* Tells what its user may do. */
+    /* It reports what its user may do. */
     { COMMAND_DOCTOR, READING, SYSCALLS_READ, true },
     { COMMAND_REPLAY | COMMAND_DIFF | COMMAND_MERGE, BIT(CAP_DAC_READ_SEARCH), SYSCALLS_ANY,
       false },
@@ -53,6 +66,107 @@ static struct need need_of(const struct options *options)
     if (options->sampling.blocking)
         need.calls |= SYSCALLS_STOP;
     return need;
+}
+
+struct owners {
+    bool is_any, differ;
+    uid_t uid;
+};
+
+static void add_owner(struct owners *owners, uid_t uid)
+{
+    owners->differ |= owners->is_any && owners->uid != uid;
+    owners->is_any = true;
+    owners->uid = uid;
+}
+
+/* The nearest folder that exists: we create those below it. */
+static void add_folder(struct owners *owners, const char *path)
+{
+    char name[PATH_MAX];
+    struct stat status;
+    snprintf(name, sizeof name, "%s", path);
+    for (;;) {
+        if (stat(name, &status) == 0 && S_ISDIR(status.st_mode)) {
+            add_owner(owners, status.st_uid);
+            return;
+        }
+        char *const slash = strrchr(name, '/');
+        if (!slash || slash == name)
+            break;
+        *slash = '\0';
+    }
+    if (stat(*path == '/' ? "/" : ".", &status) == 0)
+        add_owner(owners, status.st_uid);
+}
+
+/* A file is renamed to the target of its link; what is not a regular file is written in place. */
+static void add_file(struct owners *owners, const char *path)
+{
+    struct stat status;
+    char *const real = realpath(path, NULL);
+    const char *const name = real ? real : path;
+    const bool is_there = stat(name, &status) == 0;
+    if (strcmp(path, "-") != 0 &&
+        (!is_there || S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+        add_folder(owners, name);
+    free(real);
+}
+
+/* Reports without a name are written into the working folder. */
+static void add_reports(struct owners *owners, const struct options *options)
+{
+    for (size_t i = 0; i < options->format_count; i++) {
+        const char *const own = options->formats[i].output;
+        add_file(owners, own ? own : options->output ? options->output : ".");
+    }
+    if (options->format_count == 0 && options->output)
+        add_file(owners, options->output);
+    if (options->quality_file)
+        add_file(owners, options->quality_file);
+}
+
+static void add_data(struct owners *owners, const struct options *options)
+{
+    const bool is_server = options->command->bit == COMMAND_SERVE || options->opens_browser;
+    char folder[PATH_MAX];
+    if (is_server && (options->command->bit & (COMMAND_SERVE | COMMAND_REPLAY)) &&
+        !options->serve.keeps_nothing &&
+        captures_folder_path(options->serve.data, folder, NULL) == ERR_OK)
+        add_folder(owners, folder);
+    if (options->access.shares_file)
+        add_file(owners, options->access.shares_file);
+}
+
+/* Files that are only removed at the end.  A socket that is left over is replaced by the next
+ * server. */
+static void add_removed(struct owners *owners, const struct options *options)
+{
+    if (options->wants_capture)
+        add_file(owners, options->capture_file ? options->capture_file
+                         : options->output     ? options->output
+                                               : ".");
+    if (!owners->is_any && options->has_listen && options->listen.is_unix)
+        add_folder(owners, options->listen.host);
+}
+
+static void choose_identity(const struct options *options, struct identity *out)
+{
+    struct owners owners = { .is_any = false };
+    *out = (struct identity){ .uid = NOBODY, .gid = NOBODY };
+    if (getuid() != 0) {
+        *out = (struct identity){ .uid = getuid(), .gid = getgid() };
+        return;
+    }
+    add_reports(&owners, options);
+    add_data(&owners, options);
+    add_removed(&owners, options);
+    if (!owners.is_any)
+        return;
+    out->needs_override = owners.differ;
+    out->uid = owners.differ ? 0 : owners.uid;
+    if (out->uid == 0)
+        out->gid = getgid();
 }
 
 struct capabilities {
@@ -78,8 +192,8 @@ bool privilege_is_held(void)
            !read_capabilities(&now) || permitted(&now) != 0;
 }
 
-/* What a program could have that we started, and what identity 0 is worth.  Without CAP_SETPCAP
- * neither can be changed, nor matters: no_new_privs is set. */
+/* Bounds what programs that we start could have, and what user id 0 is worth.  Without CAP_SETPCAP
+ * neither can change, nor does it matter: no_new_privs is set. */
 static void narrow_bounds(bool keeps)
 {
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
@@ -92,9 +206,8 @@ static void narrow_bounds(bool keeps)
     (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 }
 
-/* EINVAL: the user namespace we are in does not have the identity. */
-static enum err_code become(const struct identity_choice *choice, uint64_t held,
-                            struct err *err)
+/* EINVAL: our user namespace does not map the identity. */
+static enum err_code become(const struct identity *choice, uint64_t held, struct err *err)
 {
     const uint64_t needed = BIT(CAP_SETUID) | BIT(CAP_SETGID);
     if (geteuid() != 0 || (held & needed) != needed)
@@ -124,31 +237,31 @@ static enum err_code keep_only(uint64_t kept, struct capabilities *now, struct e
 static enum err_code drop(const struct options *options, const struct need *need,
                           struct err *err)
 {
-    struct identity_choice choice;
+    struct identity choice;
     struct capabilities now;
     if (!read_capabilities(&now))
         return err_sys(err, errno, "cannot read our capabilities");
     const uint64_t held = permitted(&now);
     const bool reads = (need->calls & SYSCALLS_READ) != 0;
     const bool keeps = reads && !(held & BIT(CAP_SYS_PTRACE));
-    identity_choose(options, &choice);
+    choose_identity(options, &choice);
     narrow_bounds(keeps);
     enum err_code rc = keeps || need->keeps_identity ? ERR_OK : become(&choice, held, err);
     const uint64_t override = choice.needs_override ? BIT(CAP_DAC_OVERRIDE) : 0;
     if (rc == ERR_OK)
         rc = keep_only(keeps ? held : need->capabilities | override, &now, err);
-    /* Whoever has our identity, or shares it as nobody, cannot look into us. */
+    /* Other processes with our identity, such as nobody, cannot read our memory. */
     if (rc == ERR_OK && held != 0)
         (void)prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0);
     return rc;
 }
 
-/* Names of users may come from libraries that are loaded at the first question. */
+/* User names may come from libraries that are loaded at the first lookup. */
 static void load_user_names(void)
 {
     char room[1024];
     struct passwd entry, *found = NULL;
-    (void)getpwuid_r(IDENTITY_NOBODY - 1, &entry, room, sizeof room, &found);
+    (void)getpwuid_r(NOBODY - 1, &entry, room, sizeof room, &found);
 }
 
 enum err_code privilege_drop(const struct options *options, struct err *err)

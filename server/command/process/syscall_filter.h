@@ -2,14 +2,14 @@
  * syscall_filter - the system calls that a command makes once it is running, and no others.
  *
  * One table in syscall_filter.c says which group of calls may be made with which arguments; a
- * command is a set of groups.  In none of them: starting programs or processes, executable memory, listening
- * or binding a socket, sockets of the network, changing identity, capabilities, namespaces or
- * mounts, writing into other processes, BPF, keys, modules, io_uring.
+ * command is a set of groups.  In none of them: starting programs or processes, executable memory,
+ * listening or binding a socket, sockets of the network, changing identity, capabilities,
+ * namespaces or mounts, writing into other processes, BPF, keys, modules, io_uring.
  *
- * A call that is not in the list fails with EPERM.  It does not end the program: a library that is newer
- * than the table may try a call and do without, and to whoever watches a session its end is worse
- * than a line that says "not permitted".  clone3 fails with ENOSYS, as its flags lie in memory that
- * cannot be looked at: the C library falls back to clone, which may make threads only.
+ * A call that is not in the list fails with EPERM.  It does not end the program: a library that is
+ * newer than the table may try a call and do without, and to whoever watches a session its end is
+ * worse than a line that says "not permitted".  clone3 fails with ENOSYS, as its flags lie in
+ * memory that cannot be looked at: the C library falls back to clone, which may make threads only.
  * With PYROMETER_DENIED_CALL=kill in the environment such a call ends the program by SIGSYS: all
  * system tests run so, and prove that ordinary use makes none.
  *

@@ -1,0 +1,155 @@
+#include "server/command/process/credentials.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampler/base/scoped.h"
+#include "server/command/process/exit.h"
+#include "server/command/process/signals.h"
+
+enum { TOKEN_FILE_BYTES = 512 };
+
+/* Never ERR_PERM: that is about a target. */
+static enum err_code refuse(const char *what, const char *path, struct err *err)
+{
+    (void)err_sys(err, errno, "cannot read %s '%s'", what, path);
+    return ERR_SYS;
+}
+
+/* false: a signal asks us to stop.  A pipe is not readable until a writer has opened it. */
+static bool wait_readable(int fd)
+{
+    enum { WAIT_MS = 100 };
+    struct pollfd wanted = { .fd = fd, .events = POLLIN };
+    while (poll(&wanted, 1, WAIT_MS) == 0)
+        if (signals_are_pending())
+            return false;
+    return true;
+}
+
+static enum err_code read_whole(int fd, const char *path, const char *what, char *out,
+                                size_t bytes, size_t *length_out, struct err *err)
+{
+    *length_out = 0;
+    while (*length_out < bytes) {
+        if (!wait_readable(fd))
+            return err_set(err, ERR_SYS, "stopped before anything was written to %s '%s'", what,
+                           path);
+        const ssize_t got = read(fd, out + *length_out, bytes - *length_out);
+        if (got == 0)
+            break;
+        if (got > 0)
+            *length_out += (size_t)got;
+        else if (errno != EAGAIN && errno != EINTR)
+            return refuse(what, path, err);
+    }
+    return ERR_OK;
+}
+
+/* Reads a file or a pipe whole, up to `bytes`.  A pipe without a writer is waited for, until a
+ * signal asks us to stop.  A device is never read: it might act, or never end. */
+static enum err_code read_named(const char *path, const char *what, char *out, size_t bytes,
+                              size_t *length_out, mode_t *mode_out, struct err *err)
+{
+    struct stat status;
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
+        return err_set(err, ERR_SYS, "cannot read %s '%s': it is neither a file nor a pipe",
+                       what, path);
+    SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return refuse(what, path, err);
+    *mode_out = status.st_mode;
+    return read_whole(fd, path, what, out, bytes, length_out, err);
+}
+
+/* What everybody can read is no secret.  The group may be that of the service. */
+static enum err_code check_readers(mode_t mode, const char *path, struct err *err)
+{
+    if ((mode & S_IROTH) != 0)
+        return err_set(
+            err, ERR_PERM,
+            "everybody may read the token file '%s': put another token into it after "
+            "chmod 600",
+            path);
+    if ((mode & S_IRGRP) != 0)
+        say("the group of '%s' may read the token in it", path);
+    return ERR_OK;
+}
+
+enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN + 1], struct err *err)
+{
+    char text[TOKEN_FILE_BYTES];
+    size_t bytes;
+    mode_t mode;
+    enum err_code rc =
+        read_named(path, "the token file", text, sizeof text - 1, &bytes, &mode, err);
+    if (rc == ERR_OK)
+        rc = check_readers(mode, path, err);
+    if (rc != ERR_OK)
+        return rc;
+    text[bytes] = '\0';
+    char *const start = text + strspn(text, " \t\r\n");
+    start[strcspn(start, " \t\r\n")] = '\0';
+    if (*start == '\0')
+        return err_set(err, ERR_INVALID, "there is no token in '%s'", path);
+    if (!auth_token_is_sound(start))
+        return err_set(err, ERR_INVALID,
+                       "the token in '%s' must have %d to %d characters of A-Z a-z 0-9 - . _ ~",
+                       path, AUTH_MIN_TOKEN, AUTH_MAX_TOKEN);
+    snprintf(out, AUTH_MAX_TOKEN + 1, "%s", start);
+    return ERR_OK;
+}
+
+static void wipe(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+static enum err_code read_text(const char *path, const char *what, char **out, mode_t *mode_out,
+                               struct err *err)
+{
+    size_t length;
+    char *const text = calloc(1, CREDENTIALS_MAX_TLS_BYTES + 2);
+    enum err_code rc =
+        text ? read_named(path, what, text, CREDENTIALS_MAX_TLS_BYTES + 1, &length, mode_out, err)
+             : err_set(err, ERR_NOMEM, "no memory for '%s'", path);
+    if (rc == ERR_OK && (length == 0 || length > CREDENTIALS_MAX_TLS_BYTES))
+        rc = err_set(err, ERR_INVALID, "'%s' is empty or larger than 1 MiB", path);
+    if (rc == ERR_OK)
+        *out = text;
+    else
+        wipe(text);
+    return rc;
+}
+
+enum err_code credentials_read_tls(const char *cert_file, const char *key_file, struct tls *out,
+                       struct err *err)
+{
+    memset(out, 0, sizeof *out);
+    if (!cert_file)
+        return ERR_OK;
+    mode_t mode;
+    enum err_code rc = read_text(cert_file, "the certificate", &out->cert, &mode, err);
+    if (rc == ERR_OK)
+        rc = read_text(key_file, "the TLS key", &out->key, &mode, err);
+    if (rc != ERR_OK)
+        credentials_wipe_tls(out);
+    else if ((mode & S_IROTH) != 0)
+        say("others may read the TLS key in '%s'", key_file);
+    return rc;
+}
+
+void credentials_wipe_tls(struct tls *tls)
+{
+    wipe(tls->cert);
+    wipe(tls->key);
+    memset(tls, 0, sizeof *tls);
+}
