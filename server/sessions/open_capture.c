@@ -158,7 +158,7 @@ static void learn_here(void)
         snprintf(here_user, sizeof here_user, "%u", (unsigned)user);
 }
 
-void open_capture_tell_here(struct capture_metadata *out)
+static void tell_here(struct capture_metadata *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, learn_here);
@@ -190,7 +190,7 @@ void open_capture_tell_start(const struct sampler_target *target,
         .python = target->python,
         .mode = sampler_mode_texts[options->mode],
     };
-    open_capture_tell_here(out);
+    tell_here(out);
 }
 
 void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out)

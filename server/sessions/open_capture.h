@@ -1,12 +1,11 @@
 /*
- * loaded - a capture that was opened, as what a session shows: whom it is of, how it was recorded,
- * its profile.
+ * open_capture - a capture that was opened, as what a session shows: its target, how it was
+ * recorded, its profile.
  *
- * It also goes the other way: what a session knows of itself becomes the facts of a capture.
+ * It also converts the other way: from a live session to the metadata of a capture.
  *
- * Ownership: open_capture_destroy frees all, NULL is fine; snapshots of its profile must have been
- * released.
- * Threads: open and destroy from one; the rest from any.
+ * Ownership: open_capture_destroy frees all, NULL is fine; release snapshots of the profile before.
+ * Threads: open and destroy: one; the others: any.
  * Depends on: capture, sampler.h.
  */
 #ifndef SERVER_SESSIONS_OPEN_CAPTURE_H
@@ -40,13 +39,11 @@ MUST_CHECK enum err_code open_capture_open(const char *path, const struct reader
 void open_capture_destroy(struct open_capture *opened);
 struct profile *open_capture_profile(const struct open_capture *opened);
 
-/* The facts of a session's start; borrows. */
+/* The metadata that is known when a session starts; borrows. */
 void open_capture_tell_start(const struct sampler_target *target,
                              const struct sampler_options *options,
                              const struct sampler_status *status, struct capture_metadata *out);
-/* The facts of its end; borrows. */
+/* The metadata that is known when it has ended; borrows. */
 void open_capture_tell_end(const struct sampler_status *status, struct capture_metadata *out);
-/* Name of this host and of the user who runs us; static. */
-void open_capture_tell_here(struct capture_metadata *out);
 
 #endif /* SERVER_SESSIONS_OPEN_CAPTURE_H */

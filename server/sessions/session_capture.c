@@ -1,7 +1,6 @@
 #include "server/sessions/session_capture.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,7 +30,7 @@ static void note_fault(struct session_capture *capture, const char *what, const 
         capture->say(capture->context, capture->session->id, fault);
 }
 
-/* On the recorder's thread. */
+/* On the thread of the live capture. */
 static void note_failure(void *context, const struct err *err)
 {
     note_fault(context, "not recorded any more", err->message);
@@ -42,7 +41,7 @@ const struct sink *session_capture_sink(const struct session_capture *capture)
     return capture->live ? live_capture_sink(capture->live) : NULL;
 }
 
-/* The capture is called as the session is. */
+/* The capture gets the name and the note of the session. */
 static void write_words(const struct session_capture *capture, struct session *session)
 {
     struct session_words said;
@@ -54,26 +53,38 @@ static void write_words(const struct session_capture *capture, struct session *s
         (void)!captures_describe(capture->captures, capture->name, &words, NULL);
 }
 
-static enum err_code begin(struct session_capture *capture, struct sampler *sampler,
-                           struct err *err)
+enum err_code session_capture_write_start(struct live_capture *live, int fd,
+                                          struct sampler *sampler,
+                                          session_capture_failed failed, void *context,
+                                          struct err *err)
 {
     const struct sampler_target *const target = sampler_target(sampler);
     const size_t most = target->argc < CAPTURE_MAX_TEXTS ? target->argc : CAPTURE_MAX_TEXTS;
     struct sampler_status status;
     struct capture_metadata info;
-    const char **const words = calloc(most + 1, sizeof *words);
-    if (!words)
-        return err_nomem(err);
-    for (size_t i = 0; i < most; i++)
-        words[i] = target->argv[i];
     sampler_status(sampler, &status);
     open_capture_tell_start(target, sampler_options(sampler), &status, &info);
-    info.argv = (struct capture_texts){ most, words };
-    const enum err_code rc =
-        live_capture_begin(capture->live, capture->fd, sampler_profile(sampler), &info,
-                           note_failure, capture, err);
-    free(words);
-    return rc;
+    /* It is only read. */
+    info.argv = (struct capture_texts){ most, (const char **)(uintptr_t)target->argv };
+    return live_capture_begin(live, fd, sampler_profile(sampler), &info, failed, context, err);
+}
+
+enum err_code session_capture_write_end(struct live_capture *live, struct sampler *sampler,
+                                        struct err *err)
+{
+    const char *processes[SAMPLER_MAX_TOLD];
+    struct target_list_texts targets;
+    struct sampler_status status;
+    struct capture_metadata info;
+    sampler_status(sampler, &status);
+    open_capture_tell_end(&status, &info);
+    const enum err_code rc = target_list_write(sampler, &targets, err);
+    for (size_t i = 0; i < targets.count; i++)
+        processes[i] = targets.items[i];
+    info.processes = (struct capture_texts){ targets.count, processes };
+    const enum err_code finished = live_capture_finish(live, &info, rc == ERR_OK ? err : NULL);
+    target_list_texts_deinit(&targets);
+    return rc == ERR_OK ? finished : rc;
 }
 
 void session_capture_begin(struct session_capture *capture, struct sampler *sampler,
@@ -92,7 +103,8 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
     else
         rc = captures_make(capture->captures, pid, capture->name, &capture->fd, &err);
     if (rc == ERR_OK)
-        rc = begin(capture, sampler, &err);
+        rc = session_capture_write_start(capture->live, capture->fd, sampler, note_failure,
+                                         capture, &err);
     capture->has_begun = rc == ERR_OK;
     if (rc != ERR_OK) {
         note_fault(capture, "not recorded", err.message);
@@ -102,7 +114,7 @@ void session_capture_begin(struct session_capture *capture, struct sampler *samp
     write_words(capture, session);
 }
 
-/* What is written to a file without a name is lost, and no write says so. */
+/* A removed file loses what is written, and no write fails. */
 void session_capture_check(struct session_capture *capture)
 {
     struct stat st;
@@ -110,30 +122,14 @@ void session_capture_check(struct session_capture *capture)
         note_fault(capture, "not recorded any more", "the capture has been removed");
 }
 
-static void finish(struct session_capture *capture, struct sampler *sampler)
-{
-    const char *processes[SAMPLER_MAX_TOLD];
-    struct target_list_texts targets = { .count = 0 };
-    struct sampler_status status;
-    struct capture_metadata info;
-    sampler_status(sampler, &status);
-    open_capture_tell_end(&status, &info);
-    if (target_list_write(sampler, &targets, NULL) != ERR_OK)
-        targets.count = 0;
-    for (size_t i = 0; i < targets.count; i++)
-        processes[i] = targets.items[i];
-    info.processes = (struct capture_texts){ targets.count, processes };
-    struct err err = { 0 };
-    if (live_capture_finish(capture->live, &info, &err) != ERR_OK)
-        note_failure(capture, &err);
-    session_capture_check(capture);
-    target_list_texts_deinit(&targets);
-}
-
 void session_capture_close(struct session_capture *capture, struct sampler *sampler)
 {
-    if (capture->has_begun && sampler)
-        finish(capture, sampler);
+    struct err err = { 0 };
+    if (capture->has_begun && sampler) {
+        if (session_capture_write_end(capture->live, sampler, &err) != ERR_OK)
+            note_failure(capture, &err);
+        session_capture_check(capture);
+    }
     live_capture_destroy(capture->live);
     if (capture->fd >= 0)
         close(capture->fd);

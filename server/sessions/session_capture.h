@@ -1,16 +1,17 @@
 /*
- * taping - the capture of a session that a dashboard started.
+ * session_capture - the capture of a live session: its metadata, and the whole capture of a session
+ * that a dashboard started.
  *
- *     session_capture_open     before the sampler: its sink is for the sampler's options
- *     session_capture_begin    once there is a sampler
- *     session_capture_close    once sampling has ended, or has not begun
+ *     session_capture_open     before the sampler; its sink is for the options of the sampler
+ *     session_capture_begin    once sampling has started
+ *     session_capture_close    once sampling has ended, or has not started
  *
- * Nothing here fails: a session whose capture cannot be written goes on without, and says so
- * (session_set_fault), once; `say` is told as well, on any thread.
+ * These never fail: a session whose capture cannot be written goes on without it and says so once,
+ * through session_set_fault and `say` (on any thread).
  *
- * Ownership: the caller's storage; borrows the captures.
+ * Ownership: the caller's storage; borrows the capture store.
  * Threads: one at a time.
- * Depends on: captures, sessions, loaded, told, capture/recorder.
+ * Depends on: capture_store, sessions, open_capture, wire/target_list, capture/live_capture.
  */
 #ifndef SERVER_SESSIONS_SESSION_CAPTURE_H
 #define SERVER_SESSIONS_SESSION_CAPTURE_H
@@ -22,11 +23,25 @@ struct sampler;
 struct session;
 struct sink;
 
+/* On the thread of the live capture, once. */
+typedef void (*session_capture_failed)(void *context, const struct err *err);
+
+/* Writes the metadata that is known at the start, then samples as they come.  The sampler was
+ * started with the sink of `live`. */
+MUST_CHECK enum err_code session_capture_write_start(struct live_capture *live, int fd,
+                                                     struct sampler *sampler,
+                                                     session_capture_failed failed,
+                                                     void *context, struct err *err);
+/* Sampling has ended: writes the rest, the processes and how it ended.  Completes the file also if
+ * it fails. */
+MUST_CHECK enum err_code session_capture_write_end(struct live_capture *live,
+                                                   struct sampler *sampler, struct err *err);
+
 /* The session's id, and a sentence. */
 typedef void (*session_capture_say)(void *context, const char *session, const char *fault);
 
 struct session_capture {
-    struct captures *captures; /* NULL: nothing is recorded */
+    struct captures *captures; /* NULL: no capture */
     struct session *session;   /* NULL: not begun */
     session_capture_say say;   /* NULL: nobody */
     void *context;
@@ -40,10 +55,10 @@ void session_capture_open(struct session_capture *capture, struct captures *capt
                           session_capture_say say, void *context);
 /* NULL: none. */
 const struct sink *session_capture_sink(const struct session_capture *capture);
-/* Names the capture to the session, and what the session is called to the capture. */
+/* Links session and capture: each gets the name of the other. */
 void session_capture_begin(struct session_capture *capture, struct sampler *sampler,
                            struct session *session);
-/* Sees whether the file is still there; to be asked now and then. */
+/* Checks that the file still exists; call now and then. */
 void session_capture_check(struct session_capture *capture);
 /* sampler: NULL: it did not start. */
 void session_capture_close(struct session_capture *capture, struct sampler *sampler);

@@ -1,8 +1,10 @@
 /*
- * captured - a capture on disk as what reports are made of.
+ * capture_input - a capture on disk that reports are made of.
  *
- * Ownership: the caller's storage, which must not move; capture_input_close accepts CAPTURE_INPUT_NONE.
- * Depends on: loaded, report, wire/session.
+ * Ownership: the caller's storage, which must not move; capture_input_close accepts
+ * CAPTURE_INPUT_NONE.
+ * Threads: the main one.
+ * Depends on: sessions/open_capture, report, wire/session.
  */
 #ifndef SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H
 #define SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H
@@ -23,9 +25,9 @@ struct capture_input {
     struct profile_snapshot snapshot;
     struct session_info info;
     struct view_query everything;
-    struct reshaped reshaped; /* zeroed: its stacks are as they were */
+    struct reshaped reshaped; /* zeroed: stacks are unchanged */
     struct report_selection selection;
-    struct report_header header; /* of all of it, as the source */
+    struct report_header header; /* of the whole capture, as the source */
     struct report_source source;
 };
 
@@ -34,16 +36,17 @@ struct capture_input {
         .opened = NULL     \
     }
 
-/* Reads a part of it, and says how far it is to who looks on.  hides_arguments as in open_capture_open. */
+/* Opens a capture, or a part of it, and shows the progress.  hides_arguments: as
+ * open_capture_open. */
 MUST_CHECK enum err_code capture_input_load(const char *path, const struct reader_part *part,
                                             bool hides_arguments, struct open_capture **out,
                                             struct err *err);
 
-/* Reads all of it; says what is missing of a capture that was cut.  memory_bytes: as --memory. */
+/* Opens all of a capture; says what is missing of one that was cut.  memory_bytes: as --memory. */
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);
-/* Its source is of the stacks that the rules make from then on; none: nothing changes. */
+/* Applies the rules to the stacks of its source.  Without rules nothing changes. */
 MUST_CHECK enum err_code capture_input_reshape(struct capture_input *capture,
                                                const struct rules *rules, struct err *err);
 void capture_input_close(struct capture_input *capture);

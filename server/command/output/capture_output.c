@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -13,13 +12,12 @@
 
 #include "sampler/capture/format.h"
 #include "sampler/capture/live_capture.h"
-#include "sampler/capture/metadata.h"
 #include "sampler/sampler.h"
 #include "server/command/options/options.h"
+#include "server/command/output/output.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/sessions/open_capture.h"
-#include "server/wire/target_list.h"
+#include "server/sessions/session_capture.h"
 
 static enum err_code cannot_write(int sys, const char *path, struct err *err)
 {
@@ -42,18 +40,13 @@ static void usual_name(struct capture_output *capture, const char *folder, int p
              CAPTURE_EXTENSION);
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 static void choose_path(struct capture_output *capture, const struct options *options)
 {
     const char *const own = options->capture_file;
     /* A folder gets the usual name; so does what -o names when it is meant for a format. */
     const char *const given = own ? own : options->output;
-    if (given && !is_folder(given))
+    output_make_folder(given);
+    if (given && !output_is_folder(given))
         snprintf(capture->path, sizeof capture->path, "%s", given);
     else
         usual_name(capture, given ? given : "", options->sampling.pids[0]);
@@ -94,7 +87,7 @@ const struct sink *capture_output_sink(const struct capture_output *capture)
     return capture->live ? live_capture_sink(capture->live) : NULL;
 }
 
-/* On the recorder's thread; say writes one line at a time. */
+/* On the thread of the live capture; say may be called there. */
 static void say_failed(void *context, const struct err *err)
 {
     (void)context;
@@ -109,37 +102,24 @@ static const char *name_of(const struct capture_output *capture)
 enum err_code capture_output_begin(struct capture_output *capture, struct sampler *sampler,
                                    struct err *err)
 {
-    struct sampler_status status;
-    struct capture_metadata info;
-    const struct sampler_target *const target = sampler_target(sampler);
     if (!capture->live)
         return ERR_OK;
     capture->sampler = sampler;
-    sampler_status(sampler, &status);
-    open_capture_tell_start(target, sampler_options(sampler), &status, &info);
-    const char **const words = calloc(target->argc + 1, sizeof *words);
-    if (!words)
-        return err_nomem(err);
-    for (size_t i = 0; i < target->argc; i++)
-        words[i] = target->argv[i];
-    const size_t most = CAPTURE_MAX_TEXTS;
-    info.argv = (struct capture_texts){ target->argc < most ? target->argc : most, words };
     (void)!ftruncate(capture->fd, 0);
     capture->has_begun = true;
-    const enum err_code rc = live_capture_begin(
-        capture->live, capture->fd, sampler_profile(sampler), &info, say_failed, NULL, err);
-    free(words);
+    const enum err_code rc =
+        session_capture_write_start(capture->live, capture->fd, sampler, say_failed, NULL, err);
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capture)) : rc;
 }
 
-/* What is written to a file without a name is lost, and no write says so. */
+/* A removed file loses what is written, and no write fails. */
 static bool is_removed(const struct capture_output *capture)
 {
     struct stat status;
     return fstat(capture->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0;
 }
 
-/* What was sampled is what is in the file and what is not. */
+/* Samples of the session are either in the file or lost. */
 static enum err_code say_totals(struct capture_output *capture, enum err_code rc,
                                 struct err *err)
 {
@@ -165,23 +145,10 @@ static enum err_code say_totals(struct capture_output *capture, enum err_code rc
 
 enum err_code capture_output_finish(struct capture_output *capture, struct err *err)
 {
-    const char *processes[SAMPLER_MAX_TOLD];
-    struct target_list_texts targets;
-    struct sampler_status status;
-    struct capture_metadata info;
     if (!capture->sampler || capture->is_finished)
         return ERR_OK;
     capture->is_finished = true;
-    sampler_status(capture->sampler, &status);
-    open_capture_tell_end(&status, &info);
-    enum err_code rc = target_list_write(capture->sampler, &targets, err);
-    for (size_t i = 0; i < targets.count; i++)
-        processes[i] = targets.items[i];
-    info.processes = (struct capture_texts){ targets.count, processes };
-    const enum err_code finished =
-        live_capture_finish(capture->live, &info, rc == ERR_OK ? err : NULL);
-    rc = rc == ERR_OK ? finished : rc;
-    target_list_texts_deinit(&targets);
+    enum err_code rc = session_capture_write_end(capture->live, capture->sampler, err);
     if (rc == ERR_SYS)
         rc = err_wrap(err, rc, "%.200s", name_of(capture));
     return say_totals(capture, rc, err);
@@ -192,7 +159,7 @@ const struct quality_capture *capture_output_totals(const struct capture_output 
     return capture->is_finished ? &capture->totals : NULL;
 }
 
-/* The sampling thread uses the recorder until then. */
+/* The sampling thread uses the live capture until then. */
 static void end_sampling(struct sampler *sampler)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };

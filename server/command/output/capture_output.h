@@ -1,19 +1,18 @@
 /*
- * capturing - the capture that a command writes while it samples (--binary).
+ * capture_output - the capture that a command writes while it samples (--binary).
  *
- *     capture_output_open     before anything is sampled: a path that cannot be written is known then
- *     capture_output_sink     for the sampler's options
- *     capture_output_begin    once there is a sampler
- *     capture_output_finish   once sampling has ended: the rest, the end, and a line about it
+ *     capture_output_open     before sampling, so that an unwritable path is known then
+ *     capture_output_sink     for the options of the sampler
+ *     capture_output_begin    once sampling has started; empties a file that existed
+ *     capture_output_finish   once sampling has ended: completes the file and says so
  *     capture_output_close
  *
- * Unlike a report the file is there from the start and grows, so that it is of use whatever
- * becomes of us.  What stood in it before is gone once sampling begins, not before.
+ * Unlike a report the file grows from the start, so that it can be read whatever happens to us.
  *
- * Ownership: the caller's storage; capture_output_close removes a file that was made and has nothing
- * in it and ends sampling.  To be called before the sampler is destroyed.
+ * Ownership: the caller's storage.  capture_output_close ends sampling and removes a new file that
+ * is still empty; call it before the sampler is destroyed.
  * Threads: the main one.
- * Depends on: options, sampler.h, capture, loaded, wire/quality, exit.
+ * Depends on: options, sampler.h, capture, sessions/session_capture, wire/quality, exit.
  */
 #ifndef SERVER_COMMAND_OUTPUT_CAPTURE_OUTPUT_H
 #define SERVER_COMMAND_OUTPUT_CAPTURE_OUTPUT_H

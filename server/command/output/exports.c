@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/profile/views/view.h"
@@ -16,24 +15,7 @@
 #include "server/report/report.h"
 #include "server/wire/session.h"
 
-static bool is_folder(const char *path)
-{
-    struct stat status;
-    const size_t length = strlen(path);
-    return (length > 0 && path[length - 1] == '/') ||
-           (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
-}
-
-/* A name that ends in a slash means a folder, there or not; if it cannot be made, no file in it
- * can, and that will be said. */
-static void make_folder(const char *path)
-{
-    const size_t length = path ? strlen(path) : 0;
-    if (length > 1 && path[length - 1] == '/')
-        mkdir(path, S_IRWXU | S_IRWXG | S_IRWXO);
-}
-
-/* Where nothing was said and a table is what people want to see, it goes to the screen. */
+/* A table goes to the screen unless the user names a file. */
 static const struct report_format *format_for(const struct options_format *wanted, bool named)
 {
     const struct report_format *const format = wanted->format;
@@ -46,7 +28,7 @@ static enum err_code open_one(struct export *item, const struct options *options
 {
     const struct report_source source = { .session = info };
     const char *const folder =
-        options->output && is_folder(options->output) ? options->output : NULL;
+        options->output && output_is_folder(options->output) ? options->output : NULL;
     const bool named = wanted->output || options->output || options->splits;
     char usual[REPORT_NAME_BYTES], path[PATH_MAX];
     item->format = format_for(wanted, named);
@@ -88,7 +70,7 @@ enum err_code exports_open(struct exports *exports, const struct options *option
             return rc;
     }
     exports->splits = options->splits;
-    make_folder(options->output);
+    output_make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
         struct export *const item = &exports->items[i];
         const enum err_code rc = open_one(item, options, &options->formats[i], info, err);

@@ -1,5 +1,5 @@
 /*
- * exports - the files a command writes at its end: one for each format asked for.
+ * exports - the reports that a command writes at its end, one file for each format.
  *
  * All are opened before the work starts, so that a path that cannot be written is known then.
  * A format's own name counts first, then --output (a file, or a folder in which the files get
@@ -24,7 +24,7 @@ struct session_info;
 
 struct exports {
     size_t count;
-    bool splits; /* a file for each process; those opened are only to see that they can be */
+    bool splits; /* one file per process; those opened only prove that they can be */
     struct capture_input baseline; /* read before the work starts too */
     struct export
     {
@@ -34,7 +34,7 @@ struct exports {
     items[OPTIONS_MAX_FORMATS];
 };
 
-/* facts: pid and start, for names. */
+/* info: process id and start, for file names. */
 MUST_CHECK enum err_code exports_open(struct exports *exports, const struct options *options,
                                       const struct session_info *info, struct err *err);
 void exports_close(struct exports *exports);

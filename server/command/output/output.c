@@ -23,7 +23,7 @@ static enum err_code open_in_place(struct output *output, struct err *err)
     return output->fd < 0 ? cannot_write(errno, output->path, err) : ERR_OK;
 }
 
-/* In the same folder, as rename needs it; hidden, as it may be left behind by a power cut. */
+/* In the same folder, as rename requires; hidden, because a power cut may leave it behind. */
 static enum err_code open_temporary(struct output *output, struct err *err)
 {
     const char *const slash = strrchr(output->path, '/');
@@ -37,7 +37,7 @@ static enum err_code open_temporary(struct output *output, struct err *err)
     return cannot_write(errno, output->path, err);
 }
 
-/* Writes to where a link leads instead of replacing the link. */
+/* Writes to the target of a link instead of replacing the link. */
 static enum err_code resolve(struct output *output, const char *path, struct err *err)
 {
     char *const real = realpath(path, NULL);
@@ -47,6 +47,21 @@ static enum err_code resolve(struct output *output, const char *path, struct err
         memcpy(output->path, chosen, strlen(chosen) + 1);
     free(real);
     return fits ? ERR_OK : cannot_write(ENAMETOOLONG, path, err);
+}
+
+bool output_is_folder(const char *path)
+{
+    struct stat status;
+    const size_t length = strlen(path);
+    return (length > 0 && path[length - 1] == '/') ||
+           (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+void output_make_folder(const char *path)
+{
+    const size_t length = path ? strlen(path) : 0;
+    if (length > 1 && path[length - 1] == '/')
+        (void)mkdir(path, S_IRWXU | S_IRWXG | S_IRWXO);
 }
 
 enum err_code output_init(struct output *output, const char *path, struct err *err)
@@ -103,8 +118,8 @@ bool output_write(struct output *output, const void *data, size_t bytes)
     return output->sys == 0;
 }
 
-/* mkostemp makes a file for its owner alone; the user's mask decides about others, unless it tells
- * what the others may not see. */
+/* mkostemp makes a file for its owner alone.  The umask decides about others, unless the file may
+ * contain what they must not see. */
 static void apply_mask(int fd)
 {
     if (privilege_is_held())

@@ -1,12 +1,12 @@
 /*
  * output - a file that appears whole or not at all.
  *
- * It is opened before the work starts, so that a path that cannot be written is known then: a
- * new file beside the old one, renamed over it at the end.  What is not a regular file (a pipe,
- * /dev/null) is written as it is, and "-" is standard output.
+ * It is opened before the work starts, so that an unwritable path is known then: a new file beside
+ * the old one, renamed over it at the end.  What is not a regular file (a pipe, /dev/null) is written
+ * in place, and "-" is standard output.
  *
- * Ownership: the caller's storage; output_deinit removes what was not finished.
- * Depends on: err.
+ * Ownership: the caller's storage; output_deinit removes a file that was not finished.
+ * Depends on: err, privilege.
  */
 #ifndef SERVER_COMMAND_OUTPUT_OUTPUT_H
 #define SERVER_COMMAND_OUTPUT_OUTPUT_H
@@ -25,9 +25,14 @@ struct output {
     int sys;                       /* errno of the write that failed, 0: none */
 };
 
+/* A name that ends in a slash is a folder, whether it exists or not. */
+bool output_is_folder(const char *path);
+/* Makes the folder if the name (or NULL) ends in a slash.  Opening a file in it shows a failure. */
+void output_make_folder(const char *path);
+
 MUST_CHECK enum err_code output_init(struct output *output, const char *path, struct err *err);
 void output_deinit(struct output *output);
-/* Escape sequences are for a terminal whose user did not say no (NO_COLOR, TERM=dumb). */
+/* It is a terminal, and the user has not disabled colours (NO_COLOR, TERM=dumb). */
 bool output_wants_colours(const struct output *output);
 /* false: it cannot be written; output_finish says why. */
 bool output_write(struct output *output, const void *data, size_t bytes);

@@ -1,11 +1,11 @@
 /*
- * progress - how far something is that takes more than a moment, for who looks on.
+ * progress - shows how far a long operation is.
  *
- * One line on standard error that is written over and taken away at the end, only where that is a
- * terminal and only PROGRESS_MS after the beginning, then as often.
+ * Writes one line to standard error if that is a terminal, PROGRESS_MS after the beginning and
+ * every PROGRESS_MS from then on, and removes it at the end.
  *
- * Ownership: plain data; borrows the words.
- * Depends on: clock, exit.
+ * Ownership: plain data; borrows the texts.
+ * Depends on: clock, exit, signals.
  */
 #ifndef SERVER_COMMAND_OUTPUT_PROGRESS_H
 #define SERVER_COMMAND_OUTPUT_PROGRESS_H

@@ -1,7 +1,7 @@
 /*
- * split - a file for each process instead of one for all (--split).
+ * split - one file per process instead of one for all (--split).
  *
- * The process's id is put behind the name: profile.html becomes profile_4711.html.
+ * The process id follows the name: profile.html becomes profile_4711.html.
  *
  * Ownership: the caller's storage; split_deinit accepts a zeroed one.
  * Depends on: profile, err.

@@ -69,8 +69,8 @@ void child_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* A child that the sampling thread has stopped (--blocking) would be told to whoever waits for it
- * first, so it is only looked at until it has ended. */
+/* Only looks: a child that the sampling thread has stopped (--blocking) reports to the first that
+ * waits, which must be that thread. */
 static bool has_exited(pid_t pid)
 {
     siginfo_t info = { 0 };
@@ -80,7 +80,7 @@ static bool has_exited(pid_t pid)
             info.si_code == CLD_DUMPED);
 }
 
-/* Those that we did not start ourselves, told from the child that its own status is asked of. */
+/* Collects adopted children that have ended; the status of `child` is left for child_reap. */
 static void collect_orphans(const struct child *child)
 {
     for (int i = 0; i < ORPHANS_AT_ONCE; i++) {
@@ -103,7 +103,7 @@ bool child_reap(struct child *child)
     return child->has_ended;
 }
 
-/* False: it is still there after the grace, or the user is out of patience. */
+/* false: it still runs after the grace, or the user has sent another signal. */
 static bool wait_for_end(struct child *child, struct signals *signals)
 {
     const uint64_t end_ns = clock_now_ns() + CHILD_GRACE_MS * NS_PER_MS;
@@ -141,7 +141,7 @@ int child_exit_status(const struct child *child)
     return WEXITSTATUS(child->wait_status);
 }
 
-/* All that comes, up to the end; false: nothing, or too much. */
+/* Reads up to the end.  false: there is nothing, or too much. */
 static bool read_word(int fd, char word[CHILD_MAX_WORD])
 {
     size_t length = 0;
@@ -159,7 +159,7 @@ static bool read_word(int fd, char word[CHILD_MAX_WORD])
     return true;
 }
 
-/* Quiet, in a session of its own, so that our Ctrl-C does not reach it. */
+/* Has no terminal and a session of its own, so that our Ctrl-C does not reach it. */
 static void become_later(const char *program, const struct signals *signals, const int ends[2])
 {
     char word[CHILD_MAX_WORD], name[64];
@@ -173,7 +173,7 @@ static void become_later(const char *program, const struct signals *signals, con
         dup2(null, STDERR_FILENO);
     }
     close(ends[1]);
-    /* What we have open, such as the address, is not to outlive us in it. */
+    /* It must not keep our descriptors, such as the listening socket. */
     if (ends[0] > STDERR_FILENO + 1)
         (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
     (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
@@ -185,7 +185,7 @@ static void become_later(const char *program, const struct signals *signals, con
     _exit(EXEC_FAILED);
 }
 
-/* Nothing of what it starts is to be ours. */
+/* We must not adopt what it starts. */
 void child_prepare(struct child_later *later, const char *program,
                    const struct signals *signals)
 {

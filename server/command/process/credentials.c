@@ -55,7 +55,7 @@ static enum err_code read_whole(int fd, const char *path, const char *what, char
 /* Reads a file or a pipe whole, up to `bytes`.  A pipe without a writer is waited for, until a
  * signal asks us to stop.  A device is never read: it might act, or never end. */
 static enum err_code read_named(const char *path, const char *what, char *out, size_t bytes,
-                              size_t *length_out, mode_t *mode_out, struct err *err)
+                                size_t *length_out, mode_t *mode_out, struct err *err)
 {
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
@@ -82,7 +82,8 @@ static enum err_code check_readers(mode_t mode, const char *path, struct err *er
     return ERR_OK;
 }
 
-enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN + 1], struct err *err)
+enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN + 1],
+                                     struct err *err)
 {
     char text[TOKEN_FILE_BYTES];
     size_t bytes;
@@ -118,9 +119,9 @@ static enum err_code read_text(const char *path, const char *what, char **out, m
 {
     size_t length;
     char *const text = calloc(1, CREDENTIALS_MAX_TLS_BYTES + 2);
-    enum err_code rc =
-        text ? read_named(path, what, text, CREDENTIALS_MAX_TLS_BYTES + 1, &length, mode_out, err)
-             : err_set(err, ERR_NOMEM, "no memory for '%s'", path);
+    enum err_code rc = text ? read_named(path, what, text, CREDENTIALS_MAX_TLS_BYTES + 1,
+                                         &length, mode_out, err)
+                            : err_set(err, ERR_NOMEM, "no memory for '%s'", path);
     if (rc == ERR_OK && (length == 0 || length > CREDENTIALS_MAX_TLS_BYTES))
         rc = err_set(err, ERR_INVALID, "'%s' is empty or larger than 1 MiB", path);
     if (rc == ERR_OK)
@@ -131,7 +132,7 @@ static enum err_code read_text(const char *path, const char *what, char **out, m
 }
 
 enum err_code credentials_read_tls(const char *cert_file, const char *key_file, struct tls *out,
-                       struct err *err)
+                                   struct err *err)
 {
     memset(out, 0, sizeof *out);
     if (!cert_file)

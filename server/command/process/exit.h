@@ -1,5 +1,7 @@
 /*
- * exit - how a command ends: one line for the user, one status for the shell.
+ * exit - how a command ends: a message for the user, a status for the shell.
+ *
+ * Threads: say: any; the others: the main one.
  *
  * Depends on: err.
  */
@@ -21,15 +23,14 @@ enum exit_status exit_status_of(enum err_code code);
 /* "pyrometer: message" on standard error, on one line whatever the message holds. */
 void say(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* On a terminal: a line in the place of the one before it, to be written over; an empty one takes
- * that away. */
+/* On a terminal: replaces the line that the last call wrote; an empty text removes it. */
 void say_for_now(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* What was printed has reached standard output; a reader that has gone is no error. */
+/* Flushes standard output.  A reader that has gone is no error. */
 MUST_CHECK enum err_code exit_flush(struct err *err);
 
-/* Says what is in err, if anything went wrong, or that standard output cannot be written, and
- * gives the status. */
+/* Says the message of `err` if `code` is not ERR_OK, or that standard output cannot be written.
+ * Returns the exit status. */
 int exit_with(enum err_code code, const struct err *err);
 
 #endif /* SERVER_COMMAND_PROCESS_EXIT_H */

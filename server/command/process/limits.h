@@ -1,5 +1,6 @@
 /*
- * limits - how many files we may have open: each process and thread that is sampled takes some.
+ * limits - the number of files that we may have open: each target and each of its threads takes
+ * some.
  *
  * Threads: the main one, before others start; limits_restore also in a child after fork.
  * Depends on: err.
@@ -9,14 +10,14 @@
 
 #include "sampler/base/err.h"
 
-/* What it has open by itself, a session, and some connections. */
+/* Enough for the server itself, one session and some connections. */
 enum { LIMITS_LEAST_SERVING = 40 };
 
-/* Raises the limit to what we may have. */
+/* Raises the soft limit to the hard limit. */
 void limits_raise(void);
-/* ERR_LIMIT: there may be fewer than a server needs to answer anybody. */
+/* ERR_LIMIT: the limit is too low for a server. */
 MUST_CHECK enum err_code limits_check_serving(struct err *err);
-/* For a program that we start: it gets the limit that we were given. */
+/* Restores the limit that we were started with, for a program that we start. */
 void limits_restore(void);
 
 #endif /* SERVER_COMMAND_PROCESS_LIMITS_H */

@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* nohup asks for SIGHUP to be ignored, and must get that. */
+/* nohup makes us ignore SIGHUP, which must stay so. */
 static bool is_ignored(int signal)
 {
     struct sigaction action;

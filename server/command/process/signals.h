@@ -1,5 +1,5 @@
 /*
- * signals - what a command waits for: the user, its child, the end of sampling.
+ * signals - waits for signals of the user, the end of the child and a descriptor.
  *
  * SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked before any thread is started and read from a
  * descriptor, so nothing ever runs in a signal handler.
@@ -25,17 +25,17 @@ struct signals {
 enum signals_event { SIGNALS_STOP, SIGNALS_CHILD, SIGNALS_READABLE, SIGNALS_TIMEOUT };
 
 MUST_CHECK enum err_code signals_init(struct signals *signals, struct err *err);
-/* Gives the signals back: the next one ends us at once. */
+/* Unblocks the signals: from now on one ends us at once. */
 void signals_deinit(struct signals *signals);
 
-/* Waits for a signal, for `fd` (-1: none) to become readable, or for the time to be over
- * (-1: never).  A wish to stop comes before anything that happened at the same time. */
+/* Waits for a signal, until `fd` (-1: none) is readable, or until the timeout (-1: none).
+ * SIGNALS_STOP comes before anything else that happened at the same time. */
 enum signals_event signals_wait(struct signals *signals, int fd, int timeout_ms);
 
-/* One of those that ask us to stop has come and was not yet read.  Any thread. */
+/* Has a signal that asks us to stop come that nobody has read yet?  Any thread. */
 bool signals_are_pending(void);
 
-/* For a child, between fork and exec. */
+/* For a child, between fork and exec: restores mask and dispositions. */
 void signals_reset_in_child(const struct signals *signals);
 
 #endif /* SERVER_COMMAND_PROCESS_SIGNALS_H */

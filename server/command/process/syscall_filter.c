@@ -29,7 +29,7 @@
 
 enum { END = INT32_MIN };
 
-/* Whatever their arguments.  A call that a machine does not have is passed over. */
+/* Allowed with any arguments.  Calls that the machine does not have are skipped. */
 static const int any_calls[] = {
     /* files */
     SCMP_SYS(access), SCMP_SYS(close), SCMP_SYS(close_range), SCMP_SYS(copy_file_range),
@@ -75,7 +75,7 @@ static const int any_calls[] = {
     SCMP_SYS(getppid), SCMP_SYS(getpriority), SCMP_SYS(getrandom), SCMP_SYS(getresgid),
     SCMP_SYS(getresuid), SCMP_SYS(getrlimit), SCMP_SYS(getrusage), SCMP_SYS(getsid),
     SCMP_SYS(getuid), SCMP_SYS(sysinfo), SCMP_SYS(uname),
-    /* Descriptors from and to the helpers, names of users, news for systemd: see `socket`. */
+    /* Descriptors from and to helpers, user names, messages to systemd: see `socket`. */
     SCMP_SYS(connect), SCMP_SYS(getpeername), SCMP_SYS(getsockname), SCMP_SYS(getsockopt),
     SCMP_SYS(recvfrom), SCMP_SYS(recvmsg), SCMP_SYS(recvmmsg), SCMP_SYS(sendmmsg),
     SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(shutdown), SCMP_SYS(socketpair), END
@@ -86,7 +86,7 @@ static const int serve_calls[] = { SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS
 
 static const int read_calls[] = { SCMP_SYS(process_vm_readv), SCMP_SYS(pidfd_open), END };
 
-/* Also of those that were stopped by ptrace, or have become our children. */
+/* For threads stopped by ptrace, and adopted children. */
 static const int wait_calls[] = { SCMP_SYS(wait4), SCMP_SYS(waitid), END };
 
 static const int child_calls[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_send_signal), END };
@@ -113,13 +113,13 @@ static const struct {
         }                                \
     }
 
-/* Only with such an argument. */
+/* Allowed with this argument only. */
 static const struct row {
     unsigned groups;
     int call;
     struct scmp_arg_cmp argument;
 } rows[] = {
-    /* No code comes into being. */
+    /* No executable memory. */
     ONLY(SYSCALLS_ANY, mmap, 2, NONE_OF(PROT_EXEC)),
     ONLY(SYSCALLS_ANY, mprotect, 2, NONE_OF(PROT_EXEC)),
     ONLY(SYSCALLS_ANY, clone, 0, HAS(CLONE_THREAD)),
@@ -137,7 +137,7 @@ static const struct row {
     ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_NO_NEW_PRIVS)),
     ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_SECCOMP)),
     ONLY(SYSCALLS_ANY, prctl, 0, IS(PR_GET_CHILD_SUBREAPER)),
-    /* What memory is called in maps: newer C libraries say so. */
+    /* PR_SET_VMA: newer C libraries name their memory in maps. */
     ONLY(SYSCALLS_ANY, prctl, 0, IS(0x53564d41)),
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(TCGETS)),
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(TIOCGWINSZ)),
@@ -145,7 +145,7 @@ static const struct row {
     ONLY(SYSCALLS_ANY, ioctl, 1, IS(FIONBIO)),
     ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_PARENT)),
     ONLY(SYSCALLS_READ, ioctl, 1, IS(NS_GET_USERNS)),
-    /* Registers and memory of a target are not written. */
+    /* Nothing writes registers or memory of a target. */
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_SEIZE)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_INTERRUPT)),
     ONLY(SYSCALLS_STOP, ptrace, 0, IS(PTRACE_LISTEN)),
@@ -193,7 +193,7 @@ static int add_rows(scmp_filter_ctx filter, unsigned groups)
 static int fill(scmp_filter_ctx filter, unsigned groups)
 {
     int rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-    /* A tree: the calls of every tick come by few comparisons. */
+    /* A binary tree: the calls of every tick take few comparisons. */
     (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
     if (rc == 0)
         rc = add_calls(filter, groups);

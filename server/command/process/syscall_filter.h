@@ -1,23 +1,23 @@
 /*
- * syscall_filter - the system calls that a command makes once it is running, and no others.
+ * syscall_filter - limits a command to the system calls that it makes once it is running.
  *
- * One table in syscall_filter.c says which group of calls may be made with which arguments; a
- * command is a set of groups.  In none of them: starting programs or processes, executable memory,
- * listening or binding a socket, sockets of the network, changing identity, capabilities,
+ * One table in syscall_filter.c lists the calls of each group, and the arguments they may have.  A
+ * command has a set of groups.  No group contains: starting programs or processes, executable
+ * memory, listening or binding a socket, network sockets, changing identity, capabilities,
  * namespaces or mounts, writing into other processes, BPF, keys, modules, io_uring.
  *
- * A call that is not in the list fails with EPERM.  It does not end the program: a library that is
- * newer than the table may try a call and do without, and to whoever watches a session its end is
- * worse than a line that says "not permitted".  clone3 fails with ENOSYS, as its flags lie in
- * memory that cannot be looked at: the C library falls back to clone, which may make threads only.
- * With PYROMETER_DENIED_CALL=kill in the environment such a call ends the program by SIGSYS: all
- * system tests run so, and prove that ordinary use makes none.
+ * A call that is not listed fails with EPERM.  It does not end the program: a library newer than
+ * the table may try a call and do without it, and the end of a session is worse than a message that
+ * says "not permitted". clone3 fails with ENOSYS, because a filter cannot see its flags in memory:
+ * the C library falls back to clone, which may make threads only. With PYROMETER_DENIED_CALL=kill
+ * in the environment such a call ends the program by SIGSYS.  All system tests run that way, and
+ * prove that ordinary use makes no such call.
  *
- * Not there in builds with a sanitizer, which makes calls of its own (ptrace, personality, clone):
- * syscall_filter_is_built tells.
+ * Builds with a sanitizer have no filter, because the sanitizer makes calls of its own (ptrace,
+ * personality, clone): see syscall_filter_is_built.
  *
- * Threads: all of the process get it.
- * Depends on: err, libseccomp (the only place that sees it).
+ * Threads: applies to all threads of the process.
+ * Depends on: err, libseccomp (only here).
  */
 #ifndef SERVER_COMMAND_PROCESS_SYSCALL_FILTER_H
 #define SERVER_COMMAND_PROCESS_SYSCALL_FILTER_H
@@ -29,16 +29,16 @@
 enum syscall_group {
     SYSCALLS_ANY = 1 << 0,      /* memory, time, threads, files */
     SYSCALLS_SERVE = 1 << 1,    /* accept and answer */
-    SYSCALLS_READ = 1 << 2,     /* other processes */
-    SYSCALLS_STOP = 1 << 3,     /* stop their threads, and let them go */
-    SYSCALLS_CHILD = 1 << 4,    /* signal and collect what we have started */
+    SYSCALLS_READ = 1 << 2,     /* read other processes */
+    SYSCALLS_STOP = 1 << 3,     /* stop and resume their threads */
+    SYSCALLS_CHILD = 1 << 4,    /* signal and collect our child */
     SYSCALLS_TERMINAL = 1 << 5, /* modes of a terminal, and stopping ourselves (Ctrl-Z) */
 };
 
 bool syscall_filter_is_built(void);
 
-/* groups: of enum syscall_group.  no_new_privs has been set.  ERR_UNSUPPORTED: the kernel has no
- * filters. */
+/* groups: bits of enum syscall_group.  no_new_privs must be set.  ERR_UNSUPPORTED: the kernel
+ * has no filters. */
 MUST_CHECK enum err_code syscall_filter_install(unsigned groups, struct err *err);
 
 #endif /* SERVER_COMMAND_PROCESS_SYSCALL_FILTER_H */
