@@ -4,10 +4,10 @@
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
 #include "server/command/options/selection.h"
+#include "server/command/output/capture_input.h"
 #include "server/command/output/exports.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/command/serve.h"
 #include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
@@ -85,8 +85,8 @@ static enum err_code write_formats(struct replay *replay, struct err *err)
     struct profile_snapshot snapshot;
     enum err_code rc = sessions_create(&replay->sessions, err);
     if (rc == ERR_OK)
-        rc = serve_load(replay->sessions, replay->options, replay->options->files[0], &session,
-                        err);
+        rc = capture_input_show(replay->sessions, replay->options, replay->options->files[0],
+                                &session, err);
     if (rc == ERR_OK)
         rc = profile_snapshot(session_profile(session), &snapshot, err);
     if (rc != ERR_OK)

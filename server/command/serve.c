@@ -1,7 +1,4 @@
-#include "server/command/serve.h"
-
 #include "sampler/base/clock.h"
-#include "sampler/capture/reader.h"
 #include "server/command/live.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
@@ -13,51 +10,21 @@
 #include "server/sessions/continuous.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/leave.h"
-#include "server/sessions/open_capture.h"
 #include "server/sessions/sessions.h"
 #include "server/source/helper.h"
 
-/* How often captures are looked through for those to remove. */
+/* How often old captures are removed. */
 enum { TIDY_MS = 60 * 1000 };
-/* Captures that are being recorded are finished by then, or have begun to be, and that is waited for. */
+/* Live captures are complete by then, or hold the exit (leave.h). */
 enum { SERVE_LEAVE_MS = 900 };
 
-/* What a capture says of how much of it there is belongs to its user. */
-static void say_state(const struct open_capture *opened)
-{
-    if (opened->is_cut)
-        say("%.200s: %s", opened->path, opened->status.reason);
-    if (opened->lost > 0)
-        say("%.200s: %llu samples could not be written when it was recorded", opened->path,
-            (unsigned long long)opened->lost);
-}
-
-enum err_code serve_load(struct sessions *sessions, const struct options *options,
-                         const char *path, struct session **out, struct err *err)
-{
-    const struct reader_part part = { .memory_bytes = options->sampling.memory_bytes,
-                                      .from_ns = options->view.query.from_ns,
-                                      .to_ns = options->view.query.to_ns };
-    const bool hides_arguments = options->sampling.hides_arguments;
-    struct open_capture *opened = NULL;
-    enum err_code rc = capture_input_load(path, &part, hides_arguments, &opened, err);
-    if (rc != ERR_OK)
-        return rc;
-    rc = sessions_add_loaded(sessions, opened, out, err);
-    if (rc == ERR_OK)
-        say_state(opened);
-    else
-        open_capture_destroy(opened);
-    return rc;
-}
-
-/* One capture is what its user wants to see; of several the page of the host has a list. */
+/* One capture is shown at once; several are a list on the page of the host. */
 static enum err_code load_all(struct live *live, const struct options *options, struct err *err)
 {
     struct session *session = NULL;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < options->file_count && rc == ERR_OK; i++)
-        rc = serve_load(live->sessions, options, options->files[i], &session, err);
+        rc = capture_input_show(live->sessions, options, options->files[i], &session, err);
     if (rc == ERR_OK && options->file_count == 1)
         live->shows = session->id;
     return rc;
@@ -81,7 +48,7 @@ static enum err_code open_captures(struct dashboard *dashboard,
     return rc;
 }
 
-/* On any thread. */
+/* Any thread. */
 static void note_fault(void *context, const char *session, const char *what)
 {
     const struct live *const live = context;
@@ -103,7 +70,7 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     dashboard->say_context = live;
     dashboard->memory_bytes = options->sampling.memory_bytes;
     dashboard->max_rate_hz = settings->max_rate_hz;
-    /* Finding what --continuous samples has its part of it, too. */
+    /* Finding the targets of --continuous takes a part of the budget. */
     const double sampling_share = settings->is_continuous ? 1 - CONTINUOUS_SCAN_SHARE : 1;
     sessions_limit(live->sessions, settings->max_sessions,
                    options->sampling.max_cpu_percent * sampling_share);
@@ -113,7 +80,7 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     return open_captures(dashboard, settings, err);
 }
 
-/* --max-cpu is what all sessions may use, and what this one may. */
+/* --max-cpu limits all sessions together, and this one. */
 static enum err_code sample_all(struct dashboard *dashboard, const struct options *options,
                                 struct continuous **out, struct err *err)
 {

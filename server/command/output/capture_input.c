@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "sampler/capture/reader.h"
+#include "server/command/options/options.h"
 #include "server/command/output/progress.h"
 #include "server/command/process/exit.h"
 #include "server/sessions/open_capture.h"
+#include "server/sessions/sessions.h"
 
 static void describe(struct capture_input *capture)
 {
@@ -26,9 +28,8 @@ static void describe(struct capture_input *capture)
                                               .session = &capture->info };
 }
 
-enum err_code capture_input_load(const char *path, const struct reader_part *part,
-                                 bool hides_arguments, struct open_capture **out,
-                                 struct err *err)
+static enum err_code load(const char *path, const struct reader_part *part,
+                          bool hides_arguments, struct open_capture **out, struct err *err)
 {
     struct progress progress;
     struct reader_part watched = *part;
@@ -40,13 +41,41 @@ enum err_code capture_input_load(const char *path, const struct reader_part *par
     return rc;
 }
 
+/* What is missing of the capture. */
+static void say_state(const struct open_capture *opened)
+{
+    if (opened->is_cut)
+        say("%.200s: %s", opened->path, opened->status.reason);
+    if (opened->lost > 0)
+        say("%.200s: %llu samples could not be written when it was recorded", opened->path,
+            (unsigned long long)opened->lost);
+}
+
+enum err_code capture_input_show(struct sessions *sessions, const struct options *options,
+                                 const char *path, struct session **out, struct err *err)
+{
+    const struct reader_part part = { .memory_bytes = options->sampling.memory_bytes,
+                                      .from_ns = options->view.query.from_ns,
+                                      .to_ns = options->view.query.to_ns };
+    const bool hides_arguments = options->sampling.hides_arguments;
+    struct open_capture *opened = NULL;
+    enum err_code rc = load(path, &part, hides_arguments, &opened, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = sessions_add_loaded(sessions, opened, out, err);
+    if (rc == ERR_OK)
+        say_state(opened);
+    else
+        open_capture_destroy(opened);
+    return rc;
+}
+
 enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                  size_t memory_bytes, bool hides_arguments, struct err *err)
 {
     memset(capture, 0, sizeof *capture);
     const struct reader_part everything = { .memory_bytes = memory_bytes };
-    enum err_code rc =
-        capture_input_load(path, &everything, hides_arguments, &capture->opened, err);
+    enum err_code rc = load(path, &everything, hides_arguments, &capture->opened, err);
     if (rc == ERR_OK)
         rc = profile_snapshot(open_capture_profile(capture->opened), &capture->snapshot, err);
     if (rc != ERR_OK) {

@@ -1,10 +1,11 @@
 /*
- * capture_input - a capture on disk that reports are made of.
+ * capture_input - reads a capture that is named on the command line, to make reports of it or to
+ * show it as a session.
  *
  * Ownership: the caller's storage, which must not move; capture_input_close accepts
  * CAPTURE_INPUT_NONE.
  * Threads: the main one.
- * Depends on: sessions/open_capture, report, wire/session.
+ * Depends on: options, sessions, report, wire/session.
  */
 #ifndef SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H
 #define SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H
@@ -18,7 +19,9 @@
 #include "server/wire/session.h"
 
 struct open_capture;
-struct reader_part;
+struct options;
+struct session;
+struct sessions;
 
 struct capture_input {
     struct open_capture *opened; /* NULL: none */
@@ -36,11 +39,11 @@ struct capture_input {
         .opened = NULL     \
     }
 
-/* Opens a capture, or a part of it, and shows the progress.  hides_arguments: as
- * open_capture_open. */
-MUST_CHECK enum err_code capture_input_load(const char *path, const struct reader_part *part,
-                                            bool hides_arguments, struct open_capture **out,
-                                            struct err *err);
+/* Adds a capture, or the part of it between --from and --to, to the sessions that a server
+ * shows, and says what is missing of it. */
+MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
+                                            const struct options *options, const char *path,
+                                            struct session **out, struct err *err);
 
 /* Opens all of a capture; says what is missing of one that was cut.  memory_bytes: as --memory. */
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
