@@ -1,17 +1,17 @@
 /*
  * sampler - the public face: attach to a Python process, sample it, give its profile.
  *
- * A session is of one process or of several: those named, all that there are, and with
- * options.subprocesses whatever they start.  sampler_start finds the interpreters before it returns,
- * so that a wrong pid is an error of the call; then a thread of its own samples until the duration is
- * over, the last process has ended, or sampler_stop is called.  A process that ends before ends only
- * itself.  The profile stays readable until sampler_destroy.
+ * A session samples one process or several: those named, or all of the host, and with
+ * options.subprocesses the processes that they start.  sampler_start finds the interpreters before
+ * it returns, so that a wrong pid is an error of the call.  Then a thread of its own samples until
+ * the duration is over, the last target has ended, or sampler_stop is called.  The profile stays
+ * readable until sampler_destroy.
  *
  * Ownership: the sampler owns its thread and its profile.
  * Threads: all functions may be called from any thread, start and destroy from one at a time.
  * Errors of start: ERR_GONE no such process, ERR_NOT_PYTHON no interpreter found, ERR_PERM,
- * ERR_UNSUPPORTED a version we cannot read, ERR_INVALID an option out of range, or a mode of which
- * the interpreter does not tell who is in it.
+ * ERR_UNSUPPORTED an unknown version, ERR_INVALID an option out of range, or a mode that needs a
+ * state which the interpreter does not show.
  * Depends on: profile, base.
  */
 #ifndef SAMPLER_SAMPLER_H
@@ -64,10 +64,10 @@ struct sampler_options {
     pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
     size_t pid_count;
     bool all;          /* instead of pids: every Python process that we may read */
-    bool waits;        /* go on when the last process has ended: others may join */
-    bool adopts;       /* with subprocesses: our own children are of the family */
-    pid_t helper;      /* a child of ours that never is; 0: none */
-    bool subprocesses; /* children too, and theirs, from now on and those that are there */
+    bool waits;        /* go on after the last target has ended: sampler_join */
+    bool adopts;       /* with subprocesses: follow every process that becomes our child */
+    pid_t helper;      /* a child of ours that is never followed; 0: none */
+    bool subprocesses; /* sample descendants too, those that exist and new ones */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the last target ends */
     bool all_threads;     /* false: only the main thread of the main interpreter */
@@ -77,13 +77,12 @@ struct sampler_options {
     bool hides_arguments; /* keep only the first word of each command line */
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
-    bool tasks_each;         /* look at tasks whenever at threads, whatever that costs */
-    bool blocking;           /* stop the target's threads for each look */
-    size_t memory_bytes;     /* for what is kept; 0: no bound */
-    double max_cpu_percent;  /* of one core, for ourselves; 0: no budget */
-    const struct sink *sink; /* told of every sample until the end; NULL: none */
-    const atomic_bool
-        *is_cancelled; /* ends sampler_start, and nothing begins; NULL: nobody does */
+    bool tasks_each;                 /* read tasks at every tick, whatever that costs */
+    bool blocking;                   /* stop the target's threads at each tick */
+    size_t memory_bytes;             /* for the profile; 0: no bound */
+    double max_cpu_percent;          /* of one core, for ourselves; 0: no budget */
+    const struct sink *sink;         /* receives every sample; NULL: none */
+    const atomic_bool *is_cancelled; /* cancels sampler_start; NULL: never */
 };
 
 #define SAMPLER_STATES(X)   \
@@ -105,46 +104,47 @@ struct sampler_status {
     uint64_t started_at_ns; /* since 1970 */
     uint64_t ended_at_ns;   /* since 1970, 0: not yet */
     uint64_t elapsed_ns;
-    double rate_hz;   /* aimed at now: what was asked for, unless the CPU budget lowered it */
-    double wanted_hz; /* asked for last; 0: that of the options */
+    double rate_hz;   /* current: the requested rate, or what the CPU budget allows */
+    double wanted_hz; /* requested by sampler_set_rate; 0: that of the options */
 };
 
 /* One process of a session.  Strings live as long as the sampler. */
 struct sampler_target {
     pid_t pid;
-    pid_t parent; /* that is followed too; 0: none */
+    pid_t parent; /* if it is a target too; 0: none */
     size_t argc;
     const char *const *argv;
     const char *executable;
     const char *python; /* "3.11.2" */
     bool validated;     /* false: a version newer than any we know */
-    uint64_t from_ns;   /* since the session began: sampled from then on */
-    uint64_t to_ns;     /* until then; 0: still */
+    uint64_t from_ns;   /* when sampling began, since the start of the session */
+    uint64_t to_ns;     /* when it ended; 0: not yet */
     const char *reason; /* a sentence once it has ended, else NULL */
 };
 
-/* What is kept of processes beyond is their samples. */
+/* Of further processes only samples are kept. */
 enum { SAMPLER_MAX_TOLD = SAMPLER_MAX_PROCESSES };
 
 struct sampler_processes {
     uint64_t joined;  /* processes that have been sampled */
     uint64_t running; /* of these, now */
     uint64_t over;    /* Python processes left out, as SAMPLER_MAX_PROCESSES ran already */
-    uint64_t denied;  /* processes that cannot be read, or do not tell what the mode keeps */
+    uint64_t
+        denied; /* processes that cannot be read, or do not show the state that the mode keeps */
 };
 
-/* A process that functions come from, held so that it cannot come to mean another. */
+/* A process that functions come from, with descriptors that never refer to another process. */
 struct sampler_origin {
     pid_t pid;
     int pidfd;
     int space_fd;         /* its memory: reads as empty once it is another program */
-    uint64_t mapped_addr; /* where it is not empty before */
+    uint64_t mapped_addr; /* an address that is mapped until then */
     struct owner owner;   /* when it joined the session */
 };
 
 enum { SAMPLER_MAX_TASKS = 1 << 14 };
 
-/* An asyncio task, as it was seen last; times are since the session began. */
+/* An asyncio task at the last reading; times are since the start of the session. */
 struct sampler_task {
     pid_t pid;
     int32_t tid;     /* of the thread that runs its event loop; 0: unknown */
@@ -153,7 +153,7 @@ struct sampler_task {
     uint32_t
         node; /* of the profile: where it waits, below all who await it; of a running one its mark */
     bool is_running;
-    bool is_moving;    /* it changed while it was looked at, and its node is its mark */
+    bool is_moving;    /* it changed while it was read; its node is its mark */
     uint64_t seen_ns;  /* first */
     uint64_t since_ns; /* it stands where it stands */
     uint32_t first_awaiter, awaiter_count;
@@ -164,7 +164,7 @@ struct sampler_tasks {
     size_t count;
     uint32_t *awaiters; /* by index of items */
     size_t awaiter_count;
-    uint64_t at_ns; /* of the look */
+    uint64_t at_ns; /* of the reading */
     bool is_cut;    /* there were more */
 };
 
@@ -176,13 +176,14 @@ void sampler_destroy(struct sampler *sampler);
 void sampler_stop(struct sampler *sampler);
 void sampler_pause(struct sampler *sampler, bool paused);
 
-/* Adds a process to a session that runs, soon; that it is not in it is for the caller to know, and
- * that the session does not follow processes itself (subprocesses).  Errors as those of start. */
+/* Adds a process to a running session, at the next tick.  The process must not be a target
+ * already, and the session must not follow processes itself (subprocesses).  Errors as those of
+ * start. */
 MUST_CHECK enum err_code sampler_join(struct sampler *sampler, pid_t pid, struct err *err);
-/* Within a quarter of a second.  ERR_INVALID: out of range. */
+/* Takes effect within a quarter of a second.  ERR_INVALID: out of range. */
 MUST_CHECK enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz,
                                           struct err *err);
-/* As options.max_cpu_percent; out of range is cut. */
+/* As options.max_cpu_percent, clamped to its range. */
 void sampler_set_max_cpu(struct sampler *sampler, double percent);
 
 void sampler_status(struct sampler *sampler, struct sampler_status *out);
@@ -193,7 +194,7 @@ const struct sampler_target *sampler_target(const struct sampler *sampler);
 bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out);
 void sampler_processes(const struct sampler *sampler, struct sampler_processes *out);
 /* The process of profile_function.origin; also after the session has ended, while the process runs.
- * sampler_origin_close it.  ERR_GONE: it has ended, or is another program now. */
+ * Close with sampler_origin_close.  ERR_GONE: it has ended or executes another program. */
 MUST_CHECK enum err_code sampler_origin(struct sampler *sampler, profile_origin number,
                                         struct sampler_origin *out, struct err *err);
 void sampler_origin_close(struct sampler_origin *origin);
@@ -204,7 +205,8 @@ struct profile *sampler_profile(struct sampler *sampler);
 /* A descriptor that becomes readable when sampling has ended; owned by the sampler. */
 int sampler_end_fd(const struct sampler *sampler);
 
-/* A copy of the tasks seen last; none unless options.async asks for them.  sampler_tasks_deinit it. */
+/* A copy of the tasks at the last reading; none without options.async.  Free with
+ * sampler_tasks_deinit. */
 MUST_CHECK enum err_code sampler_tasks(struct sampler *sampler, struct sampler_tasks *out,
                                        struct err *err);
 void sampler_tasks_deinit(struct sampler_tasks *tasks);
