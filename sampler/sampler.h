@@ -129,8 +129,7 @@ struct sampler_processes {
     uint64_t joined;  /* processes that have been sampled */
     uint64_t running; /* of these, now */
     uint64_t over;    /* Python processes left out, as SAMPLER_MAX_PROCESSES ran already */
-    uint64_t
-        denied; /* processes that cannot be read, or do not show the state that the mode keeps */
+    uint64_t denied;  /* processes that cannot be read, or lack the state that the mode keeps */
 };
 
 /* A process that functions come from, with descriptors that never refer to another process. */

@@ -121,7 +121,7 @@ static enum err_code read_text(const char *path, const char *what, char **out, m
     char *const text = calloc(1, CREDENTIALS_MAX_TLS_BYTES + 2);
     enum err_code rc = text ? read_named(path, what, text, CREDENTIALS_MAX_TLS_BYTES + 1,
                                          &length, mode_out, err)
-                            : err_set(err, ERR_NOMEM, "no memory for '%s'", path);
+                            : err_nomem(err);
     if (rc == ERR_OK && (length == 0 || length > CREDENTIALS_MAX_TLS_BYTES))
         rc = err_set(err, ERR_INVALID, "'%s' is empty or larger than 1 MiB", path);
     if (rc == ERR_OK)
