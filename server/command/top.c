@@ -21,7 +21,7 @@
 
 enum { MESSAGE_BYTES = 256 };
 
-/* Over so long the rate and our own CPU are told. */
+/* The rate and our own CPU are averages of this long. */
 #define PACE_NS (NS_PER_S)
 
 struct top {
@@ -108,7 +108,7 @@ static enum err_code renew(struct top *top, struct err *err)
     return ERR_OK;
 }
 
-/* What keys may move in, as it has been drawn. */
+/* The space that keys move in, as drawn. */
 static void note_room(struct top *top, size_t shown)
 {
     const struct model *const model = &top->model;
@@ -123,7 +123,7 @@ static void note_room(struct top *top, size_t shown)
         .threads = model->threads,
         .thread_count = model->states.count,
     };
-    /* The choice stays with its function when others pass it. */
+    /* The cursor stays with its function when the order changes. */
     if (is_list && top->display.row == DISPLAY_NO_ROW && top->display.cursor > 0)
         top->display.row = top->room.row_at_cursor;
 }
@@ -156,7 +156,7 @@ static enum err_code draw(struct top *top, struct err *err)
     return ERR_OK;
 }
 
-/* Nothing to read means that the terminal has gone. */
+/* At the end of input the terminal has gone. */
 static enum err_code take_keys(struct top *top, struct err *err)
 {
     char bytes[KEYS_BYTES];
@@ -194,7 +194,7 @@ static int wait_ms(const struct top *top)
     return now_ns < top->due_ns ? (int)((top->due_ns - now_ns) / NS_PER_MS) + 1 : 0;
 }
 
-/* Until the user has seen enough; the end of sampling is only news. */
+/* Runs until the user quits; the screen only says when sampling has ended. */
 static enum err_code show(struct top *top, struct err *err)
 {
     enum err_code rc = terminal_enter(&top->terminal, err);

@@ -171,7 +171,7 @@ static void say_certainty(const struct quality *quality)
     char failed[TEXT_BYTES];
     format_failed(quality, failed);
     say("exact %.2f %%, repaired %.2f %%, retried %.2f %%, truncated %.2f %%, %s, "
-        "missed %" PRIu64 " of %" PRIu64 " looks",
+        "missed %" PRIu64 " of %" PRIu64 " ticks",
         quality_percent(quality->exact, quality->samples),
         quality_percent(quality->repaired, quality->samples),
         quality_percent(quality->retried, quality->samples),

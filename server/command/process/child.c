@@ -69,8 +69,8 @@ void child_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Only looks: a child that the sampling thread has stopped (--blocking) reports to the first that
- * waits, which must be that thread. */
+/* Leaves the status to be collected.  A child that the sampling thread has stopped (--blocking)
+ * reports to the first process that waits, which must be that thread. */
 static bool has_exited(pid_t pid)
 {
     siginfo_t info = { 0 };

@@ -24,7 +24,7 @@ static void what_the_budget_pays_for_is_left_alone(void **state)
     struct budget budget;
     (void)state;
     begin(&budget, 0.02, 1000);
-    /* 10 us a look, 1000 looks a second: 1 %. */
+    /* 10 us a tick, 1000 ticks a second: 1 %. */
     assert_false(budget_measure(&budget, 10 * MS, 1000));
     assert_true(budget.rate_hz == 1000);
 }
@@ -34,7 +34,7 @@ static void a_rate_that_costs_too_much_is_lowered_at_once(void **state)
     struct budget budget;
     (void)state;
     begin(&budget, 0.01, 10000);
-    /* 100 us a look: 1 % pays for 100 looks a second. */
+    /* 100 us a tick: 1 % pays for 100 ticks a second. */
     assert_true(budget_measure(&budget, 100 * MS, 1000));
     assert_float_equal(budget.rate_hz, 100, 0.001);
 }
@@ -42,15 +42,15 @@ static void a_rate_that_costs_too_much_is_lowered_at_once(void **state)
 static void a_lowered_rate_rises_slowly_and_never_above_what_was_wanted(void **state)
 {
     struct budget budget;
-    uint64_t cpu_ns = 100 * MS, looks = 1000;
+    uint64_t cpu_ns = 100 * MS, ticks = 1000;
     (void)state;
     begin(&budget, 0.01, 1000);
-    assert_true(budget_measure(&budget, cpu_ns, looks));
+    assert_true(budget_measure(&budget, cpu_ns, ticks));
     for (int i = 0; i < 30; i++) {
         const double before = budget.rate_hz;
         cpu_ns += 100 * 1000;
-        looks += 100;
-        (void)budget_measure(&budget, cpu_ns, looks);
+        ticks += 100;
+        (void)budget_measure(&budget, cpu_ns, ticks);
         assert_true(budget.rate_hz <= before * 1.2501);
         assert_true(budget.rate_hz <= 1000);
     }
@@ -91,13 +91,13 @@ static uint64_t use(double share, double wanted_hz, uint64_t cost_ns, unsigned w
                     double *rate_hz_out)
 {
     struct budget budget;
-    uint64_t cpu_ns = 0, looks = 0;
+    uint64_t cpu_ns = 0, ticks = 0;
     double due = 0;
     budget_init(&budget, share, wanted_hz, 0);
     for (unsigned i = 0; i < windows; i++) {
         for (due += budget.rate_hz / 4; due >= 1; due--)
-            cpu_ns += cost_of(looks++, cost_ns);
-        (void)budget_measure(&budget, cpu_ns, looks);
+            cpu_ns += cost_of(ticks++, cost_ns);
+        (void)budget_measure(&budget, cpu_ns, ticks);
     }
     *rate_hz_out = budget.rate_hz;
     return cpu_ns;
