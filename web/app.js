@@ -3,10 +3,10 @@
 import { listenForPlaces } from "./host/home.js";
 import { startHost } from "./host/page.js";
 import { parseAddress } from "./model/address.js";
+import { filterParameters } from "./model/filter.js";
 import { createPicture } from "./model/picture.js";
 import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/questions.js";
 import { takeBaseline, takeDelivery } from "./model/recording.js";
-import { serverFilters } from "./model/server-filters.js";
 import { createState, reduce } from "./model/state.js";
 import { threadIds } from "./model/threads.js";
 import { askAccess } from "./source/host.js";
@@ -76,16 +76,6 @@ function watchFor(source, state, picture) {
   source.watch("quality", state.qualityOpen);
 }
 
-// The filters as the server takes them, cached until anything they depend on changes.
-function createFileRules() {
-  let kept = { key: "" };
-  return ({ address, recording, recordingVersion }) => {
-    const key = address.filters.join("\n") + "\n" + recordingVersion;
-    if (kept.key !== key) kept = { key, ...serverFilters(address.filters, recording.profile) };
-    return kept;
-  };
-}
-
 // All views of a session, in the order in which they are updated.
 function createViews(dispatch) {
   const place = (id) => document.getElementById(id);
@@ -151,7 +141,6 @@ function createEffects(page) {
 function startPage() {
   const embedded = document.getElementById("profile-data").textContent.trim();
   const compute = createPicture();
-  const fileRules = createFileRules();
   let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", address: parseAddress(location.hash) };
   let views = [];
   let queued = false;
@@ -190,8 +179,8 @@ function startPage() {
     askFor(compute(state));
     const picture = compute(state);
     watchFor(source, state, picture);
-    const rules = fileRules(state);
-    const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads: source.downloads({ ...asked, rules: rules.rules }), unruled: source.live ? rules.left : state.address.filters };
+    const downloads = source.downloads({ ...asked, filters: filterParameters(state.address.filters) });
+    const shown = { ...state, picture, hasTimes: source.hasTimes(), downloads, notApplied: source.live ? [] : state.address.filters };
     for (const view of views) view.update(shown);
   }
 

@@ -8,10 +8,11 @@
 #include "server/report/header.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
+#include "server/wire/reshaped.h"
 #include "server/wire/session.h"
 
 /* What all files take. */
-enum { QUERY_EXPORT = QUERY_VIEW | QUERY_RULES | QUERY_REDACT };
+enum { QUERY_EXPORT = QUERY_VIEW | QUERY_FILTERS | QUERY_REDACT };
 
 static enum err_code send(const struct report_source *source,
                           const struct report_format *format, struct response *response,
@@ -38,7 +39,7 @@ static enum err_code write(const struct session_request *asked,
 {
     const struct report_selection selection = { .snapshot = &asked->snapshot,
                                                 .query = &asked->query.view,
-                                                .rules = &asked->query.rules };
+                                                .filters = &asked->query.filters };
     struct session_info info;
     struct report_header header;
     session_describe(asked->session, snapshot, &info);
@@ -66,7 +67,7 @@ static enum err_code write_reshaped(const struct session_request *asked,
     const struct view_query everything = { 0 };
     struct reshaped reshaped;
     enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
-                                     &asked->query.rules, RESHAPED_WINDOWS, err);
+                                     &asked->query.filters, RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
         rc = write(asked, &reshaped.snapshot, &everything, format, baseline, response, err);
     reshaped_deinit(&reshaped);
@@ -78,7 +79,7 @@ static enum err_code answer(const struct session_request *asked,
                             const struct report_source *baseline, struct response *response,
                             struct err *err)
 {
-    if (rules_are_any(&asked->query.rules))
+    if (asked->query.filters.count > 0)
         return write_reshaped(asked, format, baseline, response, err);
     return write(asked, &asked->snapshot, &asked->query.view, format, baseline, response, err);
 }
@@ -93,7 +94,7 @@ static enum err_code write_against(const struct session_request *asked, struct s
     session_describe(base, snapshot, &info);
     const struct report_selection selection = { .snapshot = snapshot,
                                                 .query = &everything,
-                                                .rules = &asked->query.rules };
+                                                .filters = &asked->query.filters };
     const struct report_source baseline = { .snapshot = snapshot,
                                             .query = &everything,
                                             .selection = &selection,
@@ -102,7 +103,7 @@ static enum err_code write_against(const struct session_request *asked, struct s
     return answer(asked, format, &baseline, response, err);
 }
 
-/* Against all of another session, with its stacks as the rules make them. */
+/* Against all of another session, with its stacks as the filters make them. */
 static enum err_code compare_with(const struct session_request *asked, struct session *base,
                                   const struct report_format *format, struct response *response,
                                   struct err *err)
@@ -110,15 +111,15 @@ static enum err_code compare_with(const struct session_request *asked, struct se
     const struct view_query everything = { 0 };
     struct profile_snapshot snapshot;
     struct reshaped reshaped = { 0 };
-    const bool has_rules = rules_are_any(&asked->query.rules);
+    const bool has_filters = asked->query.filters.count > 0;
     enum err_code rc = profile_snapshot(session_profile(base), &snapshot, err);
     if (rc != ERR_OK)
         return rc;
-    if (has_rules)
-        rc = reshaped_init(&reshaped, &snapshot, &everything, &asked->query.rules,
+    if (has_filters)
+        rc = reshaped_init(&reshaped, &snapshot, &everything, &asked->query.filters,
                            RESHAPED_WINDOWS, err);
     if (rc == ERR_OK)
-        rc = write_against(asked, base, has_rules ? &reshaped.snapshot : &snapshot, format,
+        rc = write_against(asked, base, has_filters ? &reshaped.snapshot : &snapshot, format,
                            response, err);
     reshaped_deinit(&reshaped);
     profile_snapshot_release(&snapshot);

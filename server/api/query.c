@@ -17,19 +17,20 @@ struct parameter {
         SETTING(name, kind, struct query, member), .bit = __VA_ARGS__ \
     }
 #define RANGE(least_, most_) .setting.least = (least_), .setting.most = (most_)
-#define RULE(name, rule, bit_)                                    \
-    {                                                             \
-        VIEW_RULE(name, struct query, rules, rule), .bit = (bit_) \
+#define FILTER(name, kind)                                                  \
+    {                                                                       \
+        VIEW_FILTER(name, struct query, filters, kind), .bit = QUERY_##kind \
     }
 
 static const struct parameter parameters[] = {
     { VIEW_FROM(struct query, view), .bit = QUERY_FROM },
     { VIEW_TO(struct query, view), .bit = QUERY_TO },
     { VIEW_STATE(struct query, view), .bit = QUERY_STATE },
-    RULE("omit", RULE_OMIT, QUERY_OMIT),
-    RULE("below", RULE_BELOW, QUERY_BELOW),
-    RULE("at", RULE_AT, QUERY_AT),
-    RULE("hide", RULE_HIDE, QUERY_HIDE),
+    FILTER("focus", FOCUS),
+    FILTER("ignore", IGNORE),
+    FILTER("hide", HIDE),
+    FILTER("show", SHOW),
+    FILTER("show_from", SHOW_FROM),
     PARAMETER("since", ID, view.since, QUERY_SINCE),
     PARAMETER("thread", IDS, threads, QUERY_THREAD),
     PARAMETER("process", IDS, processes, QUERY_PROCESS),
@@ -118,6 +119,6 @@ uint64_t query_hash(const struct query *query)
     hash = hash_bytes(&view->require, sizeof view->require, hash);
     hash = hash_bytes(&view->exclude, sizeof view->exclude, hash);
     hash = hash_bytes(&query->redacts, sizeof query->redacts, hash);
-    hash = rules_hash(&query->rules, hash);
+    hash = frame_filters_hash(&query->filters, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
 }

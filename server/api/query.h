@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "server/http/request.h"
-#include "server/wire/rules.h"
 #include "server/wire/setting.h"
 
 enum query_parameter {
@@ -29,10 +29,10 @@ enum query_parameter {
     QUERY_FORMAT = 1 << 5,
     QUERY_STATE = 1 << 6,
     QUERY_BUCKETS = 1 << 7,
-    QUERY_OMIT = 1 << 8,
-    QUERY_BELOW = 1 << 9,
-    QUERY_AT = 1 << 10,
-    QUERY_HIDE = 1 << 11,
+    QUERY_FOCUS = 1 << 8,
+    QUERY_IGNORE = 1 << 9,
+    QUERY_HIDE = 1 << 10,
+    QUERY_SHOW = 1 << 11,
     QUERY_OFFSET = 1 << 12,
     QUERY_LIMIT = 1 << 13,
     QUERY_SEARCH = 1 << 14,
@@ -46,10 +46,11 @@ enum query_parameter {
     QUERY_PID = 1 << 22,
     QUERY_SECONDS = 1 << 23,
     QUERY_RATE = 1 << 24,
+    QUERY_SHOW_FROM = 1 << 25,
     QUERY_PAGE = QUERY_OFFSET | QUERY_LIMIT,
     QUERY_CAPTURES =
         QUERY_PAGE | QUERY_SEARCH | QUERY_HOST | QUERY_LABEL | QUERY_FROM | QUERY_TO,
-    QUERY_RULES = QUERY_OMIT | QUERY_BELOW | QUERY_AT | QUERY_HIDE,
+    QUERY_FILTERS = QUERY_FOCUS | QUERY_IGNORE | QUERY_HIDE | QUERY_SHOW | QUERY_SHOW_FROM,
     QUERY_PULL = QUERY_PID | QUERY_SECONDS | QUERY_RATE,
     QUERY_VIEW = QUERY_FROM | QUERY_TO | QUERY_THREAD | QUERY_PROCESS | QUERY_STATE,
 };
@@ -65,7 +66,7 @@ struct query {
     function_id function;                             /* 0: not given */
     uint32_t pid, seconds, pull_hz;                   /* 0: not given */
     bool redacts, wants_tasks;
-    struct rules rules;
+    struct frame_filters filters;
     struct setting_ids threads, processes;
 };
 

@@ -4,6 +4,7 @@
 #include "server/api/document.h"
 #include "server/api/session_request.h"
 #include "server/sessions/sessions.h"
+#include "server/wire/reshaped.h"
 #include "server/wire/tree.h"
 
 enum { NS_DECIMALS = 9 };
@@ -77,7 +78,7 @@ static enum err_code answer_reshaped(const struct session_request *asked,
     struct view view = { 0 };
     struct reshaped reshaped;
     enum err_code rc = reshaped_init(&reshaped, &asked->snapshot, &asked->query.view,
-                                     &asked->query.rules, RESHAPED_SUM, err);
+                                     &asked->query.filters, RESHAPED_SUM, err);
     if (rc == ERR_OK)
         rc = view_init(&view, &reshaped.snapshot, &everything, err);
     if (rc == ERR_OK)
@@ -104,14 +105,15 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
 {
     struct session_request asked;
     enum err_code rc =
-        session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_RULES, err);
+        session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_FILTERS, err);
     if (rc != ERR_OK)
         return rc;
-    const bool has_rules = rules_are_any(&asked.query.rules);
+    const bool has_filters = asked.query.filters.count > 0;
     asked.query.view.since =
-        has_rules ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
+        has_filters ? 0 : profile_snapshot_since(&asked.snapshot, asked.query.view.since);
     if (!session_request_is_fresh(&asked, handler, response))
-        rc = has_rules ? answer_reshaped(&asked, response, err) : answer(&asked, response, err);
+        rc = has_filters ? answer_reshaped(&asked, response, err)
+                         : answer(&asked, response, err);
     session_request_end(&asked);
     return rc;
 }

@@ -87,9 +87,9 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
     if (rc == ERR_OK)
         rc = capture_input_open(&comparing->now, options->files[1], memory_bytes, hides, err);
     if (rc == ERR_OK)
-        rc = capture_input_reshape(&comparing->base, &options->view.rules, err);
+        rc = capture_input_reshape(&comparing->base, &options->view.filters, err);
     if (rc == ERR_OK)
-        rc = capture_input_reshape(&comparing->now, &options->view.rules, err);
+        rc = capture_input_reshape(&comparing->now, &options->view.filters, err);
     comparing->sources[0] = &comparing->base.source;
     comparing->sources[1] = &comparing->now.source;
     if (rc == ERR_OK && options->report.redacts)

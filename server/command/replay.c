@@ -1,5 +1,3 @@
-#include <inttypes.h>
-
 #include "sampler/profile/profile.h"
 #include "server/command/options/commands.h"
 #include "server/command/options/options.h"
@@ -21,15 +19,13 @@ struct replay {
 
 static enum err_code write_query(struct replay *replay, struct session *session,
                                  const struct profile_snapshot *snapshot,
-                                 const struct view_query *query,
-                                 const struct report_selection *selection, struct err *err)
+                                 const struct view_query *query, struct err *err)
 {
     struct session_info info;
     struct report_header header;
     session_describe(session, snapshot, &info);
     struct report_source source = { .snapshot = snapshot,
                                     .query = query,
-                                    .selection = selection,
                                     .session = &info,
                                     .settings = replay->options->report,
                                     .files = session_files(session) };
@@ -45,36 +41,13 @@ static enum err_code write_query(struct replay *replay, struct session *session,
     return rc;
 }
 
-static enum err_code write_reshaped(struct replay *replay, struct session *session,
-                                    const struct profile_snapshot *snapshot,
-                                    const struct view_query *query, struct err *err)
-{
-    const struct report_selection selection = { .snapshot = snapshot,
-                                                .query = query,
-                                                .rules = &replay->options->view.rules };
-    const struct view_query everything = { 0 };
-    struct reshaped reshaped;
-    enum err_code rc = reshaped_init(&reshaped, snapshot, query, &replay->options->view.rules,
-                                     RESHAPED_WINDOWS, err);
-    if (rc != ERR_OK)
-        return rc;
-    if (reshaped.counts.omitted)
-        say("%" PRIu64 " of %" PRIu64 " samples are left out by --omit and --at",
-            reshaped.counts.omitted, reshaped.counts.omitted + reshaped.counts.samples);
-    rc = write_query(replay, session, &reshaped.snapshot, &everything, &selection, err);
-    reshaped_deinit(&reshaped);
-    return rc;
-}
-
 static enum err_code write_selected(struct replay *replay, struct session *session,
                                     const struct profile_snapshot *snapshot, struct err *err)
 {
     struct selection selection;
     enum err_code rc = selection_init(&selection, replay->options, snapshot, err);
-    if (rc == ERR_OK && rules_are_any(&replay->options->view.rules))
-        rc = write_reshaped(replay, session, snapshot, &selection.query, err);
-    else if (rc == ERR_OK)
-        rc = write_query(replay, session, snapshot, &selection.query, NULL, err);
+    if (rc == ERR_OK)
+        rc = write_query(replay, session, snapshot, &selection.query, err);
     selection_deinit(&selection);
     return rc;
 }

@@ -6,13 +6,13 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
 #include "server/wire/json.h"
 #include "server/wire/rfc3339.h"
-#include "server/wire/rules.h"
 #include "server/wire/session.h"
 #include "server/wire/state_words.h"
 
@@ -111,7 +111,7 @@ static size_t unique(void *items, size_t count, size_t bytes,
     return kept;
 }
 
-/* What was asked for, where rules or names have changed what the snapshot holds since. */
+/* What was asked for, where filters or names have changed what the snapshot holds since. */
 struct asked {
     struct report_selection processes, threads;
 };
@@ -285,14 +285,15 @@ static void find_rest(struct report_header *header, const struct report_source *
 {
     const struct view_query *const own = source->query;
     const struct view_query *const said = source->selection ? source->selection->query : own;
-    const struct rules *const rules = source->selection ? source->selection->rules : NULL;
+    const struct frame_filters *const filters =
+        source->selection ? source->selection->filters : NULL;
     header->require = (state_bits)(own->require | said->require);
     header->exclude = (state_bits)(own->exclude | said->exclude);
-    header->rules = rules && rules_are_any(rules) ? rules : NULL;
+    header->filters = filters && filters->count ? filters : NULL;
     header->is_redacted = source->settings.redacts;
     header->is_whole = header->has_all_processes && header->thread_count == 0 &&
                        !own->threads && !said->threads && !header->require &&
-                       !header->exclude && !header->rules && header->from_ns == 0 &&
+                       !header->exclude && !header->filters && header->from_ns == 0 &&
                        header->to_ns == header->session_ns;
 }
 
@@ -395,16 +396,15 @@ static void put_threads(const struct report_header *header, struct buffer *out)
         buffer_printf(out, " and %zu more", count - TEXT_MAX_NAMED);
 }
 
-/* As it was written: the end of a file's path, or "function:" and that of a name. */
-static void put_pattern(const struct report_header *header,
-                        const struct reshape_pattern *pattern, struct buffer *out)
+static size_t filter_count(const struct report_header *header)
 {
-    const char *const text = pattern->name ? pattern->name : pattern->file;
-    if (header->is_redacted) {
-        buffer_text(out, "[redacted]");
-        return;
-    }
-    buffer_text(out, pattern->name ? "function:" : "");
+    return header->filters ? header->filters->count : 0;
+}
+
+static void put_pattern(const struct report_header *header, size_t index, struct buffer *out)
+{
+    const char *const text =
+        header->is_redacted ? "[redacted]" : header->filters->items[index].pattern;
     names_put_plain(out, (struct strtab_string){ text, (uint32_t)strlen(text) });
 }
 
@@ -414,11 +414,10 @@ void report_header_put_text(const struct report_header *header, struct buffer *o
     put_processes(header, out);
     put_threads(header, out);
     state_words_put_phrases(out, "; ", header->require, header->exclude);
-    for (size_t rule = 0; header->rules && rule < RULE_COUNT; rule++)
-        for (size_t i = 0; i < header->rules->counts[rule]; i++) {
-            buffer_printf(out, "; %s ", rules_text((enum rule)rule));
-            put_pattern(header, &header->rules->patterns[rule][i], out);
-        }
+    for (size_t i = 0; i < filter_count(header); i++) {
+        buffer_printf(out, "; %s ", frame_filter_name(header->filters->items[i].kind));
+        put_pattern(header, i, out);
+    }
 }
 
 static void put_ns(struct json *json, const char *key, uint64_t ns)
@@ -466,15 +465,14 @@ static void write_filters(const struct report_header *header, struct json *json)
     struct buffer text = { 0 };
     json_key(json, "filters");
     json_array(json);
-    for (size_t rule = 0; header->rules && rule < RULE_COUNT; rule++)
-        for (size_t i = 0; i < header->rules->counts[rule]; i++) {
-            json_object(json);
-            json_key(json, "rule");
-            json_text(json, rules_text((enum rule)rule));
-            put_pattern(header, &header->rules->patterns[rule][i], &text);
-            put_buffer(json, "pattern", &text);
-            json_end(json);
-        }
+    for (size_t i = 0; i < filter_count(header); i++) {
+        json_object(json);
+        json_key(json, "filter");
+        json_text(json, frame_filter_name(header->filters->items[i].kind));
+        put_pattern(header, i, &text);
+        put_buffer(json, "pattern", &text);
+        json_end(json);
+    }
     json_end(json);
     buffer_deinit(&text);
 }

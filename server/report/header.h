@@ -10,7 +10,7 @@
  * source.  A header must not move.
  * Limits: REPORT_HEADER_MAX_NAMED processes and threads are written, of more the number.
  * Units: nanoseconds; from and to since the session began, the others since 1970.
- * Depends on: profile, view, report, wire/session, rules, state_words.
+ * Depends on: profile, view, report, wire/session, frame_filters, state_words.
  */
 #ifndef SERVER_REPORT_HEADER_H
 #define SERVER_REPORT_HEADER_H
@@ -26,7 +26,7 @@
 struct buffer;
 struct json;
 struct report_source;
-struct rules;
+struct frame_filters;
 
 enum { REPORT_HEADER_MAX_NAMED = 64 };
 
@@ -47,7 +47,7 @@ struct report_header {
         struct strtab_string name;
     } * threads; /* that were asked for, by tid; none: all of them */
     state_bits require, exclude;
-    const struct rules *rules; /* NULL: none */
+    const struct frame_filters *filters; /* NULL: none */
     bool has_all_processes, is_whole;
     bool is_redacted; /* names of threads and patterns are not told */
 };

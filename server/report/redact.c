@@ -70,10 +70,11 @@ static enum err_code redact_profile(struct redacted *redacted, const struct repo
 {
     struct redact_names texts = { .rc = ERR_OK };
     const struct reshape_names names = { .text = redact_names_text, .context = &texts };
-    const struct reshape_rules rules = { .names = &names };
+    const struct reshape_settings settings = { .names = &names };
     enum err_code rc = profile_create(&redacted->profile, err);
     if (rc == ERR_OK)
-        rc = reshape_windows(redacted->profile, from->snapshot, from->query, &rules, NULL, err);
+        rc = reshape_windows(redacted->profile, from->snapshot, from->query, &settings, NULL,
+                             err);
     if (rc == ERR_OK && texts.rc != ERR_OK)
         rc = err_set(err, texts.rc, "%s", texts.err.message);
     if (rc != ERR_OK)

@@ -6,7 +6,7 @@
  *
  * Ownership: a source borrows everything.
  * Threads: any, on a snapshot of one's own.
- * Depends on: profile, wire, buffer, assets, source, rules.
+ * Depends on: profile, wire, buffer, assets, source, frame_filters.
  */
 #ifndef SERVER_REPORT_REPORT_H
 #define SERVER_REPORT_REPORT_H
@@ -20,7 +20,7 @@
 struct buffer;
 struct profile_snapshot;
 struct report_header;
-struct rules;
+struct frame_filters;
 struct session_info;
 struct source_reader;
 struct view_query;
@@ -61,7 +61,7 @@ enum { REPORT_DEFAULT_LIMIT = 15 };
 struct report_selection {
     const struct profile_snapshot *snapshot;
     const struct view_query *query;
-    const struct rules *rules; /* NULL: none */
+    const struct frame_filters *filters; /* NULL: none */
 };
 
 struct report_source {

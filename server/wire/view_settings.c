@@ -1,5 +1,6 @@
 #include "server/wire/view_settings.h"
 
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "server/wire/state_words.h"
 
@@ -11,8 +12,8 @@ enum err_code view_read_state(const struct setting *setting, void *query, const 
     return state_words_read(text, &view->require, &view->exclude, why);
 }
 
-enum err_code view_read_rule(const struct setting *setting, void *rules, const char *text,
-                             struct err *why)
+enum err_code view_read_filter(const struct setting *setting, void *filters, const char *text,
+                               struct err *why)
 {
-    return rules_add(rules, (enum rule)setting->which, text, why);
+    return frame_filters_add(filters, (enum frame_filter_kind)setting->which, text, why);
 }

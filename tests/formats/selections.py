@@ -126,8 +126,9 @@ SELECTIONS = [
               keep=lambda row: not row.state),
     Selection("all 4.5 s; all 2 processes; hide function:wait", ["--hide", "function:wait"], [("hide", "function:wait")],
               stack=without("wait")),
-    Selection("all 4.5 s; all 2 processes; omit function:parse; at function:main",
-              ["--omit", "function:parse", "--at", "function:main"], [("omit", "function:parse"), ("at", "function:main")],
+    Selection("all 4.5 s; all 2 processes; ignore function:parse; show_from function:main",
+              ["--ignore", "function:parse", "--show-from", "function:main"],
+              [("ignore", "function:parse"), ("show_from", "function:main")],
               stack=lambda stack: stack if stack.startswith("main;render") else None),
     Selection("1.0 s to 3.0 s of 4.5 s; process 4712; on CPU; hide function:step",
               ["--process", "4712", "--from", "1", "--to", "3", "--state", "on_cpu", "--hide", "function:step"],
@@ -406,7 +407,7 @@ def test_redacted(capture):
         with open(os.path.join(folder, "r.jsonl"), encoding="utf-8") as file:
             selection = json.loads(file.readline())["selection"]
     check(selection["text"], "all 4.5 s; process 4711; thread 4713; hide [redacted]", "redacted sentence")
-    check(selection["filters"], [{"rule": "hide", "pattern": "[redacted]"}], "redacted filters")
+    check(selection["filters"], [{"filter": "hide", "pattern": "[redacted]"}], "redacted filters")
 
 
 def main():

@@ -58,25 +58,37 @@ class Replay(Test):
             process, _ = replay(capture, *words)
             self.assertEqual(process.wait(), 2, words)
 
-    def test_stacks_are_what_the_rules_make_of_them(self):
-        capture = file_in("rules.pyro")
+    def test_filters_change_stacks(self):
+        capture = file_in("filters.pyro")
         with victim("chain.py", LONG) as target:
             process = finished("record", str(target.pid), "-d", "1", "-o", capture)
         self.assertEqual(process.wait(), 0, process.told())
         total = samples(replay(capture)[1])
-        process, path = replay(capture, "--at", "function:b")
+        process, path = replay(capture, "--show-from", "function:/^b$/")
         begun = read_folded(path)
         self.assertEqual({stack.names[0] for stack in begun}, {"b"})
         left = total - sum(stack.count for stack in begun)
-        self.assertEqual("%d of %d samples are left out by --omit and --at" % (left, total) in process.told(), left > 0)
-        hidden = read_folded(replay(capture, "--hide", "function:b")[1])
+        self.assertEqual("the filters leave out %d of %d samples" % (left, total) in process.told(), left > 0)
+        focused = read_folded(replay(capture, "--focus", "function:/^b$/")[1])
+        self.assertEqual({stack.names[0] for stack in focused}, {"<module>"})
+        self.assertEqual(sum(stack.count for stack in focused), total - left)
+        self.assertEqual(samples(replay(capture, "--ignore", "function:/^b$/")[1]), left)
+        hidden = read_folded(replay(capture, "--hide", "function:/^b$/")[1])
         self.assertEqual(sum(stack.count for stack in hidden), total)
         self.assertEqual({tuple(stack.names) for stack in hidden if len(stack.names) > 2}, {("<module>", "a", "c")})
-        below = read_folded(replay(capture, "--below", "function:a")[1])
-        self.assertIn(("b", "c"), {tuple(stack.names) for stack in below})
-        self.assertEqual(samples(replay(capture, "--omit", "chain.py")[1]), 0)
-        for words in (("--at", ""), ("--hide", "function:"), ("--browser", "--omit", "x")):
+        shown = read_folded(replay(capture, "--show", "function:/^[bc]$/")[1])
+        self.assertEqual({stack.names[0] for stack in shown}, {"b"})
+        self.assertEqual(samples(replay(capture, "--ignore", "chain.py")[1]), 0)
+        for words in (("--show-from", ""), ("--hide", "function:"), ("--hide", "/(/"), ("--browser", "--ignore", "x")):
             self.assertEqual(finished("replay", capture, *words).wait(), 2, words)
+
+    def test_a_recording_filters_its_formats_and_not_its_capture(self):
+        capture, folded = file_in("whole.pyro"), file_in("filtered.folded")
+        with victim("chain.py", LONG) as target:
+            process = finished("record", str(target.pid), "-d", "1", "--binary=" + capture, "--collapsed=" + folded, "--hide", "function:/^b$/")
+        self.assertEqual(process.wait(), 0, process.told())
+        self.assertNotIn("b", {name for stack in read_folded(folded) for name in stack.names})
+        self.assertIn("b", {name for stack in read_folded(replay(capture)[1]) for name in stack.names})
 
     def test_two_become_one(self):
         names = [file_in("one.pyro"), file_in("two.pyro")]

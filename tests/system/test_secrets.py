@@ -239,7 +239,7 @@ class Redacted(Test):
             body = '{"pids": [%d], "async": "all", "duration_s": 2, "name": "planted name", "note": "planted note"}'
             self.assertEqual(live.ask("/api/v1/sessions", "POST", body % target.pid, mark).status, 202)
             live.wait_ended()
-            rules = {name: ["planted_coroutine"] for name in ("omit", "below", "at", "hide")}
+            rules = {name: ["planted_coroutine"] for name in ("focus", "ignore", "hide", "show", "show_from")}
             values = {"id": ["1"], "format": formats_of(live, "1"), "/api/v1/sessions/{id}/export base": ["1"], "pid": [],
                       "name": [], "function": ["1"], "from": ["0.5"], "to": ["1.5"], "state": ["on_cpu"], **rules}
             addresses = [address for address in planted.Description().targets("get", values, {"redact": 1})
@@ -266,7 +266,7 @@ class Redacted(Test):
             with Process([*self.named_host(), PROGRAM, "record", str(target.pid), "-a", "-d", "1", "-o", capture]) as process:
                 self.assertEqual(process.wait(), 0, process.told())
             for words in (["replay", capture, "--redact", *all_formats(path, "replay")],
-                          ["replay", capture, "--redact", "--omit", "planted_coroutine", *all_formats(path, "omit")],
+                          ["replay", capture, "--redact", "--ignore", "planted_coroutine", *all_formats(path, "ignore")],
                           ["replay", capture, "--redact", "--thread", "planted-thread", *all_formats(path, "thread")],
                           ["replay", capture, "--redact", "--diff-flamegraph", capture, "-o", os.path.join(path, "flames")],
                           ["diff", capture, capture, "--redact", "-o", os.path.join(path, "text")],

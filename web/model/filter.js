@@ -8,7 +8,8 @@
 //
 // PATTERN is text, ignoring case, or /a regular expression/. WHAT says where to look: function:, file:, module: (a package, or
 // the name of a file without folders and ending); without it, wherever the search looks. "libraries" is the standard library
-// and installed packages. Several terms with one verb match what any of them matches. The order of terms has no effect: focus
+// and installed packages. The server reads patterns in the same way (sampler/profile/views/pattern.h); tests/filters.json
+// holds cases for both. Several terms with one verb match what any of them matches. The order of terms has no effect: focus
 // and ignore see whole stacks, then hide and show remove frames, then show-from sees the rest. A sample without a frame left is dropped.
 
 import { TEXT } from "../text/session.js";
@@ -30,6 +31,8 @@ const KEPT = 8;
 
 const TERM_LENGTH_MAX = 500;
 const TERM = /^(focus|ignore|hide|show[-_]from|show)\s+(?:(function|file|module):)?(.*)$/is;
+// What the server's expressions know: no look-around, no named groups, and these escapes.
+const ESCAPES = /\\(?:[^a-zA-Z0-9]|[bBdDfnrsStvwW]|0(?!\d)|x[\da-fA-F]{2}|u[\da-fA-F]{4})/g;
 const LIBRARIES = /^librar(?:y|ies)$/i;
 
 function moduleText(profile, id) {
@@ -44,6 +47,11 @@ function isLibrary(profile, id) {
   return kind === "library" || kind === "package";
 }
 
+function isSimple(pattern) {
+  const rest = pattern.replace(ESCAPES, "");
+  return !rest.includes("\\") && !/\(\?[^:]/.test(rest);
+}
+
 // {verb, what, pattern, error, matches(profile, functionId)}; `error` is null or a sentence.
 export function parseTerm(text) {
   const found = TERM.exec(text.trim());
@@ -55,19 +63,26 @@ export function parseTerm(text) {
   if (what === "any" && LIBRARIES.test(pattern)) return { verb, what: "library", pattern: "", error: null, matches: isLibrary };
   const search = parseSearch(pattern);
   if (search.error !== null) return { error: search.error };
+  if (search.isExpression && !isSimple(pattern)) return { error: TEXT.filters.notSimple };
   const textOf = TEXTS[what];
   return { verb, what, pattern, error: null, matches: (profile, id) => search.test(textOf(profile, id)) };
 }
 
-function termText({ verb, what, pattern }) {
-  if (what === "library") return verb + " libraries";
-  return verb + " " + (what === "any" ? "" : what + ":") + pattern;
+function patternText({ what, pattern }) {
+  if (what === "library") return "libraries";
+  return (what === "any" ? "" : what + ":") + pattern;
 }
 
 // The term as it stands in an address, or null when it is none.
 export function cleanTerm(text) {
   const term = parseTerm(text);
-  return term.error === null ? termText(term) : null;
+  return term.error === null ? term.verb + " " + patternText(term) : null;
+}
+
+// The terms as query parameters of the server: [[parameter, pattern]].
+export function filterParameters(texts) {
+  const terms = texts.map(parseTerm).filter((term) => term.error === null);
+  return terms.map((term) => [term.verb.replace("-", "_"), patternText(term)]);
 }
 
 // A pattern that matches this text and nothing else.

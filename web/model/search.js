@@ -7,22 +7,22 @@ import { functionCount } from "./profile.js";
 const SEARCHED_LENGTH_MAX = 10000;
 const EXACT_LENGTH_MAX = 500;
 
-// {active, error, test(text)}; an expression that is not valid matches nothing and says why.
+// {active, isExpression, error, test(text)}; an expression that is not valid matches nothing and says why.
 export function parseSearch(term) {
-  const none = { active: false, error: null, test: () => false };
+  const none = { active: false, isExpression: false, error: null, test: () => false };
   if (term.trim() === "") return none;
   const expression = /^\/(.+)\/([imsu]*)$/.exec(term);
   if (expression) {
     try {
       const compiled = new RegExp(expression[1], expression[2]);
-      return { active: true, error: null, test: (text) => compiled.test(text) };
+      return { active: true, isExpression: true, error: null, test: (text) => compiled.test(text) };
     } catch (problem) {
       const said = String(problem.message).replace(/^Invalid regular expression: /, "");
       return { ...none, error: TEXT.search.invalid(said) };
     }
   }
   const wanted = term.toLowerCase();
-  return { active: true, error: null, test: (text) => text.toLowerCase().includes(wanted) };
+  return { active: true, isExpression: false, error: null, test: (text) => text.toLowerCase().includes(wanted) };
 }
 
 export function searchedText(profile, functionId) {

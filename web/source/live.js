@@ -4,7 +4,7 @@
 //   watch(what, wanted): heat, gil, tasks, quality (true or false), lanes (lists of thread ids), matches (null or {term,
 //     matched: by function id}), instructions (null or {path, function})
 //   zoomTimeline(null | {from, to}), hasTimes(), sourceText(function id) -> promise of {text, changed}, rejected with a sentence,
-//   downloads({threads, states, from, to, rules: [[parameter, pattern]]})
+//   downloads({threads, states, from, to, filters: [[parameter, pattern]]})
 // and calls its handlers
 //   onSession(session), onConnection({state, detail, retryAt}), onDelivery(delivery) and onBaseline({trees, view}) -> whether it fitted,
 //   onThreadStates(Map of thread id -> sums of what it was doing), onTimeline(timeline), onLanes(Map of joined ids -> timeline),

@@ -49,7 +49,7 @@ export function createRequests() {
   };
 }
 
-// asked: {threads, states, from, to, until, rules: [[parameter, pattern]]}, each of which may be missing
+// asked: {threads, states, from, to, until, filters: [[parameter, pattern]]}, each of which may be missing
 export function queryText(parameters, asked = {}) {
   const query = new URLSearchParams(parameters);
   for (const thread of asked.threads ?? []) query.append("thread", String(thread));
@@ -57,7 +57,7 @@ export function queryText(parameters, asked = {}) {
   const ends = [asked.to, asked.until].filter((end) => typeof end === "number");
   if (typeof asked.from === "number") query.set("from", String(asked.from));
   if (ends.length > 0) query.set("to", String(Math.min(...ends)));
-  for (const [name, pattern] of asked.rules ?? []) query.append(name, pattern);
+  for (const [name, pattern] of asked.filters ?? []) query.append(name, pattern);
   const text = query.toString();
   return text === "" ? "" : "?" + text;
 }

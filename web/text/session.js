@@ -200,6 +200,7 @@ export const TEXT = {
     librariesHint: "Hide frames of the standard library and of installed packages; their samples go to the caller  ( l )",
     malformed: "Start with focus, ignore, hide, show or show-from, for example: ignore function:poll",
     noPattern: (verb) => "Add a pattern, for example: " + verb + " function:poll",
+    notSimple: "Filters do not know look-around, back-references, named groups and Unicode classes.",
     tooMany: (most) => "There may be at most " + most + " filters.",
   },
 

@@ -56,7 +56,7 @@ export function createDownloads() {
       const byThread = state.picture.chosen.chosen.length > 0;
       const byState = state.address.states.length > 0;
       const chosen = byThread || byState ? TEXT.download.includes([byThread ? TEXT.download.threads : "", byState ? TEXT.download.state : ""].filter(Boolean)) : "";
-      const unfiltered = state.unruled.length > 0 ? TEXT.download.notApplied(state.unruled.map((term) => visibleText(term)).join("; ")) : "";
+      const unfiltered = state.notApplied.length > 0 ? TEXT.download.notApplied(state.notApplied.map((term) => visibleText(term)).join("; ")) : "";
       const note = [chosen, unfiltered].filter(Boolean).join(" ");
       const signature = items.map((item) => item.key + (item.href ?? "")).join("\n") + note;
       if (signature === shown) return;

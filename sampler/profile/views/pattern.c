@@ -1,37 +1,150 @@
 #include "sampler/profile/views/pattern.h"
 
-#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-static bool is_shell_pattern(const char *pattern)
+#include "sampler/profile/views/expression.h"
+
+static const char blanks[] = " \t\n\v\f\r";
+
+/* Moves *text behind the word that says what is looked at, if there is one. */
+static int take_what(const char **text)
 {
-    return strpbrk(pattern, "*?[") != NULL;
+    static const char *const words[] = {
+        [PATTERN_FUNCTION] = "function:", [PATTERN_FILE] = "file:", [PATTERN_MODULE] = "module:"
+    };
+    for (int what = PATTERN_FUNCTION; what <= PATTERN_MODULE; what++) {
+        const size_t length = strlen(words[what]);
+        if (strncasecmp(*text, words[what], length) != 0)
+            continue;
+        *text += length;
+        return what;
+    }
+    return PATTERN_ANY;
 }
 
-static bool matches_whole(const char *pattern, const char *text)
+/* "/.../flags": where the last slash is; NULL: plain text. */
+static const char *end_of_expression(const char *text, size_t length)
 {
-    return fnmatch(pattern, text, 0) == 0;
+    const char *end = text + length;
+    while (end > text && end[-1] != '/' && strchr("imsu", end[-1]))
+        end--;
+    if (*text != '/' || end - text < 3 || end[-1] != '/' || memchr(text, '\n', length))
+        return NULL;
+    return end - 1;
 }
 
-static bool ends_in(const char *text, const char *end)
+enum err_code pattern_init(struct pattern *pattern, const char *text, struct err *err)
 {
-    const size_t length = strlen(text), tail = strlen(end);
-    return length >= tail && strcmp(text + length - tail, end) == 0;
+    char flags[8] = "";
+    *pattern = (struct pattern){ 0 };
+    text += strspn(text, blanks);
+    pattern->what = (unsigned)take_what(&text);
+    text += strspn(text, blanks);
+    size_t length = strlen(text);
+    while (length > 0 && strchr(blanks, text[length - 1]))
+        length--;
+    if (length == 0)
+        return err_set(err, ERR_INVALID,
+                       "no pattern: give text, /an expression/, function:NAME, file:PATH, "
+                       "module:NAME or libraries");
+    if (pattern->what == PATTERN_ANY && ((length == 9 && !strncasecmp(text, "libraries", 9)) ||
+                                         (length == 7 && !strncasecmp(text, "library", 7)))) {
+        pattern->what = PATTERN_LIBRARY;
+        return ERR_OK;
+    }
+    const char *const end = end_of_expression(text, length);
+    if (!end)
+        return expression_compile(text, length, NULL, &pattern->expression, err);
+    snprintf(flags, sizeof flags, "%.*s", (int)(text + length - end - 1), end + 1);
+    return expression_compile(text + 1, (size_t)(end - text - 1), flags, &pattern->expression,
+                              err);
 }
 
-bool pattern_matches_file(const char *pattern, const char *file)
+void pattern_deinit(struct pattern *pattern)
 {
-    if (!*pattern)
-        return false;
-    return is_shell_pattern(pattern) ? matches_whole(pattern, file) : ends_in(file, pattern);
+    expression_destroy(pattern->expression);
+    pattern->expression = NULL;
 }
 
-bool pattern_matches_name(const char *pattern, const char *name)
+static size_t starts_with(const char *text, const char *with)
 {
-    const size_t length = strlen(name), tail = strlen(pattern);
-    if (!*pattern)
-        return false;
-    if (is_shell_pattern(pattern))
-        return matches_whole(pattern, name);
-    return ends_in(name, pattern) && (length == tail || name[length - tail - 1] == '.');
+    const size_t length = strlen(with);
+    return strncmp(text, with, length) == 0 ? length : 0;
+}
+
+/* The next part of a path; NULL: there is none. */
+static const char *next_part(const char *path)
+{
+    const char *const slash = strchr(path, '/');
+    return slash ? slash + 1 : NULL;
+}
+
+/* Where the name of the installed package begins; NULL: the file is of none. */
+static const char *package_in(const char *file)
+{
+    for (const char *part = file; part; part = next_part(part)) {
+        const size_t length =
+            starts_with(part, "site-packages/") + starts_with(part, "dist-packages/");
+        if (length && part[length] && part[length] != '/')
+            return part + length;
+    }
+    return NULL;
+}
+
+static bool is_standard_library(const char *file)
+{
+    for (const char *part = file; part; part = next_part(part)) {
+        const size_t length = starts_with(part, "lib/") + starts_with(part, "lib64/");
+        const char *const version = part + length + strlen("python");
+        if (length && starts_with(part + length, "python") && *version >= '0' &&
+            *version <= '9' && next_part(version))
+            return true;
+    }
+    return starts_with(file, "<frozen ") > 0;
+}
+
+/* Such as <GC>: no function of the program. */
+static bool is_mark(const char *name, const char *file)
+{
+    return strcmp(file, "~") == 0 && *name == '<';
+}
+
+static bool is_library(const char *name, const char *file)
+{
+    return !is_mark(name, file) && (package_in(file) || is_standard_library(file));
+}
+
+static bool matches_module(const struct expression *expression, const char *name,
+                           const char *file)
+{
+    const char *const package = package_in(file);
+    const char *const slash = strrchr(file, '/');
+    const char *const begin = package ? package : slash ? slash + 1 : file;
+    size_t length = strcspn(begin, "/");
+    if (is_mark(name, file))
+        return expression_matches(expression, "", 0);
+    if (!package && is_standard_library(file))
+        return expression_matches(expression, "Python", strlen("Python"));
+    if (length >= 3 && strncmp(begin + length - 3, ".py", 3) == 0)
+        length -= 3;
+    return expression_matches(expression, begin, length);
+}
+
+bool pattern_matches(const struct pattern *pattern, const char *name, const char *file,
+                     int32_t line)
+{
+    const struct expression *const expression = pattern->expression;
+    char all[PATTERN_MAX_LOOKED_AT];
+    switch (pattern->what) {
+    case PATTERN_FUNCTION: return expression_matches(expression, name, strlen(name));
+    case PATTERN_FILE: return expression_matches(expression, file, strlen(file));
+    case PATTERN_MODULE: return matches_module(expression, name, file);
+    case PATTERN_LIBRARY: return is_library(name, file);
+    case PATTERN_ANY: break;
+    }
+    snprintf(all, sizeof all, "%s %s:%" PRId32, name, file, line);
+    return expression_matches(expression, all, strlen(all));
 }

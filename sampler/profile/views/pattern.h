@@ -1,20 +1,46 @@
 /*
- * pattern - names and files as people write them.
+ * pattern - which functions a filter is about, as people write it: [WHAT:]TEXT.
  *
- * With any of * ? [ it is a shell pattern (fnmatch) of the whole; * matches / and . too.
- * Otherwise a file matches by its end, on a boundary or not ("app.py" is any .../app.py and
- * .../myapp.py, as in dask), and a qualified name if it is that name or ends in it after a dot
- * ("run" is any Thread.run).
+ * TEXT is part of what is looked at, ignoring case, or /a regular expression/ with any of the
+ * flags imsu (expression.h).  WHAT is what is looked at:
  *
- * Threads: any.
- * Depends on: libc.
+ *     function:   the qualified name
+ *     file:       the path
+ *     module:     the installed package, "Python" for its library, else the file's name without
+ *                 folders and .py
+ *
+ * Without it that is "NAME FILE:LINE", with the function's first line.  The word "libraries" is
+ * the standard library and installed packages.  The page has the same rules
+ * (web/model/filter.js); tests/filters.json holds cases for both.
+ *
+ * Ownership: pattern_deinit frees; it accepts a zeroed one.
+ * Threads: a pattern may be asked by any number of threads.
+ * Limits: those of expression; PATTERN_MAX_LOOKED_AT bytes of a function are looked at.
+ * Depends on: expression.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_PATTERN_H
 #define SAMPLER_PROFILE_VIEWS_PATTERN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-bool pattern_matches_file(const char *pattern, const char *file);
-bool pattern_matches_name(const char *pattern, const char *name);
+#include "sampler/base/err.h"
+
+enum { PATTERN_MAX_LOOKED_AT = 10000 };
+
+struct expression;
+
+struct pattern {
+    enum { PATTERN_ANY, PATTERN_FUNCTION, PATTERN_FILE, PATTERN_MODULE, PATTERN_LIBRARY } what;
+    struct expression *expression; /* NULL: a library */
+};
+
+/* ERR_INVALID, with what is wrong. */
+MUST_CHECK enum err_code pattern_init(struct pattern *pattern, const char *text,
+                                      struct err *err);
+void pattern_deinit(struct pattern *pattern);
+
+bool pattern_matches(const struct pattern *pattern, const char *name, const char *file,
+                     int32_t line);
 
 #endif /* SAMPLER_PROFILE_VIEWS_PATTERN_H */

@@ -5,28 +5,21 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
-#include "sampler/profile/views/pattern.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 
 static const uint32_t NONE = UINT32_MAX;
 
-enum mark {
-    OMITTED = 1 << 0,
-    BELOW = 1 << 1,
-    AT = 1 << 2,
-    HIDDEN = 1 << 3,
-    SYNTHETIC = 1 << 4
-};
-
 /* Rows of `from` as those of `into`; NONE: not there (yet). */
 struct reshape {
     struct profile *into;
     const struct profile_snapshot *from;
-    struct reshape_rules rules;
-    unsigned char *marks;      /* of functions */
-    unsigned char *is_asked;   /* nodes that have samples, or have nodes beneath them that do */
-    unsigned char *is_omitted; /* nodes */
+    const struct reshape_names *names;
+    struct frame_matcher matcher;
+    unsigned char *kinds;    /* of functions: the filters that match them */
+    unsigned char *is_asked; /* nodes that have samples, or have nodes beneath them that do */
+    unsigned char *known;    /* of nodes: what the filters know of their stacks */
     uint32_t *functions, *frames, *nodes, *threads;
     uint32_t *callers; /* spots as those of `into`, plus 1; 0: none */
 };
@@ -39,28 +32,30 @@ static uint32_t *make_map(uint32_t rows)
     return map;
 }
 
-static enum err_code reshape_init(struct reshape *reshape, struct err *err)
+static enum err_code reshape_init(struct reshape *reshape, const struct frame_filters *filters,
+                                  struct err *err)
 {
     const struct profile_sizes *const sizes = &reshape->from->sizes;
-    reshape->marks = calloc((size_t)sizes->functions + 1, 1);
+    reshape->kinds = calloc((size_t)sizes->functions + 1, 1);
     reshape->is_asked = calloc((size_t)sizes->nodes + 1, 1);
-    reshape->is_omitted = calloc((size_t)sizes->nodes + 1, 1);
+    reshape->known = calloc((size_t)sizes->nodes + 1, 1);
     reshape->functions = make_map(sizes->functions);
     reshape->frames = make_map(sizes->frames);
     reshape->nodes = make_map(sizes->nodes);
     reshape->threads = make_map(sizes->threads);
     reshape->callers = calloc((size_t)sizes->spots + 1, sizeof *reshape->callers);
-    if (reshape->marks && reshape->is_asked && reshape->is_omitted && reshape->functions &&
+    if (reshape->kinds && reshape->is_asked && reshape->known && reshape->functions &&
         reshape->frames && reshape->nodes && reshape->threads && reshape->callers)
-        return ERR_OK;
+        return frame_matcher_init(&reshape->matcher, filters, err);
     return err_nomem(err);
 }
 
 static void reshape_deinit(struct reshape *reshape)
 {
-    free(reshape->marks);
+    frame_matcher_deinit(&reshape->matcher);
+    free(reshape->kinds);
     free(reshape->is_asked);
-    free(reshape->is_omitted);
+    free(reshape->known);
     free(reshape->functions);
     free(reshape->frames);
     free(reshape->nodes);
@@ -68,36 +63,16 @@ static void reshape_deinit(struct reshape *reshape)
     free(reshape->callers);
 }
 
-static bool matches(const struct reshape_patterns *patterns, const char *name, const char *file)
+/* Function 0 is the root's, which no filter is about. */
+static void match_functions(struct reshape *reshape)
 {
-    for (size_t i = 0; i < patterns->count; i++) {
-        const struct reshape_pattern *const pattern = &patterns->items[i];
-        if ((!pattern->file || pattern_matches_file(pattern->file, file)) &&
-            (!pattern->name || pattern_matches_name(pattern->name, name)))
-            return true;
+    for (function_id id = 1; id < reshape->from->sizes.functions; id++) {
+        const struct profile_function function = profile_function_at(reshape->from, id);
+        const char *const name = profile_string(reshape->from, function.name).text;
+        const char *const file = profile_string(reshape->from, function.file).text;
+        reshape->kinds[id] = (unsigned char)frame_matcher_kinds(&reshape->matcher, name, file,
+                                                                function.first_line);
     }
-    return false;
-}
-
-static unsigned char marks_of(const struct reshape *reshape, function_id id)
-{
-    const struct profile_function function = profile_function_at(reshape->from, id);
-    const char *const name = profile_string(reshape->from, function.name).text;
-    const char *const file = profile_string(reshape->from, function.file).text;
-    const struct reshape_rules *const rules = &reshape->rules;
-    if (strcmp(file, "~") == 0)
-        return SYNTHETIC;
-    return (unsigned char)((matches(&rules->omit, name, file) ? OMITTED : 0) |
-                           (matches(&rules->below, name, file) ? BELOW : 0) |
-                           (matches(&rules->at, name, file) ? AT : 0) |
-                           (matches(&rules->hide, name, file) ? HIDDEN : 0));
-}
-
-/* Function 0 is the root's, which no rule is about. */
-static void mark_functions(struct reshape *reshape)
-{
-    for (function_id id = 1; id < reshape->from->sizes.functions; id++)
-        reshape->marks[id] = marks_of(reshape, id);
 }
 
 static enum err_code copy_string(const struct reshape *reshape, str_id id, str_id *out,
@@ -111,7 +86,7 @@ static enum err_code copy_string(const struct reshape *reshape, str_id id, str_i
 static enum err_code copy_name(const struct reshape *reshape, enum reshape_text what, str_id id,
                                str_id file, str_id *out, struct err *err)
 {
-    const struct reshape_names *const names = reshape->rules.names;
+    const struct reshape_names *const names = reshape->names;
     if (!names)
         return copy_string(reshape, id, out, err);
     const struct strtab_string string =
@@ -163,32 +138,21 @@ static enum err_code copy_frame(struct reshape *reshape, frame_id id, frame_id *
     return rc;
 }
 
-static unsigned char marks_at(const struct reshape *reshape, node_id node)
-{
-    const frame_id frame = profile_node_at(reshape->from, node).frame;
-    return reshape->marks[profile_frame_at(reshape->from, frame).function];
-}
-
-/* Its caller is copied already.  nodes[] is the node that what is beneath it hangs on; NONE: the
- * stack has not begun. */
+/* Its caller is copied already.  nodes[] is the nearest frame that is left. */
 static enum err_code copy_node(struct reshape *reshape, node_id node, struct err *err)
 {
     const struct profile_node row = profile_node_at(reshape->from, node);
-    const unsigned char marks = marks_at(reshape, node);
-    const bool is_cut = row.parent != 0 && (marks_at(reshape, row.parent) & BELOW);
-    node_id base = reshape->nodes[is_cut ? 0 : row.parent];
+    const function_id function = profile_frame_at(reshape->from, row.frame).function;
     frame_id frame;
-    reshape->is_omitted[node] =
-        marks & SYNTHETIC ? reshape->is_omitted[row.parent] : (marks & OMITTED) != 0;
-    if (base == NONE && !(marks & AT))
-        return ERR_OK;
-    if (base == NONE)
-        base = 0;
-    reshape->nodes[node] = base;
-    if (marks & HIDDEN)
+    reshape->known[node] = (unsigned char)frame_matcher_step(
+        &reshape->matcher, reshape->known[row.parent], reshape->kinds[function]);
+    reshape->nodes[node] = reshape->nodes[row.parent];
+    if (!(reshape->known[node] & FRAME_KEPT))
         return ERR_OK;
     const enum err_code rc = copy_frame(reshape, row.frame, &frame, err);
-    return rc ? rc : profile_node(reshape->into, base, frame, &reshape->nodes[node], err);
+    return rc ? rc
+              : profile_node(reshape->into, reshape->nodes[row.parent], frame,
+                             &reshape->nodes[node], err);
 }
 
 static enum err_code copy_nodes(struct reshape *reshape, const struct view *view,
@@ -201,7 +165,8 @@ static enum err_code copy_nodes(struct reshape *reshape, const struct view *view
     for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
         if (reshape->is_asked[id])
             reshape->is_asked[profile_node_at(reshape->from, id).parent] = 1;
-    reshape->nodes[0] = reshape->rules.at.count ? NONE : 0;
+    reshape->nodes[0] = 0;
+    reshape->known[0] = (unsigned char)frame_matcher_start(&reshape->matcher);
     for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
         if (reshape->is_asked[id])
             rc = copy_node(reshape, id, err);
@@ -250,15 +215,14 @@ static enum err_code add_samples(struct profile *into, thread_id thread, node_id
 static enum err_code copy_cell(struct reshape *reshape, const struct view_cell *cell,
                                struct reshape_counts *counts, struct err *err)
 {
-    const node_id node = reshape->nodes[cell->node];
     thread_id thread;
-    if (node == NONE || reshape->is_omitted[cell->node]) {
-        counts->omitted += cell->count;
+    if (!frame_matcher_counts(&reshape->matcher, reshape->known[cell->node])) {
+        counts->filtered += cell->count;
         return ERR_OK;
     }
     enum err_code rc = copy_thread(reshape, cell->thread, &thread, err);
     if (!rc)
-        rc = add_samples(reshape->into, thread, node, cell, err);
+        rc = add_samples(reshape->into, thread, reshape->nodes[cell->node], cell, err);
     if (!rc)
         counts->samples += cell->count;
     return rc;
@@ -282,29 +246,27 @@ static uint32_t caller_of(const struct reshape *reshape, const struct view_spot 
 {
     node_id node = spot->node;
     spot_id id = spot->spot;
-    if (!view_spot_caller(reshape->from, &node, &id) || (marks_at(reshape, node) & BELOW))
-        return 0;
-    return reshape->callers[id];
+    return view_spot_caller(reshape->from, &node, &id) ? reshape->callers[id] : 0;
 }
 
 /* Of a frame that is taken out, the caller's spot stands for it. */
 static enum err_code add_spot(struct reshape *reshape, const struct view_spot *spot,
                               struct err *err)
 {
-    const node_id node = reshape->nodes[spot->node];
+    const unsigned known = reshape->known[spot->node];
     const uint32_t caller = caller_of(reshape, spot);
     const uint32_t count = spot->self < UINT32_MAX ? (uint32_t)spot->self : UINT32_MAX;
     spot_id id;
     reshape->callers[spot->spot] = caller;
-    if (node == NONE || (marks_at(reshape, spot->node) & HIDDEN))
+    if (!(known & FRAME_KEPT))
         return ERR_OK;
     const enum err_code rc = copy_spot(reshape, spot->spot, caller, &id, err);
     if (rc)
         return rc;
     reshape->callers[spot->spot] = id + 1;
-    return reshape->is_omitted[spot->node]
-               ? ERR_OK
-               : profile_add_spot(reshape->into, node, id, count, err);
+    return frame_matcher_counts(&reshape->matcher, known)
+               ? profile_add_spot(reshape->into, reshape->nodes[spot->node], id, count, err)
+               : ERR_OK;
 }
 
 /* Spots are not told apart by thread and state: a query that asks for some has none. */
@@ -344,7 +306,7 @@ static enum err_code copy_tables(struct reshape *reshape, const struct view_quer
     enum err_code rc = view_init(&view, reshape->from, query, err);
     if (rc)
         return rc;
-    mark_functions(reshape);
+    match_functions(reshape);
     rc = copy_nodes(reshape, &view, err);
     view_deinit(&view);
     return rc;
@@ -355,11 +317,13 @@ typedef enum err_code copy_samples(struct reshape *reshape, const struct view_qu
                                    struct reshape_counts *counts, struct err *err);
 
 static enum err_code reshape_with(struct reshape *reshape, const struct view_query *query,
+                                  const struct reshape_settings *settings,
                                   struct reshape_counts *counts, copy_samples *copy,
                                   struct err *err)
 {
     struct reshape_counts ignored = { 0 };
-    enum err_code rc = reshape_init(reshape, err);
+    reshape->names = settings ? settings->names : NULL;
+    enum err_code rc = reshape_init(reshape, settings ? settings->filters : NULL, err);
     if (!rc)
         rc = copy_tables(reshape, query, err);
     if (!rc)
@@ -369,13 +333,12 @@ static enum err_code reshape_with(struct reshape *reshape, const struct view_que
 }
 
 enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,
-                          const struct view_query *query, const struct reshape_rules *rules,
+                          const struct view_query *query,
+                          const struct reshape_settings *settings,
                           struct reshape_counts *counts, struct err *err)
 {
     struct reshape reshape = { .into = into, .from = from };
-    if (rules)
-        reshape.rules = *rules;
-    return reshape_with(&reshape, query, counts, copy_cells, err);
+    return reshape_with(&reshape, query, settings, counts, copy_cells, err);
 }
 
 static bool is_asked_for(const struct window *window, const struct view_query *query)
@@ -418,13 +381,12 @@ static enum err_code copy_windows(struct reshape *reshape, const struct view_que
 }
 
 enum err_code reshape_windows(struct profile *into, const struct profile_snapshot *from,
-                              const struct view_query *query, const struct reshape_rules *rules,
+                              const struct view_query *query,
+                              const struct reshape_settings *settings,
                               struct reshape_counts *counts, struct err *err)
 {
     struct reshape reshape = { .into = into, .from = from };
-    if (rules)
-        reshape.rules = *rules;
-    const enum err_code rc = reshape_with(&reshape, query, counts, copy_windows, err);
+    const enum err_code rc = reshape_with(&reshape, query, settings, counts, copy_windows, err);
     *profile_quality(into) = from->quality;
     return rc ? rc : profile_seal(into, from->end_ns, err);
 }

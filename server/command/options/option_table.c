@@ -56,11 +56,12 @@ static enum err_code read_base_path(const struct setting *setting, void *path, c
 #define TEXTS(texts_, least_) .setting.texts = (texts_), .setting.least = (least_)
 #define READ(read_)           .setting.read = (read_)
 #define GIVEN(member)         .setting.given = AT(member)
-#define SHOWN(commands_, value_, help_) \
-    .commands = (commands_), .value = (value_), .help = (help_)
-#define RULE(name, rule, help_)                                                            \
-    {                                                                                      \
-        VIEW_RULE(name, struct options, view.rules, rule), SHOWN(FILTERING, "WORD", help_) \
+#define SHOWN(commands_, value_, ...) \
+    .commands = (commands_), .value = (value_), .help = __VA_ARGS__
+#define FILTER(name, kind, ...)                                \
+    {                                                          \
+        VIEW_FILTER(name, struct options, view.filters, kind), \
+            SHOWN(FILTERING, "PATTERN", __VA_ARGS__)           \
     }
 
 static const struct option table[] = {
@@ -129,12 +130,12 @@ static const struct option table[] = {
          "only this process, by name or PID"),
     { VIEW_STATE(struct options, view.query),
       SHOWN(COMMAND_REPLAY, "WORDS", "only samples in these states: on_cpu,!has_gil") },
-    { VIEW_RULE("omit", struct options, view.rules, RULE_OMIT),
-      SHOWN(FILTERING, "WORD", "leave out samples in WORD"),
-      .heading = "Filters; WORD is the end of a file's path, or function:NAME" },
-    RULE("below", RULE_BELOW, "start stacks below the last WORD"),
-    RULE("at", RULE_AT, "start stacks at WORD; omit others"),
-    RULE("hide", RULE_HIDE, "remove frames of WORD"),
+    FILTER("focus", FOCUS, "keep samples with a matching frame",
+           .heading = "Filters; PATTERN: TEXT, /REGEX/, function:TEXT, file:TEXT, module:TEXT"),
+    FILTER("ignore", IGNORE, "drop samples with a matching frame"),
+    FILTER("hide", HIDE, "remove matching frames: libraries"),
+    FILTER("show", SHOW, "keep only matching frames"),
+    FILTER("show-from", SHOW_FROM, "start stacks at a matching frame"),
 
     LONG("listen", "ADDRESS", OTHER, listen, SERVING,
          "HOST:PORT or unix:PATH (default 127.0.0.1:7997)", READ(read_listen),

@@ -2,7 +2,7 @@
  * options - the command line: one table of options (option_table.c) and the struct it fills.
  *
  * Ownership: texts are borrowed from argv.
- * Depends on: sampler.h, listen, admission, report, setting, rules.
+ * Depends on: sampler.h, listen, admission, report, setting, frame_filters.
  */
 #ifndef SERVER_COMMAND_OPTIONS_OPTIONS_H
 #define SERVER_COMMAND_OPTIONS_OPTIONS_H
@@ -11,12 +11,12 @@
 #include <stddef.h>
 
 #include "sampler/base/err.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/access/admission.h"
 #include "server/http/listen.h"
 #include "server/report/report.h"
-#include "server/wire/rules.h"
 #include "server/wire/setting.h"
 
 enum {
@@ -40,7 +40,7 @@ enum {
     LOADING = COMMAND_REPLAY | COMMAND_SERVE,
     SERVING = COMMAND_ATTACH | COMMAND_RUN | LOADING,
     WRITING = COMMAND_RECORD | COMMAND_REPLAY,
-    FILTERING = COMMAND_REPLAY | COMMAND_DIFF,
+    FILTERING = WRITING | COMMAND_DIFF,
     READING = LOADING | COMMAND_MERGE | COMMAND_DIFF,
 };
 
@@ -94,7 +94,7 @@ struct options {
         struct view_query query;        /* without threads and processes */
         struct setting_texts threads;   /* names or native ids */
         struct setting_texts processes; /* names or ids */
-        struct rules rules;
+        struct frame_filters filters;
     } view;
     struct options_format {
         const struct report_format *format;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sampler/capture/reader.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "server/command/options/options.h"
 #include "server/command/output/progress.h"
 #include "server/command/process/exit.h"
@@ -91,19 +92,20 @@ enum err_code capture_input_open(struct capture_input *capture, const char *path
     return rc;
 }
 
-enum err_code capture_input_reshape(struct capture_input *capture, const struct rules *rules,
-                                    struct err *err)
+enum err_code capture_input_reshape(struct capture_input *capture,
+                                    const struct frame_filters *filters, struct err *err)
 {
-    if (!rules_are_any(rules))
+    if (filters->count == 0)
         return ERR_OK;
-    const enum err_code rc = reshaped_init(&capture->reshaped, &capture->snapshot,
-                                           &capture->everything, rules, RESHAPED_WINDOWS, err);
+    const enum err_code rc =
+        reshaped_init(&capture->reshaped, &capture->snapshot, &capture->everything, filters,
+                      RESHAPED_WINDOWS, err);
     if (rc != ERR_OK)
         return rc;
     capture->info.snapshot = &capture->reshaped.snapshot;
     capture->selection = (struct report_selection){ .snapshot = &capture->snapshot,
                                                     .query = &capture->everything,
-                                                    .rules = rules };
+                                                    .filters = filters };
     capture->source.snapshot = &capture->reshaped.snapshot;
     capture->source.selection = &capture->selection;
     report_header_deinit(&capture->header);

@@ -15,7 +15,7 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/header.h"
 #include "server/report/report.h"
-#include "server/wire/rules.h"
+#include "server/wire/reshaped.h"
 #include "server/wire/session.h"
 
 struct open_capture;
@@ -49,9 +49,10 @@ MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);
-/* Applies the rules to the stacks of its source.  Without rules nothing changes. */
+/* Applies the filters to the stacks of its source.  Without filters nothing changes. */
 MUST_CHECK enum err_code capture_input_reshape(struct capture_input *capture,
-                                               const struct rules *rules, struct err *err);
+                                               const struct frame_filters *filters,
+                                               struct err *err);
 void capture_input_close(struct capture_input *capture);
 
 #endif /* SERVER_COMMAND_OUTPUT_CAPTURE_INPUT_H */

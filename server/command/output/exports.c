@@ -1,18 +1,21 @@
 #include "server/command/output/exports.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/base/buffer.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/sampler.h"
 #include "server/command/output/progress.h"
 #include "server/command/output/split.h"
 #include "server/command/process/exit.h"
 #include "server/report/report.h"
+#include "server/wire/reshaped.h"
 #include "server/wire/session.h"
 
 /* A table goes to the screen unless the user names a file. */
@@ -65,10 +68,11 @@ enum err_code exports_open(struct exports *exports, const struct options *option
                                               options->sampling.memory_bytes,
                                               options->sampling.hides_arguments, err);
         if (rc == ERR_OK)
-            rc = capture_input_reshape(&exports->baseline, &options->view.rules, err);
+            rc = capture_input_reshape(&exports->baseline, &options->view.filters, err);
         if (rc != ERR_OK)
             return rc;
     }
+    exports->filters = &options->view.filters;
     exports->splits = options->splits;
     output_make_folder(options->output);
     for (size_t i = 0; i < options->format_count; i++) {
@@ -175,8 +179,8 @@ static enum err_code write_parts(const struct exports *exports,
     return first;
 }
 
-enum err_code exports_write(struct exports *exports, const struct report_source *source,
-                            struct err *err)
+static enum err_code write_all(struct exports *exports, const struct report_source *source,
+                               struct err *err)
 {
     if (exports->splits)
         return write_parts(exports, source, err);
@@ -188,4 +192,40 @@ enum err_code exports_write(struct exports *exports, const struct report_source 
             first = rc;
     }
     return first;
+}
+
+static enum err_code write_filtered(struct exports *exports, const struct report_source *source,
+                                    struct err *err)
+{
+    const struct report_selection selection = { .snapshot = source->snapshot,
+                                                .query = source->query,
+                                                .filters = exports->filters };
+    const struct view_query everything = { 0 };
+    struct session_info info = *source->session;
+    struct report_source own = *source;
+    struct reshaped reshaped;
+    enum err_code rc = reshaped_init(&reshaped, source->snapshot, source->query,
+                                     exports->filters, RESHAPED_WINDOWS, err);
+    if (rc != ERR_OK)
+        return rc;
+    const struct reshape_counts counts = reshaped.counts;
+    if (counts.filtered)
+        say("the filters leave out %" PRIu64 " of %" PRIu64 " samples", counts.filtered,
+            counts.filtered + counts.samples);
+    info.snapshot = own.snapshot = &reshaped.snapshot;
+    own.query = &everything;
+    own.session = &info;
+    own.selection = &selection;
+    own.header = NULL;
+    rc = write_all(exports, &own, err);
+    reshaped_deinit(&reshaped);
+    return rc;
+}
+
+enum err_code exports_write(struct exports *exports, const struct report_source *source,
+                            struct err *err)
+{
+    if (exports->count > 0 && exports->filters->count > 0)
+        return write_filtered(exports, source, err);
+    return write_all(exports, source, err);
 }

@@ -6,7 +6,7 @@
  * their usual names), then a name made of process and time in the working folder.
  *
  * Ownership: the caller's storage; exports_close removes what was not finished.
- * Depends on: options, output, report, split.
+ * Depends on: options, output, report, reshaped, split.
  */
 #ifndef SERVER_COMMAND_OUTPUT_EXPORTS_H
 #define SERVER_COMMAND_OUTPUT_EXPORTS_H
@@ -19,11 +19,13 @@
 #include "server/command/output/capture_input.h"
 #include "server/command/output/output.h"
 
+struct frame_filters;
 struct report_source;
 struct session_info;
 
 struct exports {
     size_t count;
+    const struct frame_filters *filters;
     bool splits; /* one file per process; those opened only prove that they can be */
     struct capture_input baseline; /* read before the work starts too */
     struct export
@@ -39,7 +41,7 @@ MUST_CHECK enum err_code exports_open(struct exports *exports, const struct opti
                                       const struct session_info *info, struct err *err);
 void exports_close(struct exports *exports);
 
-/* Writes all of them; says what was written.  Goes on after a failure and reports the first. */
+/* Writes all of them, of the stacks that the filters make; says what was written.  Goes on after a failure and reports the first. */
 MUST_CHECK enum err_code exports_write(struct exports *exports,
                                        const struct report_source *source, struct err *err);
 

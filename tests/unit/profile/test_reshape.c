@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/profile/views/pattern.h"
+#include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/reshape.h"
 #include "sampler/profile/views/select.h"
 #include "sampler/profile/window.h"
@@ -103,93 +103,33 @@ static struct profile *made_session(void)
 
 static struct reshape_counts add(struct profile *into, struct profile *from,
                                  const struct view_query *query,
-                                 const struct reshape_rules *rules)
+                                 const struct reshape_settings *settings)
 {
     struct reshape_counts counts = { 0 };
     struct profile_snapshot snapshot = made_snapshot(from);
     struct err err = { 0 };
-    assert_ok(reshape_add(into, &snapshot, query, rules, &counts, &err), &err);
+    assert_ok(reshape_add(into, &snapshot, query, settings, &counts, &err), &err);
     profile_snapshot_release(&snapshot);
     return counts;
 }
 
 static const struct view_query everything;
 
-static void expect(const struct reshape_rules *rules, uint64_t omitted, const char *expected)
+static void without_filters_it_is_a_copy(void **state)
 {
     struct profile *const from = made_session();
     struct profile *const into = made_profile();
     char text[4096];
-    const struct reshape_counts counts = add(into, from, &everything, rules);
+    (void)state;
+    const struct reshape_counts counts = add(into, from, &everything, NULL);
     made_seal(into, 1);
     folded(into, &everything, text);
-    assert_string_equal(text, expected);
-    assert_int_equal(counts.omitted, omitted);
-    assert_int_equal(counts.samples, 31 - omitted);
+    assert_string_equal(text, "main 16\nmain;run;Job.work 1\nmain;run;Job.work;dumps 2\n"
+                              "main;run;run;Job.work 4\nmain;wait;<native> acquire 8\n");
+    assert_int_equal(counts.filtered, 0);
+    assert_int_equal(counts.samples, 31);
     profile_destroy(into);
     profile_destroy(from);
-}
-
-static void without_rules_it_is_a_copy(void **state)
-{
-    (void)state;
-    expect(NULL, 0,
-           "main 16\nmain;run;Job.work 1\nmain;run;Job.work;dumps 2\nmain;run;run;Job.work 4\n"
-           "main;wait;<native> acquire 8\n");
-}
-
-#define PATTERNS(...)                                                 \
-    {                                                                 \
-        (const struct reshape_pattern[]){ __VA_ARGS__ },              \
-            sizeof((const struct reshape_pattern[]){ __VA_ARGS__ }) / \
-                sizeof(struct reshape_pattern)                        \
-    }
-
-/* The mark of the C function is no frame of a file: pool.py is the innermost there. */
-static void samples_whose_innermost_file_matches_are_omitted(void **state)
-{
-    (void)state;
-    const struct reshape_rules rules = { .omit = PATTERNS({ .file = "json.py" },
-                                                          { .file = "pool.py" }) };
-    expect(&rules, 10, "main 16\nmain;run;Job.work 1\nmain;run;run;Job.work 4\n");
-}
-
-static void stacks_are_cut_below_the_innermost_caller_that_matches(void **state)
-{
-    (void)state;
-    const struct reshape_rules rules = { .below = PATTERNS({ .file = "/lib/pool.py" }) };
-    expect(&rules, 0, "<native> acquire 8\nJob.work 5\nJob.work;dumps 2\nmain 16\n");
-}
-
-static void stacks_begin_at_the_outermost_frame_that_matches(void **state)
-{
-    (void)state;
-    const struct reshape_rules rules = { .at = PATTERNS({ .name = "run" }) };
-    expect(&rules, 24, "run;Job.work 1\nrun;Job.work;dumps 2\nrun;run;Job.work 4\n");
-}
-
-static void hidden_frames_leave_their_samples_to_their_callers(void **state)
-{
-    (void)state;
-    const struct reshape_rules rules = { .hide = PATTERNS({ .file = "*/lib/*" }) };
-    expect(&rules, 0, "main 16\nmain;<native> acquire 8\nmain;Job.work 7\n");
-}
-
-static void rules_go_together(void **state)
-{
-    (void)state;
-    const struct reshape_rules rules = { .omit = PATTERNS({ .file = "app.py", .name = "main" }),
-                                         .below = PATTERNS({ .name = "main" }),
-                                         .at = PATTERNS({ .name = "work" }),
-                                         .hide = PATTERNS({ .name = "dumps" }) };
-    expect(&rules, 24, "Job.work 7\n");
-}
-
-static void a_stack_of_hidden_frames_only_is_the_root(void **state)
-{
-    (void)state;
-    const struct reshape_rules rules = { .hide = PATTERNS({ .name = "*" }) };
-    expect(&rules, 0, " 23\n<native> acquire 8\n");
 }
 
 /* Another order of tables, other ids: the texts decide. */
@@ -285,7 +225,10 @@ static void window_by_window_times_stay_as_they_were(void **state)
 {
     struct profile *const from = made_session();
     struct profile *const into = made_profile();
-    const struct reshape_rules rules = { .omit = PATTERNS({ .name = "main" }) };
+    const struct frame_filters filters = {
+        .count = 1, .items = { { FRAME_FILTER_IGNORE, "function:dumps" } }
+    };
+    const struct reshape_settings settings = { .filters = &filters };
     struct reshape_counts counts = { 0 };
     struct err err = { 0 };
     char text[4096];
@@ -296,17 +239,17 @@ static void window_by_window_times_stay_as_they_were(void **state)
     profile_quality(from)->samples = 36;
     made_seal(from, 4);
     struct profile_snapshot snapshot = made_snapshot(from);
-    assert_ok(reshape_windows(into, &snapshot, &everything, &rules, &counts, &err), &err);
+    assert_ok(reshape_windows(into, &snapshot, &everything, &settings, &counts, &err), &err);
     profile_snapshot_release(&snapshot);
-    assert_int_equal(counts.samples, 20);
-    assert_int_equal(counts.omitted, 16);
+    assert_int_equal(counts.samples, 34);
+    assert_int_equal(counts.filtered, 2);
     folded(into, &(struct view_query){ .from_ns = NS_PER_S }, text);
     assert_string_equal(text, "later 5\n");
     snapshot = made_snapshot(into);
     assert_int_equal(snapshot.end_ns, 4 * NS_PER_S);
     assert_int_equal(snapshot.quality.samples, 36);
     struct view view = made_view(&snapshot, &everything);
-    assert_int_equal(view.total_ns, (15 + 5 * 5) * NS_PER_MS);
+    assert_int_equal(view.total_ns, (29 + 5 * 5) * NS_PER_MS);
     for (size_t i = 0; i < snapshot.window_count; i++)
         assert_null(snapshot.windows[i]->cell_ns);
     view_deinit(&view);
@@ -365,24 +308,6 @@ static void every_allocation_may_fail(void **state)
     profile_destroy(from);
 }
 
-static void patterns_are_ends_or_shell_patterns(void **state)
-{
-    (void)state;
-    assert_true(pattern_matches_file("app.py", "/a/app.py"));
-    assert_true(pattern_matches_file("app.py", "/a/myapp.py"));
-    assert_false(pattern_matches_file("app.py", "/a/app.pyc"));
-    assert_false(pattern_matches_file("", "/a/app.py"));
-    assert_true(pattern_matches_file("*/site-packages/*", "/v/site-packages/x/y.py"));
-    assert_false(pattern_matches_file("*.pyc", "/a/app.py"));
-    assert_true(pattern_matches_name("run", "run"));
-    assert_true(pattern_matches_name("run", "Thread.run"));
-    assert_true(pattern_matches_name("Thread.run", "m.Thread.run"));
-    assert_false(pattern_matches_name("run", "rerun"));
-    assert_false(pattern_matches_name("Thread.run", "run"));
-    assert_true(pattern_matches_name("*re?un*", "prerun"));
-    assert_false(pattern_matches_name("", ""));
-}
-
 static void threads_are_selected_by_what_they_are_called(void **state)
 {
     struct profile *const profile = made_profile();
@@ -430,18 +355,11 @@ static void threads_are_selected_by_what_they_are_called(void **state)
     profile_destroy(profile);
 }
 
-TEST_MAIN(cmocka_unit_test(without_rules_it_is_a_copy),
-          cmocka_unit_test(samples_whose_innermost_file_matches_are_omitted),
-          cmocka_unit_test(stacks_are_cut_below_the_innermost_caller_that_matches),
-          cmocka_unit_test(stacks_begin_at_the_outermost_frame_that_matches),
-          cmocka_unit_test(hidden_frames_leave_their_samples_to_their_callers),
-          cmocka_unit_test(rules_go_together),
-          cmocka_unit_test(a_stack_of_hidden_frames_only_is_the_root),
+TEST_MAIN(cmocka_unit_test(without_filters_it_is_a_copy),
           cmocka_unit_test(functions_keep_the_process_they_come_from),
           cmocka_unit_test(sessions_become_one_tree),
           cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
           cmocka_unit_test(window_by_window_times_stay_as_they_were),
           cmocka_unit_test(spots_go_with_their_functions),
           cmocka_unit_test(every_allocation_may_fail),
-          cmocka_unit_test(patterns_are_ends_or_shell_patterns),
           cmocka_unit_test(threads_are_selected_by_what_they_are_called))

@@ -102,9 +102,16 @@ static void wrong_lines_are_told_what_is_wrong(void **state)
           "instead" },
         { "attach --all 1", "attach takes a PID or --all, not both" },
         { "replay a.pyro --hide function:",
-          "invalid --hide 'function:': the end of a file's path, or function:NAME" },
-        { "diff a.pyro b.pyro --hide function:",
-          "invalid --hide 'function:': the end of a file's path, or function:NAME" },
+          "invalid --hide 'function:': no pattern: give text, /an expression/, function:NAME, "
+          "file:PATH, module:NAME or libraries" },
+        { "diff a.pyro b.pyro --show-from /a**/",
+          "invalid --show-from '/a**/': the regular expression has nothing to repeat before *, "
+          "+, ? or {" },
+        { "replay a.pyro --gecko --omit x",
+          "unknown option '--omit' (did you mean '--limit'?)" },
+        { "record 1 --hide x",
+          "filters need a format, such as --flamegraph: a capture holds every sample (use "
+          "replay)" },
         { "attach 1 -r", "--sampling-rate needs a value (RATE)" },
         { "attach 1 --sampling-rate", "--sampling-rate needs a value (RATE)" },
         { "attach 1 -r 0",
@@ -425,20 +432,26 @@ static void format_follows_the_option_or_the_file_name(void **state)
     assert_null(options.output);
 }
 
-static void stacks_may_be_made_others(void **state)
+static void filters_go_in_the_order_they_are_given(void **state)
 {
+    static const char *const lines[] = { "replay a.pyro --gecko", "record 1 --gecko",
+                                         "diff a.pyro b.pyro" };
     struct options options;
-    const struct rules *const rules = &options.view.rules;
+    const struct frame_filters *const filters = &options.view.filters;
+    char text[256];
     (void)state;
-    assert_int_equal(
-        parse_text("replay a.pyro --gecko --at function:main --hide a.py --hide b.py", &options,
-                   NULL),
-        ERR_OK);
-    assert_string_equal(rules->patterns[RULE_AT][0].name, "main");
-    assert_null(rules->patterns[RULE_AT][0].file);
-    assert_int_equal(rules->counts[RULE_HIDE], 2);
-    assert_string_equal(rules->patterns[RULE_HIDE][1].file, "b.py");
-    assert_int_equal(rules->counts[RULE_OMIT] + rules->counts[RULE_BELOW], 0);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        snprintf(text, sizeof text,
+                 "%s --show-from function:main --hide a.py --focus x --show y --ignore z "
+                 "--hide libraries",
+                 lines[i]);
+        assert_int_equal(parse_text(text, &options, NULL), ERR_OK);
+        assert_int_equal(filters->count, 6);
+        assert_int_equal(filters->items[0].kind, FRAME_FILTER_SHOW_FROM);
+        assert_string_equal(filters->items[0].pattern, "function:main");
+        assert_int_equal(filters->items[5].kind, FRAME_FILTER_HIDE);
+        assert_string_equal(filters->items[5].pattern, "libraries");
+    }
 }
 
 static void several_formats_may_be_given_each_with_a_name(void **state)
@@ -652,7 +665,7 @@ int main(void)
         cmocka_unit_test(serving_options_are_kept),
         cmocka_unit_test(listen_addresses_have_defaults),
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
-        cmocka_unit_test(stacks_may_be_made_others),
+        cmocka_unit_test(filters_go_in_the_order_they_are_given),
         cmocka_unit_test(two_captures_are_compared),
         cmocka_unit_test(several_formats_may_be_given_each_with_a_name),
         cmocka_unit_test(every_format_is_an_option_and_its_ending_names_it),

@@ -221,12 +221,13 @@ static void an_export_may_have_other_stacks(void **state)
         "tid:4711 MainThread;app.py:work:22 50\ntid:4711 MainThread;app.py:work:23;<native> 30\n"
         "tid:4711 MainThread;deep.py:%s:6 15\n",
         lambda);
-    expect_export(*state, "&below=function:main&omit=function:*script*", text);
+    expect_export(*state, "&hide=function:main&ignore=function:script&ignore=file:threading",
+                  text);
     expect_export(
-        *state, "&at=function:work",
+        *state, "&show_from=function:work",
         "tid:4711 MainThread;app.py:work:22 50\ntid:4711 MainThread;app.py:work:23;<native> 30\n");
-    expect_export(*state, "&hide=app.py&omit=threading.py&state=has_gil",
-                  "tid:4711 MainThread 50\n");
+    expect_export(*state, "&show=function:/^(main|work)$/&state=has_gil",
+                  "tid:4711 MainThread;app.py:main:14;app.py:work:22 50\n");
 }
 
 /* "name:line;..." of a node, by the view's own tree. */
@@ -249,7 +250,7 @@ static void stack_of(const cJSON *tree, int node, char *out, size_t room)
              cJSON_GetStringValue(cJSON_GetArrayItem(strings, name)), line);
 }
 
-/* The samples of a stack in a view with rules; 0: it is not there. */
+/* The samples of a stack in a view with filters; 0: it is not there. */
 static int samples_of(const cJSON *view, const char *stack)
 {
     char text[256];
@@ -265,22 +266,23 @@ static int samples_of(const cJSON *view, const char *stack)
 /* As the same export of folded stacks, above. */
 static void a_view_may_have_other_stacks_and_brings_their_tree(void **state)
 {
-    cJSON *const below =
-        get_json(*state, SESSION "/view?below=function:main&omit=function:*script*");
-    cJSON *const at = get_json(*state, SESSION "/view?at=function:work&since=1");
-    cJSON *const none = get_json(*state, SESSION "/view?at=nowhere.py");
-    assert_int_equal(samples_of(below, "work:22"), 50);
-    assert_int_equal(samples_of(below, "work:23;<native>:0"), 30);
-    assert_int_equal(samples_of(below, "Tree.walk.<locals>.<lambda>:6"), 15);
-    assert_true(number(below, "total") == 95);
-    assert_int_equal(samples_of(at, "work:22"), 50);
-    assert_true(number(at, "total") == 80 && number(at, "since") == 0);
-    assert_true(number(at, "period") > 0);
-    assert_true(number(at, "seconds") > 0.999 * 80 * number(at, "period") &&
-                number(at, "seconds") < 1.001 * 80 * number(at, "period"));
+    cJSON *const hidden =
+        get_json(*state, SESSION
+                 "/view?hide=function:main&ignore=function:script&ignore=file:threading");
+    cJSON *const begun = get_json(*state, SESSION "/view?show_from=function:work&since=1");
+    cJSON *const none = get_json(*state, SESSION "/view?show_from=nowhere.py");
+    assert_int_equal(samples_of(hidden, "work:22"), 50);
+    assert_int_equal(samples_of(hidden, "work:23;<native>:0"), 30);
+    assert_int_equal(samples_of(hidden, "Tree.walk.<locals>.<lambda>:6"), 15);
+    assert_true(number(hidden, "total") == 95);
+    assert_int_equal(samples_of(begun, "work:22"), 50);
+    assert_true(number(begun, "total") == 80 && number(begun, "since") == 0);
+    assert_true(number(begun, "period") > 0);
+    assert_true(number(begun, "seconds") > 0.999 * 80 * number(begun, "period") &&
+                number(begun, "seconds") < 1.001 * 80 * number(begun, "period"));
     assert_true(number(none, "total") == 0);
-    cJSON_Delete(below);
-    cJSON_Delete(at);
+    cJSON_Delete(hidden);
+    cJSON_Delete(begun);
     cJSON_Delete(none);
 }
 
@@ -292,9 +294,12 @@ static void bad_parameters_are_named(void **state)
         { SESSION "/timeline?buckets=x", "parameter \\\"buckets\\\"" },
         { SESSION "/timeline?from=3&to=3", "\\\"to\\\" must be later" },
         { SESSION "/heatmap?thread=1", "unknown parameter \\\"thread\\\"" },
-        { SESSION "/export?format=collapsed&omit=", "parameter \\\"omit\\\"" },
-        { SESSION "/export?format=collapsed&at=function:", "parameter \\\"at\\\"" },
-        { SESSION "/tree?omit=x", "unknown parameter \\\"omit\\\"" },
+        { SESSION "/export?format=collapsed&ignore=", "parameter \\\"ignore\\\"" },
+        { SESSION "/export?format=collapsed&show_from=/(/", "lacks a )" },
+        { SESSION "/tree?hide=x", "unknown parameter \\\"hide\\\"" },
+        { SESSION "/view?omit=x", "unknown parameter \\\"omit\\\"" },
+        { SESSION "/view?at=x", "unknown parameter \\\"at\\\"" },
+        { SESSION "/view?focus=/(?=x)/", "parameter \\\"focus\\\"" },
         { SESSION "/view?hide=function:", "parameter \\\"hide\\\"" },
         { SESSION "/heatmap?from=x", "parameter \\\"from\\\"" },
         { SESSION "/view?buckets=3", "unknown parameter \\\"buckets\\\"" },
@@ -313,7 +318,7 @@ static void bad_parameters_are_named(void **state)
     assert_int_equal(server_status(*state, "GET", SESSION "/heatmap", "", NULL), 401);
 }
 
-static void too_many_patterns_are_refused(void **state)
+static void too_many_filters_are_refused(void **state)
 {
     char target[1024] = SESSION "/report.html?";
     for (int i = 0; i < 17; i++)
@@ -322,7 +327,7 @@ static void too_many_patterns_are_refused(void **state)
     target[strlen(target) - 1] = '\0';
     server_get(*state, target, BEARER, &reply);
     assert_int_equal(reply.status, 400);
-    assert_non_null(strstr(reply.body, "at most 16 patterns"));
+    assert_non_null(strstr(reply.body, "at most 16 filters"));
     reply_deinit(&reply);
 }
 
@@ -371,7 +376,7 @@ int main(void)
         WITH_SERVER(a_view_says_what_a_sample_stands_for),
         WITH_SERVER(an_export_may_have_other_stacks),
         WITH_SERVER(a_view_may_have_other_stacks_and_brings_their_tree),
-        WITH_SERVER(too_many_patterns_are_refused),
+        WITH_SERVER(too_many_filters_are_refused),
         WITH_SERVER(bad_parameters_are_named),
         WITH_SERVER(what_a_client_has_is_not_sent_again),
         cmocka_unit_test(an_empty_session_has_empty_answers),

@@ -1,0 +1,102 @@
+#include "sampler/profile/views/frame_filters.h"
+
+#include <string.h>
+
+#include "sampler/base/hash.h"
+
+const char *frame_filter_name(enum frame_filter_kind kind)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        FRAME_FILTER_KINDS(X)
+#undef X
+    };
+    return names[kind];
+}
+
+enum err_code frame_filters_add(struct frame_filters *filters, enum frame_filter_kind kind,
+                                const char *pattern, struct err *err)
+{
+    struct pattern tried;
+    if (filters->count == FRAME_FILTERS_MAX)
+        return err_set(err, ERR_INVALID, "there may be at most %d filters", FRAME_FILTERS_MAX);
+    const enum err_code rc = pattern_init(&tried, pattern, err);
+    pattern_deinit(&tried);
+    if (rc == ERR_OK)
+        filters->items[filters->count++] = (struct frame_filter){ kind, pattern };
+    return rc;
+}
+
+uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash)
+{
+    hash = hash_bytes(&filters->count, sizeof filters->count, hash);
+    for (size_t i = 0; i < filters->count; i++) {
+        const struct frame_filter *const filter = &filters->items[i];
+        hash = hash_bytes(&filter->kind, sizeof filter->kind, hash);
+        hash = hash_bytes(filter->pattern, strlen(filter->pattern) + 1, hash);
+    }
+    return hash;
+}
+
+enum err_code frame_matcher_init(struct frame_matcher *matcher,
+                                 const struct frame_filters *filters, struct err *err)
+{
+    enum err_code rc = ERR_OK;
+    *matcher = (struct frame_matcher){ 0 };
+    for (size_t i = 0; filters && i < filters->count && !rc; i++) {
+        rc = pattern_init(&matcher->patterns[i], filters->items[i].pattern, err);
+        matcher->kinds[i] = filters->items[i].kind;
+        matcher->used |= 1U << matcher->kinds[i];
+        matcher->count++;
+    }
+    return rc;
+}
+
+void frame_matcher_deinit(struct frame_matcher *matcher)
+{
+    for (size_t i = 0; i < matcher->count; i++)
+        pattern_deinit(&matcher->patterns[i]);
+    matcher->count = 0;
+}
+
+unsigned frame_matcher_kinds(const struct frame_matcher *matcher, const char *name,
+                             const char *file, int32_t line)
+{
+    unsigned kinds = 0;
+    for (size_t i = 0; i < matcher->count; i++)
+        if (pattern_matches(&matcher->patterns[i], name, file, line))
+            kinds |= 1U << matcher->kinds[i];
+    return kinds;
+}
+
+static bool is_of(unsigned kinds, enum frame_filter_kind kind)
+{
+    return (kinds & 1U << kind) != 0;
+}
+
+unsigned frame_matcher_start(const struct frame_matcher *matcher)
+{
+    return (is_of(matcher->used, FRAME_FILTER_FOCUS) ? 0U : FRAME_FOCUSED) |
+           (is_of(matcher->used, FRAME_FILTER_SHOW_FROM) ? 0U : FRAME_STARTED);
+}
+
+unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known, unsigned kinds)
+{
+    known &= ~(unsigned)FRAME_KEPT;
+    if (is_of(kinds, FRAME_FILTER_FOCUS))
+        known |= FRAME_FOCUSED;
+    if (is_of(kinds, FRAME_FILTER_IGNORE))
+        known |= FRAME_IGNORED;
+    if (is_of(kinds, FRAME_FILTER_HIDE) ||
+        (is_of(matcher->used, FRAME_FILTER_SHOW) && !is_of(kinds, FRAME_FILTER_SHOW)))
+        return known;
+    if (is_of(kinds, FRAME_FILTER_SHOW_FROM))
+        known |= FRAME_STARTED;
+    return known & FRAME_STARTED ? known | FRAME_KEPT | FRAME_BENEATH : known;
+}
+
+bool frame_matcher_counts(const struct frame_matcher *matcher, unsigned known)
+{
+    return matcher->count == 0 ||
+           ((known & FRAME_FOCUSED) && !(known & FRAME_IGNORED) && (known & FRAME_BENEATH));
+}

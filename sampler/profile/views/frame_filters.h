@@ -1,0 +1,98 @@
+/*
+ * frame_filters - pprof's five filters of frames, and what they make of a stack.
+ *
+ *     focus      keep samples with a matching frame
+ *     ignore     drop samples with a matching frame
+ *     hide       remove matching frames; their samples are their callers'
+ *     show       keep only matching frames
+ *     show_from  start stacks at the outermost matching frame; drop samples without one
+ *
+ * Several of one kind match what any of them matches.  The order in which they are given has no
+ * effect: focus and ignore see whole stacks, then hide and show remove frames, then show_from
+ * sees the rest.  A sample without a frame left is dropped.
+ *
+ * Ownership: struct frame_filters is plain data and borrows the patterns.  frame_matcher_init
+ * allocates; frame_matcher_deinit accepts a zeroed one, or one whose init failed.
+ * Threads: none.
+ * Limits: FRAME_FILTERS_MAX filters in all.
+ * Depends on: pattern.
+ */
+#ifndef SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H
+#define SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sampler/base/err.h"
+#include "sampler/profile/views/pattern.h"
+
+enum { FRAME_FILTERS_MAX = 16 };
+
+#define FRAME_FILTER_KINDS(X) \
+    X(FOCUS, "focus")         \
+    X(IGNORE, "ignore")       \
+    X(HIDE, "hide")           \
+    X(SHOW, "show")           \
+    X(SHOW_FROM, "show_from")
+
+enum frame_filter_kind {
+#define X(name, text) FRAME_FILTER_##name,
+    FRAME_FILTER_KINDS(X)
+#undef X
+        FRAME_FILTER_KIND_COUNT
+};
+
+const char *frame_filter_name(enum frame_filter_kind kind);
+
+/* Zeroed: stacks as they are. */
+struct frame_filters {
+    size_t count;
+    struct frame_filter {
+        enum frame_filter_kind kind;
+        const char *pattern; /* pattern.h */
+    } items[FRAME_FILTERS_MAX];
+};
+
+/* ERR_INVALID, with what is wrong. */
+MUST_CHECK enum err_code frame_filters_add(struct frame_filters *filters,
+                                           enum frame_filter_kind kind, const char *pattern,
+                                           struct err *err);
+uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash);
+
+/* Filters made ready to be asked. */
+struct frame_matcher {
+    size_t count;
+    enum frame_filter_kind kinds[FRAME_FILTERS_MAX];
+    struct pattern patterns[FRAME_FILTERS_MAX];
+    unsigned used; /* a bit a kind: 1 << kind */
+};
+
+/* filters: NULL for none. */
+MUST_CHECK enum err_code frame_matcher_init(struct frame_matcher *matcher,
+                                            const struct frame_filters *filters,
+                                            struct err *err);
+void frame_matcher_deinit(struct frame_matcher *matcher);
+
+/* The kinds whose filters match a function, a bit each. */
+unsigned frame_matcher_kinds(const struct frame_matcher *matcher, const char *name,
+                             const char *file, int32_t line);
+
+/* What is known of a stack down to a frame: bits. */
+enum {
+    FRAME_FOCUSED = 1 << 0,
+    FRAME_IGNORED = 1 << 1,
+    FRAME_STARTED = 1 << 2, /* show_from has been seen, or is not asked for */
+    FRAME_KEPT = 1 << 3,    /* the frame itself is left */
+    FRAME_BENEATH = 1 << 4  /* a frame is left, this one or a caller */
+};
+
+/* Of a stack without frames. */
+unsigned frame_matcher_start(const struct frame_matcher *matcher);
+/* `kinds`: of the function of one more frame. */
+unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known,
+                            unsigned kinds);
+/* Do the samples of a stack count?  Without filters they do even if it has no frame. */
+bool frame_matcher_counts(const struct frame_matcher *matcher, unsigned known);
+
+#endif /* SAMPLER_PROFILE_VIEWS_FRAME_FILTERS_H */

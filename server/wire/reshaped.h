@@ -1,0 +1,37 @@
+/*
+ * reshaped - the samples of a query in a profile of their own, with the stacks that filters make.
+ *
+ * Counters and the length of the session are those there were.
+ *
+ * Ownership: reshaped_deinit frees; it accepts a zeroed one.
+ * Threads: none.
+ * Limits: those of a profile.
+ * Depends on: profile/reshape, profile/frame_filters.
+ */
+#ifndef SERVER_WIRE_RESHAPED_H
+#define SERVER_WIRE_RESHAPED_H
+
+#include "sampler/base/err.h"
+#include "sampler/profile/profile.h"
+#include "sampler/profile/views/reshape.h"
+
+struct frame_filters;
+struct view_query;
+
+/* Are windows to be kept apart, or is their sum enough? */
+enum reshaped_time { RESHAPED_WINDOWS, RESHAPED_SUM };
+
+struct reshaped {
+    struct profile *profile;
+    struct profile_snapshot snapshot;
+    struct reshape_counts counts;
+};
+
+MUST_CHECK enum err_code reshaped_init(struct reshaped *reshaped,
+                                       const struct profile_snapshot *from,
+                                       const struct view_query *query,
+                                       const struct frame_filters *filters,
+                                       enum reshaped_time time, struct err *err);
+void reshaped_deinit(struct reshaped *reshaped);
+
+#endif /* SERVER_WIRE_RESHAPED_H */
