@@ -139,9 +139,12 @@ function createEffects(page) {
 }
 
 function startPage() {
-  const embedded = document.getElementById("profile-data").textContent.trim();
+  const data = document.getElementById("profile-data");
+  const embedded = data.textContent.trim();
+  // A report says at which view it opens.
+  const addressHere = () => parseAddress(location.hash, data.dataset.view);
   const compute = createPicture();
-  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", address: parseAddress(location.hash) };
+  let state = { ...createState(embedded === ""), theme: storedTheme(), holdsOnHover: remembered(HOLD_KEY) === "yes", address: addressHere() };
   let views = [];
   let queued = false;
   let asked = questionOf(state, []);
@@ -208,7 +211,7 @@ function startPage() {
 
   window.addEventListener("popstate", () => {
     effects.forget();
-    dispatch({ type: "address", changes: parseAddress(location.hash), how: "replace" });
+    dispatch({ type: "address", changes: addressHere(), how: "replace" });
   });
 
   views = createViews(dispatch);

@@ -6,7 +6,7 @@ test("what is written is read back", () => {
   const address = {
     session: "3", view: "table", bottomUp: true, by: "line", colour: "module", search: "/a&b=c#d/i é",
     threads: [{ tid: 12, name: "pool ~ 1" }, { tid: 13, name: "" }], states: ["!has_gil", "on_cpu"], range: { from: 12.25, to: 20 }, baseline: { from: 1, to: null }, filters: ["hide libraries", "hide function:/^a&b$/"],
-    about: "1a", file: "/srv/é & b.py", line: 12, zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
+    about: "1a", file: "/srv/é & b.py", line: 12, hotOnly: true, diffWidth: "baseline", diffBy: "self", zoom: ["a1", "b2", "b2", "c3"], tables: ["strip", "gil"], frame: ["z"],
   };
   assert.deepEqual(parseAddress("#" + formatAddress(address)), address);
 });
@@ -14,6 +14,14 @@ test("what is written is read back", () => {
 test("what is as always is left out", () => {
   assert.equal(formatAddress(defaultAddress()), "v=1");
   assert.deepEqual(parseAddress(""), defaultAddress());
+});
+
+test("a report opens at its view unless the address says something", () => {
+  assert.equal(parseAddress("", "source").view, "source");
+  assert.equal(parseAddress("#", "diff").view, "diff");
+  assert.equal(parseAddress("#v=1", "diff").view, "flame");
+  assert.equal(parseAddress("#v=1&view=table", "diff").view, "table");
+  assert.equal(parseAddress("", "nonsense").view, "flame");
 });
 
 test("nonsense is left at its default", () => {

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adjustPValues, pValueOfShares, changeLook, compareGroups, compareRows, verdictOf } from "../../web/model/compare.js";
+import { adjustPValues, changeLook, compareGroups, compareRows, pValueOfRates, pValueOfShares, comparedSides, verdictOf } from "../../web/model/compare.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../web/model/heatmap.js";
-import { takeBaseline } from "../../web/model/recording.js";
+import { defaultAddress } from "../../web/model/address.js";
 import { createPicture } from "../../web/model/picture.js";
+import { createRecording, takeBaseline, takeDelivery } from "../../web/model/recording.js";
+import { createState } from "../../web/model/state.js";
 import { createProgram } from "./made-up-program.mjs";
 import { answersOf, outline, stateOf } from "./sample.mjs";
 
@@ -32,9 +34,9 @@ test("shares are compared, so twice the samples of the same program are no chang
   const baseline = { total: [100, 60, 40], self: [0, 60, 40], sum: 100 };
   const current = { total: [200, 120, 80], self: [0, 120, 80], sum: 200 };
   const compared = compareGroups(baseline, current);
-  assert.deepEqual([1, 2].map((g) => [compared.verdict(g), compared.change(g)]), [["same", 0], ["same", 0]]);
+  assert.deepEqual([1, 2].map((g) => [compared.total(g).verdict, compared.total(g).currentShare - compared.total(g).baselineShare]), [["same", 0], ["same", 0]]);
   assert.deepEqual(Array.from(compared.totals.total), [2, 1.2, 0.8]);
-  const rows = compareRows([{ frame: 1, self: 60, total: 60 }], [{ frame: 2, self: 50, total: 50 }], 100, 100);
+  const rows = compareRows([{ frame: 1, self: 60, total: 60 }], [{ frame: 2, self: 50, total: 50 }], comparedSides(100, 100));
   assert.deepEqual(rows.map((row) => [row.frame, row.verdict]), [[1, "gone"], [2, "new"]]);
 });
 
@@ -48,6 +50,74 @@ test("the picture has what changed, and what is gone is drawn", () => {
   assert.ok(drawn.some((line) => line.startsWith("− gone")) && drawn.some((line) => line.startsWith("+ b")), drawn.join());
   assert.deepEqual(diff.rows.map((row) => row.verdict).sort(), ["gone", "new", "same"].sort().concat(diff.rows.length > 3 ? ["few"] : []).sort());
   assert.throws(() => takeBaseline(state.recording, { trees: [], view: { node: [99], self: [1] } }), RangeError);
+});
+
+test("by time: twice the samples in twice the time are no change, twice in the same time are", () => {
+  assert.ok(Math.abs(pValueOfRates(100, 200, 50, 100) - 1) < 1e-6);
+  assert.ok(pValueOfRates(100, 200, 50, 50) < 0.001);
+  assert.equal(pValueOfRates(4, 5, 50, 50), null);
+  const [baseline, current] = [{ total: [100, 100], self: [0, 100], sum: 100 }, { total: [200, 200], self: [0, 200], sum: 200 }];
+  const { currentShare, verdict } = compareGroups(baseline, current, comparedSides(100, 200, { baseline: 100, current: 100 })).total(1);
+  assert.deepEqual([currentShare, verdict], [2, "more"]);
+});
+
+// A state with a baseline of another session: {lines, strings of moved functions}.
+function comparedState(baseline, current, address = {}) {
+  const state = { ...stateOf(current, { view: "diff", ...address }) };
+  const other = answersOf(baseline);
+  state.session = { ...state.session, selection: { duration_s: 10, to_s: 10, whole: true }, baseline: { by: "samples", session: {}, selection: { duration_s: 10, whole: true } } };
+  const take = (view = other.view) => takeBaseline(state.recording, { trees: [], other: other.tree, view });
+  take();
+  return { state: { ...state, recordingVersion: state.recording.version }, other, take };
+}
+
+const drawnNames = (diff) => outline(diff.drawing.root).map((line) => line.replace(/ +\w+\.py/, "").trim());
+
+test("a baseline of another session: functions of one name in one file are one, what is gone is drawn where it is asked for", () => {
+  const { state } = comparedState(["m:1;f:5 60", "m:1;gone:7 40"], ["m:9;f:8 60", "m:9;b:2 40"]);
+  const compute = createPicture();
+  const { diff } = compute(state);
+  assert.deepEqual([diff.baselineSum, diff.currentSum], [100, 100]);
+  assert.deepEqual(Object.fromEntries(diff.rows.map((row) => [row.label.name, row.verdict])), { m: "few", f: "same", gone: "gone", b: "new" });
+  const widths = (diffWidth) => drawnNames(compute({ ...state, address: { ...state.address, diffWidth } }).diff).map((line) => line.replace(/ .*(gone|f|m|b|all).*/, "$1"));
+  assert.ok(widths("baseline").join().includes("gone") && !widths("baseline").join().includes("+ b"));
+  assert.ok(!widths("current").join().includes("gone"));
+});
+
+test("functions of one name in one file do not take each other's samples when both move", () => {
+  const tree = (lines) => {
+    const values = ["", "<lambda>", "/app/a.py"];
+    return { epoch: "e" + lines, generation: 1, strings: { first: 0, values }, functions: { first: 0, name: [0, 1, 1], file: [0, 2, 2], line: [0, ...lines] }, nodes: { first: 0, parent: [0, 0, 0], function: [0, 1, 2], line: [0, ...lines] }, threads: { first: 0, tid: [], process: [], name: [], main: [] }, processes: { first: 0, pid: [], name: [] } };
+  };
+  const recording = createRecording();
+  const view = (epoch) => ({ epoch, generation: 1, since: 0, total: 100, node: [1, 2], self: [70, 30], seconds: 1 });
+  takeDelivery(recording, { restart: false, recount: true, trees: [tree([11, 21])], view: view("e") });
+  takeBaseline(recording, { trees: [], other: tree([10, 20]), view: view("f") });
+  const state = { ...createState(false), recording, recordingVersion: recording.version, width: 500, address: { ...defaultAddress(), view: "diff" }, session: { baseline: { by: "samples" } } };
+  const { diff } = createPicture()(state);
+  assert.deepEqual(diff.rows.map((row) => [row.label.name, row.verdict, row.change]), [["<lambda>", "same", 0]]);
+});
+
+test("another question to the same baseline is of the same nodes", () => {
+  const { state, other, take } = comparedState(["m;f 60", "m;gone 40"], ["m;f 60"]);
+  const nodes = state.recording.profile.nodeParent.length;
+  take({ ...other.view, self: other.view.self.map((count) => count / 2) });
+  assert.equal(state.recording.profile.nodeParent.length, nodes);
+  assert.equal(createPicture()({ ...state, recordingVersion: state.recording.version }).diff.baselineSum, 50);
+});
+
+test("the comparison zooms in, and marks what is searched for beside what changed", () => {
+  const { state } = comparedState(["m;f;x 60", "m;g 40"], ["m;f;x 20", "m;g 80"]);
+  const compute = createPicture();
+  const { diff } = compute(state);
+  const idOf = (name) => Array.from(diff.drawing.byId.values()).find(({ frame }) => frame.name.includes(name)).frame.id;
+  const zoomed = compute({ ...state, address: { ...state.address, zoom: diff.keysTo(idOf("f ")) } }).diff;
+  assert.equal(String(zoomed.focus), idOf("f "));
+  assert.ok(!drawnNames(zoomed).some((line) => line.includes("g ")));
+  const searched = compute({ ...state, address: { ...state.address, search: "g.py" } }).diff.drawing;
+  const looks = Array.from(searched.byId.values(), ({ frame }) => [frame.name, searched.markOf(frame)]);
+  assert.match(looks.find(([name]) => name.includes("g  "))[1], /^more-3 match$/);
+  assert.match(looks.find(([name]) => name.includes("x  "))[1], /^less-3 other$/);
 });
 
 test("cells of 20 ms: news take the place of what there was, old seconds are forgotten", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { frameLabel } from "../../web/model/frames.js";
 import { groupTotals } from "../../web/model/grouping.js";
-import { hottestLines, lineNeighbours, shownLines, sourceLines } from "../../web/model/lines.js";
+import { hottestLines, lineNeighbours, shownLines, sourceLines, topLines } from "../../web/model/lines.js";
 import { currentGrouping } from "../../web/model/recording.js";
 import { recordingOf } from "./sample.mjs";
 
@@ -10,9 +10,9 @@ function linesOf(stacks) {
   const recording = recordingOf(stacks);
   const grouping = currentGrouping(recording, "line");
   const totals = groupTotals(grouping, recording.counts);
-  const files = sourceLines(grouping, recording.profile, totals);
+  const { files, others } = sourceLines(grouping, recording.profile, totals);
   const names = (edges) => edges.map(({ frame, samples }) => frameLabel(grouping.frames, recording.profile, frame).name + " " + samples);
-  return { files, neighbours: (line) => Object.fromEntries(Object.entries(lineNeighbours(grouping, totals, line.frames)).map(([side, edges]) => [side, names(edges)])) };
+  return { files, others, neighbours: (line) => Object.fromEntries(Object.entries(lineNeighbours(grouping, totals, line.frames)).map(([side, edges]) => [side, names(edges)])) };
 }
 
 const plain = (file) => [file.path, file.self, file.total, ...file.lines.map(({ line, self, total }) => [line, self, total])];
@@ -34,6 +34,26 @@ test("a sample counts once for a line, however often it recurs", () => {
 test("what C does is the line's own that called it", () => {
   const { files } = linesOf(["m:1;a:12;<native> sorted 5", "<native> x 2"]);
   assert.deepEqual(files.map(plain), [["/app/a.py", 5, 5, [12, 5, 5]], ["/app/m.py", 0, 5, [1, 0, 5]]]);
+});
+
+test("C code is told apart from the line that called it, and listed with what has no file", () => {
+  const { files, others, neighbours } = linesOf(["m:1;a:12;<native> sorted 5", "m:1;a:12 3", "<native> x 2"]);
+  assert.deepEqual(files[0].lines.map(({ line, self, inC, total }) => [line, self, inC, total]), [[12, 8, 5, 8]]);
+  assert.deepEqual(others.map(({ name, self, total }) => [name, self, total]), [["<native> sorted", 5, 5], ["<native> x", 2, 2]]);
+  assert.deepEqual(neighbours({ frames: [others[0].frame] }), { callers: ["a 5"], callees: [] });
+});
+
+test("functions of a file have self and total samples, and callers whatever line runs", () => {
+  const { files, neighbours } = linesOf(["m:1;f:5;x:2 4", "n:1;f:6 2", "m:1;f:7;f:5 1"]);
+  const [found] = files.find((file) => file.path === "/app/f.py").functions;
+  assert.deepEqual([found.name, found.self, found.total], ["f", 3, 7]);
+  assert.deepEqual(neighbours(found), { callers: ["m 5", "n 2"], callees: ["x 4", "f 1"] });
+});
+
+test("files say where their code comes from; the hottest lines are of all files", () => {
+  const { files } = linesOf(["m:1;a:12 4", "m:1;a:13;b:11 3", "m:2 1"]);
+  assert.deepEqual(files.map((file) => file.kind), ["own", "own", "own"]);
+  assert.deepEqual(topLines(files, 2), [{ path: "/app/a.py", line: 12, self: 4, total: 4 }, { path: "/app/b.py", line: 11, self: 3, total: 3 }]);
 });
 
 test("callers and callees of a line, recursion once", () => {

@@ -70,10 +70,12 @@ test("a second of the heat map says in which 20 ms most ran", () => {
   assert.deepEqual(searched.rows.map((row) => row.cells.at(-1)), ["25.0 %", "100 %"]);
 });
 
-test("what changed is a row a frame, in percentage points", () => {
-  const frame = (label, baseline, current, verdict, children = []) => ({ label, baseline, current, verdict, value: 1, id: label, children });
-  const { rows } = diffRows({ drawing: { root: { ...frame("all"), baseline: undefined, children: [frame("a", 0.5, 0.25, "less"), frame("b", 0, 0.5, "new")] } } });
-  assert.deepEqual(rows.map((row) => row.cells), [["", "", "", ""], ["50.0 %", "25.0 %", "−25.0 pp", TEXT.compare.verdicts.less], ["0 %", "50.0 %", "+50.0 pp", TEXT.compare.verdicts.new]]);
+test("what changed is a row a frame, in percentage points, total and self", () => {
+  const number = (baselineShare, currentShare, verdict) => ({ baselineShare, currentShare, verdict });
+  const frame = (label, total, self, children = []) => ({ label, changes: { total, self }, value: 1, id: label, children });
+  const { less, few } = TEXT.compare.verdicts;
+  const { rows } = diffRows({ drawing: { root: { label: "all", value: 1, id: "0", children: [frame("a", number(0.5, 0.25, "less"), number(0, 0.5, "few"))] } } });
+  assert.deepEqual(rows.map((row) => row.cells), [Array(8).fill(""), ["50.0 %", "25.0 %", "−25.0 pp", less, "0 %", "50.0 %", "+50.0 pp", few]]);
 });
 
 test("which tables are open is in the address", () => {

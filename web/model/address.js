@@ -1,6 +1,6 @@
 // The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
 //   v=1  session=ID  view=table  bottom-up  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
-//   state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  zoom=PATH  frame=PATH  tables=CHART,CHART
+//   state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
 // PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
 // the session began; without TO a range goes on. TERM is one of filter.js.
 
@@ -20,11 +20,15 @@ export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "thread
 // Views that show the flame graph, alone or beneath something else.
 export const FLAME_VIEWS = ["flame", "heatmap"];
 
+// Whose share the width of a frame of the comparison is, and which of its samples its colour compares.
+export const DIFF_WIDTHS = ["both", "current", "baseline"];
+export const DIFF_BY = ["total", "self"];
+
 // Charts that can be had as tables too (view/as-table.js).
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {
-  return { session: null, view: "flame", bottomUp: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], about: "", file: "", line: 0, zoom: [], frame: [], tables: [] };
+  return { session: null, view: "flame", bottomUp: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
 }
 
 export function formatPath(keys) {
@@ -89,16 +93,21 @@ export function formatAddress(address) {
   if (address.about !== "") out.set("about", address.about);
   if (address.file !== "") out.set("file", address.file);
   if (address.line > 0) out.set("line", String(address.line));
+  if (address.hotOnly) out.set("hot", "");
+  if (address.diffWidth !== "both") out.set("width", address.diffWidth);
+  if (address.diffBy !== "total") out.set("change", address.diffBy);
   if (address.zoom.length > 0) out.set("zoom", formatPath(address.zoom));
   if (address.frame.length > 0) out.set("frame", formatPath(address.frame));
   if (address.tables.length > 0) out.set("tables", address.tables.join());
   return out.toString().replace(/=(?=&|$)/g, "").replaceAll("%2C", ",").replaceAll("%21", "!").replaceAll("%7E", "~");
 }
 
-// Whatever is wrong in `text` is left at its default; a later version of the format gives the defaults.
-export function parseAddress(text) {
+// Whatever is wrong in `text` is left at its default; a later version of the format gives the defaults. An address that says
+// nothing opens `view`.
+export function parseAddress(text, view = "flame") {
   const address = defaultAddress();
   const given = new URLSearchParams(text.replace(/^#/, ""));
+  if (given.size === 0) return { ...address, view: oneOf(view, VIEWS) };
   if (given.has("v") && Number(given.get("v")) !== ADDRESS_VERSION) return address;
   address.session = given.get("session");
   address.view = oneOf(given.get("view"), VIEWS);
@@ -114,6 +123,9 @@ export function parseAddress(text) {
   address.about = /^[0-9a-z]{1,8}$/.exec(given.get("about") ?? "")?.[0] ?? "";
   address.file = (given.get("file") ?? "").slice(0, FILE_LENGTH_MAX);
   address.line = /^\d{1,9}$/.test(given.get("line") ?? "") ? Number(given.get("line")) : 0;
+  address.hotOnly = given.has("hot");
+  address.diffWidth = oneOf(given.get("width"), DIFF_WIDTHS);
+  address.diffBy = oneOf(given.get("change"), DIFF_BY);
   address.zoom = parsePath(given.get("zoom") ?? "");
   address.frame = parsePath(given.get("frame") ?? "");
   const tables = (given.get("tables") ?? "").split(",");

@@ -1,5 +1,5 @@
-// Two time ranges compared by share of samples, and whether a change is significant: the two-proportion test
-// with a false discovery rate of 5 % (as server/report/diff/compare.c).
+// Two profiles compared by share of samples or by time, and whether a change is significant: the two-proportion test, or that
+// of two rates, with a false discovery rate of 5 % (as server/report/diff/compare.c).
 
 export const COMPARED_Q_MAX = 0.05;
 const HITS_LEAST = 10;
@@ -13,14 +13,26 @@ function errorComplement(x) {
   return x >= 0 ? result : 2 - result;
 }
 
+// Of the hits of both at least ten, and of those that each side should have at least five.
+function isEnough(hits, baselineAll, currentAll) {
+  return baselineAll > 0 && currentAll > 0 && hits >= HITS_LEAST && (hits * Math.min(baselineAll, currentAll)) / (baselineAll + currentAll) >= HITS_LEAST / 2;
+}
+
 // The p-value of a difference of two shares; null when there are too few samples.
 export function pValueOfShares(baselineHits, currentHits, baselineAll, currentAll) {
   const hits = baselineHits + currentHits;
-  const all = baselineAll + currentAll;
-  if (!(baselineAll > 0) || !(currentAll > 0) || hits < HITS_LEAST || (hits * Math.min(baselineAll, currentAll)) / all < HITS_LEAST / 2) return null;
-  const pooled = hits / all;
+  if (!isEnough(hits, baselineAll, currentAll)) return null;
+  const pooled = hits / (baselineAll + currentAll);
   const variance = pooled * (1 - pooled) * (1 / baselineAll + 1 / currentAll);
   return variance > 0 ? errorComplement(Math.abs((currentHits / currentAll - baselineHits / baselineAll) / Math.sqrt(variance)) / Math.SQRT2) : 1;
+}
+
+// The same of two rates, hits in a time: without a difference the hits fall on the two sides as the time does.
+export function pValueOfRates(baselineHits, currentHits, baselineAll, currentAll) {
+  const hits = baselineHits + currentHits;
+  if (!isEnough(hits, baselineAll, currentAll)) return null;
+  const part = currentAll / (baselineAll + currentAll);
+  return errorComplement(Math.abs(currentHits - hits * part) / Math.sqrt(hits * part * (1 - part)) / Math.SQRT2);
 }
 
 // P-values turned into q-values, in place; null stays null.
@@ -47,38 +59,53 @@ export function verdictOf(baseline, current, baselineAll, currentAll, q) {
   return current / currentAll > baseline / baselineAll ? "more" : "less";
 }
 
-// For every group what became of its total: verdicts and changes of share.
-export function compareGroups(baseline, current) {
-  const count = current.total.length;
-  const pValues = Array.from({ length: count }, (_, g) => (g === 0 ? null : pValueOfShares(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum)));
-  adjustPValues(pValues);
-  const share = (totals, g) => (totals.sum > 0 ? (totals.total[g] ?? 0) / totals.sum : 0);
+// What a count is compared to on either side: all samples, or the time of the side in samples: {baseline, current, pValue}.
+// times: {baseline, current}, how many samples the time of each side stands for, or null for shares.
+export function comparedSides(baselineSum, currentSum, times = null) {
+  return times === null ? { baseline: baselineSum, current: currentSum, pValue: pValueOfShares } : { ...times, pValue: pValueOfRates };
+}
+
+const share = (count, all) => (all > 0 ? count / all : 0);
+
+// One number of every group on both sides: {of(group) -> {baseline, current (samples), baselineShare, currentShare, q, verdict}}.
+function compareNumber(baseline, current, sides) {
+  const baselineOf = (g) => baseline[g] ?? 0;
+  const qValues = adjustPValues(Array.from({ length: current.length }, (_, g) => (g === 0 ? null : sides.pValue(baselineOf(g), current[g], sides.baseline, sides.current))));
+  return (g) => ({
+    baseline: baselineOf(g), current: current[g], baselineShare: share(baselineOf(g), sides.baseline), currentShare: share(current[g], sides.current), q: qValues[g],
+    verdict: verdictOf(baselineOf(g), current[g], sides.baseline, sides.current, qValues[g]),
+  });
+}
+
+const WIDTHS = { both: [1, 1], current: [0, 1], baseline: [1, 0] };
+
+// For every group what became of it: {total(g), self(g) (as compareNumber), totals}; `totals` are shares to draw, those of
+// `width`: both, current or baseline.
+export function compareGroups(baseline, current, sides = comparedSides(baseline.sum, current.sum), width = "both") {
+  const [ofBaseline, ofCurrent] = WIDTHS[width];
+  const shares = (before, now) => Float64Array.from(now, (count, g) => ofCurrent * share(count, sides.current) + ofBaseline * share(before[g] ?? 0, sides.baseline));
+  const total = shares(baseline.total, current.total);
   return {
-    verdict: (g) => verdictOf(baseline.total[g] ?? 0, current.total[g], baseline.sum, current.sum, pValues[g]),
-    change: (g) => share(current, g) - share(baseline, g),
-    // Both sides weigh the same, so that what is new and what is gone can be seen.
-    totals: {
-      total: Float64Array.from({ length: count }, (_, g) => share(current, g) + share(baseline, g)),
-      self: Float64Array.from({ length: count }, (_, g) => (current.sum > 0 ? current.self[g] / current.sum : 0) + (baseline.sum > 0 ? (baseline.self[g] ?? 0) / baseline.sum : 0)),
-      sum: (current.sum > 0 ? 1 : 0) + (baseline.sum > 0 ? 1 : 0),
-    },
+    total: compareNumber(baseline.total, current.total, sides),
+    self: compareNumber(baseline.self, current.self, sides),
+    totals: { total, self: shares(baseline.self, current.self), sum: total[0] },
   };
 }
 
-// Rows of the function table of both sides as one: {frame, baseline: {self, total}, current: {self, total}, q, verdict, change}
-// by self samples, largest change first.
-export function compareRows(baselineRows, currentRows, baselineAll, currentAll) {
+// Rows of the function table of both sides as one: {frame, baseline: {self, total}, current: {self, total}, baselineShare,
+// currentShare, q, verdict, change} by self samples, largest change first, and totalChange.
+export function compareRows(baselineRows, currentRows, sides) {
   const none = { self: 0, total: 0 };
   const rows = new Map();
   for (const row of currentRows) rows.set(row.frame, { frame: row.frame, baseline: none, current: row });
   for (const row of baselineRows) rows.set(row.frame, { ...(rows.get(row.frame) ?? { frame: row.frame, current: none }), baseline: row });
   const compared = Array.from(rows.values());
-  const pValues = adjustPValues(compared.map((row) => pValueOfShares(row.baseline.self, row.current.self, baselineAll, currentAll)));
+  const column = (side, number) => compared.map((row) => row[side][number]);
+  const self = compareNumber([0, ...column("baseline", "self")], [0, ...column("current", "self")], sides);
   compared.forEach((row, i) => {
-    row.q = pValues[i];
-    row.verdict = verdictOf(row.baseline.self, row.current.self, baselineAll, currentAll, pValues[i]);
-    row.change = (currentAll > 0 ? row.current.self / currentAll : 0) - (baselineAll > 0 ? row.baseline.self / baselineAll : 0);
-    row.totalChange = (currentAll > 0 ? row.current.total / currentAll : 0) - (baselineAll > 0 ? row.baseline.total / baselineAll : 0);
+    const { baselineShare, currentShare, q, verdict } = self(i + 1);
+    const totalChange = share(row.current.total, sides.current) - share(row.baseline.total, sides.baseline);
+    Object.assign(row, { baselineShare, currentShare, q, verdict, change: currentShare - baselineShare, totalChange });
   });
   return compared.sort((a, b) => Math.abs(b.change) - Math.abs(a.change) || a.frame - b.frame);
 }

@@ -7,7 +7,7 @@ import { createFrames, frameOf } from "./frames.js";
 import { addPair, createPairs, findPair, reservePairs } from "./pairs.js";
 import { nodeCount } from "./profile.js";
 
-// filters: terms of filter.js
+// by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js
 export function createGrouping(by, filters = []) {
   const grouping = {
     by,
@@ -20,6 +20,7 @@ export function createGrouping(by, filters = []) {
     frame: createColumn(),
     depth: createColumn(),
     index: createPairs(),
+    named: createPairs(),
     children: null,
   };
   columnPush(grouping.parent, 0);
@@ -40,6 +41,14 @@ function groupUnder(grouping, parent, frame) {
   columnPush(grouping.depth, grouping.depth.values[parent] + 1);
   addPair(grouping.index, parent, frame, group);
   return group;
+}
+
+// The first function of the same name and file.
+function firstOfName({ named }, profile, id) {
+  const [name, file] = [profile.functionName.values[id], profile.functionFile.values[id]];
+  const known = findPair(named, name, file);
+  if (known === 0 && id !== 0) addPair(named, name, file, id);
+  return known || id;
 }
 
 // Takes in the nodes that `profile` gained since the last call.
@@ -63,7 +72,8 @@ export function extendGrouping(grouping, profile) {
       columnPush(grouping.groupOfNode, parent);
       continue;
     }
-    const frame = frameOf(grouping.frames, profile.nodeFunction.values[node], profile.nodeLine.values[node]);
+    const own = profile.nodeFunction.values[node];
+    const frame = frameOf(grouping.frames, grouping.by === "name" ? firstOfName(grouping, profile, own) : own, profile.nodeLine.values[node]);
     columnPush(grouping.groupOfNode, groupUnder(grouping, parent, frame));
   }
   if (groupCount(grouping) !== before) grouping.children = null;

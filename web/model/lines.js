@@ -1,7 +1,7 @@
-// Samples by file and line: self and total samples of each line, its callers and callees.
+// Samples by file, line and function: self and total samples of each, callers and callees.
 // Made from a grouping by line.
 
-import { fileText, isSynthetic } from "./frames.js";
+import { fileText, functionText, isSynthetic, originOf } from "./frames.js";
 import { countByKey, groupCount } from "./grouping.js";
 import { addPair, createPairs, findPair } from "./pairs.js";
 import { functionCount } from "./profile.js";
@@ -13,7 +13,7 @@ function filesOf(profile) {
   const fileOf = Int32Array.from({ length: functionCount(profile) }, (_, id) => {
     const path = fileText(profile, id);
     if (id === 0 || path === "" || isSynthetic(profile, id)) return 0;
-    if (!known.has(path)) known.set(path, files.push({ path, function: id }) - 1);
+    if (!known.has(path)) known.set(path, files.push({ path, function: id, kind: originOf(profile, id).kind }) - 1);
     return known.get(path);
   });
   return { files, fileOf };
@@ -53,20 +53,58 @@ function framesOfLine(places, id) {
   return frames;
 }
 
-// -> {files: [{path, function, self, total, lines: [{line, self, total, frames}]}], hottest first; lines ascend}
-// C code called from a line counts as self samples of the line: there is no other line for it.
+// -> {files: [{path, function, kind (of frames.js), self, total, lines: [{line, self, inC, total, frames}], functions: [{line, name, self,
+// total, frames}]}], others: [{name, frame, self, total}]}: files and others hottest first; lines and functions ascend.
+// C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
+// others too, as is what has no file.
 export function sourceLines(grouping, profile, totals) {
   const places = placesOf(grouping, profile);
-  const self = foldedSelf(grouping, totals, places.lineOf);
-  const files = countByKey(grouping, { ...totals, self }, places.fileOf, places.files.length);
-  const lines = countByKey(grouping, { ...totals, self }, places.lineOf, places.lines);
-  const made = places.files.map((file, id) => (file === null ? null : { ...file, self: files.self[id], total: files.total[id], lines: [] }));
+  const folded = { ...totals, self: foldedSelf(grouping, totals, places.lineOf) };
+  const files = countByKey(grouping, folded, places.fileOf, places.files.length);
+  const lines = countByKey(grouping, folded, places.lineOf, places.lines);
+  const own = ownSelf(grouping, totals, places);
+  const made = places.files.map((file, id) => (file === null ? null : { ...file, self: files.self[id], total: files.total[id], lines: [], functions: [] }));
   for (let id = 1; id < places.lines; id += 1) {
-    if (lines.total[id] > 0) made[places.file[id]].lines.push({ line: places.line[id], self: lines.self[id], total: lines.total[id], frames: framesOfLine(places, id) });
+    if (lines.total[id] > 0) made[places.file[id]].lines.push({ line: places.line[id], self: lines.self[id], inC: lines.self[id] - own[id], total: lines.total[id], frames: framesOfLine(places, id) });
   }
+  const others = addFunctions(grouping, profile, places, totals, folded, made);
   const seen = made.filter((file) => file !== null && file.total > 0);
-  for (const file of seen) file.lines.sort((a, b) => a.line - b.line);
-  return seen.sort((a, b) => b.self - a.self || b.total - a.total || (a.path < b.path ? -1 : 1));
+  for (const file of seen) {
+    file.lines.sort((a, b) => a.line - b.line);
+    file.functions.sort((a, b) => a.line - b.line);
+  }
+  return { files: seen.sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1)), others: others.sort(byHeat) };
+}
+
+const byHeat = (a, b) => b.self - a.self || b.total - a.total;
+
+// Self samples of lines without those of C code.
+function ownSelf(grouping, totals, { lineOf, lines }) {
+  const own = new Float64Array(lines);
+  for (let g = 1; g < groupCount(grouping); g += 1) own[lineOf[grouping.frame.values[g]]] += totals.self[g];
+  return own;
+}
+
+// Gives every file its functions, and returns what has no file.
+function addFunctions(grouping, profile, places, totals, folded, made) {
+  const functionOf = Int32Array.from(grouping.frames.function);
+  const counted = countByKey(grouping, folded, functionOf, functionCount(profile));
+  const self = new Float64Array(functionCount(profile));
+  const frames = new Map();
+  for (let g = 1; g < groupCount(grouping); g += 1) self[functionOf[grouping.frame.values[g]]] += totals.self[g];
+  for (let frame = 1; frame < functionOf.length; frame += 1) {
+    if (frames.has(functionOf[frame])) frames.get(functionOf[frame]).push(frame);
+    else frames.set(functionOf[frame], [frame]);
+  }
+  const others = [];
+  for (const [id, all] of frames) {
+    if (!(counted.total[id] > 0)) continue;
+    const name = functionText(profile, id);
+    const file = places.fileOf[all[0]];
+    if (file === 0) others.push({ name, frame: all[0], self: self[id], total: counted.total[id] });
+    else made[file].functions.push({ line: profile.functionLine.values[id], name, self: counted.self[id], total: counted.total[id], frames: all });
+  }
+  return others;
 }
 
 // Self samples of groups; those of frames that are not Python code go to the nearest caller that is.
@@ -84,7 +122,7 @@ function sortedEdges(edges) {
   return Array.from(edges, ([frame, samples]) => ({ frame, samples })).sort((a, b) => b.samples - a.samples || a.frame - b.frame);
 }
 
-// Who is right above and right below these frames (of one line), outermost places only:
+// Who is right above and right below these frames (of one line or function), outermost places only:
 // {callers, callees}: [{frame, samples}], most samples first.
 export function lineNeighbours(grouping, totals, frames) {
   const wanted = new Set(frames);
@@ -120,4 +158,10 @@ export function shownLines(count, hot, most, around) {
   for (const { line } of hot) for (let at = Math.max(1, line - around); at <= Math.min(count, line + around); at += 1) wanted.add(at);
   const numbers = Array.from(wanted).sort((a, b) => a - b);
   return numbers.flatMap((line, i) => (i > 0 && numbers[i - 1] !== line - 1 ? [null, line] : [line]));
+}
+
+// The lines of all files with the most self samples: [{path, line, self, total}]
+export function topLines(files, most) {
+  const hot = files.flatMap((file) => hottestLines(file.lines, most).filter((line) => line.self > 0).map(({ line, self, total }) => ({ path: file.path, line, self, total })));
+  return hot.sort((a, b) => byHeat(a, b) || a.line - b.line).slice(0, most);
 }

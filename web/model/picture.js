@@ -1,7 +1,7 @@
 // From the state to what is drawn: trees, zoom, search, the cut drawing. Each step is cached until its inputs change.
 
 import { TEXT } from "../text/session.js";
-import { changeLook, compareGroups, compareRows } from "./compare.js";
+import { changeLook, compareGroups, compareRows, comparedSides } from "./compare.js";
 import { FLAME_VIEWS } from "./address.js";
 import { cutTree } from "./cut.js";
 import { isWithoutGil } from "./activity.js";
@@ -10,8 +10,9 @@ import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
 import { gilMatrix, keptCounts } from "./gil.js";
 import { taskRows, tasksReason } from "./tasks.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
-import { lineNeighbours, sourceLines } from "./lines.js";
+import { lineNeighbours, sourceLines, topLines } from "./lines.js";
 import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
+import { otherBaseline } from "./questions.js";
 import { currentGrouping } from "./recording.js";
 import { nodeCount } from "./profile.js";
 import { createMatcher, extendMatcher } from "./search.js";
@@ -145,39 +146,73 @@ function makeMatches(recording, version, grouping, totals, matcher) {
   return { active: true, error: null, samples, share: ratio(samples, totals.sum), functions };
 }
 
-// What changed from the baseline to the current query: {drawing, rows, count, baselineSum, currentSum}, or null without a baseline.
-function makeDiff(recording, version, grouping, totals, width, wanted) {
-  if (!wanted || recording.baseline.total === 0) return null;
+const DIFF_SIGNS = { new: "+ ", gone: "− ", more: "↑ ", less: "↓ " };
+
+// How many samples the time of a side stands for: its seconds in those of one sample.
+function samplesInTime(seconds, counts) {
+  return counts.seconds > 0 ? (seconds * counts.total) / counts.seconds : 0;
+}
+
+// What changed from the baseline to the current query: {drawing, rows, count, baselineSum, currentSum, focus, keysTo(id)}, or null
+// without a baseline. The times of both sides are 0 where shares are compared; zoom, width and by are those of the address.
+function makeDiff(recording, version, grouping, totals, width, baselineTime, currentTime, zoom, widthOf, by) {
+  if (recording.baseline.total === 0) return null;
   const baseline = groupTotals(grouping, recording.baseline);
   if (baseline.sum === 0 && totals.sum === 0) return null;
-  const compared = compareGroups(baseline, totals);
+  const times = baselineTime > 0 ? { baseline: samplesInTime(baselineTime, recording.baseline), current: samplesInTime(currentTime, recording.counts) } : null;
+  const sides = comparedSides(baseline.sum, totals.sum, times);
+  const compared = compareGroups(baseline, totals, sides, widthOf);
   const tree = topDownTree(grouping, compared.totals);
   const { frames } = grouping;
   const labelOf = (frame) => frameLabel(frames, recording.profile, frame);
-  const share = (sums, g) => (sums.sum > 0 ? (sums.total[g] ?? 0) / sums.sum : 0);
   const fields = (id) => {
-    if (id === 0) return { name: TEXT.all, label: TEXT.all, heat: 0, hue: "none", neutral: true, foreign: true };
+    const [total, self] = [compared.total(id), compared.self(id)];
+    if (id === 0) return { name: TEXT.all, label: TEXT.all, heat: 0, hue: "none", neutral: true, foreign: true, changes: { total, self } };
     const label = labelOf(tree.frame(id));
-    const verdict = compared.verdict(id);
-    const sign = { new: "+ ", gone: "− ", more: "↑ ", less: "↓ " }[verdict] ?? "";
-    return { name: sign + label.label, label: sign + label.label, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, compared.change(id)), verdict, baseline: share(baseline, id), current: share(totals, id) };
+    const { verdict, baselineShare, currentShare } = by === "self" ? self : total;
+    const name = (DIFF_SIGNS[verdict] ?? "") + label.label;
+    return { name, label: name, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, currentShare - baselineShare), changes: { total, self }, function: frames.function[tree.frame(id)] };
   };
-  const rows = compareRows(tableRows(frameCounts(grouping, baseline)), tableRows(frameCounts(grouping, totals)), baseline.sum, totals.sum).map((row) => ({
-    ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame), baselineShare: ratio(row.baseline.self, baseline.sum), currentShare: ratio(row.current.self, totals.sum),
-  }));
-  return { drawing: width > 0 ? drawTree(tree, 0, width, fields, compared.totals.sum) : null, rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum };
+  const rows = compareRows(tableRows(frameCounts(grouping, baseline)), tableRows(frameCounts(grouping, totals)), sides)
+    .map((row) => ({ ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame) }));
+  const focus = resolveKeys(tree, frames, recording.profile, zoom);
+  const root = focus.missing === 0 && tree.total(focus.id) > 0 ? focus.id : 0;
+  return {
+    drawing: width > 0 && compared.totals.sum > 0 ? drawTree(tree, root, width, fields, compared.totals.sum) : null,
+    rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum, focus: root,
+    keysTo: (id) => treeKeys(tree, frames, recording.profile, Number(id)),
+  };
 }
 
-// Files and lines: {files, names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line)}.
+// The drawing with both what changed and what a search makes of its frames.
+function markDiff(diff, matcher) {
+  if (diff === null || diff.drawing === null || !matcher.search.active) return diff;
+  return { ...diff, drawing: { ...diff.drawing, markOf: (frame) => (frame.mark ?? "") + (matcher.matched[frame.function ?? 0] ? " match" : " other") } };
+}
+
+// The seconds of the baseline and of what is compared with it, 0 where shares are compared.
+function timesOf({ session, address }) {
+  const other = otherBaseline({ session, address });
+  if (other?.by !== "time") return { baseline: 0, current: 0 };
+  const { range } = address;
+  const { duration_s: duration, to_s: end } = session.selection;
+  return { baseline: other.selection.duration_s, current: range === null ? duration : (range.to ?? end) - range.from };
+}
+
+const TOP_LINES = 20;
+
+// Files and lines: {files, others, top (lines), names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line or function)}.
 function makeSource(recording, version, grouping, totals) {
   const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
-  const files = totals.sum === 0 ? [] : sourceLines(grouping, recording.profile, totals);
+  const { files, others } = totals.sum === 0 ? { files: [], others: [] } : sourceLines(grouping, recording.profile, totals);
   return {
     files,
+    others,
+    top: topLines(files, TOP_LINES),
     names: distinctNames(files.map((file) => file.path)),
     nameOf: (line) => (line === undefined ? "" : labelOf(line.frames[0]).name),
     describe: (frame) => ({ label: labelOf(frame), key: functionKey(recording, grouping, frame) }),
-    neighbours: (line) => lineNeighbours(grouping, totals, line.frames),
+    neighbours: ({ frames }) => lineNeighbours(grouping, totals, frames),
   };
 }
 
@@ -261,6 +296,8 @@ export function createPicture() {
   const markedSandwichOf = memoise(markSandwich);
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
   const diffOf = memoise(makeDiff);
+  const markedDiffOf = memoise(markDiff);
+  const nameTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const lineTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
   const sourceOf = memoise(makeSource);
   const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -293,7 +330,15 @@ export function createPicture() {
     };
     const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
     const sums = sumsOf(state.threadStates, chosen, threads);
-    const diff = diffOf(recording, version, functions, address.view === "diff" ? functionTotalsOf(recording, version, functions) : null, state.width, address.view === "diff" && address.baseline !== null);
+    const diff = () => {
+      const isOther = otherBaseline(state) !== null;
+      if (!isOther && address.baseline === null) return null;
+      const names = isOther ? currentGrouping(recording, "name", address.filters) : functions;
+      const times = timesOf(state);
+      const sums = isOther ? nameTotalsOf(recording, version, names) : functionTotalsOf(recording, version, names);
+      return markedDiffOf(diffOf(recording, version, names, sums, state.width, times.baseline, times.current, address.zoom, address.diffWidth, address.diffBy), matcher);
+    };
+    const compared = address.view === "diff" ? diff() : null;
     return {
       sum: totals.sum,
       drawing,
@@ -306,7 +351,7 @@ export function createPicture() {
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
-      diff,
+      diff: compared,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
@@ -316,7 +361,7 @@ export function createPicture() {
       threads,
       chosen,
       sums,
-      empty: emptyReason(state, totals.sum, sums, diff !== null),
+      empty: emptyReason(state, totals.sum, sums, compared !== null),
       // Frames are asked for by the id they are drawn under.
       describe: (id) => describeFrame(recording, grouping, tree, Number(id)),
       pathTo: (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),

@@ -2,6 +2,7 @@
 // Rows are checked here once; all other modules trust them.
 
 import { columnPush, createColumn } from "./column.js";
+import { addPair, createPairs, findPair } from "./pairs.js";
 
 export function createProfile() {
   return {
@@ -100,4 +101,37 @@ export function applyTree(profile, tree) {
   appendProcesses(profile, tree.processes);
   appendThreads(profile, tree.threads);
   profile.generation = tree.generation;
+}
+
+// Takes in strings, functions and nodes of another session (an answer of its /tree): functions of one name in one file are
+// one, as lines move when a program changes. -> the node of `profile` for a node of `tree`. Throws RangeError as applyTree does.
+export function mergeTree(profile, tree) {
+  const other = createProfile();
+  applyTree(other, tree);
+  const stringOf = new Map(profile.strings.map((text, id) => [text, id]));
+  const known = createPairs();
+  for (let id = 1; id < functionCount(profile); id += 1) {
+    const [name, file] = [profile.functionName.values[id], profile.functionFile.values[id]];
+    if (findPair(known, name, file) === 0) addPair(known, name, file, id);
+  }
+  const merged = (text) => stringOf.get(text) ?? stringOf.set(text, profile.strings.push(text) - 1).get(text);
+  const functions = [0];
+  for (let id = 1; id < functionCount(other); id += 1) {
+    const name = merged(other.strings[other.functionName.values[id]]);
+    const file = merged(other.strings[other.functionFile.values[id]]);
+    if (findPair(known, name, file) === 0) {
+      addPair(known, name, file, columnPush(profile.functionName, name));
+      columnPush(profile.functionFile, file);
+      columnPush(profile.functionLine, other.functionLine.values[id]);
+    }
+    functions.push(findPair(known, name, file));
+  }
+  const first = nodeCount(profile) - 1;
+  const nodeOf = (node) => (node === 0 ? 0 : first + node);
+  for (let node = 1; node < nodeCount(other); node += 1) {
+    columnPush(profile.nodeParent, nodeOf(other.nodeParent.values[node]));
+    columnPush(profile.nodeFunction, functions[other.nodeFunction.values[node]]);
+    columnPush(profile.nodeLine, other.nodeLine.values[node]);
+  }
+  return nodeOf;
 }

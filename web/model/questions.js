@@ -9,6 +9,11 @@ export function questionOf({ address, paused, session }, threads) {
   return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null };
 }
 
+// The baseline that came with the report, unless a range is the baseline: {session, selection, by (samples or time)}, or null.
+export function otherBaseline({ session, address }) {
+  return address.baseline === null ? session?.baseline ?? null : null;
+}
+
 // Whether both have one answer; a pause alone asks nothing.
 export function isSameQuestion(a, b) {
   return ["threads", "states", "from", "to", "baseline"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));

@@ -3,13 +3,13 @@
 
 import { applyView, createCounts } from "./counts.js";
 import { createGrouping, extendGrouping } from "./grouping.js";
-import { applyTree, createProfile, nodeCount } from "./profile.js";
+import { applyTree, createProfile, mergeTree, nodeCount } from "./profile.js";
 import { createMergedNames } from "./trees.js";
 
 const GROUPINGS_MAX = 6;
 
 export function createRecording() {
-  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), groupings: new Map(), version: 0 };
+  return { profile: createProfile(), counts: createCounts(), baseline: createCounts(), otherNode: null, groupings: new Map(), version: 0 };
 }
 
 // delivery: {restart, recount, trees, view}: answers of /tree and at most one of /view, and whether to forget
@@ -29,16 +29,18 @@ function addGrouping(groupings, key, by, filters) {
   return grouping;
 }
 
-// delivery: {trees, view}: what the current query is compared with. Throws RangeError when it does not fit what is here.
-export function takeBaseline(recording, { trees, view }) {
+// delivery: {trees, view}: what the current query is compared with; `view` is of the tree `other` where that is not null, of
+// which there may be one. Throws RangeError when it does not fit what is here.
+export function takeBaseline(recording, { trees, view, other = null }) {
   const counts = createCounts();
   for (const tree of trees) applyTree(recording.profile, tree);
-  applyView(counts, view, nodeCount(recording.profile));
+  if (other !== null) recording.otherNode ??= mergeTree(recording.profile, other);
+  applyView(counts, other === null ? view : { ...view, node: view.node.map(recording.otherNode) }, nodeCount(recording.profile));
   recording.baseline = counts;
   recording.version += 1;
 }
 
-// The grouping by "function" or "line" after these filters, up to date with the profile; the last few are kept.
+// The grouping by "function", "line" or "name" (of grouping.js) after these filters, up to date with the profile; the last few are kept.
 export function currentGrouping(recording, by, filters = []) {
   const key = [by, ...filters].join("\n");
   const grouping = recording.groupings.get(key) ?? addGrouping(recording.groupings, key, by, filters);

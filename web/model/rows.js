@@ -6,7 +6,7 @@ import { TEXT } from "../text/session.js";
 import { DOING_LABELS } from "./activity.js";
 import { HEAT_MEASURES, heatColumn } from "./heatmap.js";
 import { matchedShare } from "./matches.js";
-import { formatCount, formatShare, isKnown, ratio } from "./numbers.js";
+import { formatCount, formatShare, ratio } from "./numbers.js";
 import { STATE_DOINGS } from "./states.js";
 import { timeLabel } from "./timeline.js";
 
@@ -65,8 +65,10 @@ export function gilRows(drawing, kept, secondsText) {
 // A comparison: the frames of both sides.
 export function diffRows(diff) {
   const points = (change) => (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp").replace("< ", "");
-  const cellsOf = ({ baseline, current, verdict }) => (isKnown(baseline) ? [formatShare(baseline), formatShare(current), points(current - baseline), TEXT.compare.verdicts[verdict]] : ["", "", "", ""]);
-  const table = frameRows(diff.drawing, TEXT.asTable.ofBoth, [...TEXT.asTable.diffColumns.map(numbered), TEXT.asTable.result], cellsOf);
+  const cellsOf = ({ baselineShare, currentShare, verdict }) => [formatShare(baselineShare), formatShare(currentShare), points(currentShare - baselineShare), TEXT.compare.verdicts[verdict]];
+  const rowCells = ({ changes }) => (changes === undefined ? Array(8).fill("") : [...cellsOf(changes.total), ...cellsOf(changes.self)]);
+  const columns = [TEXT.table.total, TEXT.table.self].flatMap((number) => [...TEXT.asTable.diffColumns.map((label) => numbered(number + ", " + label)), number + ", " + TEXT.asTable.result]);
+  const table = frameRows(diff.drawing, TEXT.asTable.ofBoth, columns, rowCells);
   return { ...table, caption: table.caption + TEXT.asTable.percentOfEach };
 }
 

@@ -1,4 +1,5 @@
-// The data of a report as a source: the same interface as live.js, answered from memory.
+// The data of a report as a source: the same interface as live.js, answered from memory. A report may have a baseline of its own,
+// of another session: {by, session, selection, tree, cells}.
 
 import { slotsInRange, threadsOfCells, viewOfCells } from "../model/cells.js";
 import { foldedStacks } from "../model/folded.js";
@@ -12,15 +13,29 @@ import { inflateText } from "./inflate.js";
 
 const REPORT_VERSION = 1;
 
+// The ids of the baseline's threads with the names of these threads of the report; one that does not exist when there are none.
+function sameThreads(report, threads) {
+  const nameOf = ({ tree }, id) => tree.strings.values[tree.threads.name[id]];
+  const names = new Set(threads.map((id) => nameOf(report, id)));
+  const same = report.baseline.tree.threads.name.flatMap((_, id) => (names.has(nameOf(report.baseline, id)) ? [id] : []));
+  return threads.length > 0 && same.length === 0 ? [-1] : same;
+}
+
 export function createReportSource(base64, handlers) {
   let report = null;
   const watched = { gil: false, lanes: "", instructions: "", matches: "", heat: false };
   let asked = { threads: [], states: [], from: null, to: null };
 
+  function deliverBaseline() {
+    const { baseline } = report;
+    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.baseline) });
+    else if (baseline !== undefined) handlers.onBaseline({ trees: [], other: baseline.tree, view: viewOfCells(baseline, sameThreads(report, asked.threads), asked.states) });
+  }
+
   function deliver(isFirst) {
     handlers.onDelivery({ restart: isFirst, recount: true, trees: isFirst ? [report.tree] : [], view: viewOfCells(report, asked.threads, asked.states, asked) });
     handlers.onThreadStates(threadsOfCells(report, asked));
-    if (report.slots !== undefined && asked.baseline) handlers.onBaseline({ trees: [], view: viewOfCells(report, asked.threads, asked.states, asked.baseline) });
+    deliverBaseline();
     if (watched.gil) watch.gil(true);
     if (report.slots !== undefined) handlers.onTimeline?.(timelineOfCells(report, asked.threads));
   }
@@ -29,7 +44,8 @@ export function createReportSource(base64, handlers) {
     try {
       report = JSON.parse(await inflateText(base64));
       if (report.version !== REPORT_VERSION) throw new Error(TEXT.banner.version(report.version));
-      handlers.onSession({ ...report.session, selection: report.selection ?? null });
+      const { by, session, selection } = report.baseline ?? {};
+      handlers.onSession({ ...report.session, selection: report.selection ?? null, baseline: report.baseline === undefined ? null : { by, session, selection } });
       deliver(true);
       handlers.onQuality(report.quality ?? report.session.quality);
       handlers.onConnection({ state: "ok", detail: "", retryAt: null });
@@ -94,6 +110,7 @@ export function createReportSource(base64, handlers) {
       const path = report.tree.strings.values[report.tree.functions.file[id]];
       const found = (report.sources ?? []).find((one) => one.path === path);
       if (found === undefined) throw new Error(report.session.redacted === true ? TEXT.source.reportAnonymized : report.sources === undefined ? TEXT.source.reportHasNone : TEXT.source.reportHasSome);
+      if (found.error !== undefined) throw new Error(found.error);
       return found;
     },
     zoomTimeline() {},

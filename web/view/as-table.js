@@ -9,6 +9,7 @@ import { timelineSpan } from "../model/timeline.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, isInUse, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
+import { zoomOfDiff } from "./diff.js";
 import { laneThreads } from "./lanes.js";
 
 const INDENT_MAX = 24;
@@ -46,7 +47,10 @@ const CHARTS = [
     read: (state) => gilRows(state.picture.gil.drawing, state.picture.gil.kept, (samples) => formatDuration(samples * state.picture.secondsPerSample)),
     choose: (state, { id }) => { const about = state.picture.gil.keyOf(id); return about === "" ? {} : { view: "sandwich", about }; },
   },
-  { key: "diff", of: (state) => state.picture.diff?.drawing?.root, read: (state) => diffRows(state.picture.diff) },
+  {
+    key: "diff", of: (state) => state.picture.diff?.drawing?.root, read: (state) => diffRows(state.picture.diff),
+    choose: (state, { id }) => zoomOfDiff(state, id),
+  },
 ];
 
 function cellOf(text, column) {

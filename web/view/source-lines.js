@@ -7,10 +7,9 @@ import { escapeInvisible, shortenText } from "../model/text.js";
 import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
 
-const WHOLE_FILE_LINES_MAX = 4000;
+// A file with more lines is shown around those with samples; of a file with more lines with samples, the hottest are shown.
+const LINES_MAX = { live: { whole: 4000, hot: 1000 }, report: { whole: 20000, hot: 20000 } };
 const AROUND_LINES = 8;
-// Of a file with more lines with samples, these are shown.
-export const HOT_LINES_MAX = 1000;
 // What a report keeps of a long file: server/report/embedded.h.
 const EMBEDDED_AROUND_LINES = 6;
 const CODE_LENGTH_MAX = 2000;
@@ -19,17 +18,25 @@ export function lineText(text) {
   return escapeInvisible(shortenText(text.replaceAll("\t", "    "), CODE_LENGTH_MAX, CODE_LENGTH_MAX / 2, 200));
 }
 
+// A report is drawn once: it has room for more than what follows a live session.
+export function linesMax(live) {
+  return live ? LINES_MAX.live : LINES_MAX.report;
+}
+
 // Numbers of the lines to show, null for a gap; `source` is the text as lines, null when there is none.
-function lineNumbers(file, source, isWhole) {
-  const hot = hottestLines(file.lines, HOT_LINES_MAX);
-  if (source === null) return hot.map((line) => line.line);
-  const shown = shownLines(source.length, hot, isWhole ? WHOLE_FILE_LINES_MAX : 0, isWhole ? AROUND_LINES : EMBEDDED_AROUND_LINES);
-  // The file may have been longer when it was run.
-  return [...shown, ...hot.map((line) => line.line).filter((line) => line > source.length)];
+function lineNumbers(file, source, isWhole, { live, address }) {
+  const max = linesMax(live);
+  const hot = hottestLines(file.lines, max.hot);
+  const known = Array.from(new Set([...hot, ...file.functions.slice(0, max.hot)].map(({ line }) => line))).sort((a, b) => a - b);
+  if (address.hotOnly) return hot.map((line) => line.line);
+  if (source === null) return known;
+  const shown = shownLines(source.length, known.map((line) => ({ line })), isWhole ? max.whole : 0, isWhole ? AROUND_LINES : EMBEDDED_AROUND_LINES);
+  // The file may have been longer when it was run; of some samples the line is unknown.
+  return [...known.filter((line) => line < 1), ...shown, ...known.filter((line) => line > source.length)];
 }
 
 // toggle(line number): a press on a line; choose(line number): one on a mark beside them.
-// -> {list, minimap (elements), rows (Map of line number -> {row, self, total, text}), rebuild(file, text, nameOf), fill(file, sum,
+// -> {list, minimap (elements), rows (Map of line number -> {row, self, total, text}), rebuild(file, text, state), fill(file, sum,
 // chosen line), scrollTo(line number)}
 export function createSourceLines(toggle, choose) {
   const list = el("ol", { class: "source-lines", tabindex: "0", "data-testid": "source-lines", "aria-label": TEXT.source.linesLabel });
@@ -40,7 +47,7 @@ export function createSourceLines(toggle, choose) {
     const self = el("span", { class: "line-self" });
     const total = el("span", { class: "line-total" });
     const row = el("li", { class: "line", "data-line": number, on: { click: () => toggle(number) } },
-      el("span", { class: "line-number" }, String(number)), self, total, el("bdi", { class: "line-code", dir: "ltr" }, lineText(text)));
+      el("span", { class: "line-number" }, number > 0 ? String(number) : ""), self, total, el("bdi", { class: "line-code", dir: "ltr" }, lineText(text)));
     return { row, self, total, text };
   }
 
@@ -59,13 +66,16 @@ export function createSourceLines(toggle, choose) {
     minimap,
     rows,
     // The lines as they stand in the file, or those with samples when there is no text.
-    rebuild(file, text, nameOf) {
+    rebuild(file, text, state) {
       rows.clear();
       const source = text?.text === undefined ? null : text.text.split("\n");
-      list.replaceChildren(...lineNumbers(file, source, text?.whole !== false).map((number) => {
+      const lineOf = new Map(file.lines.map((line) => [line.line, line]));
+      const functionAt = new Map(file.functions.map((one) => [one.line, one]));
+      const nameOf = (number) => functionAt.get(number)?.name ?? state.picture.source.nameOf(lineOf.get(number));
+      list.replaceChildren(...lineNumbers(file, source, text?.whole !== false, state).map((number) => {
         if (number === null) return el("li", { class: "line-gap" }, "⋯");
-        const code = source === null || number > source.length ? nameOf(file.lines.find((line) => line.line === number)) : source[number - 1] ?? "";
-        rows.set(number, createLine(number, code));
+        const isKnown = source !== null && number > 0 && number <= source.length;
+        rows.set(number, createLine(number, number < 1 ? TEXT.source.lineUnknown : isKnown ? source[number - 1] : nameOf(number)));
         return rows.get(number).row;
       }));
       setAttribute(list, "data-text", source === null ? "no" : "yes");

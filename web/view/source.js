@@ -1,66 +1,72 @@
-// The files by samples, and the lines of one file with the callers and callees of the selected line.
+// The index of files, and of one file its functions and lines with the callers and callees of the selected one.
 
 import { chosenFile } from "../model/lines.js";
 import { formatCount, formatShare, ratio } from "../model/numbers.js";
 import { visibleText } from "../model/text.js";
 import { TEXT } from "../text/session.js";
 import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
+import { createSourceIndex } from "./source-index.js";
 import { createInstructionRows } from "./source-instructions.js";
-import { createSourceLines, HOT_LINES_MAX } from "./source-lines.js";
+import { createSourceLines, linesMax } from "./source-lines.js";
 
-const FILES_MAX = 300;
 const NEIGHBOURS_MAX = 12;
 
-// The files, hottest first: {element, update(state, chosen file)}.
-function createFileList(change) {
-  const files = el("ol", { class: "source-files", "data-testid": "source-files" });
-  let shown = "";
-
-  function fileRow(file, { picture }, chosen) {
-    const { source, sum } = picture;
-    const fill = el("i", {});
-    fill.style.width = 100 * (ratio(file.self, source.files[0].self) || 0) + "%";
-    return el("li", {}, el("button", { type: "button", class: "source-file", "aria-current": chosen ? "true" : null, title: file.path, on: { click: () => change({ file: file.path, line: 0 }) } },
-      isolated(visibleText(source.names.get(file.path)), { class: "hottest-name" }), el("span", { class: "share" }, formatShare(ratio(file.self, sum))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
-  }
-
-  return {
-    element: el("nav", { class: "source-side", "aria-label": TEXT.source.files }, files),
-    update(state, file) {
-      const some = state.picture.source.files.slice(0, FILES_MAX);
-      const signature = file.path + "\n" + some.map((one) => one.path + one.self).join("\n");
-      if (signature !== shown && !files.contains(document.activeElement)) files.replaceChildren(...some.map((one) => fileRow(one, state, one === file)));
-      else for (const row of files.querySelectorAll(".source-file")) setAttribute(row, "aria-current", row.title === file.path ? "true" : null);
-      shown = signature;
-    },
-  };
-}
-
-// The callers and callees of the selected line.
+// The callers and callees of the selected line and of the functions that begin there.
 function createNeighbours(change) {
   const element = el("div", { class: "source-about", "data-testid": "source-about" });
 
   function neighbour({ frame, samples }, { picture }) {
     const { label, key } = picture.source.describe(frame);
     const go = label.synthetic ? { view: "sandwich", about: key } : { file: label.file, line: label.line };
-    return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => change(go) } }, isolated(label.synthetic ? label.name : label.label)), " ", el("span", { class: "soft" }, formatShare(ratio(samples, picture.sum))));
+    return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => change(go) } }, isolated(label.synthetic ? label.name : label.label)), " ",
+      el("span", { class: "soft", title: TEXT.samples(formatCount(samples)) }, formatShare(ratio(samples, picture.sum))));
   }
 
   function list(name, edges, none, state) {
-    return el("section", {}, el("h3", {}, name), edges.length === 0 ? el("p", { class: "soft" }, none) : el("ul", {}, ...edges.slice(0, NEIGHBOURS_MAX).map((edge) => neighbour(edge, state))));
+    const more = edges.length > NEIGHBOURS_MAX ? [el("li", { class: "soft" }, TEXT.details.more(formatCount(edges.length - NEIGHBOURS_MAX)))] : [];
+    return el("section", {}, el("h3", {}, name), edges.length === 0 ? el("p", { class: "soft" }, none) : el("ul", {}, ...edges.slice(0, NEIGHBOURS_MAX).map((edge) => neighbour(edge, state)), ...more));
+  }
+
+  // What `title` names: {self, total, inC, frames}.
+  function about(title, { self, total, inC = 0, frames }, state) {
+    const { source, sum } = state.picture;
+    const { callers, callees } = source.neighbours({ frames });
+    return [el("p", {}, isolated(title), ": ", el("strong", {}, formatShare(ratio(self, sum))), TEXT.source.selfShare(formatCount(self)), el("strong", {}, formatShare(ratio(total, sum))), TEXT.source.totalShare(formatCount(total)), inC > 0 ? TEXT.source.inC(formatCount(inC)) : ""),
+      list(TEXT.source.callers, callers, TEXT.source.noCallers, state), list(TEXT.source.callees, callees, TEXT.source.noCallees, state)];
   }
 
   return {
     element,
     update(state, file) {
       const line = file.lines.find((one) => one.line === state.address.line);
-      element.hidden = line === undefined;
-      if (line === undefined) return;
-      const { source, sum } = state.picture;
-      const { callers, callees } = source.neighbours(line);
-      element.replaceChildren(
-        el("p", {}, TEXT.source.summary(line.line), el("strong", {}, formatShare(ratio(line.self, sum))), TEXT.source.selfShare, el("strong", {}, formatShare(ratio(line.total, sum))), TEXT.source.totalShare(formatCount(line.total))),
-        list(TEXT.source.callers, callers, TEXT.source.noCallers, state), list(TEXT.source.callees, callees, TEXT.source.noCallees, state));
+      const functions = file.functions.filter((one) => one.line === state.address.line);
+      element.hidden = line === undefined && functions.length === 0;
+      element.replaceChildren(...functions.flatMap((one) => about(visibleText(one.name), one, state)), ...(line === undefined ? [] : about(TEXT.source.summary(line.line), line, state)));
+    },
+  };
+}
+
+// The functions of the file: {element, update(state, file)}.
+function createOutline(change) {
+  const summary = el("summary", {});
+  const body = el("tbody", {});
+  const head = el("thead", {}, el("tr", {}, ...[TEXT.table.function, ...TEXT.source.heads.slice(1)].map((text) => el("th", { scope: "col" }, text))));
+  const element = el("details", { class: "source-outline", "data-testid": "source-outline" }, summary, el("table", {}, head, body));
+  let shown = "";
+
+  function row({ name, line, self, total }, sum) {
+    const cell = (count) => el("td", { class: "number", title: TEXT.samples(formatCount(count)) }, formatShare(ratio(count, sum)));
+    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ line }) } }, isolated(visibleText(name)))), cell(self), cell(total));
+  }
+
+  return {
+    element,
+    update({ picture, address }, file) {
+      const signature = [file.path, ...file.functions.map((one) => one.line + " " + one.self + " " + one.total)].join("\n");
+      setText(summary, TEXT.source.outline(formatCount(file.functions.length)));
+      if (signature === shown || element.contains(document.activeElement)) return;
+      shown = signature;
+      body.replaceChildren(...file.functions.map((one) => row(one, picture.sum)));
     },
   };
 }
@@ -71,21 +77,26 @@ function plainNote(text, session) {
   return (text.changed ? TEXT.source.changed : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
 }
 
-function noteText(text, file, session) {
-  return plainNote(text, session) + (file.lines.length > HOT_LINES_MAX ? TEXT.source.hottest(formatCount(HOT_LINES_MAX), formatCount(file.lines.length)) : "");
+function noteText(text, file, { session, live }) {
+  const { hot } = linesMax(live);
+  return plainNote(text, session) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
 }
 
 export function createSource(root, dispatch) {
   const title = el("h2", { "data-testid": "source-path" });
   const note = el("p", { class: "soft", "data-testid": "source-note" });
   const change = (changes, how = "push") => dispatch({ type: "address", changes, how });
-  const files = createFileList(change);
+  const sums = el("p", { "data-testid": "source-sums" });
+  const hotOnly = el("input", { type: "checkbox", "data-testid": "source-hot-only", on: { change: () => change({ hotOnly: hotOnly.checked }) } });
+  const index = createSourceIndex(change);
+  const outline = createOutline((changes) => change({ file: current().path, ...changes }));
   const lines = createSourceLines(toggleLine, (number) => change({ file: current().path, line: number }, "replace"));
   const instructions = createInstructionRows(lines);
   const about = createNeighbours(change);
   const heads = el("div", { class: "line-head", "aria-hidden": "true" }, ...TEXT.source.heads.map((text) => el("span", {}, text)), el("span", { class: "line-code" }, TEXT.source.code));
-  const element = el("div", { class: "source" }, files.element,
-    el("div", { class: "source-main" }, el("div", { class: "source-head" }, title, note), heads, el("div", { class: "source-text" }, lines.list, lines.minimap), about.element));
+  const main = el("div", { class: "source-main" },
+    el("div", { class: "source-head" }, title, sums, note, outline.element, el("label", {}, hotOnly, " ", TEXT.source.hotOnly)), heads, el("div", { class: "source-text" }, lines.list, lines.minimap), about.element);
+  const element = el("div", { class: "source" }, index.element, main);
   root.append(element);
   let state = null;
   let shownText = null;
@@ -118,10 +129,10 @@ export function createSource(root, dispatch) {
   // Whether there are other lines than before.
   function showLines(file, text) {
     const hasText = text?.text !== undefined;
-    const key = [file.path, hasText, !hasText || (file.lines.length > 0 && lines.rows.size < 1) ? file.lines.map((line) => line.line).join() : ""].join("\n");
+    const key = [file.path, hasText, state.address.hotOnly, state.address.hotOnly || !hasText || (file.lines.length > 0 && lines.rows.size < 1) ? file.lines.map((line) => line.line).join() : ""].join("\n");
     const isNew = key !== shownText;
     if (isNew) {
-      lines.rebuild(file, text, state.picture.source.nameOf);
+      lines.rebuild(file, text, state);
       instructions.forget();
     }
     shownText = key;
@@ -137,24 +148,31 @@ export function createSource(root, dispatch) {
     shownLine = at;
   }
 
+  function updateFile(file) {
+    outline.update(state, file);
+    const text = state.sources.get(file.path);
+    if (text === undefined) dispatch({ type: "wantSource", path: file.path, function: file.function });
+    setAttribute(title, "title", file.path);
+    if (title.textContent !== visibleText(file.path)) title.replaceChildren(pathText(visibleText(file.path)));
+    setText(sums, TEXT.source.sums(formatShare(ratio(file.self, state.picture.sum)), formatShare(ratio(file.total, state.picture.sum)), formatCount(file.self), formatCount(file.total), formatCount(state.picture.sum)));
+    setText(note, noteText(text, file, state));
+    hotOnly.checked = state.address.hotOnly;
+    const isNew = showLines(file, text);
+    about.update(state, file);
+    instructions.show(file, state);
+    scroll(file, isNew);
+  }
+
   return {
-    step: (by) => state !== null && !element.hidden && step(by),
+    step: (by) => state !== null && !element.hidden && !main.hidden && step(by),
     update(next) {
       state = next;
       stepped = null;
-      element.hidden = state.address.view !== "source" || state.picture.sum === 0 || state.picture.source.files.length === 0;
+      element.hidden = state.address.view !== "source" || state.picture.sum === 0;
       if (element.hidden) return;
-      const file = current();
-      files.update(state, file);
-      const text = state.sources.get(file.path);
-      if (text === undefined) dispatch({ type: "wantSource", path: file.path, function: file.function });
-      setAttribute(title, "title", file.path);
-      if (title.textContent !== visibleText(file.path)) title.replaceChildren(pathText(visibleText(file.path)));
-      setText(note, noteText(text, file, state.session));
-      const isNew = showLines(file, text);
-      about.update(state, file);
-      instructions.show(file, state);
-      scroll(file, isNew);
+      main.hidden = state.picture.source.files.length === 0;
+      index.update(state, current());
+      if (!main.hidden) updateFile(current());
     },
   };
 }
