@@ -4,7 +4,6 @@
 #include "server/api/document.h"
 #include "server/api/session_request.h"
 #include "server/report/hotlines.h"
-#include "server/report/hotspots.h"
 #include "server/report/instructions.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
@@ -18,7 +17,7 @@ static struct hotfile find_file(const struct hotlines *hot,
 {
     struct hotfile found = { .file = file };
     for (size_t i = 0; i < hot->spot_count; i++)
-        if (hotspots_file(snapshot, hot->spots[i].spot) == file && found.spot_count++ == 0)
+        if (hotlines_spot_file(snapshot, hot->spots[i].spot) == file && found.spot_count++ == 0)
             found.first_spot = i;
     return found;
 }
@@ -53,7 +52,7 @@ static enum err_code find_instructions(const struct session_request *asked,
         return rc;
     hot->samples = view.total;
     view_deinit(&view);
-    return hotspots_find(hot, &source, err);
+    return hotlines_find_spots(hot, &source, err);
 }
 
 static enum err_code answer(const struct session_request *asked, struct response *response,

@@ -37,27 +37,39 @@ static bool drain(void *to, const char *data, size_t bytes)
     return output_write(to, data, bytes);
 }
 
-static enum err_code write_form(const struct diff *diff, enum form form, struct buffer *out,
+/* The page makes its comparison itself. */
+static enum err_code write_page(const struct comparing *comparing, struct buffer *out,
                                 struct err *err)
 {
-    switch (form) {
-    case FORM_JSON: return diff_write_json(diff, out, err);
-    case FORM_HTML: return diff_write_html(diff, out, err);
-    case FORM_TEXT: break;
-    }
-    return diff_write_text(diff, out, err);
+    struct report_source source = *comparing->sources[1];
+    source.baseline = comparing->sources[0];
+    source.settings.by_time = comparing->options->diff_by_time;
+    return report_write_diff_flamegraph(&source, out, err);
 }
 
-static enum err_code write_diff(struct comparing *comparing, struct err *err)
+static enum err_code write_text(struct comparing *comparing, bool as_json, struct buffer *out,
+                                struct err *err)
 {
     struct diff diff = { .comparison = &comparing->comparison,
                          .base = comparing->sources[0],
                          .now = comparing->sources[1],
                          .settings = comparing->options->report };
-    struct buffer out;
     diff.settings.colours = output_wants_colours(&comparing->output);
+    const enum err_code rc = comparison_init(
+        &comparing->comparison, diff.base, diff.now,
+        comparing->options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES, err);
+    if (rc != ERR_OK)
+        return rc;
+    return as_json ? diff_write_json(&diff, out, err) : diff_write_text(&diff, out, err);
+}
+
+static enum err_code write_diff(struct comparing *comparing, struct err *err)
+{
+    const enum form form = form_of(comparing->options);
+    struct buffer out;
     buffer_init_draining(&out, drain, &comparing->output);
-    enum err_code rc = write_form(&diff, form_of(comparing->options), &out, err);
+    enum err_code rc = form == FORM_HTML ? write_page(comparing, &out, err)
+                                         : write_text(comparing, form == FORM_JSON, &out, err);
     buffer_flush(&out);
     buffer_deinit(&out);
     if (rc == ERR_OK || comparing->output.sys != 0)
@@ -96,10 +108,6 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         rc = redact(&comparing->base_redacted, &comparing->sources[0], err);
     if (rc == ERR_OK && options->report.redacts)
         rc = redact(&comparing->now_redacted, &comparing->sources[1], err);
-    if (rc == ERR_OK)
-        rc = comparison_init(
-            &comparing->comparison, comparing->sources[0], comparing->sources[1],
-            options->diff_by_time ? COMPARISON_BY_TIME : COMPARISON_BY_SAMPLES, err);
     return rc == ERR_OK ? write_diff(comparing, err) : rc;
 }
 

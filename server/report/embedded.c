@@ -17,6 +17,15 @@
 #include "server/wire/json.h"
 #include "server/wire/session.h"
 
+const struct embedded_bounds embedded_hottest = {
+    .files = 8, .text_bytes = 48 << 10, .whole_bytes = 12 << 10, .instructions = 1200
+};
+const struct embedded_bounds embedded_all = { .files = SIZE_MAX,
+                                              .text_bytes = 32 << 20,
+                                              .whole_bytes = SOURCE_MAX_BYTES,
+                                              .instructions = SIZE_MAX,
+                                              .says_why = true };
+
 static void write_heat(struct json *json, const struct series *series, uint64_t first,
                        uint64_t end)
 {
@@ -57,10 +66,12 @@ enum err_code embedded_write_heat(struct json *json, const struct report_source 
 
 struct texts {
     const struct report_source *source;
+    const struct embedded_bounds *bounds;
     struct hotlines hot;
     struct buffer text, shown;
     struct json *json;
-    size_t bytes, count; /* so far */
+    size_t bytes, count; /* of texts so far */
+    bool is_open;
 };
 
 /* Whether a line with samples is near; `at` goes on through the lines of the file, which ascend. */
@@ -92,17 +103,23 @@ static void cut_text(struct texts *texts, const struct hotfile *file)
     }
 }
 
+static void begin_file(struct texts *texts, struct strtab_string path)
+{
+    if (!texts->is_open) {
+        json_key(texts->json, "sources");
+        json_array(texts->json);
+    }
+    texts->is_open = true;
+    json_object(texts->json);
+    json_key(texts->json, "path");
+    json_string(texts->json, path.text, path.length);
+}
+
 static void write_text(struct texts *texts, struct strtab_string path, bool whole, bool changed)
 {
     struct json *const json = texts->json;
     const struct buffer *const text = whole ? &texts->text : &texts->shown;
-    if (texts->count++ == 0) {
-        json_key(json, "sources");
-        json_array(json);
-    }
-    json_object(json);
-    json_key(json, "path");
-    json_string(json, path.text, path.length);
+    begin_file(texts, path);
     json_key(json, "changed");
     json_bool(json, changed);
     json_key(json, "whole");
@@ -111,36 +128,52 @@ static void write_text(struct texts *texts, struct strtab_string path, bool whol
     json_string(json, text->length ? text->data : "", text->length);
     json_end(json);
     texts->bytes += text->length;
+    texts->count++;
 }
 
-/* A file that cannot be read, or has no room any more, is left out. */
+static void write_why(struct texts *texts, struct strtab_string path, const char *why)
+{
+    if (!texts->bounds->says_why)
+        return;
+    begin_file(texts, path);
+    json_key(texts->json, "error");
+    json_text(texts->json, why);
+    json_end(texts->json);
+}
+
 static void try_file(struct texts *texts, const struct hotfile *file)
 {
     const struct strtab_string path = profile_string(texts->source->snapshot, file->file);
     const uint64_t began_ns = texts->source->session->status.started_at_ns;
+    const size_t room = texts->bounds->text_bytes - texts->bytes;
     struct err why = { 0 };
     uint64_t changed_ns = 0;
     buffer_clear(&texts->text);
-    if (path.length == 0 || path.text[0] != '/' ||
-        source_read(texts->source->files, texts->source->snapshot,
-                    &texts->hot.functions[file->first_function], file->function_count,
-                    &texts->text, &changed_ns, &why) != ERR_OK)
+    if (path.length == 0 || path.text[0] != '/')
         return;
-    const bool whole = texts->text.length <= EMBEDDED_WHOLE_BYTES;
+    if (source_read(texts->source->files, texts->source->snapshot,
+                    &texts->hot.functions[file->first_function], file->function_count,
+                    &texts->text, &changed_ns, &why) != ERR_OK) {
+        write_why(texts, path, why.message);
+        return;
+    }
+    const bool whole =
+        texts->text.length <= texts->bounds->whole_bytes && texts->text.length <= room;
     if (!whole)
         cut_text(texts, file);
-    const size_t bytes = whole ? texts->text.length : texts->shown.length;
-    if (texts->bytes + bytes <= EMBEDDED_TEXT_BYTES)
+    if (whole || texts->shown.length <= room)
         write_text(texts, path, whole, began_ns > 0 && changed_ns > began_ns);
+    else
+        write_why(texts, path, "the report has no room for it");
 }
 
 static void write_sources(struct texts *texts)
 {
     if (texts->source->settings.no_source || !texts->source->files)
         return;
-    for (size_t i = 0; i < texts->hot.file_count && texts->count < EMBEDDED_FILES; i++)
+    for (size_t i = 0; i < texts->hot.file_count && texts->count < texts->bounds->files; i++)
         try_file(texts, &texts->hot.files[i]);
-    if (texts->count > 0)
+    if (texts->is_open)
         json_end(texts->json);
 }
 
@@ -148,13 +181,14 @@ static void write_sources(struct texts *texts)
 static enum err_code write_instructions(struct texts *texts, struct err *err)
 {
     const struct hotlines *const hot = &texts->hot;
-    size_t room = EMBEDDED_INSTRUCTIONS, rows = 0, files = 0;
+    const size_t most = texts->bounds->files;
+    size_t room = texts->bounds->instructions, rows = 0, files = 0;
     enum err_code rc = ERR_OK;
     if (hot->spot_count == 0)
         return ERR_OK;
     json_key(texts->json, "instructions");
     json_array(texts->json);
-    for (size_t i = 0; i < hot->file_count && files < EMBEDDED_FILES && room > 0 && !rc; i++) {
+    for (size_t i = 0; i < hot->file_count && files < most && room > 0 && !rc; i++) {
         if (hot->files[i].spot_count == 0)
             continue;
         json_object(texts->json);
@@ -171,9 +205,9 @@ static enum err_code write_instructions(struct texts *texts, struct err *err)
 }
 
 enum err_code embedded_write_sources(struct json *json, const struct report_source *source,
-                                     struct err *err)
+                                     const struct embedded_bounds *bounds, struct err *err)
 {
-    struct texts texts = { .source = source, .json = json };
+    struct texts texts = { .source = source, .bounds = bounds, .json = json };
     const bool has_text = !source->settings.no_source && source->files;
     if (!has_text && source->snapshot->sizes.spots == 0)
         return ERR_OK;

@@ -18,27 +18,21 @@ struct descent {
     node_id *way;                     /* by depth */
 };
 
-static frame_id frame_of(const struct descent *descent, node_id node)
-{
-    return profile_node_at(descent->snapshot, node).frame;
-}
-
 static uint32_t row_of(const struct descent *descent, node_id node)
 {
-    return descent->map->row[frame_of(descent, node)];
+    return descent->map->row[profile_node_at(descent->snapshot, node).frame];
 }
 
 static bool has_edge(const struct descent *descent, node_id node)
 {
-    return descent->map->caller && node != 0 &&
+    return descent->map->has_edges && node != 0 &&
            profile_node_at(descent->snapshot, node).parent != 0;
 }
 
 static uint64_t edge_key(const struct descent *descent, node_id node)
 {
     const node_id parent = profile_node_at(descent->snapshot, node).parent;
-    return (uint64_t)descent->map->callee[frame_of(descent, node)] << 32 |
-           descent->map->caller[frame_of(descent, parent)];
+    return (uint64_t)row_of(descent, node) << 32 | row_of(descent, parent);
 }
 
 struct keyed {
@@ -151,7 +145,7 @@ static enum err_code fill(struct flat *flat, struct descent *descent, const stru
         descent->node_self[view->node[i]] = view->self[i];
     view_totals(view, descent->snapshot, descent->node_total);
     flat->samples = view->total;
-    if (descent->map->caller)
+    if (descent->map->has_edges)
         rc = find_edges(flat, descent, err);
     if (rc == ERR_OK)
         descend(descent, flat);
@@ -219,7 +213,7 @@ enum err_code flat_init_ns(struct flat *flat, const struct profile_snapshot *sna
     for (frame_id id = 0; id < frames; id++)
         ids[id] = rows == FLAT_FRAMES ? id : profile_frame_at(snapshot, id).function;
     const struct flat_map map = { rows == FLAT_FRAMES ? frames : snapshot->sizes.functions, ids,
-                                  ids, ids, unknown_ns };
+                                  true, unknown_ns };
     const enum err_code rc = flat_init_mapped(flat, snapshot, query, &map, err);
     free(ids);
     return rc;

@@ -2,7 +2,7 @@
  * flat - samples by function or by line, and who called whom.
  *
  * A row is a function or a frame (function and line) of the profile, and its id theirs; or what
- * a map makes of frames: a line, a file.  `total` counts a row once for each stack it is in,
+ * a map makes of frames, such as a file.  `total` counts a row once for each stack it is in,
  * however often it is in it: recursion adds nothing.  The same holds for edges.
  *
  * Ownership: the struct owns its arrays; flat_deinit accepts a zeroed one.
@@ -12,6 +12,7 @@
 #ifndef SERVER_REPORT_FLAT_H
 #define SERVER_REPORT_FLAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,7 +27,7 @@ enum flat_rows { FLAT_FUNCTIONS, FLAT_FRAMES };
 struct flat_map {
     uint32_t row_count;
     const uint32_t *row;
-    const uint32_t *caller, *callee; /* of edges; NULL: there are none */
+    bool has_edges; /* find out who called whom */
     /* Not 0: nanoseconds are added up in place of samples, and where it is unknown what one stands
      * for, it is this. */
     uint64_t unknown_ns;

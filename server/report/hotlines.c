@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sampler/profile/views/view.h"
-#include "server/report/hotspots.h"
+#include "server/report/flat.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
 
@@ -14,124 +14,168 @@ static int order(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-static int by_place(const void *left, const void *right)
+str_id hotlines_spot_file(const struct profile_snapshot *snapshot, spot_id id)
 {
-    const struct hotline *const a = left, *const b = right;
-    if (a->file != b->file)
-        return order(a->file, b->file);
-    return a->line != b->line ? (a->line > b->line) - (a->line < b->line)
-                              : order(a->mark, b->mark);
+    return profile_function_at(snapshot, profile_spot_at(snapshot, id).function).file;
 }
 
-static struct hotline place_of(const struct profile_snapshot *snapshot, frame_id id)
+/* The same place and instruction, whoever called it? */
+static int by_instruction(const void *left, const void *right, void *context)
 {
-    const struct named_frame frame = names_frame(snapshot, id);
-    return (struct hotline){ .file = profile_function_at(snapshot, frame.function).file,
-                             .line = frame.is_synthetic ? 0 : frame.line,
-                             .mark = frame.is_synthetic ? frame.function : 0 };
+    const struct profile_snapshot *const snapshot = context;
+    const struct profile_spot a = profile_spot_at(snapshot, *(const spot_id *)left);
+    const struct profile_spot b = profile_spot_at(snapshot, *(const spot_id *)right);
+    const int64_t keys[][2] = {
+        { a.function, b.function },
+        { a.line, b.line },
+        { a.end_line, b.end_line },
+        { a.column, b.column },
+        { a.end_column, b.end_column },
+        { a.opcode, b.opcode },
+        { a.base, b.base },
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i][0] != keys[i][1])
+            return keys[i][0] < keys[i][1] ? -1 : 1;
+    return 0;
 }
 
-/* Different places, sorted; place 0 is that of the root, which is nobody's line. */
-static enum err_code find_lines(struct hotlines *hot, const struct profile_snapshot *snapshot,
-                                struct err *err)
+static int by_spot_heat(const void *left, const void *right, void *context)
 {
-    const uint32_t frames = snapshot->sizes.frames;
-    size_t kept = 1;
-    hot->lines = calloc((size_t)frames + 1, sizeof *hot->lines);
-    if (!hot->lines)
+    const struct profile_snapshot *const snapshot = context;
+    const struct hotspot *const a = left, *const b = right;
+    const str_id x = hotlines_spot_file(snapshot, a->spot),
+                 y = hotlines_spot_file(snapshot, b->spot);
+    const int32_t m = profile_spot_at(snapshot, a->spot).line;
+    const int32_t n = profile_spot_at(snapshot, b->spot).line;
+    if (x != y)
+        return order(x, y);
+    if (m != n)
+        return (m > n) - (m < n);
+    if (a->self != b->self)
+        return order(b->self, a->self);
+    return a->total != b->total ? order(b->total, a->total) : order(a->spot, b->spot);
+}
+
+/* Sorts all spots and gives those of one place one number; its first spot stands for it. */
+static enum err_code number_places(struct hotlines *hot,
+                                   const struct profile_snapshot *snapshot, uint32_t *place_of,
+                                   struct err *err)
+{
+    const uint32_t count = snapshot->sizes.spots;
+    spot_id *const sorted = malloc(((size_t)count + 1) * sizeof *sorted);
+    if (!sorted)
         return err_nomem(err);
-    for (frame_id id = 1; id < frames; id++)
-        hot->lines[id] = place_of(snapshot, id);
-    if (frames > 1)
-        qsort(hot->lines + 1, frames - 1, sizeof *hot->lines, by_place);
-    for (size_t i = 1; i < frames; i++)
-        if (i == 1 || by_place(&hot->lines[i], &hot->lines[kept - 1]) != 0)
-            hot->lines[kept++] = hot->lines[i];
-    hot->line_count = kept;
+    for (spot_id id = 0; id < count; id++)
+        sorted[id] = id;
+    qsort_r(sorted, count, sizeof *sorted, by_instruction, (void *)(uintptr_t)snapshot);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || by_instruction(&sorted[i - 1], &sorted[i], (void *)(uintptr_t)snapshot))
+            hot->spots[hot->spot_count++].spot = sorted[i];
+        place_of[sorted[i]] = (uint32_t)hot->spot_count - 1;
+    }
+    free(sorted);
     return ERR_OK;
 }
 
-static uint32_t line_of(const struct hotlines *hot, const struct hotline *place)
+/* seen[] holds, by place, the number of the stack that was counted there last. */
+static void count_spots(struct hotlines *hot, const struct profile_snapshot *snapshot,
+                        const struct view_spots *spots, const uint32_t *place_of,
+                        uint32_t *seen)
 {
-    const struct hotline *const found =
-        bsearch(place, hot->lines + 1, hot->line_count - 1, sizeof *hot->lines, by_place);
-    return found ? (uint32_t)(found - hot->lines) : 0;
+    uint32_t stack = 0;
+    for (size_t i = 0; i < spots->count; i++) {
+        const uint64_t self = spots->spots[i].self;
+        node_id node = spots->spots[i].node;
+        spot_id spot = spots->spots[i].spot;
+        if (self == 0)
+            continue;
+        stack++;
+        hot->spots[place_of[spot]].self += self;
+        do {
+            if (seen[place_of[spot]] != stack)
+                hot->spots[place_of[spot]].total += self;
+            seen[place_of[spot]] = stack;
+        } while (view_spot_caller(snapshot, &node, &spot));
+    }
 }
 
-static enum err_code add_up(struct hotlines *hot, const struct report_source *source,
-                            struct err *err)
+static void drop_cold_spots(struct hotlines *hot)
 {
-    const struct profile_snapshot *const snapshot = source->snapshot;
-    const uint32_t frames = snapshot->sizes.frames;
-    uint32_t *const line = calloc(2 * ((size_t)frames + 1), sizeof *line);
-    if (!line)
-        return err_nomem(err);
-    uint32_t *const function = line + frames + 1;
-    for (frame_id id = 1; id < frames; id++) {
-        const struct hotline place = place_of(snapshot, id);
-        line[id] = line_of(hot, &place);
-        function[id] = profile_frame_at(snapshot, id).function;
-    }
-    const struct flat_map map = {
-        .row_count = (uint32_t)hot->line_count, .row = line, .caller = line, .callee = function
-    };
-    enum err_code rc = flat_init_mapped(&hot->by_line, snapshot, source->query, &map, err);
-    free(line);
+    size_t kept = 0;
+    for (size_t i = 0; i < hot->spot_count; i++)
+        if (hot->spots[i].total > 0)
+            hot->spots[kept++] = hot->spots[i];
+    hot->spot_count = kept;
+}
+
+static enum err_code sum_spots(struct hotlines *hot, const struct report_source *source,
+                               uint32_t *place_of, struct err *err)
+{
+    const uint32_t count = source->snapshot->sizes.spots;
+    struct view_spots spots;
+    enum err_code rc = view_spots_init(&spots, source->snapshot, source->query, err);
+    if (rc != ERR_OK)
+        return rc;
+    rc = number_places(hot, source->snapshot, place_of, err);
     if (rc == ERR_OK)
-        rc = flat_init(&hot->by_function, snapshot, source->query, FLAT_FUNCTIONS, err);
+        count_spots(hot, source->snapshot, &spots, place_of, place_of + count + 1);
+    view_spots_deinit(&spots);
+    drop_cold_spots(hot);
+    qsort_r(hot->spots, hot->spot_count, sizeof *hot->spots, by_spot_heat,
+            (void *)(uintptr_t)source->snapshot);
     return rc;
 }
 
-static void take_sums(struct hotlines *hot)
+/* Spots are not told apart by thread or state: a view that asks for some has none. */
+enum err_code hotlines_find_spots(struct hotlines *hot, const struct report_source *source,
+                                  struct err *err)
 {
-    hot->samples = hot->by_line.samples;
-    for (size_t i = 1; i < hot->line_count; i++) {
-        struct hotline *const line = &hot->lines[i];
-        line->self = hot->by_line.self[i];
-        line->total = hot->by_line.total[i];
-        if (line->self > hot->max_self)
-            hot->max_self = line->self;
-        if (line->total > hot->max_total)
-            hot->max_total = line->total;
-    }
+    const struct view_query *const query = source->query;
+    const size_t count = (size_t)source->snapshot->sizes.spots + 1;
+    if (query->threads || query->processes || query->require || query->exclude)
+        return ERR_OK;
+    uint32_t *const place_of = calloc(2 * count, sizeof *place_of);
+    hot->spots = calloc(count, sizeof *hot->spots);
+    const enum err_code rc =
+        place_of && hot->spots ? sum_spots(hot, source, place_of, err) : err_nomem(err);
+    free(place_of);
+    return rc;
 }
 
-static int by_caller(const void *left, const void *right, void *context)
+static int by_place(const void *left, const void *right)
 {
-    const struct flat_edge *const edges = context;
-    const struct flat_edge *const a = &edges[*(const uint32_t *)left];
-    const struct flat_edge *const b = &edges[*(const uint32_t *)right];
-    if (a->caller != b->caller)
-        return order(a->caller, b->caller);
-    return a->count != b->count ? order(b->count, a->count) : order(a->callee, b->callee);
+    const struct hotline *const a = left, *const b = right;
+    return a->file != b->file ? order(a->file, b->file)
+                              : (a->line > b->line) - (a->line < b->line);
 }
 
-static int by_callee(const void *left, const void *right, void *context)
+/* Different places of frames, and of functions that were found, sorted. */
+static enum err_code find_lines(struct hotlines *hot, const struct profile_snapshot *snapshot,
+                                struct err *err)
 {
-    const struct flat_edge *const edges = context;
-    const struct flat_edge *const a = &edges[*(const uint32_t *)left];
-    const struct flat_edge *const b = &edges[*(const uint32_t *)right];
-    if (a->callee != b->callee)
-        return order(a->callee, b->callee);
-    return a->count != b->count ? order(b->count, a->count) : order(a->caller, b->caller);
-}
-
-static enum err_code sort_calls(struct hotlines *hot, struct err *err)
-{
-    const size_t count = hot->by_line.edge_count;
-    hot->calls = malloc((count + 1) * sizeof *hot->calls);
-    hot->callers = malloc((count + 1) * sizeof *hot->callers);
-    if (!hot->calls || !hot->callers)
+    const size_t most = snapshot->sizes.frames + hot->function_count;
+    size_t count = 0;
+    hot->lines = calloc(most + 1, sizeof *hot->lines);
+    if (!hot->lines)
         return err_nomem(err);
-    for (size_t i = 0; i < count; i++)
-        hot->calls[i] = hot->callers[i] = (uint32_t)i;
-    qsort_r(hot->calls, count, sizeof *hot->calls, by_caller, hot->by_line.edges);
-    qsort_r(hot->callers, count, sizeof *hot->callers, by_callee, hot->by_line.edges);
-    for (size_t i = 0; i < count; i++) {
-        struct hotline *const line = &hot->lines[hot->by_line.edges[hot->calls[i]].caller];
-        if (line->call_count++ == 0)
-            line->first_call = i;
+    for (frame_id id = 1; id < snapshot->sizes.frames; id++) {
+        const struct named_frame frame = names_frame(snapshot, id);
+        if (!frame.is_synthetic)
+            hot->lines[count++] =
+                (struct hotline){ profile_function_at(snapshot, frame.function).file,
+                                  frame.line };
     }
+    for (size_t i = 0; i < hot->function_count; i++) {
+        const struct profile_function function =
+            profile_function_at(snapshot, hot->functions[i]);
+        hot->lines[count++] = (struct hotline){ function.file, function.first_line };
+    }
+    qsort(hot->lines, count, sizeof *hot->lines, by_place);
+    for (size_t i = 0; i < count; i++)
+        if (hot->line_count == 0 ||
+            by_place(&hot->lines[i], &hot->lines[hot->line_count - 1]) != 0)
+            hot->lines[hot->line_count++] = hot->lines[i];
     return ERR_OK;
 }
 
@@ -147,16 +191,52 @@ static int by_file_then_line(const void *left, const void *right, void *context)
                                         : order(a.name, b.name);
 }
 
-static enum err_code find_functions(struct hotlines *hot,
-                                    const struct profile_snapshot *snapshot, struct err *err)
+static uint32_t function_of(const struct profile_snapshot *snapshot, frame_id id)
 {
+    return profile_frame_at(snapshot, id).function;
+}
+
+static uint32_t file_of(const struct profile_snapshot *snapshot, frame_id id)
+{
+    return profile_function_at(snapshot, function_of(snapshot, id)).file;
+}
+
+/* Samples by what frames are of.  A stack counts once, so what is finer cannot be added up. */
+static enum err_code sum_by(struct flat *flat, const struct report_source *source,
+                            uint32_t (*row_of)(const struct profile_snapshot *snapshot,
+                                               frame_id id),
+                            uint32_t row_count, struct err *err)
+{
+    const struct profile_snapshot *const snapshot = source->snapshot;
+    const uint32_t frames = snapshot->sizes.frames;
+    uint32_t *const row = calloc((size_t)frames + 1, sizeof *row);
+    if (!row)
+        return err_nomem(err);
+    for (frame_id id = 1; id < frames; id++)
+        row[id] = row_of(snapshot, id);
+    const struct flat_map map = { .row_count = row_count, .row = row };
+    const enum err_code rc = flat_init_mapped(flat, snapshot, source->query, &map, err);
+    free(row);
+    return rc;
+}
+
+static enum err_code find_functions(struct hotlines *hot, const struct report_source *source,
+                                    struct err *err)
+{
+    const struct profile_snapshot *const snapshot = source->snapshot;
     const uint32_t count = snapshot->sizes.functions;
+    struct flat flat;
+    enum err_code rc = sum_by(&flat, source, function_of, count, err);
+    if (rc != ERR_OK)
+        return rc;
+    hot->samples = flat.samples;
     hot->functions = malloc(((size_t)count + 1) * sizeof *hot->functions);
+    for (function_id id = 1; hot->functions && id < count; id++)
+        if (flat.total[id] > 0)
+            hot->functions[hot->function_count++] = id;
+    flat_deinit(&flat);
     if (!hot->functions)
         return err_nomem(err);
-    for (function_id id = 1; id < count; id++)
-        if (hot->by_function.total[id] > 0)
-            hot->functions[hot->function_count++] = id;
     qsort_r(hot->functions, hot->function_count, sizeof *hot->functions, by_file_then_line,
             (void *)(uintptr_t)snapshot);
     return ERR_OK;
@@ -170,47 +250,30 @@ static int by_heat(const void *left, const void *right)
     return a->total != b->total ? order(b->total, a->total) : order(a->file, b->file);
 }
 
-/* By file a stack counts once too, so lines cannot be added up. */
-static enum err_code sum_files(struct hotlines *hot, const struct report_source *source,
-                               struct flat *flat, struct err *err)
-{
-    const struct profile_snapshot *const snapshot = source->snapshot;
-    const uint32_t frames = snapshot->sizes.frames;
-    uint32_t *const file = calloc((size_t)frames + 1, sizeof *file);
-    (void)hot;
-    if (!file)
-        return err_nomem(err);
-    for (frame_id id = 1; id < frames; id++)
-        file[id] = place_of(snapshot, id).file;
-    const struct flat_map map = { .row_count = snapshot->sizes.strings, .row = file };
-    const enum err_code rc = flat_init_mapped(flat, snapshot, source->query, &map, err);
-    free(file);
-    return rc;
-}
-
 /* The runs of a file in the lists that are sorted by file. */
-static void find_runs(struct hotlines *hot, const struct profile_snapshot *snapshot)
+static void find_runs(struct hotlines *hot, const struct profile_snapshot *snapshot,
+                      struct hotfile *const *file_of_name)
 {
-    for (size_t i = hot->line_count; i-- > 1;) {
-        struct hotfile *const file = &hot->files[hot->file_number[hot->lines[i].file]];
-        if (hot->file_number[hot->lines[i].file] == UINT32_MAX)
-            continue;
-        file->first_line = i;
-        file->line_count++;
+    for (size_t i = hot->line_count; i-- > 0;) {
+        struct hotfile *const file = file_of_name[hot->lines[i].file];
+        if (file) {
+            file->first_line = i;
+            file->line_count++;
+        }
     }
     for (size_t i = hot->function_count; i-- > 0;) {
-        const str_id name = profile_function_at(snapshot, hot->functions[i]).file;
-        if (hot->file_number[name] == UINT32_MAX)
-            continue;
-        hot->files[hot->file_number[name]].first_function = i;
-        hot->files[hot->file_number[name]].function_count++;
+        struct hotfile *const file =
+            file_of_name[profile_function_at(snapshot, hot->functions[i]).file];
+        file->first_function = i;
+        file->function_count++;
     }
     for (size_t i = hot->spot_count; i-- > 0;) {
-        const str_id name = hotspots_file(snapshot, hot->spots[i].spot);
-        if (hot->file_number[name] == UINT32_MAX)
-            continue;
-        hot->files[hot->file_number[name]].first_spot = i;
-        hot->files[hot->file_number[name]].spot_count++;
+        struct hotfile *const file =
+            file_of_name[hotlines_spot_file(snapshot, hot->spots[i].spot)];
+        if (file) {
+            file->first_spot = i;
+            file->spot_count++;
+        }
     }
 }
 
@@ -219,44 +282,36 @@ static enum err_code find_files(struct hotlines *hot, const struct report_source
 {
     const uint32_t strings = source->snapshot->sizes.strings;
     struct flat flat;
-    enum err_code rc = sum_files(hot, source, &flat, err);
+    const enum err_code rc = sum_by(&flat, source, file_of, strings, err);
     if (rc != ERR_OK)
         return rc;
+    struct hotfile **const file_of_name = calloc((size_t)strings + 1, sizeof(struct hotfile *));
     hot->files = calloc((size_t)strings + 1, sizeof *hot->files);
-    hot->file_number = malloc(((size_t)strings + 1) * sizeof *hot->file_number);
-    if (!hot->files || !hot->file_number) {
-        flat_deinit(&flat);
-        return err_nomem(err);
-    }
-    for (str_id id = 0; id < strings; id++) {
-        hot->file_number[id] = UINT32_MAX;
+    const bool has_room = file_of_name && hot->files;
+    for (str_id id = 0; has_room && id < strings; id++)
         if (flat.total[id] > 0)
             hot->files[hot->file_count++] =
                 (struct hotfile){ .file = id, .self = flat.self[id], .total = flat.total[id] };
-    }
     flat_deinit(&flat);
-    qsort(hot->files, hot->file_count, sizeof *hot->files, by_heat);
-    for (size_t i = 0; i < hot->file_count; i++)
-        hot->file_number[hot->files[i].file] = (uint32_t)i;
-    find_runs(hot, source->snapshot);
-    return ERR_OK;
+    if (has_room) {
+        qsort(hot->files, hot->file_count, sizeof *hot->files, by_heat);
+        for (size_t i = 0; i < hot->file_count; i++)
+            file_of_name[hot->files[i].file] = &hot->files[i];
+        find_runs(hot, source->snapshot, file_of_name);
+    }
+    free(file_of_name);
+    return has_room ? ERR_OK : err_nomem(err);
 }
 
 enum err_code hotlines_init(struct hotlines *hot, const struct report_source *source,
                             struct err *err)
 {
     memset(hot, 0, sizeof *hot);
-    enum err_code rc = find_lines(hot, source->snapshot, err);
+    enum err_code rc = find_functions(hot, source, err);
     if (rc == ERR_OK)
-        rc = add_up(hot, source, err);
-    if (rc == ERR_OK) {
-        take_sums(hot);
-        rc = sort_calls(hot, err);
-    }
+        rc = find_lines(hot, source->snapshot, err);
     if (rc == ERR_OK)
-        rc = find_functions(hot, source->snapshot, err);
-    if (rc == ERR_OK)
-        rc = hotspots_find(hot, source, err);
+        rc = hotlines_find_spots(hot, source, err);
     if (rc == ERR_OK)
         rc = find_files(hot, source, err);
     if (rc != ERR_OK)
@@ -268,29 +323,7 @@ void hotlines_deinit(struct hotlines *hot)
 {
     free(hot->lines);
     free(hot->files);
-    free(hot->file_number);
     free(hot->functions);
-    free(hot->calls);
-    free(hot->callers);
     free(hot->spots);
-    flat_deinit(&hot->by_function);
-    flat_deinit(&hot->by_line);
     memset(hot, 0, sizeof *hot);
-}
-
-size_t hotlines_callers(const struct hotlines *hot, function_id function, size_t *first_out)
-{
-    const struct flat *const flat = &hot->by_line;
-    size_t low = 0, high = flat->edge_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (flat->edges[hot->callers[middle]].callee < function)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *first_out = low;
-    while (low < flat->edge_count && flat->edges[hot->callers[low]].callee == function)
-        low++;
-    return low;
 }

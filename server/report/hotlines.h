@@ -1,11 +1,10 @@
 /*
- * hotlines - samples by file and line, and which lines call which functions.
+ * hotlines - the source files that have samples: their functions, lines and instructions.
  *
- * A line is a line of a file, whatever functions share it; marks such as <native> stand as lines
- * of the file "~", one each.  Files come hottest first; within a file lines ascend.
+ * Files come hottest first; within a file functions, lines and instructions ascend by line.
  *
  * Ownership: the struct owns its arrays; hotlines_deinit accepts a zeroed one.
- * Depends on: profile, view, flat.
+ * Depends on: profile, view, flat, names.
  */
 #ifndef SERVER_REPORT_HOTLINES_H
 #define SERVER_REPORT_HOTLINES_H
@@ -15,21 +14,16 @@
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
-#include "server/report/flat.h"
 
 struct report_source;
 
 struct hotlines {
     uint64_t samples;
-    uint64_t max_self, max_total; /* of a line */
     size_t line_count;
     struct hotline {
         str_id file;
         int32_t line;
-        function_id mark; /* of "~": which one; else 0 */
-        uint64_t self, total;
-        size_t first_call, call_count; /* in calls */
-    } * lines; /* [0] is for nothing; by file (as a number), then line, then mark */
+    } * lines; /* on stacks, and where functions with samples begin */
     size_t file_count;
     struct hotfile {
         str_id file;
@@ -38,17 +32,12 @@ struct hotlines {
         size_t first_function, function_count; /* in functions */
         size_t first_spot, spot_count;         /* in spots */
     } * files;                                 /* by self, then total */
-    uint32_t *file_number; /* by str_id: the place in files; UINT32_MAX: none */
     size_t function_count;
-    function_id *functions;  /* with samples, by file, then first line */
-    struct flat by_function; /* row: function */
-    struct flat by_line;     /* row: line; its edges are caller line -> callee function */
-    uint32_t *calls;         /* edges of by_line, by caller, most frequent first */
-    uint32_t *callers;       /* the same, by callee */
+    function_id *functions; /* with samples, by file, then first line */
     size_t spot_count;
     struct hotspot {
-        spot_id spot;         /* one of those at this place */
-        uint64_t self, total; /* a place counts once per stack */
+        spot_id spot;         /* one of those of this instruction */
+        uint64_t self, total; /* an instruction counts once per stack, whoever called it */
     } * spots;                /* by file, line, then most frequent first */
 };
 
@@ -56,7 +45,12 @@ MUST_CHECK enum err_code hotlines_init(struct hotlines *hot, const struct report
                                        struct err *err);
 void hotlines_deinit(struct hotlines *hot);
 
-/* Where in `callers` the edges that lead to a function stand: [*first_out, result). */
-size_t hotlines_callers(const struct hotlines *hot, function_id function, size_t *first_out);
+/* Fills spots and nothing else: captures without opcodes, and views by thread, process or state,
+ * have none. */
+MUST_CHECK enum err_code hotlines_find_spots(struct hotlines *hot,
+                                             const struct report_source *source,
+                                             struct err *err);
+/* The file of a spot's function. */
+str_id hotlines_spot_file(const struct profile_snapshot *snapshot, spot_id id);
 
 #endif /* SERVER_REPORT_HOTLINES_H */

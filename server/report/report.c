@@ -22,7 +22,7 @@ static const struct report_format formats[] = {
       report_write_collapsed, NULL, false },
     { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile in it",
       report_write_html, NULL, false },
-    { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: source lines by samples",
+    { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: the page opened at source lines",
       report_write_heatmap, NULL, false },
     { "pstats", "application/octet-stream", "pstats",
       "for Python's pstats; a table if no file is named", report_write_pstats, "pstats-text",
@@ -39,7 +39,8 @@ static const struct report_format formats[] = {
       NULL, false },
     { "pprof", "application/gzip", "pb.gz", "for go tool pprof, Pyroscope, Parca",
       report_write_pprof, NULL, false },
-    { "diff-flamegraph", MIME_HTML, "diff.html", "what changed since the capture FILE",
+    { "diff-flamegraph", MIME_HTML, "diff.html",
+      "one HTML file: the page opened at the comparison with FILE",
       report_write_diff_flamegraph, NULL, true },
 };
 
@@ -52,7 +53,8 @@ const struct report_format *report_at(size_t index)
 
 bool report_has_source(const struct report_format *format)
 {
-    return format->write == report_write_html || format->write == report_write_heatmap;
+    return format->write == report_write_html || format->write == report_write_heatmap ||
+           format->write == report_write_diff_flamegraph;
 }
 
 const struct report_format *report_find(const char *name)

@@ -51,6 +51,7 @@ struct report_settings {
     bool no_summary; /* leave out the interesting functions */
     bool by_line;    /* a row for each line, not for each function */
     bool no_source;  /* leave out the text of source files */
+    bool by_time;    /* compare with the baseline by time, not by share of samples */
     bool colours;    /* for a terminal */
     bool redacts;    /* leave out what tells whose it is (redact.h) */
 };
@@ -140,8 +141,8 @@ enum err_code report_write_collapsed(const struct report_source *source, struct 
 enum err_code report_write_html(const struct report_source *source, struct buffer *out,
                                 struct err *err);
 
-/* Source files with the heat of each line, who calls it, what it calls and which instructions it
- * runs: one page without a script, each file and line with an address of its own. */
+/* The same page opened at its view of source lines, with the text of all files that have samples
+ * and all instructions (embedded_all). */
 enum err_code report_write_heatmap(const struct report_source *source, struct buffer *out,
                                    struct err *err);
 
@@ -171,7 +172,8 @@ enum err_code report_write_gecko(const struct report_source *source, struct buff
 enum err_code report_write_chrome_trace(const struct report_source *source, struct buffer *out,
                                         struct err *err);
 
-/* What differs from the baseline, in one page: see diff.h.  ERR_INVALID without one. */
+/* The same page opened at its comparison with the baseline, which it holds too.  ERR_INVALID
+ * without one. */
 enum err_code report_write_diff_flamegraph(const struct report_source *source,
                                            struct buffer *out, struct err *err);
 

@@ -66,9 +66,10 @@ static enum err_code try_slots(struct timed *timed, const struct report_source *
     return rc;
 }
 
-static enum err_code take_whole(struct timed *timed, const struct report_source *source,
-                                struct err *err)
+enum err_code timed_init_whole(struct timed *timed, const struct report_source *source,
+                               struct err *err)
 {
+    memset(timed, 0, sizeof *timed);
     const enum err_code rc =
         view_cells_init(&timed->parts[0], source->snapshot, source->query, err);
     timed->part_count = rc == ERR_OK;
@@ -85,7 +86,7 @@ enum err_code timed_init(struct timed *timed, const struct report_source *source
     for (size_t i = 0; rc == ERR_OK && !fits && i < COUNT_COUNT; i++)
         rc = try_slots(timed, source, slot_counts[i], room, &fits, err);
     if (rc == ERR_OK && !fits)
-        rc = take_whole(timed, source, err);
+        rc = timed_init_whole(timed, source, err);
     if (rc != ERR_OK)
         timed_deinit(timed);
     return rc;

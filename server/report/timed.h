@@ -30,6 +30,9 @@ struct timed {
 
 MUST_CHECK enum err_code timed_init(struct timed *timed, const struct report_source *source,
                                     struct err *err);
+/* The cells of the query without their times. */
+MUST_CHECK enum err_code timed_init_whole(struct timed *timed,
+                                          const struct report_source *source, struct err *err);
 void timed_deinit(struct timed *timed);
 
 #endif /* SERVER_REPORT_TIMED_H */

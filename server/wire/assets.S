@@ -19,8 +19,6 @@
     asset asset_page, "page.html"
     asset asset_page_csp, "page.csp"
     asset asset_page_meta, "page.meta"
-    asset asset_heatmap_head, "heatmap.head"
-    asset asset_diff_head, "diff.head"
     asset asset_openapi, "openapi.json"
 
     .section .note.GNU-stack, "", %progbits

@@ -19,10 +19,6 @@ struct asset asset_page(void);
 struct asset asset_page_csp(void);
 /* The <meta> element that says the same in a report. */
 struct asset asset_page_meta(void);
-/* Policy and style of the heat map, for its <head>. */
-struct asset asset_heatmap_head(void);
-/* Policy, style and script of the differential flame graph. */
-struct asset asset_diff_head(void);
 /* The description of the API, OpenAPI 3.1. */
 struct asset asset_openapi(void);
 

@@ -169,17 +169,21 @@ def threads_of_pprof(files, period_ns=PERIOD_NS):
 
 
 def threads_of_report(files):
-    profile = embedded(files, "profile-data", files.text("html"))
+    profile = embedded(files, files.text("html"))
     sums = collections.Counter()
     for thread, count in zip(profile["cells"]["thread"], profile["cells"]["count"]):
         sums[profile["tree"]["threads"]["tid"][thread]] += count
     return sums
 
 
-def embedded(files, name, html):
+def embedded(files, html):
     import base64
-    data = re.search(r'<script type="text/plain" id="%s">([^<]*)</script>' % name, html).group(1)
+    data = re.search(r'<script type="text/plain" id="profile-data"[^>]*>([^<]*)</script>', html).group(1)
     return json.loads(gzip.decompress(base64.b64decode(data)))
+
+
+def opened_at(html):
+    return re.search(r'<script type="text/plain" id="profile-data" data-view="(\w+)">', html).group(1)
 
 
 def load_marshal(files):
@@ -229,13 +233,38 @@ def test_sums(files):
             if name in given or reader is not functions_of_jsonl:
                 check(given.get(name), wanted, reader.__name__ + " of " + name)
     check(sum(own for own, _ in functions_of_pstats(files).values()), TOTAL - 50, "own samples of all functions")
-    heat = files.text("heatmap.html")
-    check(re.search(r"<dt>Samples</dt><dd>(\d+)</dd>", heat).group(1), str(TOTAL), "heat map")
+    check_heatmap(files)
     records = files.lines()
     check((records[0]["type"], records[-1]["type"], records[-1]["samples_total"]), ("meta", "end", TOTAL), "lines of JSON")
     check({(record["v"], record["run_id"]) for record in records}, {(0, "0123456789abcdef")}, "schema and run")
     check(max(len(value) for record in records for value in record.values() if isinstance(value, list)) <= 256, True, "length of records")
     compare_diff(files)
+
+
+def check_heatmap(files):
+    """The heat map is the page opened at Source: the same profile, all instructions."""
+    page = embedded(files, files.text("heatmap.html"))
+    check((opened_at(files.text("heatmap.html")), opened_at(files.text("html"))), ("source", "flame"), "views")
+    check(sum(page["cells"]["count"]), TOTAL, "heat map")
+    lines = {found["path"]: dict(zip(zip(found["line"], found["column"]), zip(found["self"], found["total"]))) for found in page["instructions"]}
+    check(lines["/srv/app.py"], {(14, 8): (0, 250), (22, 4): (150, 150), (22, 12): (100, 100)}, "instructions")
+
+
+def functions_of(side):
+    """Self samples by function of what a page embeds: of the report, or of its baseline."""
+    tree, sums = side["tree"], collections.Counter()
+    for node, count in zip(side["cells"]["node"], side["cells"]["count"]):
+        name = tree["functions"]["name"][tree["nodes"]["function"][node]]
+        sums[tree["strings"]["values"][name]] += count
+    return sums
+
+
+def check_sides(page, by):
+    """A page with a comparison holds both profiles, what is gone too."""
+    baseline, current = functions_of(page["baseline"]), functions_of(page)
+    check(page["baseline"]["by"], by, "basis")
+    check((sum(baseline.values()), sum(current.values())), (1000, 1502), "samples of the page")
+    check((baseline["parse"], baseline["log"], current["log"], baseline["cache.<locals>.get"]), (300, 60, 0, 0), "baseline")
 
 
 def compare_diff(files):
@@ -246,8 +275,9 @@ def compare_diff(files):
     check({name: verdicts[name] for name in wanted}, wanted, "verdicts")
     check((diff["base"]["samples"], diff["now"]["samples"]), (1000, 1502), "samples of both sides")
     with open(os.path.join(files.folder, "diff.html"), encoding="utf-8") as file:
-        page = embedded(files, "diff-data", file.read())
-    check((sum(page["nodes"]["baseSelf"]), sum(page["nodes"]["nowSelf"])), (1000, 1502), "samples of the page")
+        html = file.read()
+    check(opened_at(html), "diff", "view")
+    check_sides(embedded(files, html), "samples")
 
 
 PSTATS = """
@@ -467,8 +497,10 @@ def test_diff(files):
     html = os.path.join(files.folder, "x.html")
     check(run(pyrometer, "diff", before, now, "-o", html), "", "standard output")
     with open(html, encoding="utf-8") as file:
-        page = embedded(files, "diff-data", file.read())
-    check((sum(page["nodes"]["baseSelf"]), sum(page["nodes"]["nowSelf"])), (1000, 1502), "samples of the page")
+        check_sides(embedded(files, file.read()), "samples")
+    run(pyrometer, "diff", before, now, "--html", "--by-time", "-o", html)
+    with open(html, encoding="utf-8") as file:
+        check_sides(embedded(files, file.read()), "time")
     by_time = json.loads(run(pyrometer, "diff", "--json", "--by-time", before, now))
     check(by_time["by"], "time", "basis")
     hidden = json.loads(run(pyrometer, "diff", "--json", "--hide", "function:parse", "--ignore", "six.py", before, now))
@@ -479,9 +511,9 @@ def test_diff(files):
     drawn = os.path.join(files.folder, "hidden.html")
     run(pyrometer, "replay", now, "--hide", "function:parse", "--diff-flamegraph", before, "-o", drawn)
     with open(drawn, encoding="utf-8") as file:
-        page = embedded(files, "diff-data", file.read())
-    check("parse" in page["functions"]["name"], False, "a function that is taken out of both")
-    check([page[side]["selection"]["text"] for side in ("base", "now")],
+        page = embedded(files, file.read())
+    check(functions_of(page)["parse"] + functions_of(page["baseline"])["parse"], 0, "a function that is taken out of both")
+    check([side["selection"]["text"] for side in (page["baseline"], page)],
           ["all 6.0 s; all 2 processes; hide function:parse", "all 15.0 s; process 4800; hide function:parse"], "selections of both")
     same = json.loads(run(pyrometer, "diff", "--json", now, now))
     check({row["self"]["verdict"] for row in same["functions"]} - {"same", "few"}, set(), "verdicts on the same")

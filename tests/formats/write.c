@@ -66,19 +66,30 @@ static int close_file(struct file_out *sink, struct buffer *out, enum err_code r
 }
 
 static int write_format(const char *folder, const struct report_source *source,
-                        const struct report_format *format)
+                        const struct report_source *baseline,
+                        const struct report_format *format, const char *name)
 {
-    char name[64];
     struct err err = { 0 };
     struct buffer out;
-    snprintf(name, sizeof name, "report.%s", format->extension);
     struct file_out sink = file_open(folder, name);
     const uint64_t began_ns = clock_now_ns();
     buffer_init_draining(&out, drain, &sink);
     struct report_source own = *source;
-    own.baseline = source;
+    own.baseline = baseline;
     const enum err_code rc = report_write(format, &own, &out, &err);
     return close_file(&sink, &out, rc, name, began_ns, &err);
+}
+
+static int write_all(const char *folder, const struct report_source *source)
+{
+    const struct report_format *format = NULL;
+    char name[64];
+    int failed = 0;
+    for (size_t i = 0; (format = report_at(i)); i++) {
+        snprintf(name, sizeof name, "report.%s", format->extension);
+        failed |= write_format(folder, source, source, format, name);
+    }
+    return failed;
 }
 
 static int write_diff(const char *folder, const struct diff *diff, const char *name,
@@ -173,16 +184,16 @@ static int write_diffs(const char *folder, const struct report_source *base,
     }
     printf("%-22s %7.2f s\n", "comparing", (double)(clock_now_ns() - began_ns) / NS_PER_S);
     const struct diff diff = { .comparison = &comparison, .base = base, .now = now };
-    const int failed = write_diff(folder, &diff, "diff.txt", diff_write_text) |
-                       write_diff(folder, &diff, "diff.json", diff_write_json) |
-                       write_diff(folder, &diff, "diff.html", diff_write_html);
+    const int failed =
+        write_diff(folder, &diff, "diff.txt", diff_write_text) |
+        write_diff(folder, &diff, "diff.json", diff_write_json) |
+        write_format(folder, now, base, report_find("diff-flamegraph"), "diff.html");
     comparison_deinit(&comparison);
     return failed;
 }
 
 int main(int argc, char **argv)
 {
-    const struct report_format *format = NULL;
     int failed = 0;
     if (argc != 2 && argc != 4) {
         fprintf(stderr, "usage: write_formats FOLDER [NODES SAMPLES]\n");
@@ -194,8 +205,7 @@ int main(int argc, char **argv)
                   : sample_session_small();
     struct sample_session *const changed = sample_session_changed();
     printf("%-22s %42ld MiB\n", "made", peak_mib());
-    for (size_t i = 0; (format = report_at(i)); i++)
-        failed |= write_format(argv[1], &session->source, format);
+    failed |= write_all(argv[1], &session->source);
     failed |=
         write_diffs(argv[1], &session->source, argc == 4 ? &session->source : &changed->source);
     if (argc == 2)

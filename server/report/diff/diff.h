@@ -1,8 +1,8 @@
 /*
- * diff - a comparison as text, JSON and a page.
+ * diff - a comparison as text and JSON.
  *
  * Ownership: a diff borrows everything.
- * Depends on: comparison, report, wire, buffer, assets.
+ * Depends on: comparison, report, wire, buffer.
  */
 #ifndef SERVER_REPORT_DIFF_DIFF_H
 #define SERVER_REPORT_DIFF_DIFF_H
@@ -25,9 +25,6 @@ MUST_CHECK enum err_code diff_write_text(const struct diff *diff, struct buffer 
                                          struct err *err);
 /* All functions and paths of both, with counts, shares, q values and verdicts. */
 MUST_CHECK enum err_code diff_write_json(const struct diff *diff, struct buffer *out,
-                                         struct err *err);
-/* A differential flame graph in one file. */
-MUST_CHECK enum err_code diff_write_html(const struct diff *diff, struct buffer *out,
                                          struct err *err);
 
 #endif /* SERVER_REPORT_DIFF_DIFF_H */

@@ -19,8 +19,13 @@ enum { FORMAT_VERSION = 1, GZIP_LEVEL = 9, NS_DECIMALS = 9 };
 
 static const char policy_mark[] = "<!--report-csp-->";
 static const char data_mark[] = "<script type=\"text/plain\" id=\"profile-data\"></script>";
-static const char data_begin[] = "<script type=\"text/plain\" id=\"profile-data\">";
-static const char data_end[] = "</script>";
+
+/* The view at which the page opens, as its address calls it, and what else it holds. */
+struct page {
+    const char *view;
+    const struct embedded_bounds *bounds;
+    bool has_baseline;
+};
 
 static uint64_t cell_thread(const struct view_cell *cell)
 {
@@ -119,8 +124,43 @@ static enum err_code write_quality(struct json *json, const struct report_source
     return ERR_OK;
 }
 
-static enum err_code write_profile(const struct report_source *source, struct buffer *out,
-                                   struct err *err)
+static void write_origin(struct json *json, const struct report_source *source)
+{
+    json_key(json, "session");
+    session_write(json, source->session);
+    json_key(json, "selection");
+    report_header_write(source->header, json);
+}
+
+static void write_tree(struct json *json, const struct report_source *source,
+                       const struct timed *timed)
+{
+    json_key(json, "tree");
+    tree_write(json, source->snapshot, source->session->epoch, 0);
+    write_cells(json, timed, source->header->has_periods);
+}
+
+/* With tables of its own: the page finds out which functions and stacks are the same. */
+static enum err_code write_baseline(struct json *json, const struct report_source *baseline,
+                                    bool by_time, struct err *err)
+{
+    struct timed timed;
+    const enum err_code rc = timed_init_whole(&timed, baseline, err);
+    if (rc != ERR_OK)
+        return rc;
+    json_key(json, "baseline");
+    json_object(json);
+    json_key(json, "by");
+    json_text(json, by_time ? "time" : "samples");
+    write_origin(json, baseline);
+    write_tree(json, baseline, &timed);
+    json_end(json);
+    timed_deinit(&timed);
+    return ERR_OK;
+}
+
+static enum err_code write_profile(const struct report_source *source, const struct page *page,
+                                   struct buffer *out, struct err *err)
 {
     struct timed timed;
     struct json json;
@@ -131,34 +171,31 @@ static enum err_code write_profile(const struct report_source *source, struct bu
     json_object(&json);
     json_key(&json, "version");
     json_uint(&json, FORMAT_VERSION);
-    json_key(&json, "session");
-    session_write(&json, source->session);
-    json_key(&json, "selection");
-    report_header_write(source->header, &json);
+    write_origin(&json, source);
     rc = write_quality(&json, source, err);
-    json_key(&json, "tree");
-    tree_write(&json, source->snapshot, source->session->epoch, 0);
-    write_cells(&json, &timed, source->header->has_periods);
+    write_tree(&json, source, &timed);
     if (timed.slots.count > 0)
         write_slots(&json, &timed.slots);
     timed_deinit(&timed);
+    if (rc == ERR_OK && page->has_baseline)
+        rc = write_baseline(&json, source->baseline, source->settings.by_time, err);
     if (rc == ERR_OK)
         rc = embedded_write_heat(&json, source, err);
     if (rc == ERR_OK)
-        rc = embedded_write_sources(&json, source, err);
+        rc = embedded_write_sources(&json, source, page->bounds, err);
     json_end(&json);
     return rc == ERR_OK ? json_finish(&json, err) : rc;
 }
 
 /* The profile as the text of its element. */
-static enum err_code put_payload(const struct report_source *source, struct buffer *out,
-                                 struct err *err)
+static enum err_code put_payload(const struct report_source *source, const struct page *page,
+                                 struct buffer *out, struct err *err)
 {
     struct embedded_profile profile_text;
     enum err_code rc =
         embedded_profile_init(&profile_text, GZIP_LEVEL, EMBEDDED_PROFILE_BASE64, out, err);
     if (rc == ERR_OK)
-        rc = write_profile(source, &profile_text.in, err);
+        rc = write_profile(source, page, &profile_text.in, err);
     if (rc == ERR_OK)
         rc = embedded_profile_finish(&profile_text, err);
     embedded_profile_deinit(&profile_text);
@@ -180,8 +217,8 @@ static enum err_code copy_until(struct asset *rest, const char *mark, struct buf
     return ERR_OK;
 }
 
-enum err_code report_write_html(const struct report_source *source, struct buffer *out,
-                                struct err *err)
+static enum err_code write_page(const struct report_source *source, const struct page *page,
+                                struct buffer *out, struct err *err)
 {
     const struct asset policy = asset_page_meta();
     struct asset rest = asset_page();
@@ -190,12 +227,38 @@ enum err_code report_write_html(const struct report_source *source, struct buffe
         return rc;
     buffer_append(out, policy.data, policy.bytes);
     rc = copy_until(&rest, data_mark, out, err);
-    buffer_text(out, data_begin);
+    buffer_printf(out, "<script type=\"text/plain\" id=\"profile-data\" data-view=\"%s\">",
+                  page->view);
     if (rc == ERR_OK)
-        rc = put_payload(source, out, err);
+        rc = put_payload(source, page, out, err);
     if (rc != ERR_OK)
         return rc;
-    buffer_text(out, data_end);
+    buffer_text(out, "</script>");
     buffer_append(out, rest.data, rest.bytes);
     return buffer_check(out, err);
+}
+
+enum err_code report_write_html(const struct report_source *source, struct buffer *out,
+                                struct err *err)
+{
+    const struct page page = { .view = "flame", .bounds = &embedded_hottest };
+    return write_page(source, &page, out, err);
+}
+
+enum err_code report_write_heatmap(const struct report_source *source, struct buffer *out,
+                                   struct err *err)
+{
+    const struct page page = { .view = "source", .bounds = &embedded_all };
+    return write_page(source, &page, out, err);
+}
+
+enum err_code report_write_diff_flamegraph(const struct report_source *source,
+                                           struct buffer *out, struct err *err)
+{
+    const struct page page = { .view = "diff",
+                               .bounds = &embedded_hottest,
+                               .has_baseline = true };
+    if (!source->baseline)
+        return err_set(err, ERR_INVALID, "a differential flame graph needs a baseline");
+    return write_page(source, &page, out, err);
 }

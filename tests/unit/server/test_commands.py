@@ -523,7 +523,7 @@ class Record(unittest.TestCase):
     def test_writes_one_html_file(self):
         path = os.path.join(self.folder.name, "out.html")
         self.assertEqual(self.record("-o", path).returncode, 0)
-        self.assertRegex(self.read(path), r'(?s)<script type="text/plain" id="profile-data">[A-Za-z0-9+/=]+</script>')
+        self.assertRegex(self.read(path), r'(?s)<script type="text/plain" id="profile-data" data-view="flame">[A-Za-z0-9+/=]+</script>')
 
     def test_standard_output_gets_the_file_and_nothing_else(self):
         result = self.record("--collapsed", "-o", "-")

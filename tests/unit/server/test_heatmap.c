@@ -1,4 +1,4 @@
-/* The heat map with the text of source files; without it, it is among the golden files. */
+/* What reports embed beside the profile: text of source files, instructions, bins of 20 ms. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,16 +60,6 @@ static void put_app(const struct world *world, int lines, const char *text)
     fclose(file);
 }
 
-/* The caller deinits. */
-static struct buffer page_of(const struct world *world)
-{
-    struct buffer out = { 0 };
-    struct err err = { 0 };
-    assert_ok(report_write_heatmap(&world->source, &out, &err), &err);
-    assert_non_null(buffer_string(&out));
-    return out;
-}
-
 static size_t count(const struct buffer *page, const char *text)
 {
     size_t found = 0;
@@ -80,92 +70,9 @@ static size_t count(const struct buffer *page, const char *text)
     return found;
 }
 
-static void source_lines_stand_beside_their_samples(void **state)
-{
-    struct world *const world = *state;
-    put_app(world, 40,
-            "    return a < b & c > \"</td><script>alert(1)</script>\"\t# \x1b[31m\xff");
-    struct buffer page = page_of(world);
-    assert_int_equal(count(&page, "source line "), 39);
-    assert_non_null(strstr(page.data,
-                           "<td class=\"n\">300</td><td class=\"n\">300</td><td class=\"code\">"
-                           "    return a &lt; b &amp; c &gt; &quot;&lt;/td&gt;&lt;script&gt;"
-                           "alert(1)&lt;/script&gt;&quot;\t# \\x1b[31m\xef\xbf\xbd</td>"));
-    assert_null(strstr(page.data, "<script>"));
-    assert_non_null(strstr(page.data, "The file was changed after recording began"));
-    buffer_deinit(&page);
-}
-
-static void source_can_be_left_out(void **state)
-{
-    struct world *const world = *state;
-    put_app(world, 40, "secret");
-    world->source.settings.no_source = true;
-    struct buffer page = page_of(world);
-    assert_null(strstr(page.data, "secret"));
-    assert_null(strstr(page.data, "source line"));
-    assert_non_null(strstr(page.data, "The source was left out."));
-    buffer_deinit(&page);
-}
-
-static void of_a_long_file_only_surroundings_are_shown(void **state)
-{
-    struct world *const world = *state;
-    put_app(world, 20000, "hot");
-    struct buffer page = page_of(world);
-    assert_int_equal(count(&page, "source line "), 19999);
-    buffer_deinit(&page);
-    put_app(world, 20001, "hot");
-    page = page_of(world);
-    /* Lines 10, 14 to 17, 20, 22 and 23 are known of; two lines around each are shown. */
-    assert_int_equal(count(&page, "source line "), 25 - 8);
-    assert_non_null(strstr(page.data, "Of this long file only the surroundings"));
-    buffer_deinit(&page);
-}
-
-static void a_file_that_got_shorter_keeps_its_samples(void **state)
-{
-    struct world *const world = *state;
-    put_app(world, 12, "");
-    struct buffer page = page_of(world);
-    assert_int_equal(count(&page, "source line "), 12);
-    assert_non_null(strstr(page.data, "-22\" class=\"s"));
-    buffer_deinit(&page);
-}
-
-static void of_many_callers_some_are_shown(void **state)
-{
-    struct world *const world = *state;
-    struct profile *const profile = made_profile();
-    const thread_id thread = made_thread(profile, 1, 1);
-    char stack[64];
-    for (int i = 0; i < 30; i++) {
-        struct err err = { 0 };
-        node_id node = 0;
-        snprintf(stack, sizeof stack, "caller%d", i);
-        assert_ok(profile_node(profile, 0, made_frame(profile, stack, 10 + i), &node, &err),
-                  &err);
-        assert_ok(profile_node(profile, node, made_frame(profile, "callee", 5), &node, &err),
-                  &err);
-        assert_ok(profile_add(profile, thread, 0, node, (uint32_t)i + 1, &err), &err);
-    }
-    made_seal(profile, 1);
-    struct profile_snapshot snapshot = made_snapshot(profile);
-    world->source.snapshot = &snapshot;
-    struct buffer page = page_of(world);
-    assert_non_null(strstr(page.data, "<li>and 18 more</li>"));
-    /* The most frequent ones, in that order. */
-    const char *const first = strstr(page.data, "made.py:39</a> <b>30</b>");
-    const char *const second = strstr(page.data, "made.py:38</a> <b>29</b>");
-    assert_non_null(first);
-    assert_true(second > first);
-    buffer_deinit(&page);
-    profile_snapshot_release(&snapshot);
-    profile_destroy(profile);
-}
-
-/* What a report of the page embeds, as an object; the caller deinits. */
-static struct buffer embedded(const struct world *world)
+/* What a report embeds within these bounds, as an object; the caller deinits. */
+static struct buffer embedded_within(const struct world *world,
+                                     const struct embedded_bounds *bounds)
 {
     struct buffer out = { 0 };
     struct json json;
@@ -173,11 +80,16 @@ static struct buffer embedded(const struct world *world)
     json_init(&json, &out);
     json_object(&json);
     assert_ok(embedded_write_heat(&json, &world->source, &err), &err);
-    assert_ok(embedded_write_sources(&json, &world->source, &err), &err);
+    assert_ok(embedded_write_sources(&json, &world->source, bounds, &err), &err);
     json_end(&json);
     assert_ok(json_finish(&json, &err), &err);
     assert_non_null(buffer_string(&out));
     return out;
+}
+
+static struct buffer embedded(const struct world *world)
+{
+    return embedded_within(world, &embedded_hottest);
 }
 
 static void a_report_has_its_hottest_files_whole_or_cut(void **state)
@@ -193,18 +105,18 @@ static void a_report_has_its_hottest_files_whole_or_cut(void **state)
     put_app(world, 2000, "hot");
     text = embedded(world);
     assert_int_equal(count(&text, "\"whole\":false"), 1);
-    /* Lines 14 to 23 have samples: six around them, and all are still at their number. */
-    assert_int_equal(count(&text, "source line "), 29 - 8 + 1 - 1);
+    /* Something is known of lines 10 to 23: six around them, all still at their number. */
+    assert_int_equal(count(&text, "source line "), 29 - 4 + 1 - 1);
     assert_int_equal(count(&text, "\\n"), 2000);
-    assert_non_null(strstr(text.data, "\\n\\n\\nsource line 8\\n"));
+    assert_non_null(strstr(text.data, "\\n\\n\\nsource line 4\\n"));
     buffer_deinit(&text);
 }
 
 static void a_report_has_no_text_where_it_was_left_out_or_has_no_room(void **state)
 {
     struct world *const world = *state;
-    char *const huge = calloc(1, EMBEDDED_TEXT_BYTES + 1);
-    memset(huge, 'x', EMBEDDED_TEXT_BYTES);
+    char *const huge = calloc(1, embedded_hottest.text_bytes + 1);
+    memset(huge, 'x', embedded_hottest.text_bytes);
     put_app(world, 40, huge);
     struct buffer text = embedded(world);
     assert_int_equal(count(&text, "sources"), 0);
@@ -220,6 +132,41 @@ static void a_report_has_no_text_where_it_was_left_out_or_has_no_room(void **sta
     text = embedded(world);
     assert_int_equal(count(&text, "sources"), 0);
     buffer_deinit(&text);
+}
+
+static void a_heat_map_has_all_files_whole_and_says_why_one_is_missing(void **state)
+{
+    struct world *const world = *state;
+    put_app(world, 20000, "</script>hot");
+    struct buffer text = embedded_within(world, &embedded_all);
+    assert_int_equal(count(&text, "source line "), 19999);
+    assert_int_equal(count(&text, "\"whole\":true"), 1);
+    assert_int_equal(count(&text, "</script"), 0);
+    /* The others are not there to be read. */
+    assert_true(count(&text, "\"error\":\"") > 0);
+    buffer_deinit(&text);
+}
+
+static void a_heat_map_has_so_much_text(void **state)
+{
+    const struct embedded_bounds bounds = {
+        .files = SIZE_MAX, .text_bytes = 4096, .whole_bytes = SIZE_MAX, .says_why = true
+    };
+    struct world *const world = *state;
+    put_app(world, 400, "hot");
+    struct buffer text = embedded_within(world, &bounds);
+    assert_int_equal(count(&text, "\"whole\":false"), 1);
+    assert_int_equal(count(&text, "source line "), 29 - 4 + 1 - 1);
+    buffer_deinit(&text);
+    char *const huge = calloc(1, bounds.text_bytes + 1);
+    memset(huge, 'x', bounds.text_bytes);
+    put_app(world, 400, huge);
+    text = embedded_within(world, &bounds);
+    assert_int_equal(count(&text, "source line "), 0);
+    assert_non_null(strstr(text.data, "{\"path\":\"/srv/app.py\",\"error\":\"the report has no "
+                                      "room for it\"}"));
+    buffer_deinit(&text);
+    free(huge);
 }
 
 static void a_report_has_the_last_seconds_of_its_heat_map(void **state)
@@ -263,11 +210,11 @@ static void a_report_has_the_instructions_of_its_hottest_files(void **state)
 /* Of many instructions those with the most samples are kept, by line. */
 static void a_report_has_so_many_instructions(void **state)
 {
-    enum { MORE = EMBEDDED_INSTRUCTIONS + 100 };
+    const int more = (int)embedded_hottest.instructions + 100;
     struct world *const world = *state;
     struct profile *const profile = made_profile();
     const thread_id thread = made_thread(profile, 1, 1);
-    for (int line = 1; line <= MORE; line++) {
+    for (int line = 1; line <= more; line++) {
         struct err err = { 0 };
         struct profile_spot spot = { .function = made_function(profile, "f", "/srv/many.py", 1),
                                      .line = line,
@@ -291,19 +238,20 @@ static void a_report_has_so_many_instructions(void **state)
     assert_non_null(strstr(text.data, "\"names\":[\"\"],\"line\":[101,102,"));
     assert_non_null(strstr(text.data, "\"left_out\":100}]"));
     buffer_deinit(&text);
+    text = embedded_within(world, &embedded_all);
+    assert_non_null(strstr(text.data, "\"names\":[\"\"],\"line\":[1,2,"));
+    assert_non_null(strstr(text.data, "\"left_out\":0}]"));
+    buffer_deinit(&text);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
 }
 
 #define WITH_WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(WITH_WORLD(source_lines_stand_beside_their_samples),
-          WITH_WORLD(source_can_be_left_out),
-          WITH_WORLD(of_a_long_file_only_surroundings_are_shown),
-          WITH_WORLD(a_file_that_got_shorter_keeps_its_samples),
-          WITH_WORLD(of_many_callers_some_are_shown),
-          WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
+TEST_MAIN(WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
           WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
+          WITH_WORLD(a_heat_map_has_all_files_whole_and_says_why_one_is_missing),
+          WITH_WORLD(a_heat_map_has_so_much_text),
           WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
           WITH_WORLD(a_report_has_so_many_instructions),
           WITH_WORLD(a_report_has_the_last_seconds_of_its_heat_map))

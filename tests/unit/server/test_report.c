@@ -249,7 +249,8 @@ static const cJSON *at(const cJSON *json, const char *name)
 /* The profile inside a report; the caller deletes. */
 static cJSON *payload_of(const struct buffer *html)
 {
-    static const char mark[] = "<script type=\"text/plain\" id=\"profile-data\">";
+    static const char mark[] =
+        "<script type=\"text/plain\" id=\"profile-data\" data-view=\"flame\">";
     const char *const begin = strstr(html->data, mark);
     assert_non_null(begin);
     const char *const text = begin + sizeof mark - 1;
