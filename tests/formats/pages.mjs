@@ -17,93 +17,151 @@ async function shoot(page, name) {
   if (SHOTS) await page.shot(join(SHOTS, name + ".png"));
 }
 
-const shown = (selector) => "Array.from(document.querySelectorAll(" + JSON.stringify(selector) + ")).filter((e) => e.offsetParent !== null)";
-const textOf = (selector) => shown(selector) + ".map((e) => e.textContent)";
+const byId = (id) => "document.querySelector('[data-testid=\"" + id + "\"]')";
+const textsOf = (selector) => "Array.from(document.querySelectorAll(" + JSON.stringify(selector) + "), (e) => e.textContent)";
+const pressed = (group) => "document.querySelector('[data-testid=" + group + "] [aria-pressed=true]')?.dataset.value";
+const GROUND = "getComputedStyle(document.documentElement).backgroundColor";
 
-// Whatever the names hold, nothing of it has become markup, and nothing was loaded.
+// The page at the view at which it opens; nothing was loaded, nothing was said, and no name has become markup.
+async function openAt(browser, file, view, options = {}) {
+  const page = await browser.open(pathToFileURL(file).href, options);
+  await page.until(pressed("view") + " === " + JSON.stringify(view));
+  return page;
+}
+
 async function expectHarmless(page) {
-  assert.deepEqual(await page.evaluate("Array.from(document.querySelectorAll('img, iframe, object, link')).length"), 0);
-  assert.deepEqual(await page.evaluate("document.title.includes('<b>')"), true);
-  assert.deepEqual(await page.evaluate("performance.getEntriesByType('resource').length"), 0);
+  assert.equal(await page.evaluate("document.querySelectorAll('img, iframe, object, main b').length"), 0);
+  assert.equal(await page.evaluate("performance.getEntriesByType('resource').length"), 0);
   assert.deepEqual(page.said, []);
 }
 
+// Of the index: what the rows of one part say, as [name, self, total].
+const rowsOf = (part) => "Array.from(Array.from(" + byId("source-files") + ".querySelectorAll('details')).find((e) => e.firstChild.textContent === " + JSON.stringify(part) + ").querySelectorAll('.source-file'), (row) => [row.title.split('\\n')[0], ...Array.from(row.querySelectorAll('.share'), (e) => e.textContent)])";
+const pressRow = (title) => "Array.from(document.querySelectorAll('.source-file')).find((row) => row.title?.startsWith(" + JSON.stringify(title + "\n") + ")).click()";
+
 async function testHeatmap(browser, file) {
-  const url = pathToFileURL(file).href;
-  let page = await browser.open(url);
-  await page.until("document.readyState === 'complete' && document.getElementById('files') !== null");
-  assert.equal((await page.evaluate(shown("section.file") + ".length")), 0);
-  const links = await page.evaluate("Array.from(document.querySelectorAll('#files a')).map((a) => [a.textContent, a.getAttribute('href')])");
-  const app = links.find(([text]) => text === "/srv/app.py")[1];
-  assert.ok(links.some(([text]) => text === "/srv/</script><b>.py"));
-  assert.ok(links.some(([text]) => text === "<native> re.match"));
-  for (const [, href] of links) assert.ok(await page.evaluate("document.getElementById(" + JSON.stringify(href.slice(1)) + ") !== null"), href);
+  const page = await openAt(browser, file, "source");
+  await page.until("document.querySelectorAll('.source-file').length > 5");
+
+  // The index has every file by where its code comes from, and what is not Python.
+  assert.deepEqual(await page.evaluate(rowsOf("Project")), [["/srv/app.py", "40.0 %", "82.0 %"], ["/srv/lib/tree.py", "24.0 %", "24.0 %"], ["/srv/view.py", "18.0 %", "18.0 %"], ["/srv/semi;colon:.py", "10.0 %", "10.0 %"], ["/srv/</script><b>.py", "0 %", "10.0 %"]]);
+  assert.deepEqual(await page.evaluate(rowsOf("Standard library")), [["/usr/lib/python3.11/threading.py", "0 %", "10.0 %"], ["<frozen importlib._bootstrap>", "0 %", "3.0 %"]]);
+  assert.deepEqual(await page.evaluate(rowsOf("Packages")), [["/usr/lib/python3/dist-packages/six.py", "3.0 %", "3.0 %"]]);
+  assert.deepEqual(await page.evaluate(rowsOf("Not Python")), [["<native> re.match", "10.0 %", "10.0 %"], ["<GC>", "6.0 %", "6.0 %"]]);
+  const top = await page.evaluate(rowsOf("Hottest lines"));
+  assert.deepEqual([top[0], top.length], [["/srv/app.py", "30.0 %", "30.0 %"], 8]);
+
+  // It opens at the hottest file: its sums, its functions, its lines.
+  assert.equal(await page.evaluate(byId("source-path") + ".textContent"), "/srv/app.py");
+  assert.equal(await page.evaluate(byId("source-sums") + ".textContent"), "40.0 % self (400), 82.0 % total (820) of 1,000 samples.");
+  const outline = "Array.from(" + byId("source-outline") + ".querySelectorAll('tbody tr'), (row) => Array.from(row.cells, (cell) => cell.textContent))";
+  assert.deepEqual(await page.evaluate(outline), [["main", "0 %", "82.0 %"], ["parse", "40.0 %", "40.0 %"]]);
+  const line = (number) => "Array.from(document.querySelector('.line[data-line=\"" + number + "\"]').children, (e) => e.textContent)";
+  assert.deepEqual((await page.evaluate(line(22))).slice(0, 3), ["22", "30.0 %", "30.0 %"]);
+  assert.deepEqual((await page.evaluate(line(14))).slice(0, 3), ["14", "", "40.0 %"]);
+  assert.equal(await page.evaluate("document.querySelector('.line[data-line=\"22\"] .line-self').title"), "300 self samples, 300 in total");
   await expectHarmless(page);
-  await shoot(page, "heatmap-index");
+  await shoot(page, "heatmap-light");
 
-  // A file's address shows that file alone, a line's address its file.
-  await page.evaluate("document.querySelector('#files a[href=\"" + app + "\"]').click()");
-  assert.deepEqual(await page.until(shown("section.file") + ".length === 1 && " + textOf("section.file h1")), ["/srv/app.py"]);
-  assert.equal(await page.evaluate("document.getElementById('files').offsetParent"), null);
-  await page.evaluate("location.hash = '" + app + "-22'");
-  assert.deepEqual(await page.evaluate(textOf("section.file h1")), ["/srv/app.py"]);
-  const row = await page.evaluate("Array.from(document.querySelector('tr:target').cells).map((cell) => cell.textContent)");
-  assert.deepEqual(row.slice(0, 3), ["22", "300", "300"]);
-  assert.match(row[4], /Instructions.*LOAD_ATTR_SLOT a form of LOAD_ATTR columns 5 to 9 150.*RETURN_VALUE/);
-  const callers = await page.evaluate("document.querySelector(" + JSON.stringify('[id="' + app.slice(1) + '-20"] details') + ").textContent");
-  assert.match(callers, /Called from.*app\.py:14 400/);
+  // A line has its callees and instructions, a function its callers, recursion too.
+  await page.evaluate("document.querySelector('.line[data-line=\"22\"]').click()");
+  assert.match(await page.until(byId("source-instructions") + "?.textContent"), /LOAD_ATTR_SLOT specialized from LOAD_ATTR.*RETURN_VALUE/);
+  await page.evaluate("document.querySelector('.line[data-line=\"23\"]').click()");
+  assert.match(await page.until("location.hash.includes('line=23') && " + byId("source-about") + ".textContent"), /Line 23: 10\.0 % self \(100\), 10\.0 % total \(100\), 100 in C code.*Calls<native> re\.match 10\.0 %/);
+  await page.evaluate("Array.from(" + byId("source-outline") + ".querySelectorAll('button')).find((e) => e.textContent === 'parse').click()");
+  assert.match(await page.until("location.hash.includes('line=20') && " + byId("source-about") + ".textContent"), /parse: 40\.0 % self \(400\).*Called frommain {2}app\.py:14 40\.0 %/);
+  await page.evaluate(pressRow("/srv/lib/tree.py"));
+  await page.until(byId("source-path") + ".textContent === '/srv/lib/tree.py'");
+  await page.evaluate("Array.from(" + byId("source-outline") + ".querySelectorAll('button')).find((e) => e.textContent === 'Tree.walk').click()");
+  assert.match(await page.until("location.hash.includes('line=5') && " + byId("source-about") + ".textContent"), /Called frommain {2}app\.py:15 24\.0 %Tree\.walk {2}tree\.py:9 18\.0 %/);
 
-  // Every link leads somewhere; keys alone get to it.
-  assert.deepEqual(await page.evaluate("Array.from(document.querySelectorAll('a')).map((a) => a.getAttribute('href').slice(1)).filter((id) => !document.getElementById(id))"), []);
-  await page.evaluate("document.querySelector('header a').focus()");
-  await page.press("Enter");
-  assert.ok(await page.until("document.getElementById('files').offsetParent !== null"));
+  // Only lines with samples; the theme.
+  assert.equal(await page.evaluate("document.querySelectorAll('.line:not([data-look])').length > 0"), true);
+  await page.evaluate(byId("source-hot-only") + ".click()");
+  await page.until("document.querySelectorAll('.line:not([data-look])').length === 0 && document.querySelectorAll('.line').length > 1");
+  const light = await page.evaluate(GROUND);
 
-  // Colours, theme, what is hidden: all by the style.
-  const ground = "getComputedStyle(document.body).backgroundColor";
-  const light = await page.evaluate(ground);
-  await page.evaluate("document.getElementById('theme-dark').click()");
-  assert.notEqual(await page.evaluate(ground), light);
-  await page.evaluate("location.hash = '" + app + "'; document.getElementById('hot-only').click()");
-  assert.equal(await page.evaluate(shown("tr.cold") + ".length"), 0);
-  await shoot(page, "heatmap-file-dark");
+  // An address says more than the report: it opens at the flame graph where it was left.
+  await page.evaluate("document.querySelector('[data-testid=view] [data-value=flame]').click()");
+  await page.until("document.querySelectorAll('[data-testid=flame] g.frame').length > 5");
+  const left = await page.evaluate("location.href");
+  await expectHarmless(page);
   await page.close();
-  page = await browser.open(url, { dark: true });
-  await page.until("document.readyState === 'complete' && document.getElementById('files') !== null");
-  assert.notEqual(await page.evaluate(ground), light);
-  await page.close();
+  const again = await browser.open(left);
+  await again.until(pressed("view") + " === 'flame'");
+  await again.close();
+  const dark = await openAt(browser, file, "source", { dark: true });
+  await dark.until("document.querySelectorAll('.line').length > 3");
+  assert.notEqual(await dark.evaluate(GROUND), light);
+  await shoot(dark, "heatmap-dark");
+  await dark.close();
+}
+
+const frameOf = (name) => "Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).find((g) => g.getAttribute('name').replace(/^[+−↑↓] /, '').startsWith(" + JSON.stringify(name + "  ") + "))";
+const lookOf = (name) => "(" + frameOf(name) + "?.dataset.look ?? 'none')";
+const choose = (group, value) => "document.querySelector('[data-testid=" + group + "] [data-value=" + value + "]').click()";
+
+// What the tip says of a frame.
+async function tipOf(page, name) {
+  const [x, y] = await page.evaluate("(() => { const r = " + frameOf(name) + ".querySelector('rect').getBoundingClientRect(); return [r.x + r.width / 2, r.y + r.height / 2]; })()");
+  await page.point(x, y);
+  return page.until("!" + byId("diff-tip") + ".hidden && " + byId("diff-tip") + ".textContent");
 }
 
 async function testDiff(browser, file) {
-  const page = await browser.open(pathToFileURL(file).href);
-  await page.until("document.querySelectorAll('.flame button').length > 3");
-  const look = (name) => "(Array.from(document.querySelectorAll('.flame button')).find((b) => b.getAttribute('aria-label').startsWith(" + JSON.stringify(name + ", ") + ")) ?? {}).className";
-  assert.match(await page.evaluate(look("parse")), /more-/);
-  assert.match(await page.evaluate(look("render")), /less-/);
-  assert.match(await page.evaluate(look("cache.<locals>.get")), /more-3/);
-  assert.equal(await page.evaluate(look("log")), undefined);
-  assert.deepEqual(page.said, []);
-  await shoot(page, "diff");
+  const page = await openAt(browser, file, "diff");
+  await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 5");
+  assert.match(await page.evaluate(byId("diff-baseline") + ".textContent"), /^1,000 samples in 6\.00 s of process 4711: /);
+  assert.match(await page.evaluate(byId("diff-current") + ".textContent"), /^1,502 samples in 15\.0 s of process 4800: /);
+  assert.match(await page.evaluate(lookOf("parse")), /more-3/);
+  assert.match(await page.evaluate(lookOf("render")), /less-3/);
+  assert.match(await page.evaluate(lookOf("cache.<locals>.get")), /more-3/);
+  assert.match(await page.evaluate(lookOf("log")), /less-3/);
+  assert.match(await tipOf(page, "Tree.walk"), /Total: 24\.0 % \(240\) → 28\.0 % \(420\), \+4\.0 pp, more, q 0\.\d+Self: 0 % \(0\) → 0 % \(0\), 0 pp, too few samples$/);
+  await expectHarmless(page);
+  await shoot(page, "diff-light");
 
-  // What is gone is there when asked for; nothing of its name is markup.
-  await page.evaluate("document.getElementById('gone').click()");
-  assert.match(await page.until(look("log")), /less-3/);
-  assert.match(await page.until(look("</script><img src=x onerror=alert(1)>")), /less-3/);
-  assert.equal(await page.evaluate("document.querySelectorAll('img').length"), 0);
-  assert.equal(await page.evaluate("performance.getEntriesByType('resource').length"), 0);
+  // Widths: what is gone has none in the current profile, what is new none in the baseline.
+  await page.evaluate(choose("diff-width", "current"));
+  await page.until(lookOf("log") + " === 'none'");
+  assert.match(await page.evaluate(lookOf("cache.<locals>.get")), /more-3/);
+  await page.evaluate(choose("diff-width", "baseline"));
+  assert.match(await page.until(lookOf("log") + " !== 'none' && " + lookOf("log")), /less-3/);
+  assert.equal(await page.evaluate(lookOf("cache.<locals>.get")), "none");
+  assert.match(await page.evaluate(lookOf("</script><img src=x onerror=alert(1)>")), /less-3/);
+  const share = "(() => { const of = (g) => g.querySelector('rect').getBoundingClientRect().width; return of(" + frameOf("parse") + ") / of(document.querySelector('[data-testid=diff-flame] g.frame')); })()";
+  assert.ok(Math.abs((await page.evaluate(share)) - 0.4) < 0.02);
 
-  // Zoom by key, and back.
-  await page.evaluate("Array.from(document.querySelectorAll('.flame button')).find((b) => b.textContent === 'Tree.walk').focus()");
-  assert.match(await page.evaluate("document.querySelector('.hint').textContent"), /Tree\.walk.*total: 24\.00 % \(240\) → 27\.96 % \(420\)/);
-  await page.press("Enter");
-  assert.ok(await page.until("!Array.from(document.querySelectorAll('.flame button')).some((b) => b.textContent === 'render')"));
-  await page.evaluate("document.querySelector('header button').click()");
-  assert.ok(await page.until("Array.from(document.querySelectorAll('.flame button')).some((b) => b.textContent === 'render')"));
-  assert.match(await page.evaluate("document.querySelector('.rows').textContent"), /parse/);
-  await page.evaluate("document.getElementById('theme-dark').click()");
-  await shoot(page, "diff-dark");
-  assert.deepEqual(page.said, []);
+  // By self samples only what runs itself has a colour; functions by change of their self samples.
+  await page.evaluate(choose("diff-by", "self"));
+  await page.until("!/more|less/.test(" + lookOf("Thread.run") + ")");
+  assert.match(await page.evaluate(lookOf("parse")), /more-3/);
+  const rows = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr'), (row) => [row.dataset.verdict, row.querySelector('button').textContent, row.cells[0].textContent, row.cells[1].textContent, row.cells[2].textContent])");
+  assert.deepEqual(rows[0], ["more", "parse", "+29.9 pp", "30.0 %", "59.9 %"]);
+  assert.deepEqual(rows.find(([, name]) => name === "log"), ["gone", "log", "−6.0 pp", "6.0 %", "0 %"]);
+  assert.deepEqual(rows.find(([, name]) => name === "cache.<locals>.get"), ["new", "cache.<locals>.get", "+5.3 pp", "0 %", "5.3 %"]);
+
+  // Zoom and back, search, the same as a table.
+  await page.evaluate(choose("diff-width", "both"));
+  await page.until(lookOf("render") + " !== 'none'");
+  await page.evaluate(frameOf("Tree.walk") + ".querySelector('rect').dispatchEvent(new MouseEvent('click', { bubbles: true }))");
+  await page.until(lookOf("render") + " === 'none' && location.hash.includes('zoom=')");
+  await page.evaluate(byId("diff-reset") + ".click()");
+  await page.until(lookOf("render") + " !== 'none'");
+  await page.evaluate("(() => { const box = " + byId("search") + "; box.value = 'view.py'; box.dispatchEvent(new Event('input', { bubbles: true })); })()");
+  await page.until("/match/.test(" + lookOf("render") + ") && /other/.test(" + lookOf("parse") + ")");
+  await page.evaluate(byId("as-table-diff-open") + ".click()");
+  assert.ok((await page.until(textsOf("[data-testid=as-table-diff] tbody tr") + ".length > 5 && " + textsOf("[data-testid=as-table-diff] tbody tr"))).some((text) => /render.*12\.0 %6\.7 %−5\.3 ppless/.test(text)));
+
+  // The other views are of the current profile.
+  await page.evaluate("location.hash = '#v=1&view=table'");
+  await page.until(byId("table") + "?.textContent.includes('1,502 samples')");
+  await expectHarmless(page);
   await page.close();
+  const dark = await openAt(browser, file, "diff", { dark: true });
+  await dark.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 5");
+  await shoot(dark, "diff-dark");
+  await dark.close();
 }
 
 // speedscope as it is published, on a port of this machine.

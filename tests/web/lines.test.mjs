@@ -47,7 +47,7 @@ test("functions of a file have self and total samples, and callers whatever line
   const { files, neighbours } = linesOf(["m:1;f:5;x:2 4", "n:1;f:6 2", "m:1;f:7;f:5 1"]);
   const [found] = files.find((file) => file.path === "/app/f.py").functions;
   assert.deepEqual([found.name, found.self, found.total], ["f", 3, 7]);
-  assert.deepEqual(neighbours(found), { callers: ["m 5", "n 2"], callees: ["x 4", "f 1"] });
+  assert.deepEqual(neighbours(found), { callers: ["m 5", "n 2", "f 1"], callees: ["x 4", "f 1"] });
 });
 
 test("files say where their code comes from; the hottest lines are of all files", () => {
@@ -56,10 +56,10 @@ test("files say where their code comes from; the hottest lines are of all files"
   assert.deepEqual(topLines(files, 2), [{ path: "/app/a.py", line: 12, self: 4, total: 4 }, { path: "/app/b.py", line: 11, self: 3, total: 3 }]);
 });
 
-test("callers and callees of a line, recursion once", () => {
-  const { files, neighbours } = linesOf(["m:1;f:5;x:2 4", "n:1;f:5;f:5;y:3 2", "f:5 1"]);
+test("callers and callees of a line, and of its recursion; a sample counts once for each", () => {
+  const { files, neighbours } = linesOf(["m:1;f:5;x:2 4", "n:1;f:5;f:5;f:5;y:3 2", "f:5 1"]);
   const line = files.find((file) => file.path === "/app/f.py").lines.find((one) => one.line === 5);
-  assert.deepEqual(neighbours(line), { callers: ["m 4", "n 2"], callees: ["x 4", "f 2"] });
+  assert.deepEqual(neighbours(line), { callers: ["m 4", "f 2", "n 2"], callees: ["x 4", "f 2", "y 2"] });
 });
 
 test("a long file is shown around its samples, a short one whole", () => {

@@ -122,22 +122,32 @@ function sortedEdges(edges) {
   return Array.from(edges, ([frame, samples]) => ({ frame, samples })).sort((a, b) => b.samples - a.samples || a.frame - b.frame);
 }
 
-// Who is right above and right below these frames (of one line or function), outermost places only:
-// {callers, callees}: [{frame, samples}], most samples first.
+// Who is right above and right below these frames (of one line or function): {callers, callees}: [{frame, samples}], most
+// samples first. A sample counts once for each, however often the call recurs.
 export function lineNeighbours(grouping, totals, frames) {
   const wanted = new Set(frames);
+  const frame = grouping.frame.values;
+  const parent = grouping.parent.values;
+  const isWanted = (g) => g !== 0 && wanted.has(frame[g]);
+  // Whether one of the frames is above.
   const below = new Uint8Array(groupCount(grouping));
-  const callers = new Map();
-  const callees = new Map();
-  const add = (edges, frame, samples) => samples > 0 && frame !== 0 && edges.set(frame, (edges.get(frame) ?? 0) + samples);
-  for (let g = 1; g < below.length; g += 1) {
-    const parent = grouping.parent.values[g];
-    const parentIs = parent !== 0 && wanted.has(grouping.frame.values[parent]);
-    below[g] = below[parent] || parentIs ? 1 : 0;
-    if (parentIs && !below[parent]) add(callees, grouping.frame.values[g], totals.total[g]);
-    if (wanted.has(grouping.frame.values[g]) && !below[g]) add(callers, grouping.frame.values[parent], totals.total[g]);
+  const edges = { callers: new Map(), callees: new Map() };
+
+  function repeats(g, isSame) {
+    for (let at = parent[g]; at !== 0 && (below[at] || isWanted(at)); at = parent[at]) if (isSame(at)) return true;
+    return false;
   }
-  return { callers: sortedEdges(callers), callees: sortedEdges(callees) };
+
+  function add(side, to, g, isSame) {
+    if (to !== 0 && totals.total[g] > 0 && !(below[g] && repeats(g, isSame))) edges[side].set(to, (edges[side].get(to) ?? 0) + totals.total[g]);
+  }
+
+  for (let g = 1; g < below.length; g += 1) {
+    below[g] = below[parent[g]] || isWanted(parent[g]) ? 1 : 0;
+    if (isWanted(g)) add("callers", frame[parent[g]], g, (at) => isWanted(at) && frame[parent[at]] === frame[parent[g]]);
+    if (isWanted(parent[g])) add("callees", frame[g], g, (at) => frame[at] === frame[g] && isWanted(parent[at]));
+  }
+  return { callers: sortedEdges(edges.callers), callees: sortedEdges(edges.callees) };
 }
 
 // The file that is looked at: the one of this path, else the hottest.

@@ -62,7 +62,7 @@ function createSides(change, stateOf) {
       element.hidden = baseline === null && range === null && other === null;
       const ofRange = range === null ? TEXT.compare.whole : rangeText(range);
       setText(baselineText, other !== null ? sideText(other, diff?.baselineSum) : baseline === null ? TEXT.compare.notChosen : rangeText(baseline));
-      setText(currentText, other !== null && range === null ? sideText(session, diff?.currentSum) : ofRange);
+      setText(currentText, other !== null && range === null ? sideText({ session, selection: session.selection }, diff?.currentSum) : ofRange);
       set.hidden = range === null;
       swap.hidden = baseline === null;
       halves.hidden = !state.hasTimes || state.timeline.slots.length === 0;
