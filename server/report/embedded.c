@@ -24,7 +24,7 @@ const struct embedded_bounds embedded_all = { .files = SIZE_MAX,
                                               .text_bytes = 32 << 20,
                                               .whole_bytes = SOURCE_MAX_BYTES,
                                               .instructions = SIZE_MAX,
-                                              .says_why = true };
+                                              .is_all = true };
 
 static void write_heat(struct json *json, const struct series *series, uint64_t first,
                        uint64_t end)
@@ -133,7 +133,7 @@ static void write_text(struct texts *texts, struct strtab_string path, bool whol
 
 static void write_why(struct texts *texts, struct strtab_string path, const char *why)
 {
-    if (!texts->bounds->says_why)
+    if (!texts->bounds->is_all)
         return;
     begin_file(texts, path);
     json_key(texts->json, "error");
@@ -209,6 +209,10 @@ enum err_code embedded_write_sources(struct json *json, const struct report_sour
 {
     struct texts texts = { .source = source, .bounds = bounds, .json = json };
     const bool has_text = !source->settings.no_source && source->files;
+    if (bounds->is_all) {
+        json_key(json, "holds_all_sources");
+        json_bool(json, true);
+    }
     if (!has_text && source->snapshot->sizes.spots == 0)
         return ERR_OK;
     enum err_code rc = hotlines_init(&texts.hot, source, err);

@@ -27,7 +27,7 @@ struct embedded_bounds {
     size_t text_bytes;   /* of all files */
     size_t whole_bytes;  /* a longer file is cut */
     size_t instructions; /* of all files */
-    bool says_why;       /* what became of a file that has no text */
+    bool is_all;         /* no file is left out without saying why */
 };
 
 extern const struct embedded_bounds embedded_hottest, embedded_all;
@@ -36,7 +36,7 @@ extern const struct embedded_bounds embedded_hottest, embedded_all;
 MUST_CHECK enum err_code embedded_write_heat(struct json *json,
                                              const struct report_source *source,
                                              struct err *err);
-/* The members `sources`, nothing where no file is at hand, of {path, changed, whole, text} or
+/* The members `holds_all_sources`, true or nothing, `sources`, nothing where no file is at hand, of {path, changed, whole, text} or
  * {path, error}, and `instructions` (instructions.h),
  * nothing where none were recorded. */
 MUST_CHECK enum err_code embedded_write_sources(struct json *json,

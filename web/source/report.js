@@ -21,6 +21,12 @@ function sameThreads(report, threads) {
   return threads.length > 0 && same.length === 0 ? [-1] : same;
 }
 
+function whyNoSource({ session, sources, holds_all_sources: holdsAll }) {
+  if (session.redacted === true) return TEXT.source.reportAnonymized;
+  if (holdsAll) return TEXT.source.reportWithout;
+  return sources === undefined ? TEXT.source.reportHasNone : TEXT.source.reportHasSome;
+}
+
 export function createReportSource(base64, handlers) {
   let report = null;
   const watched = { gil: false, lanes: "", instructions: "", matches: "", heat: false };
@@ -109,7 +115,7 @@ export function createReportSource(base64, handlers) {
     async sourceText(id) {
       const path = report.tree.strings.values[report.tree.functions.file[id]];
       const found = (report.sources ?? []).find((one) => one.path === path);
-      if (found === undefined) throw new Error(report.session.redacted === true ? TEXT.source.reportAnonymized : report.sources === undefined ? TEXT.source.reportHasNone : TEXT.source.reportHasSome);
+      if (found === undefined) throw new Error(whyNoSource(report));
       if (found.error !== undefined) throw new Error(found.error);
       return found;
     },

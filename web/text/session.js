@@ -349,6 +349,7 @@ export const TEXT = {
     noAnswer: "The server did not answer.",
     reportHasHottest: "This report has the bytecode of the hottest files only.",
     reportAnonymized: "this report is anonymized.",
+    reportWithout: "this report was written without it.",
     reportHasNone: "this report has none; the format “Heat map” does.",
     reportHasSome: "this report has the hottest files only; the format “Heat map” has all.",
   },

@@ -95,7 +95,7 @@ export function createSource(root, dispatch) {
   const about = createNeighbours(change);
   const heads = el("div", { class: "line-head", "aria-hidden": "true" }, ...TEXT.source.heads.map((text) => el("span", {}, text)), el("span", { class: "line-code" }, TEXT.source.code));
   const main = el("div", { class: "source-main" },
-    el("div", { class: "source-head" }, title, sums, note, outline.element, el("label", {}, hotOnly, " ", TEXT.source.hotOnly)), heads, el("div", { class: "source-text" }, lines.list, lines.minimap), about.element);
+    el("div", { class: "source-head" }, title, sums, note, el("div", { class: "source-tools" }, outline.element, el("label", {}, hotOnly, " ", TEXT.source.hotOnly))), heads, el("div", { class: "source-text" }, lines.list, lines.minimap), about.element);
   const element = el("div", { class: "source" }, index.element, main);
   root.append(element);
   let state = null;

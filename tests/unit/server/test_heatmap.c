@@ -134,7 +134,7 @@ static void a_report_has_no_text_where_it_was_left_out_or_has_no_room(void **sta
     buffer_deinit(&text);
 }
 
-static void a_heat_map_has_all_files_whole_and_says_why_one_is_missing(void **state)
+static void a_heat_map_has_all_files_whole_and_is_all_one_is_missing(void **state)
 {
     struct world *const world = *state;
     put_app(world, 20000, "</script>hot");
@@ -150,7 +150,7 @@ static void a_heat_map_has_all_files_whole_and_says_why_one_is_missing(void **st
 static void a_heat_map_has_so_much_text(void **state)
 {
     const struct embedded_bounds bounds = {
-        .files = SIZE_MAX, .text_bytes = 4096, .whole_bytes = SIZE_MAX, .says_why = true
+        .files = SIZE_MAX, .text_bytes = 4096, .whole_bytes = SIZE_MAX, .is_all = true
     };
     struct world *const world = *state;
     put_app(world, 400, "hot");
@@ -250,7 +250,7 @@ static void a_report_has_so_many_instructions(void **state)
 
 TEST_MAIN(WITH_WORLD(a_report_has_its_hottest_files_whole_or_cut),
           WITH_WORLD(a_report_has_no_text_where_it_was_left_out_or_has_no_room),
-          WITH_WORLD(a_heat_map_has_all_files_whole_and_says_why_one_is_missing),
+          WITH_WORLD(a_heat_map_has_all_files_whole_and_is_all_one_is_missing),
           WITH_WORLD(a_heat_map_has_so_much_text),
           WITH_WORLD(a_report_has_the_instructions_of_its_hottest_files),
           WITH_WORLD(a_report_has_so_many_instructions),
