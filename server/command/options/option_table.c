@@ -107,7 +107,7 @@ static const struct option table[] = {
     LONG("quality", "FILE", TEXT, quality_file, SAMPLING, "write data quality to FILE as JSON"),
     SWITCH("realtime-stats", wants_stats, LOGGING, "print rate and errors every second"),
     SWITCH("json", diff_json, COMMAND_DIFF, "write JSON"),
-    SWITCH("html", diff_html, COMMAND_DIFF, "write a differential flame graph"),
+    SWITCH("html", diff_html, COMMAND_DIFF, "write the page, opened at the comparison"),
     SWITCH("by-time", diff_by_time, COMMAND_DIFF, "compare by time, not by share of samples"),
     LONG("sort", "KEY", CHOICE, report.sort, WRITING,
          "sort the table by nsamples, tottime, cumtime, ...", TEXTS(report_sort_texts, 0)),
