@@ -176,7 +176,7 @@ test("50,000 lines of hostile text with instructions that make no sense", async 
   }];
   const page = await report("hostile", { ...made, sources: [{ path, changed: true, whole: true, text }], instructions }, "#v=1&view=source");
   await page.until("document.querySelectorAll('.line').length > 100 && document.querySelectorAll('.line').length < 20000");
-  assert.match(await textOf(page, "source-note"), /Of 50,000 lines with samples, the 1,000 hottest are shown/);
+  assert.match(await textOf(page, "source-note"), /Of 50,000 lines with samples, the 5,000 hottest are shown/);
   for (const line of [1, 2, 3, 4, 5, 6]) {
     await page.evaluate("document.querySelector('.line[data-line=\"" + line + "\"]').click()");
     await page.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === " + odd.length + " && document.querySelector('.line[data-line=\"" + line + "\"]').dataset.open === 'yes'");

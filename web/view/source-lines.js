@@ -8,7 +8,7 @@ import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
 
 // A file with more lines is shown around those with samples; of a file with more lines with samples, the hottest are shown.
-const LINES_MAX = { live: { whole: 4000, hot: 1000 }, report: { whole: 20000, hot: 20000 } };
+const LINES_MAX = { live: { whole: 4000, hot: 1000 }, report: { whole: 20000, hot: 5000 } };
 const AROUND_LINES = 8;
 // What a report keeps of a long file: server/report/embedded.h.
 const EMBEDDED_AROUND_LINES = 6;
