@@ -35,7 +35,7 @@ test("shares are compared, so twice the samples of the same program are no chang
   const current = { total: [200, 120, 80], self: [0, 120, 80], sum: 200 };
   const compared = compareGroups(baseline, current);
   assert.deepEqual([1, 2].map((g) => [compared.total(g).verdict, compared.total(g).currentShare - compared.total(g).baselineShare]), [["same", 0], ["same", 0]]);
-  assert.deepEqual(Array.from(compared.totals.total), [2, 1.2, 0.8]);
+  assert.deepEqual(Array.from(compared.totals("both").total), [2, 1.2, 0.8]);
   const rows = compareRows([{ frame: 1, self: 60, total: 60 }], [{ frame: 2, self: 50, total: 50 }], comparedSides(100, 100));
   assert.deepEqual(rows.map((row) => [row.frame, row.verdict]), [[1, "gone"], [2, "new"]]);
 });

@@ -79,16 +79,18 @@ function compareNumber(baseline, current, sides) {
 
 const WIDTHS = { both: [1, 1], current: [0, 1], baseline: [1, 0] };
 
-// For every group what became of it: {total(g), self(g) (as compareNumber), totals}; `totals` are shares to draw, those of
+// For every group what became of it: {total(g), self(g) (as compareNumber), totals(width)}; totals() are shares to draw, those of
 // `width`: both, current or baseline.
-export function compareGroups(baseline, current, sides = comparedSides(baseline.sum, current.sum), width = "both") {
-  const [ofBaseline, ofCurrent] = WIDTHS[width];
-  const shares = (before, now) => Float64Array.from(now, (count, g) => ofCurrent * share(count, sides.current) + ofBaseline * share(before[g] ?? 0, sides.baseline));
-  const total = shares(baseline.total, current.total);
+export function compareGroups(baseline, current, sides = comparedSides(baseline.sum, current.sum)) {
   return {
     total: compareNumber(baseline.total, current.total, sides),
     self: compareNumber(baseline.self, current.self, sides),
-    totals: { total, self: shares(baseline.self, current.self), sum: total[0] },
+    totals(width) {
+      const [ofBaseline, ofCurrent] = WIDTHS[width];
+      const shares = (before, now) => Float64Array.from(now, (count, g) => ofCurrent * share(count, sides.current) + ofBaseline * share(before[g] ?? 0, sides.baseline));
+      const total = shares(baseline.total, current.total);
+      return { total, self: shares(baseline.self, current.self), sum: total[0] };
+    },
   };
 }
 

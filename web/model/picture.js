@@ -153,34 +153,40 @@ function samplesInTime(seconds, counts) {
   return counts.seconds > 0 ? (seconds * counts.total) / counts.seconds : 0;
 }
 
-// What changed from the baseline to the current query: {drawing, rows, count, baselineSum, currentSum, focus, keysTo(id)}, or null
-// without a baseline. The times of both sides are 0 where shares are compared; zoom, width and by are those of the address.
-function makeDiff(recording, version, grouping, totals, width, baselineTime, currentTime, zoom, widthOf, by) {
+// What changed from the baseline to the current query, and the functions by change: {groups (of compareGroups), rows, count,
+// baselineSum, currentSum}, or null without a baseline. The times of both sides are 0 where shares are compared.
+function makeCompared(recording, version, grouping, totals, baselineTime, currentTime) {
   if (recording.baseline.total === 0) return null;
   const baseline = groupTotals(grouping, recording.baseline);
   if (baseline.sum === 0 && totals.sum === 0) return null;
   const times = baselineTime > 0 ? { baseline: samplesInTime(baselineTime, recording.baseline), current: samplesInTime(currentTime, recording.counts) } : null;
   const sides = comparedSides(baseline.sum, totals.sum, times);
-  const compared = compareGroups(baseline, totals, sides, widthOf);
-  const tree = topDownTree(grouping, compared.totals);
-  const { frames } = grouping;
-  const labelOf = (frame) => frameLabel(frames, recording.profile, frame);
-  const fields = (id) => {
-    const [total, self] = [compared.total(id), compared.self(id)];
-    if (id === 0) return { name: TEXT.all, label: TEXT.all, heat: 0, hue: "none", neutral: true, foreign: true, changes: { total, self } };
-    const label = labelOf(tree.frame(id));
-    const { verdict, baselineShare, currentShare } = by === "self" ? self : total;
-    const name = (DIFF_SIGNS[verdict] ?? "") + label.label;
-    return { name, label: name, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, currentShare - baselineShare), changes: { total, self }, function: frames.function[tree.frame(id)] };
-  };
   const rows = compareRows(tableRows(frameCounts(grouping, baseline)), tableRows(frameCounts(grouping, totals)), sides)
-    .map((row) => ({ ...row, label: labelOf(row.frame), key: functionKey(recording, grouping, row.frame) }));
-  const focus = resolveKeys(tree, frames, recording.profile, zoom);
-  const root = focus.missing === 0 && tree.total(focus.id) > 0 ? focus.id : 0;
+    .map((row) => ({ ...row, label: frameLabel(grouping.frames, recording.profile, row.frame), key: functionKey(recording, grouping, row.frame) }));
+  return { groups: compareGroups(baseline, totals, sides), rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum };
+}
+
+// The comparison as it is drawn: what makeCompared() gives and {drawing, focus, keysTo(id)}; zoom, widthOf and by are those of the address.
+function makeDiff(compared, recording, grouping, width, zoom, widthOf, by) {
+  if (compared === null) return null;
+  const { groups } = compared;
+  const totals = groups.totals(widthOf);
+  const tree = topDownTree(grouping, totals);
+  const { frames } = grouping;
+  const fields = (id) => {
+    const changes = { total: groups.total(id), self: groups.self(id) };
+    if (id === 0) return { name: TEXT.all, label: TEXT.all, heat: 0, hue: "none", neutral: true, foreign: true, changes };
+    const label = frameLabel(frames, recording.profile, tree.frame(id));
+    const { verdict, baselineShare, currentShare } = changes[by];
+    const name = (DIFF_SIGNS[verdict] ?? "") + label.label;
+    return { name, label: name, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
+  };
+  const { id, missing } = resolveKeys(tree, frames, recording.profile, zoom);
+  const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
   return {
-    drawing: width > 0 && compared.totals.sum > 0 ? drawTree(tree, root, width, fields, compared.totals.sum) : null,
-    rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum, focus: root,
-    keysTo: (id) => treeKeys(tree, frames, recording.profile, Number(id)),
+    ...compared, focus,
+    drawing: width > 0 && totals.sum > 0 ? drawTree(tree, focus, width, fields, totals.sum) : null,
+    keysTo: (to) => treeKeys(tree, frames, recording.profile, Number(to)),
   };
 }
 
@@ -295,6 +301,7 @@ export function createPicture() {
   const sandwichOf = memoise(makeSandwich);
   const markedSandwichOf = memoise(markSandwich);
   const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
+  const comparedOf = memoise(makeCompared);
   const diffOf = memoise(makeDiff);
   const markedDiffOf = memoise(markDiff);
   const nameTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
@@ -336,9 +343,10 @@ export function createPicture() {
       const names = isOther ? currentGrouping(recording, "name", address.filters) : functions;
       const times = timesOf(state);
       const sums = isOther ? nameTotalsOf(recording, version, names) : functionTotalsOf(recording, version, names);
-      return markedDiffOf(diffOf(recording, version, names, sums, state.width, times.baseline, times.current, address.zoom, address.diffWidth, address.diffBy), matcher);
+      const compared = comparedOf(recording, version, names, sums, times.baseline, times.current);
+      return markedDiffOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy), matcher);
     };
-    const compared = address.view === "diff" ? diff() : null;
+    const shownDiff = address.view === "diff" ? diff() : null;
     return {
       sum: totals.sum,
       drawing,
@@ -351,7 +359,7 @@ export function createPicture() {
       table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
       sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
       source: address.view === "source" ? byLine() : null,
-      diff: compared,
+      diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
       secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
@@ -361,7 +369,7 @@ export function createPicture() {
       threads,
       chosen,
       sums,
-      empty: emptyReason(state, totals.sum, sums, compared !== null),
+      empty: emptyReason(state, totals.sum, sums, shownDiff !== null),
       // Frames are asked for by the id they are drawn under.
       describe: (id) => describeFrame(recording, grouping, tree, Number(id)),
       pathTo: (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),
