@@ -476,7 +476,7 @@ def test_openapi(files):
 
 
 def test_pages(files):
-    """The heat map and the differential flame graph in a real browser."""
+    """The pages opened at Source and Compare in a real browser."""
     node = program("node", "nodejs")
     run_page(node, "heatmap", files.path("heatmap.html"))
     run_page(node, "diff", os.path.join(files.folder, "diff.html"))

@@ -259,6 +259,6 @@ enum err_code report_write_diff_flamegraph(const struct report_source *source,
                                .bounds = &embedded_hottest,
                                .has_baseline = true };
     if (!source->baseline)
-        return err_set(err, ERR_INVALID, "a differential flame graph needs a baseline");
+        return err_set(err, ERR_INVALID, "a comparison needs a baseline");
     return write_page(source, &page, out, err);
 }
