@@ -22,7 +22,7 @@ static const struct report_format formats[] = {
       report_write_collapsed, NULL, false },
     { "flamegraph", MIME_HTML, "html", "one HTML file: the page with the profile in it",
       report_write_html, NULL, false },
-    { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: the page opened at source lines",
+    { "heatmap", MIME_HTML, "heatmap.html", "one HTML file: the page, opened at Source",
       report_write_heatmap, NULL, false },
     { "pstats", "application/octet-stream", "pstats",
       "for Python's pstats; a table if no file is named", report_write_pstats, "pstats-text",
@@ -39,8 +39,7 @@ static const struct report_format formats[] = {
       NULL, false },
     { "pprof", "application/gzip", "pb.gz", "for go tool pprof, Pyroscope, Parca",
       report_write_pprof, NULL, false },
-    { "diff-flamegraph", MIME_HTML, "diff.html",
-      "one HTML file: the page opened at the comparison with FILE",
+    { "diff-flamegraph", MIME_HTML, "diff.html", "the page, opened at the comparison with FILE",
       report_write_diff_flamegraph, NULL, true },
 };
 
