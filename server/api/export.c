@@ -12,7 +12,7 @@
 #include "server/wire/session.h"
 
 /* What all files take. */
-enum { QUERY_EXPORT = QUERY_VIEW | QUERY_FILTERS | QUERY_REDACT };
+enum { QUERY_EXPORT = QUERY_VIEW | QUERY_FILTERS | QUERY_ANONYMIZE };
 
 static enum err_code send(const struct report_source *source,
                           const struct report_format *format, struct response *response,
@@ -47,7 +47,7 @@ static enum err_code write(const struct session_request *asked,
                                     .query = query,
                                     .selection = &selection,
                                     .session = &info,
-                                    .settings.redacts = asked->query.redacts,
+                                    .settings.anonymizes = asked->query.anonymizes,
                                     .files = session_files(asked->session),
                                     .baseline = baseline };
     enum err_code rc = report_header_init(&header, &source, err);

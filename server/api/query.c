@@ -34,7 +34,7 @@ static const struct parameter parameters[] = {
     PARAMETER("since", ID, view.since, QUERY_SINCE),
     PARAMETER("thread", IDS, threads, QUERY_THREAD),
     PARAMETER("process", IDS, processes, QUERY_PROCESS),
-    PARAMETER("redact", FLAG, redacts, QUERY_REDACT),
+    PARAMETER("anonymize", FLAG, anonymizes, QUERY_ANONYMIZE),
     PARAMETER("tasks", FLAG, wants_tasks, QUERY_TASKS),
     PARAMETER("buckets", NUMBER, buckets, QUERY_BUCKETS, RANGE(1, TIMELINE_MAX_SLOTS)),
     PARAMETER("function", ID, function, QUERY_FUNCTION),
@@ -118,7 +118,7 @@ uint64_t query_hash(const struct query *query)
     hash = hash_bytes(&query->function, sizeof query->function, hash);
     hash = hash_bytes(&view->require, sizeof view->require, hash);
     hash = hash_bytes(&view->exclude, sizeof view->exclude, hash);
-    hash = hash_bytes(&query->redacts, sizeof query->redacts, hash);
+    hash = hash_bytes(&query->anonymizes, sizeof query->anonymizes, hash);
     hash = frame_filters_hash(&query->filters, hash);
     return query->format ? hash_bytes(query->format, strlen(query->format), hash) : hash;
 }

@@ -41,7 +41,7 @@ enum query_parameter {
     QUERY_TITLE = 1 << 17,
     QUERY_FUNCTION = 1 << 18,
     QUERY_BASE = 1 << 19,
-    QUERY_REDACT = 1 << 20,
+    QUERY_ANONYMIZE = 1 << 20,
     QUERY_TASKS = 1 << 21,
     QUERY_PID = 1 << 22,
     QUERY_SECONDS = 1 << 23,
@@ -65,7 +65,7 @@ struct query {
     uint32_t buckets;                                 /* 0: not given */
     function_id function;                             /* 0: not given */
     uint32_t pid, seconds, pull_hz;                   /* 0: not given */
-    bool redacts, wants_tasks;
+    bool anonymizes, wants_tasks;
     struct frame_filters filters;
     struct setting_ids threads, processes;
 };

@@ -9,15 +9,15 @@
 #include "server/command/output/output.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
+#include "server/report/anonymize.h"
 #include "server/report/diff/comparison.h"
-#include "server/report/redact.h"
 
 struct comparing {
     const struct options *options;
     struct output output;
     struct capture_input base, now;
-    struct redacted base_redacted, now_redacted; /* zeroed: as they are */
-    const struct report_source *sources[2];      /* before, and now */
+    struct anonymized base_anonymized, now_anonymized; /* zeroed: as they are */
+    const struct report_source *sources[2];            /* before, and now */
     struct comparison comparison;
 };
 
@@ -77,11 +77,11 @@ static enum err_code write_diff(struct comparing *comparing, struct err *err)
     return rc;
 }
 
-static enum err_code redact(struct redacted *redacted, const struct report_source **source,
-                            struct err *err)
+static enum err_code anonymize(struct anonymized *anonymized,
+                               const struct report_source **source, struct err *err)
 {
-    const enum err_code rc = redacted_init(redacted, *source, err);
-    *source = &redacted->source;
+    const enum err_code rc = anonymized_init(anonymized, *source, err);
+    *source = &anonymized->source;
     return rc;
 }
 
@@ -104,10 +104,10 @@ static enum err_code compare(struct comparing *comparing, struct err *err)
         rc = capture_input_reshape(&comparing->now, &options->view.filters, err);
     comparing->sources[0] = &comparing->base.source;
     comparing->sources[1] = &comparing->now.source;
-    if (rc == ERR_OK && options->report.redacts)
-        rc = redact(&comparing->base_redacted, &comparing->sources[0], err);
-    if (rc == ERR_OK && options->report.redacts)
-        rc = redact(&comparing->now_redacted, &comparing->sources[1], err);
+    if (rc == ERR_OK && options->report.anonymizes)
+        rc = anonymize(&comparing->base_anonymized, &comparing->sources[0], err);
+    if (rc == ERR_OK && options->report.anonymizes)
+        rc = anonymize(&comparing->now_anonymized, &comparing->sources[1], err);
     return rc == ERR_OK ? write_diff(comparing, err) : rc;
 }
 
@@ -117,8 +117,8 @@ int command_diff(const struct options *options)
     struct err err = { 0 };
     const enum err_code rc = compare(&comparing, &err);
     comparison_deinit(&comparing.comparison);
-    redacted_deinit(&comparing.now_redacted);
-    redacted_deinit(&comparing.base_redacted);
+    anonymized_deinit(&comparing.now_anonymized);
+    anonymized_deinit(&comparing.base_anonymized);
     capture_input_close(&comparing.now);
     capture_input_close(&comparing.base);
     output_deinit(&comparing.output);

@@ -290,7 +290,7 @@ static void find_rest(struct report_header *header, const struct report_source *
     header->require = (state_bits)(own->require | said->require);
     header->exclude = (state_bits)(own->exclude | said->exclude);
     header->filters = filters && filters->count ? filters : NULL;
-    header->is_redacted = source->settings.redacts;
+    header->is_anonymized = source->settings.anonymizes;
     header->is_whole = header->has_all_processes && header->thread_count == 0 &&
                        !own->threads && !said->threads && !header->require &&
                        !header->exclude && !header->filters && header->from_ns == 0 &&
@@ -386,7 +386,7 @@ static void put_threads(const struct report_header *header, struct buffer *out)
     buffer_text(out, count == 0 ? "" : count == 1 ? "; thread " : "; threads ");
     for (size_t i = 0; i < count && i < TEXT_MAX_NAMED; i++) {
         const struct report_header_thread *const thread = &header->threads[i];
-        const bool is_named = thread->name.length > 0 && !header->is_redacted;
+        const bool is_named = thread->name.length > 0 && !header->is_anonymized;
         put_comma(out, i, count);
         if (is_named)
             names_put_plain(out, thread->name);
@@ -404,7 +404,7 @@ static size_t filter_count(const struct report_header *header)
 static void put_pattern(const struct report_header *header, size_t index, struct buffer *out)
 {
     const char *const text =
-        header->is_redacted ? "[redacted]" : header->filters->items[index].pattern;
+        header->is_anonymized ? "[anonymized]" : header->filters->items[index].pattern;
     names_put_plain(out, (struct strtab_string){ text, (uint32_t)strlen(text) });
 }
 

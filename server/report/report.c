@@ -9,8 +9,8 @@
 #include "sampler/base/enum_text.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/views/view.h"
+#include "server/report/anonymize.h"
 #include "server/report/header.h"
-#include "server/report/redact.h"
 #include "server/wire/session.h"
 
 #define MIME_TEXT "text/plain; charset=utf-8"
@@ -87,20 +87,20 @@ static enum err_code headed_init(struct headed *headed, const struct report_sour
     return ERR_OK;
 }
 
-static enum err_code write_redacted(const struct report_format *format,
-                                    const struct report_source *source, struct buffer *out,
-                                    struct err *err)
+static enum err_code write_anonymized(const struct report_format *format,
+                                      const struct report_source *source, struct buffer *out,
+                                      struct err *err)
 {
-    struct redacted redacted, baseline = { 0 };
-    enum err_code rc = redacted_init(&redacted, source, err);
+    struct anonymized anonymized, baseline = { 0 };
+    enum err_code rc = anonymized_init(&anonymized, source, err);
     if (rc == ERR_OK && source->baseline) {
-        rc = redacted_init(&baseline, source->baseline, err);
-        redacted.source.baseline = &baseline.source;
+        rc = anonymized_init(&baseline, source->baseline, err);
+        anonymized.source.baseline = &baseline.source;
     }
     if (rc == ERR_OK)
-        rc = format->write(&redacted.source, out, err);
-    redacted_deinit(&baseline);
-    redacted_deinit(&redacted);
+        rc = format->write(&anonymized.source, out, err);
+    anonymized_deinit(&baseline);
+    anonymized_deinit(&anonymized);
     return rc;
 }
 
@@ -115,8 +115,8 @@ enum err_code report_write(const struct report_format *format,
         now.source.baseline = &baseline.source;
     }
     if (rc == ERR_OK)
-        rc = source->settings.redacts ? write_redacted(format, &now.source, out, err)
-                                      : format->write(&now.source, out, err);
+        rc = source->settings.anonymizes ? write_anonymized(format, &now.source, out, err)
+                                         : format->write(&now.source, out, err);
     report_header_deinit(&baseline.header);
     report_header_deinit(&now.header);
     return rc;

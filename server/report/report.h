@@ -53,7 +53,7 @@ struct report_settings {
     bool no_source;  /* leave out the text of source files */
     bool by_time;    /* compare with the baseline by time, not by share of samples */
     bool colours;    /* for a terminal */
-    bool redacts;    /* leave out what tells whose it is (redact.h) */
+    bool anonymizes; /* leave out what tells whose it is (anonymize.h) */
 };
 
 enum { REPORT_DEFAULT_LIMIT = 15 };
@@ -89,7 +89,7 @@ struct report_format {
     bool needs_baseline;
 };
 
-/* Writes it in that format, redacted where the settings say so: the way to all of them.  The
+/* Writes it in that format, anonymized where the settings say so: the way to all of them.  The
  * session's target becomes the first process that was selected. */
 MUST_CHECK enum err_code report_write(const struct report_format *format,
                                       const struct report_source *source, struct buffer *out,

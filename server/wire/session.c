@@ -232,7 +232,7 @@ void session_write(struct json *json, const struct session_info *info)
     json_key(json, "kept");
     kept_write(json, info->snapshot);
     write_words(json, info);
-    put_bool(json, "redacted", info->is_redacted);
+    put_bool(json, "anonymized", info->is_anonymized);
     put_text(json, "pyrometer", PYROMETER_VERSION);
     json_end(json);
 }

@@ -51,7 +51,7 @@ struct session_info {
     const struct profile_snapshot *snapshot; /* generation and quality */
     enum session_source source;
     struct session_words words;
-    bool is_redacted; /* report/redact.h */
+    bool is_anonymized; /* report/anonymize.h */
 };
 
 void session_write(struct json *json, const struct session_info *info);

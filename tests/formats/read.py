@@ -506,8 +506,8 @@ def test_diff(files):
     hidden = json.loads(run(pyrometer, "diff", "--json", "--hide", "function:parse", "--ignore", "six.py", before, now))
     check("parse" in {row["name"] for row in hidden["functions"]}, False, "a function that is taken out")
     check((hidden["base"]["samples"], hidden["now"]["samples"]), (920, 1500), "samples without those left out, and without those that have no frame")
-    redacted = run(pyrometer, "diff", "--json", "--redact", before, now)
-    check("/srv/" in redacted or "parse" in redacted, False, "names of own code")
+    anonymized = run(pyrometer, "diff", "--json", "--anonymize", before, now)
+    check("/srv/" in anonymized or "parse" in anonymized, False, "names of own code")
     drawn = os.path.join(files.folder, "hidden.html")
     run(pyrometer, "replay", now, "--hide", "function:parse", "--diff-flamegraph", before, "-o", drawn)
     with open(drawn, encoding="utf-8") as file:

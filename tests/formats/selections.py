@@ -392,14 +392,14 @@ def test_nothing_selected(live):
             check((profile[9], profile[10], profile[2]), ([STARTED_NS + END_NS], [], []), name + " of nothing")
 
 
-def test_redacted(capture):
+def test_anonymized(capture):
     """The sentence of what may leave the house names no thread and no pattern."""
     with tempfile.TemporaryDirectory() as folder:
-        run(PROGRAM, "replay", capture, "--redact", "--thread", "worker", "--hide", "function:wait", "--jsonl=%s/r.jsonl" % folder)
+        run(PROGRAM, "replay", capture, "--anonymize", "--thread", "worker", "--hide", "function:wait", "--jsonl=%s/r.jsonl" % folder)
         with open(os.path.join(folder, "r.jsonl"), encoding="utf-8") as file:
             selection = json.loads(file.readline())["selection"]
-    check(selection["text"], "all 4.5 s; process 4711; thread 4713; hide [redacted]", "redacted sentence")
-    check(selection["filters"], [{"filter": "hide", "pattern": "[redacted]"}], "redacted filters")
+    check(selection["text"], "all 4.5 s; process 4711; thread 4713; hide [anonymized]", "anonymized sentence")
+    check(selection["filters"], [{"filter": "hide", "pattern": "[anonymized]"}], "anonymized filters")
 
 
 def main():
@@ -409,7 +409,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="pyrometer-selections-") as folder:
         capture = os.path.join(folder, "phases.pyro")
         subprocess.run([sys.argv[1], capture], input=describe(ROWS), text=True, check=True, timeout=TIMEOUT_S)
-        for test in (test_command_line, test_split, test_http, test_redacted):
+        for test in (test_command_line, test_split, test_http, test_anonymized):
             try:
                 test(capture)
             except (AssertionError, KeyError) as problem:

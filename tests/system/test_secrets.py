@@ -212,8 +212,8 @@ class Arguments(Test):
                     self.assertIsNone(planted.found_in(shown.encode(), ARGUMENT))
 
 
-class Redacted(Test):
-    """With --redact, and redact=1: names of own code, the folder it is in, the host, and what people said."""
+class Anonymized(Test):
+    """With --anonymize, and anonymize=1: names of own code, the folder it is in, the host, and what people said."""
 
     @contextlib.contextmanager
     def own(self):
@@ -242,8 +242,8 @@ class Redacted(Test):
             rules = {name: ["planted_coroutine"] for name in ("focus", "ignore", "hide", "show", "show_from")}
             values = {"id": ["1"], "format": formats_of(live, "1"), "/api/v1/sessions/{id}/export base": ["1"], "pid": [],
                       "name": [], "function": ["1"], "from": ["0.5"], "to": ["1.5"], "state": ["on_cpu"], **rules}
-            addresses = [address for address in planted.Description().targets("get", values, {"redact": 1})
-                         if "redact=1" in address]
+            addresses = [address for address in planted.Description().targets("get", values, {"anonymize": 1})
+                         if "anonymize=1" in address]
             self.assertGreater(len(addresses), 40)
             seen = 0
             for address in addresses:
@@ -253,25 +253,25 @@ class Redacted(Test):
                 self.assertIn(answer.status, (wanted, 200), (address, answer.body))
                 where = planted.found_in(str(answer.headers).encode() + answer.body, NAME)
                 self.assertIsNone(where, address)
-                seen += planted.found_in(live.ask(address.replace("redact=1", "redact=0")).body, NAME) is not None
+                seen += planted.found_in(live.ask(address.replace("anonymize=1", "anonymize=0")).body, NAME) is not None
             self.assertGreater(seen, len(addresses) // 2)
 
     def test_no_command_writes_what_is_one_s_own(self):
         capture = file_in("own.pyro")
         with folder() as path, self.own() as target:
-            words = ["--async-mode", "all", "--redact", "--quality", os.path.join(path, "quality")]
+            words = ["--async-mode", "all", "--anonymize", "--quality", os.path.join(path, "quality")]
             with Process([*self.named_host(), PROGRAM, "record", str(target.pid), "-a", "-d", "1", *words,
                           *all_formats(path, "record")]) as process:
                 self.assertEqual(process.wait(), 0, process.told())
             with Process([*self.named_host(), PROGRAM, "record", str(target.pid), "-a", "-d", "1", "-o", capture]) as process:
                 self.assertEqual(process.wait(), 0, process.told())
-            for words in (["replay", capture, "--redact", *all_formats(path, "replay")],
-                          ["replay", capture, "--redact", "--ignore", "planted_coroutine", *all_formats(path, "ignore")],
-                          ["replay", capture, "--redact", "--thread", "planted-thread", *all_formats(path, "thread")],
-                          ["replay", capture, "--redact", "--diff-flamegraph", capture, "-o", os.path.join(path, "flames")],
-                          ["diff", capture, capture, "--redact", "-o", os.path.join(path, "text")],
-                          ["diff", capture, capture, "--redact", "--json", "-o", os.path.join(path, "json")],
-                          ["diff", capture, capture, "--redact", "--html", "-o", os.path.join(path, "html")]):
+            for words in (["replay", capture, "--anonymize", *all_formats(path, "replay")],
+                          ["replay", capture, "--anonymize", "--ignore", "planted_coroutine", *all_formats(path, "ignore")],
+                          ["replay", capture, "--anonymize", "--thread", "planted-thread", *all_formats(path, "thread")],
+                          ["replay", capture, "--anonymize", "--diff-flamegraph", capture, "-o", os.path.join(path, "flames")],
+                          ["diff", capture, capture, "--anonymize", "-o", os.path.join(path, "text")],
+                          ["diff", capture, capture, "--anonymize", "--json", "-o", os.path.join(path, "json")],
+                          ["diff", capture, capture, "--anonymize", "--html", "-o", os.path.join(path, "html")]):
                 process, code = run_program(*words)
                 self.assertEqual(code, 0, process.told())
             self.assertEqual(planted.files_with(NAME, path), {})

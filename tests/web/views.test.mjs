@@ -113,9 +113,9 @@ test("the download menu can anonymize, and an anonymized report says what it is"
   await page.until(byId("download-report") + " !== null");
   await page.evaluate(byId("download") + ".click()");
   const links = "Array.from(document.querySelectorAll('a[data-testid^=download-]'))";
-  assert.ok(await page.evaluate(links + ".length > 5 && " + links + ".every((link) => !link.href.includes('redact'))"));
+  assert.ok(await page.evaluate(links + ".length > 5 && " + links + ".every((link) => !link.href.includes('anonymize'))"));
   await page.evaluate(byId("anonymize") + ".click()");
-  await page.until(links + ".length > 5 && " + links + ".every((link) => new URL(link.href).searchParams.get('redact') === '1')");
+  await page.until(links + ".length > 5 && " + links + ".every((link) => new URL(link.href).searchParams.get('anonymize') === '1')");
   const menu = "document.querySelector('.menu-note').textContent";
   assert.ok(await page.evaluate(links + ".every((link) => new URL(link.href).searchParams.get('hide') === 'module:json')"));
   await page.evaluate("location.hash = '#v=1&filter=show-from+function:main&filter=hide+libraries'");
@@ -123,7 +123,7 @@ test("the download menu can anonymize, and an anonymized report says what it is"
   assert.equal(await page.evaluate(menu), "");
   await leave(page);
   const made = program.report({});
-  const filed = await report("anonymized", { ...made, session: { ...made.session, redacted: true } }, FILE);
+  const filed = await report("anonymized", { ...made, session: { ...made.session, anonymized: true } }, FILE);
   await filed.until(byId("facts") + "?.textContent.includes('" + TEXT.header.anonymized + "')");
   await filed.until(byId("source-note") + "?.textContent.includes('" + TEXT.source.reportAnonymized + "')");
   await filed.evaluate(byId("download") + ".click()");

@@ -22,7 +22,7 @@ function sameThreads(report, threads) {
 }
 
 function whyNoSource({ session, sources, holds_all_sources: holdsAll }) {
-  if (session.redacted === true) return TEXT.source.reportAnonymized;
+  if (session.anonymized === true) return TEXT.source.reportAnonymized;
   if (holdsAll) return TEXT.source.reportWithout;
   return sources === undefined ? TEXT.source.reportHasNone : TEXT.source.reportHasSome;
 }

@@ -15,7 +15,7 @@ function saveText(name, text) {
 
 // Without the names and places of whoever ran it; what a report makes by itself is what it has.
 function anonymousHref(href, anonymizes) {
-  return anonymizes ? href + (href.includes("?") ? "&" : "?") + "redact=1" : href;
+  return anonymizes ? href + (href.includes("?") ? "&" : "?") + "anonymize=1" : href;
 }
 
 function menuItem(item, anonymizes, close) {

@@ -116,7 +116,7 @@ static const struct option table[] = {
     SWITCH("no-summary", report.no_summary, WRITING, "leave out the summary below the table"),
     SWITCH("by-line", report.by_line, WRITING, "group by line instead of by function"),
     SWITCH("no-source", report.no_source, WRITING | SERVING, "leave out source code"),
-    SWITCH("redact", report.redacts, WRITING | COMMAND_DIFF,
+    SWITCH("anonymize", report.anonymizes, WRITING | COMMAND_DIFF,
            "hash your names; omit command, host and source"),
 
     { VIEW_FROM(struct options, view.query),

@@ -515,8 +515,8 @@ class Record(unittest.TestCase):
         self.assertIn("wrote %s, " % self.path, result.stderr)
         self.assertEqual(os.listdir(self.folder.name), ["out.folded"])
 
-    def test_redacted_stacks_tell_no_name_of_own_code(self):
-        self.assertEqual(self.record("--redact", "-o", self.path).returncode, 0)
+    def test_anonymized_stacks_tell_no_name_of_own_code(self):
+        self.assertEqual(self.record("--anonymize", "-o", self.path).returncode, 0)
         self.assertRegex(self.read(), r"tid:4711 MainThread;mod-[0-9a-f]{8}\.py:func-[0-9a-f]{8}:14;")
         self.assertNotRegex(self.read(), r"app\.py|main:|work:")
 

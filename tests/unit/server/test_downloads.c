@@ -33,22 +33,22 @@ static void every_format_can_be_exported(void **state)
     }
 }
 
-static void a_redacted_export_tells_nothing_of_a_live_target(void **state)
+static void an_anonymized_export_tells_nothing_of_a_live_target(void **state)
 {
     static const char target[] = "/api/v1/sessions/1/export?format=jsonl";
-    char redacted[sizeof target + 16];
+    char anonymized[sizeof target + 16];
     struct reply reply;
     server_get(*state, target, BEARER, &reply);
     assert_non_null(strstr(reply.body, "app.py"));
     assert_non_null(strstr(reply.body, "password"));
     reply_deinit(&reply);
-    snprintf(redacted, sizeof redacted, "%s&redact=1", target);
-    server_get(*state, redacted, BEARER, &reply);
+    snprintf(anonymized, sizeof anonymized, "%s&anonymize=1", target);
+    server_get(*state, anonymized, BEARER, &reply);
     assert_int_equal(reply.status, 200);
     assert_null(strstr(reply.body, "app.py"));
     assert_null(strstr(reply.body, "password"));
-    assert_non_null(strstr(reply.body, "\"[redacted]\""));
-    assert_non_null(strstr(reply.body, "\"redacted\":true"));
+    assert_non_null(strstr(reply.body, "\"[anonymized]\""));
+    assert_non_null(strstr(reply.body, "\"anonymized\":true"));
     reply_deinit(&reply);
 }
 
@@ -62,8 +62,8 @@ static void a_session_is_compared_with_another(void **state)
         { "", "base=ID", 400 },
         { "&base=9", "no session 9", 400 },
         { "&base=1&base=1", "given twice", 400 },
-        { "&base=1&hide=x.py&redact=1", "<!doctype html>", 200 },
-        { "&base=1&redact=yes", "1 or 0", 400 },
+        { "&base=1&hide=x.py&anonymize=1", "<!doctype html>", 200 },
+        { "&base=1&anonymize=yes", "1 or 0", 400 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char target[128];
@@ -111,7 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_SERVER(every_format_can_be_exported),
-        WITH_SERVER(a_redacted_export_tells_nothing_of_a_live_target),
+        WITH_SERVER(an_anonymized_export_tells_nothing_of_a_live_target),
         WITH_SERVER(a_session_is_compared_with_another),
         WITH_SERVER(exports_are_downloads),
     };

@@ -1,4 +1,4 @@
-#include "server/report/redact_names.h"
+#include "server/report/anonymize_names.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +36,7 @@ static bool is_among(struct strtab_string string, const char *const *items)
 }
 
 /* Of file and name, with their lengths, so that no two pairs are one text. */
-static void hash(struct redact_names *names, struct strtab_string file,
+static void hash(struct anonymize_names *names, struct strtab_string file,
                  struct strtab_string name, char out[2 * DIGEST_BYTES + 1])
 {
     const size_t bytes = sizeof(uint32_t) + file.length + name.length;
@@ -63,7 +63,7 @@ static void hash(struct redact_names *names, struct strtab_string file,
     free(text);
 }
 
-static struct strtab_string pseudonym(struct redact_names *names, const char *before,
+static struct strtab_string pseudonym(struct anonymize_names *names, const char *before,
                                       struct strtab_string file, struct strtab_string name,
                                       const char *behind)
 {
@@ -139,7 +139,7 @@ static bool find_library(struct strtab_string path, struct strtab_string *rest_o
 }
 
 /* "<native> time.sleep", or a mark of ours. */
-static struct strtab_string mark(struct redact_names *names, struct strtab_string text)
+static struct strtab_string mark(struct anonymize_names *names, struct strtab_string text)
 {
     static const char *const ours[] = { "<native>",    "<GC>",   "<idle native thread>",
                                         "<truncated>", "<task>", NULL };
@@ -159,8 +159,8 @@ static struct strtab_string mark(struct redact_names *names, struct strtab_strin
     return pseudonym(names, "<native> c-", string_of("~", 1), callee, "");
 }
 
-static struct strtab_string function_name(struct redact_names *names, struct strtab_string text,
-                                          struct strtab_string file)
+static struct strtab_string function_name(struct anonymize_names *names,
+                                          struct strtab_string text, struct strtab_string file)
 {
     static const char *const everybodys[] = { "<module>",   "<lambda>",  "<listcomp>",
                                               "<dictcomp>", "<setcomp>", "<genexpr>",
@@ -173,7 +173,7 @@ static struct strtab_string function_name(struct redact_names *names, struct str
     return pseudonym(names, "func-", file, text, "");
 }
 
-static struct strtab_string file_name(struct redact_names *names, struct strtab_string path)
+static struct strtab_string file_name(struct anonymize_names *names, struct strtab_string path)
 {
     static const char *const everybodys[] = { "", "~", "<string>", "<stdin>", NULL };
     struct strtab_string rest;
@@ -195,7 +195,8 @@ static bool is_numbered(struct strtab_string text, const char *word)
     return true;
 }
 
-static struct strtab_string thread_name(struct redact_names *names, struct strtab_string text)
+static struct strtab_string thread_name(struct anonymize_names *names,
+                                        struct strtab_string text)
 {
     static const char *const words[] = { "Thread-", "Dummy-", "ThreadPoolExecutor-", "asyncio_",
                                          NULL };
@@ -211,8 +212,8 @@ static struct strtab_string thread_name(struct redact_names *names, struct strta
     return pseudonym(names, "thread-", string_of("", 0), text, "");
 }
 
-struct strtab_string redact_names_text(void *context, enum reshape_text what,
-                                       struct strtab_string text, struct strtab_string file)
+struct strtab_string anonymize_names_text(void *context, enum reshape_text what,
+                                          struct strtab_string text, struct strtab_string file)
 {
     switch (what) {
     case RESHAPE_NAME: return function_name(context, text, file);

@@ -1,7 +1,7 @@
 /*
- * redact - a report that may leave the house: the same profile without what it tells of its owner.
+ * anonymize - a report that may leave the house: the same profile without what it tells of its owner.
  *
- * All formats are written of the redacted profile, so none of them can tell more:
+ * All formats are written of the anonymized profile, so none of them can tell more:
  *
  *     names of code     of Python's library and of installed packages (below site-packages or
  *                       dist-packages) as they are; of everything else func-HASH in mod-HASH.py
@@ -13,16 +13,16 @@
  *
  * Lines, columns, instructions, process and thread ids, times and counts stay.  A HASH is of the
  * whole path and name (SHA-256, 32 bits of it): the same in every format and every run, so that
- * redacted reports can be compared; who knows a name can recognise it, nobody can read it.
+ * anonymized reports can be compared; who knows a name can recognise it, nobody can read it.
  *
- * Ownership: the caller's storage, which must not move; redacted_deinit accepts a zeroed one.  It
+ * Ownership: the caller's storage, which must not move; anonymized_deinit accepts a zeroed one.  It
  * borrows the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
  * Cost: a copy of the profile.
  * Depends on: profile/reshape, report, told, digest.
  */
-#ifndef SERVER_REPORT_REDACT_H
-#define SERVER_REPORT_REDACT_H
+#ifndef SERVER_REPORT_ANONYMIZE_H
+#define SERVER_REPORT_ANONYMIZE_H
 
 #include "sampler/base/err.h"
 #include "sampler/profile/profile.h"
@@ -32,7 +32,7 @@
 #include "server/wire/session.h"
 #include "server/wire/target_list.h"
 
-struct redacted {
+struct anonymized {
     struct profile *profile;
     struct profile_snapshot snapshot;
     struct view_query query;
@@ -43,8 +43,8 @@ struct redacted {
     struct report_source source; /* of all this */
 };
 
-MUST_CHECK enum err_code redacted_init(struct redacted *redacted,
-                                       const struct report_source *from, struct err *err);
-void redacted_deinit(struct redacted *redacted);
+MUST_CHECK enum err_code anonymized_init(struct anonymized *anonymized,
+                                         const struct report_source *from, struct err *err);
+void anonymized_deinit(struct anonymized *anonymized);
 
-#endif /* SERVER_REPORT_REDACT_H */
+#endif /* SERVER_REPORT_ANONYMIZE_H */

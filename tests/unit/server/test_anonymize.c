@@ -1,4 +1,4 @@
-/* No text of the owner's is in a redacted report, whatever its format. */
+/* No text of the owner's is in an anonymized report, whatever its format. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include <zlib.h>
 
 #include "sampler/base/buffer.h"
+#include "server/report/anonymize.h"
+#include "server/report/anonymize_names.h"
 #include "server/report/known_names.h"
-#include "server/report/redact.h"
-#include "server/report/redact_names.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/source_folder.h"
 #include "tests/support/test.h"
@@ -152,7 +152,7 @@ static int setup(void **state)
     world->source = (struct report_source){ .snapshot = &world->snapshot,
                                             .query = &world->everything,
                                             .session = &world->info,
-                                            .settings.redacts = true,
+                                            .settings.anonymizes = true,
                                             .files = &world->files };
     *state = world;
     return 0;
@@ -248,15 +248,15 @@ static void no_text_of_the_owners_is_in_any_format(void **state)
         assert_true(says(&text, "decode"));
         assert_true(says(&text, "func-"));
         buffer_deinit(&text);
-        world->source.settings.redacts = false;
+        world->source.settings.anonymizes = false;
         text = all_of(format, &world->source);
         assert_true(says(&text, OWN));
         buffer_deinit(&text);
-        world->source.settings.redacts = true;
+        world->source.settings.anonymizes = true;
     }
 }
 
-static void a_part_of_a_redacted_report_is_that_part(void **state)
+static void a_part_of_a_anonymized_report_is_that_part(void **state)
 {
     struct world *const world = *state;
     const thread_id thread = 0;
@@ -267,12 +267,12 @@ static void a_part_of_a_redacted_report_is_that_part(void **state)
     buffer_deinit(&text);
 }
 
-static void a_report_says_that_it_is_redacted_and_keeps_its_heat(void **state)
+static void a_report_says_that_it_is_anonymized_and_keeps_its_heat(void **state)
 {
     struct world *const world = *state;
     struct buffer text = all_of(report_find("flamegraph"), &world->source);
-    assert_true(says(&text, "\"redacted\":true"));
-    assert_true(says(&text, "\"host\":\"[redacted]\""));
+    assert_true(says(&text, "\"anonymized\":true"));
+    assert_true(says(&text, "\"host\":\"[anonymized]\""));
     assert_true(says(&text, "\"heat\":{\"from\":0,\"to\":1"));
     assert_true(says(&text, "\"instructions\":["));
     assert_false(says(&text, "\"sources\""));
@@ -287,17 +287,17 @@ static struct strtab_string string_of(const char *text)
 /* The same whatever came before, and whatever run. */
 static void a_name_has_one_pseudonym(void **state)
 {
-    struct redact_names a = { .rc = ERR_OK }, b = { .rc = ERR_OK };
+    struct anonymize_names a = { .rc = ERR_OK }, b = { .rc = ERR_OK };
     (void)state;
-    redact_names_text(&a, RESHAPE_NAME, string_of("other"), string_of("/srv/x.py"));
+    anonymize_names_text(&a, RESHAPE_NAME, string_of("other"), string_of("/srv/x.py"));
     const struct strtab_string one =
-        redact_names_text(&a, RESHAPE_NAME, string_of("f"), string_of("/srv/a.py"));
+        anonymize_names_text(&a, RESHAPE_NAME, string_of("f"), string_of("/srv/a.py"));
     const struct strtab_string two =
-        redact_names_text(&b, RESHAPE_NAME, string_of("f"), string_of("/srv/a.py"));
+        anonymize_names_text(&b, RESHAPE_NAME, string_of("f"), string_of("/srv/a.py"));
     assert_string_equal(one.text, two.text);
     assert_string_equal(two.text, "func-e0eb1397");
     const struct strtab_string elsewhere =
-        redact_names_text(&a, RESHAPE_NAME, string_of("f"), string_of("/srv/b.py"));
+        anonymize_names_text(&a, RESHAPE_NAME, string_of("f"), string_of("/srv/b.py"));
     assert_string_not_equal(elsewhere.text, two.text);
 }
 
@@ -337,10 +337,10 @@ static void what_everybody_has_keeps_its_name(void **state)
         { RESHAPE_THREAD, "Thread-1x", "", NULL },
         { RESHAPE_PROCESS, "mine.py", "", "" },
     };
-    struct redact_names names = { .rc = ERR_OK };
+    struct anonymize_names names = { .rc = ERR_OK };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct strtab_string given = redact_names_text(
+        const struct strtab_string given = anonymize_names_text(
             &names, rows[i].what, string_of(rows[i].text), string_of(rows[i].file));
         const char *const wanted = rows[i].wanted ? rows[i].wanted : given.text;
         if (given.length != strlen(wanted) || memcmp(given.text, wanted, given.length) != 0)
@@ -365,8 +365,8 @@ static void known_names_are_found_whole(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 TEST_MAIN(TEST(no_text_of_the_owners_is_in_any_format),
-          TEST(a_part_of_a_redacted_report_is_that_part),
-          TEST(a_report_says_that_it_is_redacted_and_keeps_its_heat),
+          TEST(a_part_of_a_anonymized_report_is_that_part),
+          TEST(a_report_says_that_it_is_anonymized_and_keeps_its_heat),
           cmocka_unit_test(a_name_has_one_pseudonym),
           cmocka_unit_test(what_everybody_has_keeps_its_name),
           cmocka_unit_test(known_names_are_found_whole))
