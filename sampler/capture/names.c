@@ -55,6 +55,21 @@ static size_t find(const char *const *names, size_t count, const char *name)
     return SIZE_MAX;
 }
 
+/* Counters that captures before 0.1.0 have under another name. */
+static const char *const renamed[][2] = {
+    { "missed", "missed_ticks" },
+    { "folded", "overflowed" },
+    { "stood_in", "extrapolated" },
+};
+
+static size_t find_counter(const char *name)
+{
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (strcmp(renamed[i][0], name) == 0)
+            name = renamed[i][1];
+    return find(counter_names, COUNTERS, name);
+}
+
 static void learn_states(struct names *names, const struct capture_texts *list)
 {
     names->state_count = list->count < NAMES_MAX_STATES ? list->count : NAMES_MAX_STATES;
@@ -75,7 +90,7 @@ void names_learn(struct names *names, const struct capture_metadata *metadata)
     memset(names, 0, sizeof *names);
     names->counter_count = list->count < NAMES_MAX_COUNTERS ? list->count : NAMES_MAX_COUNTERS;
     for (size_t i = 0; i < names->counter_count; i++) {
-        const size_t at = find(counter_names, COUNTERS, list->items[i]);
+        const size_t at = find_counter(list->items[i]);
         names->counters[i] = at == SIZE_MAX ? SIZE_MAX : counter_offsets[at];
     }
     learn_states(names, &metadata->states);

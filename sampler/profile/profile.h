@@ -23,7 +23,7 @@
  * lock; any thread may take snapshots.  The lock is held to seal and to copy a snapshot only.
  * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; the same for functions, frames, nodes and spots
  * once the tables have taken their part of the memory: who gets that counts the sample at the
- * parent it knows, and says so in quality.folded.  Counts of a cell stop at UINT32_MAX.
+ * parent it knows, and says so in quality.overflowed.  Counts of a cell stop at UINT32_MAX.
  * Errors: ERR_INVALID for an id that is not in its table; nothing is changed by what failed.
  * Units: times are nanoseconds since the profile was created.
  * Depends on: base, quality, state, window.

@@ -1,8 +1,8 @@
 /*
- * quality - how right the profile is: counters the sampling thread keeps and everyone may see.
+ * quality - how right the profile is: counters that the sampling thread writes and everyone may read.
  *
- * A tick is an instant at which the targets were looked at; a sample is one thread seen at a
- * tick.  Every sample is exactly one of exact, repaired, retried or truncated; a thread that
+ * A tick is one instant at which the targets are sampled; a sample is one thread's stack and state
+ * at a tick.  Every sample is exactly one of exact, repaired, retried or truncated.  A thread that
  * could not be read is failed, by reason, and is not a sample.
  *
  * Depends on: libc.
@@ -13,31 +13,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define QUALITY_COUNTERS(X)                                                                   \
-    X(ticks, "instants at which the target was looked at")                                    \
-    X(missed, "instants skipped because the profiler was late")                               \
-    X(samples, "threads seen")                                                                \
-    X(exact, "samples whose stack is certain")                                                \
-    X(repaired, "samples of a moving stack, pinned to one instant by two readings")           \
-    X(retried, "samples that were read again because the first reading did not fit together") \
-    X(truncated, "samples whose innermost frames are missing, marked <truncated>")            \
-    X(failed_gone, "threads that ended while being read")                                     \
-    X(failed_fault, "threads whose memory was not mapped when it was read")                   \
-    X(failed_perm, "threads we were not allowed to read")                                     \
-    X(failed_corrupt, "threads whose memory made no sense")                                   \
-    X(folded,                                                                                 \
-      "samples of places that memory had no room for, counted at the nearest caller it had")  \
-    X(filtered, "threads seen but not kept, by the mode of recording")                        \
-    X(stood_in,                                                                               \
-      "samples counted for threads that were not looked at, where there are too many")        \
-    X(stopped_ns, "nanoseconds for which the target was stopped")                             \
-    X(reads, "calls to process_vm_readv")                                                     \
-    X(read_bytes, "bytes read from the target")                                               \
-    X(code_hits, "frames whose code object was known")                                        \
-    X(code_misses, "code objects read")                                                       \
-    X(code_stale, "code objects found changed at a known address")                            \
-    X(code_clears, "times all code objects were forgotten because too many had been")         \
-    X(tasks, "asyncio tasks seen, each time that all of them were looked at")                 \
+/* A capture stores the names: one that changes goes into the table of capture/names.c. */
+#define QUALITY_COUNTERS(X)                                                                    \
+    X(ticks, "instants at which the targets were sampled")                                     \
+    X(missed_ticks, "ticks skipped because the profiler was late")                             \
+    X(samples, "stack samples collected, one per thread and tick")                             \
+    X(exact, "samples whose stack is certain")                                                 \
+    X(repaired, "samples of a moving stack, corrected by a second reading")                    \
+    X(retried, "samples read again because the first reading was inconsistent")                \
+    X(truncated, "samples whose innermost frames are missing, marked <truncated>")             \
+    X(failed_gone, "threads that ended while they were read")                                  \
+    X(failed_fault, "threads whose memory was not mapped when it was read")                    \
+    X(failed_perm, "threads that the profiler was not permitted to read")                      \
+    X(failed_corrupt, "threads with unreadable memory")                                        \
+    X(overflowed,                                                                              \
+      "samples counted at a caller because the profile had no room for their innermost frame") \
+    X(filtered, "threads that the recording mode left out")                                    \
+    X(extrapolated, "samples that stand for threads not sampled, where there are too many")    \
+    X(stopped_ns, "nanoseconds for which the target was stopped")                              \
+    X(reads, "calls to process_vm_readv")                                                      \
+    X(read_bytes, "bytes read from the target")                                                \
+    X(code_hits, "frames whose code object was cached")                                        \
+    X(code_misses, "code objects read")                                                        \
+    X(code_stale, "code objects found changed at a known address")                             \
+    X(code_clears, "times the cache of code objects was cleared because it was full")          \
+    X(tasks, "asyncio tasks read, at every tick that reads them")                              \
     X(tasks_moving, "asyncio tasks that moved while they were read")
 
 struct quality {

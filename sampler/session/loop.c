@@ -280,7 +280,7 @@ static void prepare_following(struct turn *turn)
 
 static void note_missed(struct turn *turn, uint64_t missed)
 {
-    profile_quality(turn->sampler->targets.profile)->missed += missed;
+    profile_quality(turn->sampler->targets.profile)->missed_ticks += missed;
     if ((double)missed * turn->schedule.period_ns < (double)HOLE_NS)
         turn->owed += missed;
 }

@@ -143,7 +143,7 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     for (uint32_t i = 1; i < times && !rc && !failure; i++) {
         thread->stack.is_unchanged = true;
         rc = fold_thread(fold, thread, info, failure, tick->now_ns);
-        profile_quality(fold->profile)->stood_in++;
+        profile_quality(fold->profile)->extrapolated++;
     }
     return rc;
 }

@@ -193,7 +193,7 @@ static enum err_code count_task(struct task_fold *fold, const struct task *task,
     rc = waiting_thread(fold, &sample.thread);
     if (rc)
         return rc;
-    quality->stood_in += fold->owed - 1;
+    quality->extrapolated += fold->owed - 1;
     return thread_cpus_add_waiting(cpus, &sample, fold->owed, fold->counted_ns);
 }
 

@@ -115,7 +115,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     if (!rc) {
         profile_tick(cpus->profile, thread_cpu->since_ns - cpus->created_ns,
                      thread_cpu->used_ns - cpus->created_ns, state, samples);
-        quality->folded += thread_cpu->is_folded ? samples : 0;
+        quality->overflowed += thread_cpu->is_folded ? samples : 0;
         quality->samples += samples;
         *thread_cpu->certainty += samples;
     }

@@ -103,7 +103,7 @@ static void write_times(struct json *json, const struct capture_entry *entry)
 
 static void write_capture(void *context, const struct capture_entry *entry)
 {
-    static const char *const states[] = { "recording", "complete", "cut" };
+    static const char *const states[] = { "recording", "complete", "incomplete" };
     const struct listing *const listing = context;
     struct json *const json = listing->json;
     const char *const reason = entry->fault ? entry->fault : entry->reason;
@@ -139,9 +139,9 @@ static struct listing listing_of(const struct handler_context *handler, struct j
         struct listing){ .json = json, .sessions = handler->sessions, .limit = DEFAULT_LIMIT };
 }
 
-static void write_keep(struct json *json, const struct captures_settings *settings)
+static void write_retention(struct json *json, const struct captures_settings *settings)
 {
-    json_key(json, "keep");
+    json_key(json, "retention");
     json_object(json);
     json_key(json, "days");
     if (settings->keep_ns)
@@ -168,7 +168,7 @@ static enum err_code write_list(struct listing *listing, struct captures *captur
     struct captures_summary summary;
     json_object(json);
     put_text(json, "folder", captures_folder(captures));
-    write_keep(json, captures_settings(captures));
+    write_retention(json, captures_settings(captures));
     json_key(json, "offset");
     json_uint(json, listing->offset);
     json_key(json, "captures");

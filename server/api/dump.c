@@ -103,7 +103,7 @@ static void write_dump(struct json *json, const struct dump *dump, pid_t pid, bo
     json_int(json, pid);
     json_key(json, "python");
     json_text(json, sampler_target(dump->sampler)->python);
-    rfc3339_write(json, "at", dump->at_ns);
+    rfc3339_write(json, "sampled_at", dump->at_ns);
     json_key(json, "samples");
     json_uint(json, dump->samples);
     json_key(json, "threads");

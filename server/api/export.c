@@ -143,17 +143,17 @@ static enum err_code compare(const struct handler_context *handler,
                              const struct report_format *format, struct response *response,
                              struct err *err)
 {
-    const char *const id = asked->query.base;
+    const char *const id = asked->query.baseline;
     if (!id)
-        return err_set(err, ERR_INVALID, "format \"%s\" compares with the session of base=ID",
-                       format->name);
+        return err_set(err, ERR_INVALID,
+                       "format \"%s\" compares with the session of baseline=ID", format->name);
     struct session *base = sessions_find(handler->sessions, id);
     if (base && !call_sees(handler, base)) {
         session_release(base);
         base = NULL;
     }
     if (!base)
-        return err_set(err, ERR_INVALID, "parameter \"base\": no session %.32s", id);
+        return err_set(err, ERR_INVALID, "parameter \"baseline\": no session %.32s", id);
     const enum err_code rc = compare_with(asked, base, format, response, err);
     session_release(base);
     return rc;
@@ -163,8 +163,8 @@ enum err_code api_get_export(const struct handler_context *handler, struct respo
                              struct err *err)
 {
     struct session_request asked;
-    enum err_code rc =
-        session_request_begin(&asked, handler, QUERY_EXPORT | QUERY_FORMAT | QUERY_BASE, err);
+    enum err_code rc = session_request_begin(&asked, handler,
+                                             QUERY_EXPORT | QUERY_FORMAT | QUERY_BASELINE, err);
     if (rc != ERR_OK)
         return rc;
     const struct report_format *const format =

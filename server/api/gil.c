@@ -45,10 +45,10 @@ static void write_nodes(struct json *json, const struct gil *gil)
     for (size_t i = 0; i < gil->count; i++)
         json_uint(json, gil->node[i]);
     json_end(json);
-    json_key(json, "kept");
+    json_key(json, "waits_caused");
     json_array(json);
     for (size_t i = 0; i < gil->count; i++)
-        json_decimal(json, gil->kept[i], SAMPLE_DECIMALS);
+        json_decimal(json, gil->waits_caused[i], SAMPLE_DECIMALS);
     json_end(json);
 }
 
@@ -61,7 +61,7 @@ static void write_gil(struct json *json, const struct session_request *asked,
     json_key(json, "generation");
     json_uint(json, asked->snapshot.generation);
     put_samples(json, "waited", gil->waited);
-    put_samples(json, "unheld", gil->unheld);
+    put_samples(json, "unattributed", gil->unattributed);
     write_threads(json, gil);
     write_pairs(json, gil);
     write_nodes(json, gil);

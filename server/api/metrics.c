@@ -112,8 +112,8 @@ struct family {
 static const struct family families[] = {
     { "pyrometer_ticks_total", "counter", "Instants at which targets were looked at", "",
       COUNTER(ticks) },
-    { "pyrometer_samples_missed_total", "counter", "Instants skipped because we were late", "",
-      COUNTER(missed) },
+    { "pyrometer_missed_ticks_total", "counter", "Instants skipped because we were late", "",
+      COUNTER(missed_ticks) },
     { "pyrometer_samples_total", "counter", "Threads seen, by how certain their stack is",
       ",kind=\"exact\"", COUNTER(exact) },
     { "pyrometer_samples_total", NULL, NULL, ",kind=\"repaired\"", COUNTER(repaired) },

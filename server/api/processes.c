@@ -132,7 +132,7 @@ static void write_process(void *context, const struct process_info *info)
     write_container(json, info);
     write_usage(json, info);
     write_uses(listing, info->pid);
-    json_key(json, "attach");
+    json_key(json, "can_attach");
     json_bool(json, info->reason == NULL);
     put_text(json, "reason", info->reason);
     json_end(json);
@@ -155,7 +155,7 @@ static enum err_code write_listing(struct listing *listing, struct err *err)
     json_end(json);
     if (rc != ERR_OK)
         return rc;
-    rfc3339_write(json, "at", summary.at_ns);
+    rfc3339_write(json, "scanned_at", summary.at_ns);
     put_uint(json, "examining", summary.examining);
     put_uint(json, "total", summary.count);
     json_end(json);

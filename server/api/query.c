@@ -36,7 +36,7 @@ static const struct parameter parameters[] = {
     PARAMETER("process", IDS, processes, QUERY_PROCESS),
     PARAMETER("anonymize", FLAG, anonymizes, QUERY_ANONYMIZE),
     PARAMETER("tasks", FLAG, wants_tasks, QUERY_TASKS),
-    PARAMETER("buckets", NUMBER, buckets, QUERY_BUCKETS, RANGE(1, TIMELINE_MAX_SLOTS)),
+    PARAMETER("slots", NUMBER, slots, QUERY_SLOTS, RANGE(1, TIMELINE_MAX_SLOTS)),
     PARAMETER("function", ID, function, QUERY_FUNCTION),
     PARAMETER("offset", ID, offset, QUERY_OFFSET),
     PARAMETER("limit", NUMBER, limit, QUERY_LIMIT, RANGE(1, QUERY_MAX_LIMIT)),
@@ -45,7 +45,7 @@ static const struct parameter parameters[] = {
     PARAMETER("label", TEXT, label, QUERY_LABEL),
     PARAMETER("title", TEXT, title, QUERY_TITLE),
     PARAMETER("format", TEXT, format, QUERY_FORMAT),
-    PARAMETER("base", TEXT, base, QUERY_BASE),
+    PARAMETER("baseline", TEXT, baseline, QUERY_BASELINE),
     PARAMETER("pid", NUMBER, pid, QUERY_PID, RANGE(1, INT32_MAX)),
     PARAMETER("seconds", NUMBER, seconds, QUERY_SECONDS, RANGE(1, QUERY_MAX_SECONDS)),
     PARAMETER("rate_hz", NUMBER, pull_hz, QUERY_RATE, RANGE(1, QUERY_MAX_PULL_HZ)),
@@ -114,7 +114,7 @@ uint64_t query_hash(const struct query *query)
     hash = hash_bytes(&view->thread_count, sizeof view->thread_count, hash);
     hash = hash_bytes(view->threads, view->thread_count * sizeof *view->threads, hash);
     hash = hash_bytes(view->processes, view->process_count * sizeof *view->processes, hash);
-    hash = hash_bytes(&query->buckets, sizeof query->buckets, hash);
+    hash = hash_bytes(&query->slots, sizeof query->slots, hash);
     hash = hash_bytes(&query->function, sizeof query->function, hash);
     hash = hash_bytes(&view->require, sizeof view->require, hash);
     hash = hash_bytes(&view->exclude, sizeof view->exclude, hash);

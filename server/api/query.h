@@ -28,7 +28,7 @@ enum query_parameter {
     QUERY_PROCESS = 1 << 4,
     QUERY_FORMAT = 1 << 5,
     QUERY_STATE = 1 << 6,
-    QUERY_BUCKETS = 1 << 7,
+    QUERY_SLOTS = 1 << 7,
     QUERY_FOCUS = 1 << 8,
     QUERY_IGNORE = 1 << 9,
     QUERY_HIDE = 1 << 10,
@@ -40,7 +40,7 @@ enum query_parameter {
     QUERY_LABEL = 1 << 16,
     QUERY_TITLE = 1 << 17,
     QUERY_FUNCTION = 1 << 18,
-    QUERY_BASE = 1 << 19,
+    QUERY_BASELINE = 1 << 19,
     QUERY_ANONYMIZE = 1 << 20,
     QUERY_TASKS = 1 << 21,
     QUERY_PID = 1 << 22,
@@ -59,12 +59,12 @@ enum { QUERY_MAX_LIMIT = 4096, QUERY_MAX_SECONDS = 300, QUERY_MAX_PULL_HZ = 1000
 
 struct query {
     struct view_query view;
-    const char *format;                               /* NULL: not given */
-    const char *search, *host, *label, *title, *base; /* so are these */
-    uint32_t offset, limit;                           /* of a list; limit 0: not given */
-    uint32_t buckets;                                 /* 0: not given */
-    function_id function;                             /* 0: not given */
-    uint32_t pid, seconds, pull_hz;                   /* 0: not given */
+    const char *format;                                   /* NULL: not given */
+    const char *search, *host, *label, *title, *baseline; /* so are these */
+    uint32_t offset, limit;                               /* of a list; limit 0: not given */
+    uint32_t slots;                                       /* 0: not given */
+    function_id function;                                 /* 0: not given */
+    uint32_t pid, seconds, pull_hz;                       /* 0: not given */
     bool anonymizes, wants_tasks;
     struct frame_filters filters;
     struct setting_ids threads, processes;

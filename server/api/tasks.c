@@ -11,7 +11,8 @@ static const double SECONDS = 1e-9;
 enum column { PROCESS, THREAD, NAME, STATE, NODE, SEEN, SINCE, AWAITED_BY, COLUMNS };
 
 static const char *const column_names[COLUMNS] = {
-    "process", "thread", "name", "state", "node", "seen_s", "since_s", "awaited_by"
+    "process",           "thread",    "name", "state", "node", "first_seen_s",
+    "unchanged_since_s", "awaited_by"
 };
 
 static void write_field(struct json *json, const struct session_request *asked,
@@ -41,9 +42,9 @@ static void write_tasks(struct json *json, const struct session_request *asked,
     json_text(json, asked->session->epoch);
     json_key(json, "generation");
     json_uint(json, asked->snapshot.generation);
-    json_key(json, "at_s");
+    json_key(json, "sampled_s");
     json_number(json, (double)tasks->at_ns * SECONDS);
-    json_key(json, "cut");
+    json_key(json, "limit_reached");
     json_bool(json, tasks->is_cut);
     for (enum column column = 0; column < COLUMNS; column++) {
         json_key(json, column_names[column]);

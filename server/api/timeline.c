@@ -126,7 +126,7 @@ static void write_timeline(struct json *json, const struct session_request *aske
 static enum err_code answer(const struct session_request *asked, struct response *response,
                             struct err *err)
 {
-    const size_t buckets = asked->query.buckets ? asked->query.buckets : TIMELINE_USUAL_SLOTS;
+    const size_t buckets = asked->query.slots ? asked->query.slots : TIMELINE_USUAL_SLOTS;
     struct document document;
     struct timeline_slots timeline;
     const enum err_code rc =
@@ -144,7 +144,7 @@ enum err_code api_get_timeline(const struct handler_context *handler, struct res
 {
     struct session_request asked;
     enum err_code rc =
-        session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_BUCKETS, err);
+        session_request_begin(&asked, handler, QUERY_SINCE | QUERY_VIEW | QUERY_SLOTS, err);
     if (rc != ERR_OK)
         return rc;
     asked.query.view.since = profile_snapshot_since(&asked.snapshot, asked.query.view.since);

@@ -43,10 +43,10 @@ static double window_ns(const struct window *window)
 static double examined_ns(const struct report_source *source)
 {
     const struct profile_snapshot *const snapshot = source->snapshot;
-    const double wanted_hz = session_wanted_hz(source->session);
+    const double requested_hz = session_requested_hz(source->session);
     if (snapshot->quality.ticks > 0 && snapshot->end_ns >= snapshot->quality.ticks)
         return (double)snapshot->end_ns / (double)snapshot->quality.ticks;
-    return wanted_hz > 0 ? (double)NS_PER_S / wanted_hz : (double)NS_PER_S;
+    return requested_hz > 0 ? (double)NS_PER_S / requested_hz : (double)NS_PER_S;
 }
 
 /* What a sample of the session stands for on average: as the windows know it, else the session's
@@ -489,7 +489,7 @@ void report_header_write(const struct report_header *header, struct json *json)
     put_ns(json, "to_s", header->to_ns);
     put_ns(json, "duration_s", report_header_duration_ns(header));
     put_ns(json, "session_s", header->session_ns);
-    rfc3339_write_ms(json, "began_at", header->began_at_ns);
+    rfc3339_write_ms(json, "started_at", header->began_at_ns);
     rfc3339_write_ms(json, "ended_at", header->ended_at_ns);
     put_count(json, "samples", header->samples);
     put_ns(json, "seconds", header->ns);

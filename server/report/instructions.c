@@ -90,8 +90,8 @@ static int64_t name_number(const struct rows *rows, str_id name)
 
 enum column { LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, SELF, TOTAL, COLUMN_COUNT };
 
-static const char *const column_names[] = { "line",   "end_line", "column", "end_column",
-                                            "opcode", "base",     "self",   "total" };
+static const char *const column_names[] = { "line",   "end_line",    "column", "end_column",
+                                            "opcode", "base_opcode", "self",   "total" };
 
 static int64_t value_of(const struct rows *rows, const struct hotspot *row, enum column column)
 {
@@ -143,7 +143,7 @@ enum err_code instructions_write(struct json *json, const struct profile_snapsho
         json_key(json, "path");
         json_string(json, path.text, path.length);
         write_rows(json, &rows);
-        json_key(json, "left_out");
+        json_key(json, "omitted");
         json_uint(json, count - rows.count);
         *rows_out = rows.count;
     }

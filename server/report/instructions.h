@@ -2,7 +2,7 @@
  * instructions - what the lines of a file executed, as columns of JSON.
  *
  *     {"path": "/srv/app.py", "names": ["CALL", "CALL_PY_EXACT_ARGS"], "line": [12], "end_line": [12],
- *      "column": [4], "end_column": [19], "opcode": [1], "base": [0], "self": [3], "total": [40], "left_out": 0}
+ *      "column": [4], "end_column": [19], "opcode": [1], "base_opcode": [0], "self": [3], "total": [40], "omitted": 0}
  *
  * A row a place and instruction, by line, then most frequent first.  opcode and base number
  * names; columns are UTF-8 bytes from the start of the line, -1 where they are not known.

@@ -93,7 +93,7 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
     else
         writer_print(&writer, "-");
     writer_print(&writer, " of %.10g Hz  %" PRIu64 " samples  exact %.1f %%  ",
-                 session_wanted_hz(screen->session), quality->samples,
+                 session_requested_hz(screen->session), quality->samples,
                  quality_percent(quality->exact, quality->samples));
     if (failed_percent >= BAD_PERCENT)
         writer_colour(&writer, WRITER_HOT);
@@ -101,7 +101,7 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
     writer_colour(&writer, WRITER_PLAIN);
     writer_print(&writer,
                  "  missed %" PRIu64 "  own CPU %.1f %%  repaired %.1f %%  cut %.1f %%",
-                 quality->missed, screen->own_cpu_percent,
+                 quality->missed_ticks, screen->own_cpu_percent,
                  quality_percent(quality->repaired, quality->samples),
                  quality_percent(quality->truncated, quality->samples));
     end_line(out);

@@ -23,25 +23,25 @@ double quality_percent(uint64_t part, uint64_t whole)
 }
 
 /* Besides the counters of the profile; in the order in which they are written. */
-#define MEASURES(X)                                                                        \
-    X(wanted_hz, "looks a second that were asked for")                                     \
-    X(aimed_hz, "looks a second aimed at now, below what was asked for if the CPU budget " \
-                "allows no more")                                                          \
-    X(rate_hz, "looks a second really reached, over the whole session")                    \
-    X(duration_s, "seconds from the beginning to the last samples")                        \
+#define MEASURES(X)                                                                 \
+    X(requested_hz, "requested ticks per second")                                   \
+    X(current_hz,                                                                   \
+      "current ticks per second, lower than requested if --max-cpu allows no more") \
+    X(achieved_hz, "achieved ticks per second over the whole session")              \
+    X(duration_s, "seconds from the start to the last samples")                     \
     X(stopped_s, "seconds for which the target was stopped")
 
 #define COSTS(X)                                                                       \
     X(cpu_user_s, "CPU seconds of this program, its server included, in its own code") \
     X(cpu_sys_s, "CPU seconds of this program in the kernel")                          \
-    X(rss_bytes, "bytes of memory this program has now")                               \
-    X(rss_peak_bytes, "bytes of memory this program had at most")
+    X(rss_bytes, "resident memory of this program, in bytes")                          \
+    X(rss_peak_bytes, "peak resident memory of this program, in bytes")
 
-/* null where no two looks have been counted. */
-#define INTERVALS(X)                                                    \
-    X(interval_least_s, "seconds from one look to the next, at least")  \
-    X(interval_mean_s, "seconds from one look to the next, on average") \
-    X(interval_most_s, "seconds from one look to the next, at most")
+/* null where no two ticks have been counted. */
+#define INTERVALS(X)                                             \
+    X(interval_min_s, "shortest time between ticks, in seconds") \
+    X(interval_mean_s, "mean time between ticks, in seconds")    \
+    X(interval_max_s, "longest time between ticks, in seconds")
 
 struct intervals {
 #define X(name, meaning) double name;
@@ -54,9 +54,9 @@ static struct intervals intervals_of(const struct quality *quality)
     const double count = (double)quality->interval_count, s = (double)NS_PER_S;
     if (quality->interval_count == 0)
         return (struct intervals){ -1, -1, -1 };
-    return (struct intervals){ .interval_least_s = (double)quality->interval_least_ns / s,
+    return (struct intervals){ .interval_min_s = (double)quality->interval_least_ns / s,
                                .interval_mean_s = (double)quality->interval_sum_ns / count / s,
-                               .interval_most_s = (double)quality->interval_most_ns / s };
+                               .interval_max_s = (double)quality->interval_most_ns / s };
 }
 
 struct measures {
@@ -68,9 +68,9 @@ struct measures {
 static struct measures measure(const struct session_info *info)
 {
     return (struct measures){
-        .wanted_hz = session_wanted_hz(info),
-        .aimed_hz = info->status.rate_hz,
-        .rate_hz = session_rate_hz(info->snapshot),
+        .requested_hz = session_requested_hz(info),
+        .current_hz = info->status.rate_hz,
+        .achieved_hz = session_achieved_hz(info->snapshot),
         .duration_s = (double)info->snapshot->end_ns / (double)NS_PER_S,
         .stopped_s = (double)info->snapshot->quality.stopped_ns / (double)NS_PER_S,
     };
@@ -147,7 +147,7 @@ static void write_capture(struct json *json, const struct quality_capture *captu
 static void write_meanings(struct json *json, const struct counter *counters, bool with_costs,
                            bool with_capture)
 {
-    json_key(json, "meaning");
+    json_key(json, "descriptions");
     json_object(json);
     for (size_t i = 0; i < COUNTER_COUNT; i++)
         if (is_written(&counters[i]))
@@ -160,14 +160,15 @@ static void write_meanings(struct json *json, const struct counter *counters, bo
     }
 #undef X
     if (with_costs) {
-        put_meaning(json, "kept_bytes",
-                    "bytes of memory that what is kept of the session takes");
-        put_meaning(json, "memory_bytes", "bytes it may take (--memory); 0: no bound");
+        put_meaning(json, "profile_bytes", "memory of this profile, in bytes");
+        put_meaning(json, "profile_limit_bytes",
+                    "limit of that memory, in bytes (--memory); 0: none");
     }
     if (with_capture) {
         put_meaning(json, "capture_samples", "samples in the capture");
-        put_meaning(json, "capture_lost", "samples that could not be written to the capture");
-        put_meaning(json, "capture_bytes", "bytes of the capture");
+        put_meaning(json, "capture_lost",
+                    "samples lost because the capture could not be written");
+        put_meaning(json, "capture_bytes", "size of the capture, in bytes");
     }
     json_end(json);
 }
@@ -221,13 +222,13 @@ void quality_write(struct json *json, const struct session_info *info,
 #define X(name, meaning) put_number(json, #name, (double)usage->name);
     if (usage) {
         COSTS(X)
-        put_uint(json, "kept_bytes", info->snapshot->bytes);
-        put_uint(json, "memory_bytes", info->snapshot->memory_bytes);
+        put_uint(json, "profile_bytes", info->snapshot->bytes);
+        put_uint(json, "profile_limit_bytes", info->snapshot->memory_bytes);
     }
 #undef X
     write_shares(json, sums);
-    json_key(json, "kept");
-    kept_write(json, info->snapshot);
+    json_key(json, "retention");
+    retention_write(json, info->snapshot);
     if (capture)
         write_capture(json, capture);
     write_meanings(json, counters, usage != NULL, capture != NULL);

@@ -29,16 +29,16 @@ static void write_range(struct json *json, const struct resolution_range *range)
     else
         json_null(json);
     put_uint(json, "windows", range->windows);
-    put_uint(json, "sealed", range->sealed);
+    put_uint(json, "windows_recorded", range->sealed);
     json_end(json);
 }
 
-void kept_write(struct json *json, const struct profile_snapshot *snapshot)
+void retention_write(struct json *json, const struct profile_snapshot *snapshot)
 {
     struct resolution resolution;
     resolution_of(snapshot, &resolution);
     json_object(json);
-    put_uint(json, "folded", snapshot->quality.folded);
+    put_uint(json, "overflowed", snapshot->quality.overflowed);
     json_key(json, "ranges");
     json_array(json);
     for (size_t i = 0; i < resolution.count; i++)

@@ -9,6 +9,6 @@
 struct json;
 struct profile_snapshot;
 
-void kept_write(struct json *json, const struct profile_snapshot *snapshot);
+void retention_write(struct json *json, const struct profile_snapshot *snapshot);
 
 #endif /* SERVER_WIRE_RETENTION_H */

@@ -113,9 +113,9 @@ static struct sampler_processes count_processes(const struct session_info *info)
 static void write_processes(struct json *json, const struct sampler_processes *processes)
 {
     json_object(json);
-    put_uint(json, "joined", processes->joined);
+    put_uint(json, "attached", processes->joined);
     put_uint(json, "running", processes->running);
-    put_uint(json, "over", processes->over);
+    put_uint(json, "over_limit", processes->over);
     put_uint(json, "denied", processes->denied);
     json_end(json);
 }
@@ -131,7 +131,7 @@ bool session_target_at(const struct session_info *info, size_t index,
     return true;
 }
 
-double session_wanted_hz(const struct session_info *info)
+double session_requested_hz(const struct session_info *info)
 {
     return info->status.wanted_hz > 0 ? info->status.wanted_hz : info->options->rate_hz;
 }
@@ -140,7 +140,7 @@ static void write_settings(struct json *json, const struct session_info *info)
 {
     const struct sampler_options *const options = info->options;
     json_object(json);
-    put_number(json, "rate_hz", session_wanted_hz(info));
+    put_number(json, "rate_hz", session_requested_hz(info));
     put_seconds(json, "duration_s", options->duration_ns);
     put_text(json, "threads", options->all_threads ? "all" : "main");
     put_bool(json, "subprocesses", options->subprocesses);
@@ -158,7 +158,7 @@ static void write_settings(struct json *json, const struct session_info *info)
     json_end(json);
 }
 
-double session_rate_hz(const struct profile_snapshot *snapshot)
+double session_achieved_hz(const struct profile_snapshot *snapshot)
 {
     if (snapshot->end_ns == 0)
         return 0;
@@ -181,9 +181,9 @@ static void write_quality(struct json *json, const struct session_info *info)
     json_object(json);
     put_uint(json, "samples", quality->samples);
     put_uint(json, "ticks", quality->ticks);
-    put_number(json, "wanted_hz", session_wanted_hz(info));
-    put_number(json, "rate_hz", session_rate_hz(info->snapshot));
-    put_uint(json, "missed", quality->missed);
+    put_number(json, "requested_hz", session_requested_hz(info));
+    put_number(json, "achieved_hz", session_achieved_hz(info->snapshot));
+    put_uint(json, "missed_ticks", quality->missed_ticks);
     put_uint(json, "exact", quality->exact);
     put_uint(json, "repaired", quality->repaired);
     put_uint(json, "retried", quality->retried);
@@ -202,7 +202,7 @@ static void write_words(struct json *json, const struct session_info *info)
     put_text(json, "note", words->note);
     put_text(json, "source", sources[info->source]);
     put_text(json, "capture", *words->capture ? words->capture : NULL);
-    put_text(json, "capture_fault", *words->fault ? words->fault : NULL);
+    put_text(json, "capture_error", *words->fault ? words->fault : NULL);
 }
 
 void session_write(struct json *json, const struct session_info *info)
@@ -229,8 +229,8 @@ void session_write(struct json *json, const struct session_info *info)
     put_uint(json, "generation", info->snapshot->generation);
     json_key(json, "quality");
     write_quality(json, info);
-    json_key(json, "kept");
-    kept_write(json, info->snapshot);
+    json_key(json, "retention");
+    retention_write(json, info->snapshot);
     write_words(json, info);
     put_bool(json, "anonymized", info->is_anonymized);
     put_text(json, "pyrometer", PYROMETER_VERSION);

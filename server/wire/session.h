@@ -62,9 +62,9 @@ bool session_target_at(const struct session_info *info, size_t index,
                        struct sampler_target *out);
 
 /* What was asked for last. */
-double session_wanted_hz(const struct session_info *info);
+double session_requested_hz(const struct session_info *info);
 
 /* Ticks per second really reached. */
-double session_rate_hz(const struct profile_snapshot *snapshot);
+double session_achieved_hz(const struct profile_snapshot *snapshot);
 
 #endif /* SERVER_WIRE_SESSION_H */

@@ -40,7 +40,7 @@ static void put_all(const struct place *place)
         put(place, "unknown", offsetof(struct state_sums, unknown) + i * sizeof(uint64_t));
         json_end(place->json);
     }
-    json_key(place->json, "doing");
+    json_key(place->json, "activity");
     json_object(place->json);
     for (unsigned i = 0; i < STATE_DOING_COUNT; i++)
         put(place, state_doing_text((enum state_doing)i),

@@ -174,7 +174,7 @@ class Page(Client):
             if not await self.read("tree") or self.since["tree"] <= before:
                 break
         await self.read("threads")
-        await self.read("timeline", buckets=480)
+        await self.read("timeline", slots=480)
         if self.watches < 0.3:
             await self.read("heatmap")
         if self.watches < 0.2:

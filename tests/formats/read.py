@@ -273,7 +273,7 @@ def compare_diff(files):
     verdicts = {row["name"]: row["self"]["verdict"] for row in diff["functions"]}
     wanted = {"parse": "more", "render": "less", "log": "gone", "cache.<locals>.get": "new", "main": "few"}
     check({name: verdicts[name] for name in wanted}, wanted, "verdicts")
-    check((diff["base"]["samples"], diff["now"]["samples"]), (1000, 1502), "samples of both sides")
+    check((diff["baseline"]["samples"], diff["now"]["samples"]), (1000, 1502), "samples of both sides")
     with open(os.path.join(files.folder, "diff.html"), encoding="utf-8") as file:
         html = file.read()
     check(opened_at(html), "diff", "view")
@@ -505,7 +505,7 @@ def test_diff(files):
     check(by_time["by"], "time", "basis")
     hidden = json.loads(run(pyrometer, "diff", "--json", "--hide", "function:parse", "--ignore", "six.py", before, now))
     check("parse" in {row["name"] for row in hidden["functions"]}, False, "a function that is taken out")
-    check((hidden["base"]["samples"], hidden["now"]["samples"]), (920, 1500), "samples without those left out, and without those that have no frame")
+    check((hidden["baseline"]["samples"], hidden["now"]["samples"]), (920, 1500), "samples without those left out, and without those that have no frame")
     anonymized = run(pyrometer, "diff", "--json", "--anonymize", before, now)
     check("/srv/" in anonymized or "parse" in anonymized, False, "names of own code")
     drawn = os.path.join(files.folder, "hidden.html")

@@ -157,7 +157,7 @@ def check_selection(given, wanted):
           (wanted.from_ns, wanted.to_ns, wanted.to_ns - wanted.from_ns, END_NS), "range")
     check((given["samples"], round(given["seconds"] * S)), (wanted.samples, wanted.ns), "samples and their time")
     check((given["processes"], given["process_count"]), (wanted.pids, len(wanted.pids)), "processes")
-    check(given["began_at"], "2026-01-31T10:00:%06.3fZ" % (wanted.from_ns / S), "beginning")
+    check(given["started_at"], "2026-01-31T10:00:%06.3fZ" % (wanted.from_ns / S), "beginning")
     check(given["ended_at"], "2026-01-31T10:00:%06.3fZ" % (wanted.to_ns / S), "end")
 
 
@@ -368,7 +368,7 @@ def test_http(capture):
             view = live.get("/sessions/1/view?" + query_of(wanted, tree, []))
             check((view["total"], round(view["seconds"] * S)), (wanted.samples, wanted.ns), "/view of %r" % wanted.text)
             for name in FORMATS:
-                base = [("format", name)] + ([("base", 2)] if name == "diff-flamegraph" else [])
+                base = [("format", name)] + ([("baseline", 2)] if name == "diff-flamegraph" else [])
                 answer = live.ask("/api/v1/sessions/1/export?" + query_of(wanted, tree, base))
                 check(answer.status, 200, "%s of %r" % (name, wanted.text))
                 check_format(name, answer.body, wanted, "HTTP")
@@ -381,7 +381,7 @@ def test_http(capture):
 def test_nothing_selected(live):
     """A range behind the end is a report of nothing, in every format."""
     for name in FORMATS:
-        base = "&base=2" if name == "diff-flamegraph" else ""
+        base = "&baseline=2" if name == "diff-flamegraph" else ""
         answer = live.ask("/api/v1/sessions/1/export?from=100&format=%s%s" % (name, base))
         check(answer.status, 200, name + " of nothing")
         if name == "jsonl":

@@ -146,7 +146,7 @@ static void fill_small(struct profile *profile)
     count(profile, main, HELD, add_stack(profile, module), 30);
     count(profile, child, STATE_UNKNOWN_ON_CPU, 0, 50);
     profile_quality(profile)->ticks = 600;
-    profile_quality(profile)->missed = 3;
+    profile_quality(profile)->missed_ticks = 3;
     made_seal(profile, 6);
 }
 

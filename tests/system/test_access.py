@@ -162,7 +162,7 @@ class OneSession(Test):
         for path in ("/sessions/2/view", "/sessions/1/view"):  # also what was answered to others before
             self.assertEqual(self.live.ask("/api/v1" + path).status, 200)
         self.assertEqual((ask("/sessions/2/view").status, ask("/sessions/1/view").status), (200, 404))
-        compared = "/sessions/%s/export?format=diff-flamegraph&base=%s"
+        compared = "/sessions/%s/export?format=diff-flamegraph&baseline=%s"
         self.assertEqual(self.live.ask("/api/v1" + compared % (2, 1)).status, 200)
         self.assertEqual((ask(compared % (2, 2)).status, ask(compared % (2, 1)).status, ask(compared % (1, 2)).status),
                          (200, 400, 404))

@@ -163,8 +163,8 @@ class Attacks(Test):
     def test_with_numbers_that_are_none(self):
         one = "/api/v1/sessions/1/"
         for query in ("view?from=-1", "view?from=1e999", "view?from=nan", "view?to=inf", "view?from=5&to=1",
-                      "view?since=18446744073709551616", "view?thread=-1", "view?thread=99999999999", "timeline?buckets=0",
-                      "timeline?buckets=999999999", "tree?since=1.5", "heatmap?from=x", "gil?from=x", "gil?thread=-1", "view?%00=1", "view?from=1&from=2",
+                      "view?since=18446744073709551616", "view?thread=-1", "view?thread=99999999999", "timeline?slots=0",
+                      "timeline?slots=999999999", "tree?since=1.5", "heatmap?from=x", "gil?from=x", "gil?thread=-1", "view?%00=1", "view?from=1&from=2",
                       "view?state=everything", "export?format=%2e%2e", "export?format=collapsed&ignore=" + "x" * 3000):
             answer = self.live.ask(one + query)
             self.assertIn(answer.status, (200, 400) if "ignore" in query or "99999" in query else (400,), query)

@@ -168,7 +168,7 @@ class HardEnds(Test):
             told = json.load(file)
         capture = told["capture"]
         self.assertEqual(told["samples"], capture["samples"] + capture["lost"], process.told())
-        self.assertEqual({name: told["meaning"].get("capture_" + name, "") > "" for name in capture},
+        self.assertEqual({name: told["descriptions"].get("capture_" + name, "") > "" for name in capture},
                          {"samples": True, "lost": True, "bytes": True})
         return capture
 

@@ -47,9 +47,9 @@ class Jumps(Test):
     def test_the_clock_is_one_of_our_own(self):
         with victim("chain.py", LONG) as target, Host(env=self.clock.environment) as host:
             host.row(target.pid)
-            before = instant(host.get("/processes")["at"])
+            before = instant(host.get("/processes")["scanned_at"])
             self.clock.set(YEAR)
-            host.until("/processes", lambda found: instant(found["at"]) - before > YEAR - DAY)
+            host.until("/processes", lambda found: instant(found["scanned_at"]) - before > YEAR - DAY)
 
     def test_a_session_goes_on_and_ends_after_it_began(self):
         for jump in (10 * YEAR, -10 * YEAR, DAY, -DAY):

@@ -32,7 +32,7 @@ class Named(Test):
                 self.assertEqual(session["target"]["pid"], one.pid)
                 one.kill()
                 session = live.wait_session(lambda session: session["processes"]["running"] == 1)
-                self.assertEqual((session["state"], session["processes"]["joined"]), ("running", 2))
+                self.assertEqual((session["state"], session["processes"]["attached"]), ("running", 2))
                 self.assertEqual(session["targets"][0]["reason"], "the target exited")
                 self.assertIsNone(session["targets"][1]["to_s"])
                 before = session["quality"]["samples"]
@@ -47,11 +47,11 @@ class Named(Test):
         with victim("threads.py", "150", LONG) as one, victim("threads.py", "150", LONG) as two:
             with Live("attach", str(one.pid), str(two.pid), "-a", "-r", "50") as live:
                 live.wait_samples(20000)
-                stood_in = live.get("/sessions/1/quality")["stood_in"]
+                extrapolated = live.get("/sessions/1/quality")["extrapolated"]
                 tree = live.get("/sessions/1/tree")["processes"]["pid"]
                 totals = [live.get("/sessions/1/view?process=%d" % tree.index(pid))["total"] for pid in (one.pid, two.pid)]
                 self.assertEqual(live.stop(), 0)
-        self.assertGreater(stood_in, 0)
+        self.assertGreater(extrapolated, 0)
         # Each is chosen with 85 %: 60 looks or more are within a factor of two for certain.
         self.assertTrue(0.5 < totals[0] / totals[1] < 2, totals)
 
@@ -120,7 +120,7 @@ class Children(Test):
         with Live("serve", capture) as live:
             for key in ("targets", "target"):
                 self.assertEqual(live.session()[key], session[key])
-            self.assertEqual(live.session()["processes"]["joined"], session["processes"]["joined"])
+            self.assertEqual(live.session()["processes"]["attached"], session["processes"]["attached"])
             self.assertEqual(pids_with_samples(live), self.with_samples)
             live.stop()
         return session
@@ -130,7 +130,7 @@ class Children(Test):
             with self.subTest(how=how):
                 session = self.joined(how)
                 # The program and its three workers; some ways need a helper.
-                self.assertGreaterEqual(session["processes"]["joined"], 4, session)
+                self.assertGreaterEqual(session["processes"]["attached"], 4, session)
                 self.assertGreaterEqual(len(self.with_samples), 4, session)
                 self.assertTrue(session["reason"].startswith("all "), session)
 
@@ -138,7 +138,7 @@ class Children(Test):
         """A stop is told to the thread that asked for it, the end to the one that started the program."""
         with Live("run", "--subprocesses", "--blocking", "-a", "-r", "100", "--python", newest_python(), TREE,
                   "fork") as live:
-            self.assertGreaterEqual(live.wait_ended()["processes"]["joined"], 4)
+            self.assertGreaterEqual(live.wait_ended()["processes"]["attached"], 4)
             self.assertEqual(live.stop(), 0)
         with Live("run", "--blocking", "--python", newest_python(), os.path.join(VICTIMS, "exits.py"), "1") as live:
             live.wait_ended()
@@ -162,7 +162,7 @@ class Children(Test):
                        "child.kill()\n")
         with Live("run", "--subprocesses", "--mode", "exception", "--python", newest_python(), path, old[-1].path) as live:
             session = live.wait_ended()
-            self.assertEqual(session["processes"]["joined"], 1, session)
+            self.assertEqual(session["processes"]["attached"], 1, session)
             self.assertEqual(session["processes"]["denied"], 1, session)
             self.assertGreater(session["quality"]["samples"], 0)
             self.assertEqual(live.stop(), 0)
@@ -179,12 +179,12 @@ class Children(Test):
     def test_other_programs_are_passed_over(self):
         session = self.joined("foreign")
         self.assertEqual(len({target["pid"] for target in session["targets"] if target["parent"] is None}), 1, session)
-        self.assertEqual((session["processes"]["over"], session["processes"]["denied"]), (0, 0), session)
+        self.assertEqual((session["processes"]["over_limit"], session["processes"]["denied"]), (0, 0), session)
 
     def test_a_shell_may_be_the_root_of_it(self):
         with Live("run", "--subprocesses", "-a", "--", "sh", "-c",
                   "sleep 0.2; '%s' '%s' nested 0; true" % (newest_python(), TREE)) as live:
-            self.assertEqual(live.wait_ended()["processes"]["joined"], 1)
+            self.assertEqual(live.wait_ended()["processes"]["attached"], 1)
             live.stop()
 
     def test_workers_that_are_replaced(self):
@@ -193,7 +193,7 @@ class Children(Test):
                 session = live.wait_session(lambda _: len(pids_with_samples(live)) == 4)
                 worker = next(target["pid"] for target in session["targets"] if target["parent"] == master.pid)
                 os.kill(worker, signal.SIGKILL)
-                session = live.wait_session(lambda session: session["processes"]["joined"] == 5
+                session = live.wait_session(lambda session: session["processes"]["attached"] == 5
                                             and session["processes"]["running"] == 4)
                 self.assertEqual([target["reason"] for target in session["targets"] if target["pid"] == worker],
                                  ["the target exited"])
@@ -263,7 +263,7 @@ class Children(Test):
                 go_on.flush()
                 master.wait_line("DONE %d" % count, seconds=3 * WAIT_SECONDS)
                 session = live.wait_session(lambda session: session["processes"]["running"] == 1)
-                self.assertGreater(session["processes"]["joined"], count // 10, session["processes"])
+                self.assertGreater(session["processes"]["attached"], count // 10, session["processes"])
                 self.assertEqual(self.at_rest(live), files)
                 # An interpreter takes more than that.
                 if not SANITIZED:
@@ -281,7 +281,7 @@ class Children(Test):
     def test_more_than_there_may_be_are_counted(self):
         with tree("idle", MAX_PROCESSES + 3) as master:
             with Live("attach", str(master.pid), "--subprocesses", "-r", "10") as live:
-                session = live.wait_session(lambda session: session["processes"]["over"] == 4, seconds=3 * WAIT_SECONDS)
+                session = live.wait_session(lambda session: session["processes"]["over_limit"] == 4, seconds=3 * WAIT_SECONDS)
                 self.assertEqual(session["processes"]["running"], MAX_PROCESSES)
                 self.assertEqual(len(session["targets"]), MAX_PROCESSES)
                 self.assertEqual(live.stop(), 0)

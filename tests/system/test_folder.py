@@ -40,8 +40,8 @@ class Swapped(Test):
         """Everything that writes into the folder, or removes from it."""
         one = host.start(pids=[target.pid], rate_hz=200, duration_s=1, name="a name")
         session = host.until("/sessions/" + one, lambda found: found["state"] == "ended" and
-                             (found["capture_fault"] or found["capture"]))
-        self.assertEqual(session["capture_fault"] is None, is_recorded, session)
+                             (found["capture_error"] or found["capture"]))
+        self.assertEqual(session["capture_error"] is None, is_recorded, session)
         for name in [session["capture"] or "x", "20200101-000000-1-abcd"]:
             host.send("PATCH", "/captures/" + name, {"title": "t"})
         host.put(b"x" * 100)
@@ -65,7 +65,7 @@ class Swapped(Test):
             shutil.rmtree(self.data)
             os.symlink(self.other, self.data)
             session = self.use(host, target, False)
-            self.assertRegex(session["capture_fault"], "what took the place of the folder is not ours")
+            self.assertRegex(session["capture_error"], "what took the place of the folder is not ours")
             self.check_other()
             # With the folder back, so are captures.
             os.unlink(self.data)

@@ -74,7 +74,7 @@ class Processes(Test):
     def test_what_runs_is_listed_with_what_it_uses(self):
         with victim("chain.py", LONG) as target, Host() as host:
             row = host.row(target.pid, lambda row: row["python"] and row["cpu_percent"] is not None)
-            self.assertTrue(row["attach"])
+            self.assertTrue(row["can_attach"])
             self.assertIsNone(row["reason"])
             self.assertIn(LONG, row["command"])
             self.assertRegex(row["python"], r"^3\.\d+\.\d+")
@@ -117,7 +117,7 @@ class Processes(Test):
                                   lambda found: not found["examining"] and len(children(found)) == MANY)
             rows = children(document)
             self.assertGreater(document["total"], MANY)
-            self.assertEqual({(row["attach"], row["uid"], row["threads"]) for row in rows}, {(True, os.getuid(), 1)})
+            self.assertEqual({(row["can_attach"], row["uid"], row["threads"]) for row in rows}, {(True, os.getuid(), 1)})
             self.assertEqual(len({row["python"] for row in rows}), 1)
             # Page after page of one look they are the same, each once.
             paged, total, end = [], -1, time.monotonic() + WAIT_SECONDS
@@ -148,7 +148,7 @@ class Sessions(Test):
             changed = host.send("PATCH", path, {"rate_hz": 50, "name": "second"}).json()
             self.assertEqual((changed["name"], changed["note"]), ("second", "a note"))
             self.assertEqual(changed["settings"]["rate_hz"], 50)
-            host.until(path + "/quality", lambda found: found["aimed_hz"] == 50)
+            host.until(path + "/quality", lambda found: found["current_hz"] == 50)
             self.assertEqual(host.send("PATCH", path, {"state": "paused"}).json()["state"], "paused")
             self.assertEqual(host.send("PATCH", path, {"state": "running"}).json()["state"], "running")
             host.send("PATCH", path, {"state": "ended"})
@@ -336,7 +336,7 @@ class Captures(Test):
                 host.process.wait()
             with Host(data=host.data) as host:
                 self.assertEqual(host.get("/captures/" + saved)["state"], "complete")
-                self.assertEqual(host.get("/captures/" + name)["state"], "cut")
+                self.assertEqual(host.get("/captures/" + name)["state"], "incomplete")
                 for capture, least in ((saved, samples), (name, 1)):
                     two = host.send("POST", "/captures", {"name": capture}).json()["id"]
                     session = host.until("/sessions/" + two, lambda found: found["state"] == "ended")
@@ -421,8 +421,8 @@ class Captures(Test):
 
     def check_fault(self, host, one, pattern):
         """A session that is not recorded says so, everywhere, and goes on."""
-        session = host.until("/sessions/" + one, lambda found: found["capture_fault"])
-        self.assertRegex(session["capture_fault"], pattern)
+        session = host.until("/sessions/" + one, lambda found: found["capture_error"])
+        self.assertRegex(session["capture_error"], pattern)
         host.until("/sessions/" + one,
                    lambda found: found["quality"]["samples"] > session["quality"]["samples"] and found["state"] == "running")
         host.process.wait_line("pyrometer: session %s: not recorded" % one, host.process.err)
@@ -496,7 +496,7 @@ class Captures(Test):
             self.check_fault(host, one, "the capture has been removed")
             two = host.start(pids=[target.pid])
             name = host.capture_of(two)
-            self.assertIsNone(host.get("/sessions/" + two)["capture_fault"])
+            self.assertIsNone(host.get("/sessions/" + two)["capture_error"])
             self.assertTrue(os.path.exists(os.path.join(host.data, name + ".pyro")))
             host.send("PATCH", "/sessions/" + two, {"state": "ended"})
             host.until("/captures/" + name, lambda found: found["state"] == "complete")

@@ -236,7 +236,7 @@ class Limits(Test):
             host.until("/sessions/" + one, lambda found: found["quality"]["samples"] > count + 200)
             host.send("PATCH", "/sessions/" + one, {"state": "ended"})
             told = host.until("/captures/" + name, lambda found: found["state"] == "complete")
-            self.assertIsNone(host.get("/sessions/" + one)["capture_fault"])
+            self.assertIsNone(host.get("/sessions/" + one)["capture_error"])
             self.assertGreater(told["bytes"], 0)
 
     @staticmethod

@@ -78,7 +78,7 @@ class Mapped(Test):
         target = self.start(None)
         with Host() as host:
             row = host.row(target.pid, lambda row: row["python"])
-            self.assertTrue(row["attach"])
+            self.assertTrue(row["can_attach"])
             one = host.start(pids=[target.pid], native=True)
             host.running(one)
             self.assertEqual(host.ask("/api/v1/processes/%d/dump" % target.pid).status, 200)

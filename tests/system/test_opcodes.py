@@ -81,10 +81,10 @@ class Opcodes(unittest.TestCase):
                 function = next(i for i, file in enumerate(tree["functions"]["file"]) if strings[file].endswith("/chain.py"))
                 lines = live.get("/sessions/1/lines?function=%d" % function)
         self.assertTrue(lines["path"].endswith("/chain.py"), lines["path"])
-        self.assertEqual(lines["left_out"], 0)
+        self.assertEqual(lines["omitted"], 0)
         self.assertGreater(sum(lines["self"]), 0.5 * lines["samples"])
         self.assertTrue(all(total >= own for own, total in zip(lines["self"], lines["total"])))
-        bases = {lines["names"][base] for base in lines["base"]}
+        bases = {lines["names"][base] for base in lines["base_opcode"]}
         self.assertTrue(any("CALL" in base for base in bases), bases)
         self.assertTrue(all(0 < line < 1000 for line in lines["line"]), lines["line"])
 

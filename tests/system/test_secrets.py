@@ -248,7 +248,7 @@ class Anonymized(Test):
             seen = 0
             for address in addresses:
                 # diff-flamegraph alone needs a base.
-                wanted = 400 if ("format=diff" in address) != ("base=" in address) else 200
+                wanted = 400 if ("format=diff" in address) != ("baseline=" in address) else 200
                 answer = live.ask(address)
                 self.assertIn(answer.status, (wanted, 200), (address, answer.body))
                 where = planted.found_in(str(answer.headers).encode() + answer.body, NAME)

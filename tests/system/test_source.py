@@ -203,7 +203,7 @@ class Hostile(Source):
             with victim(path, preexec_fn=as_user(NOBODY)) as second, victim(path) as third:
                 live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [first.pid, third.pid]}), MARK)
                 live.ask("/api/v1/sessions", "POST", json.dumps({"pids": [first.pid, second.pid]}), MARK)
-                live.wait_until(lambda: all(live.get("/sessions/%d" % n)["processes"]["joined"] == 2 for n in (2, 3)))
+                live.wait_until(lambda: all(live.get("/sessions/%d" % n)["processes"]["attached"] == 2 for n in (2, 3)))
                 time.sleep(1.5)
                 self.assertEqual(self.source(live, "shared_work", "2").status, 200)
                 answer = self.source(live, "shared_work", "3")

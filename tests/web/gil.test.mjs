@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { factText } from "../../web/model/activity.js";
 import { addState, createSums } from "../../web/model/states.js";
-import { gilMatrix, gilOfCells, keptCounts } from "../../web/model/gil.js";
+import { gilMatrix, gilOfCells, causedCounts } from "../../web/model/gil.js";
 
 const ON_CPU = 1;
 const UNKNOWN_WAITS = 1024;
@@ -19,18 +19,18 @@ const ROWS = [[0, HOLDS, 1, 30, 0], [1, HOLDS, 2, 10, 0], [1, WAITS, 3, 6, 0], [
 
 test("waiting is shared out among those that held the GIL in the same slot, as the server does it", () => {
   const gil = gilOfCells(report(ROWS), [], null);
-  assert.deepEqual(gil, { waited: 26, unheld: 0, threads: [0, 1, 2], pairs: [[0, 6, 15], [0, 0, 5], [0, 0, 0]], node: [1, 2], kept: [21, 5] });
+  assert.deepEqual(gil, { waited: 26, unattributed: 0, threads: [0, 1, 2], pairs: [[0, 6, 15], [0, 0, 5], [0, 0, 0]], node: [1, 2], waits_caused: [21, 5] });
   assert.equal(gilOfCells(report(ROWS), [2], null).waited, 20);
   assert.equal(gilOfCells(report(ROWS), [], [false, true]).waited, 0);
 });
 
 test("processes have locks of their own; what nobody held is left over", () => {
   const gil = gilOfCells(report([[0, HOLDS, 1, 5, 0], [0, WAITS, 1, 1, 0], [1, WAITS, 2, 7, 0]], [0, 1]), [], null);
-  assert.deepEqual([gil.waited, gil.unheld, gil.pairs], [8, 8, []]);
+  assert.deepEqual([gil.waited, gil.unattributed, gil.pairs], [8, 8, []]);
 });
 
 test("what others waited belongs to the place that held the lock; nodes not known yet are left out", () => {
-  assert.deepEqual(Array.from(keptCounts({ node: [1, 9], kept: [2.5, 4] }, 3).self), [0, 2.5, 0]);
+  assert.deepEqual(Array.from(causedCounts({ node: [1, 9], waits_caused: [2.5, 4] }, 3).self), [0, 2.5, 0]);
 });
 
 test("what was never known to be so, and is unknown in part, is unknown and not 0 %", () => {

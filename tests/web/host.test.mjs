@@ -115,7 +115,7 @@ test("options are checked before and by the server; several processes make one s
   await write("[name=name]", "both");
   await press("form-submit");
   await page.until(hook("profile-dialog") + " === null && " + hooks("session") + ".length === 1");
-  assert.deepEqual([host.sessions[0].name, host.sessions[0].settings.rate_hz, host.sessions[0].processes.joined], ["both", 99, 2]);
+  assert.deepEqual([host.sessions[0].name, host.sessions[0].settings.rate_hz, host.sessions[0].processes.attached], ["both", 99, 2]);
   assert.match(await page.evaluate(hook("session") + ".textContent"), /both.*2 processes/);
   assert.equal(page.said.filter((line) => !line.includes("400")).length, 0);
   await page.close();

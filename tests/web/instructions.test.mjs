@@ -5,7 +5,7 @@ import { hotPieces, lineInstructions, placeInLine } from "../../web/model/instru
 const ANSWER = {
   samples: 100, names: ["CALL", "CALL_PY", "constructor"],
   line: [3, 3, 3, 4], end_line: [3, 3, 3, 5], column: [0, 4, -1, 2], end_column: [8, 7, -1, 1],
-  opcode: [1, 0, -1, 2], base: [0, 0, -1, 2], self: [1, 6, 2, 5], total: [20, 6, 2, 5],
+  opcode: [1, 0, -1, 2], base_opcode: [0, 0, -1, 2], self: [1, 6, 2, 5], total: [20, 6, 2, 5],
 };
 const row = (column, endColumn, total, more = {}) => ({ line: 1, endLine: 1, column, endColumn, self: total, total, ...more });
 

@@ -27,7 +27,7 @@ function createProcess(i, random) {
   return {
     pid: 1000 + i * 37, parent: 1, command: ["python3", ...script], executable: denied ? null : "/usr/bin/python3", python: denied ? null : VERSIONS[i % VERSIONS.length], uid: i % 4, user: USERS[i % 4],
     container: contained ? { id: (0x3f1c0e9a5b * (i + 1)).toString(16).padStart(24, "7"), name: "docker" } : null, threads: 1 + (i * 5) % 40, cpu_percent: i % 3 === 0 ? Math.round(random() ** 2 * 1400) / 10 : 0.1,
-    rss_bytes: Math.floor((12 + random() ** 2 * 900) * MIB), started_at: at(-age), uptime_s: age, sessions: [], attach: !denied,
+    rss_bytes: Math.floor((12 + random() ** 2 * 900) * MIB), started_at: at(-age), uptime_s: age, sessions: [], can_attach: !denied,
     reason: denied ? "it runs as another user (root), and this program lacks CAP_SYS_PTRACE: run it as root, or give it the capability with setcap cap_sys_ptrace+ep" : null,
   };
 }
@@ -35,7 +35,7 @@ function createProcess(i, random) {
 function createSession(id, process, body = {}) {
   const target = { pid: process.pid, command: process.command, executable: process.executable, python: process.python, validated: true, host: "build7" };
   return {
-    id, state: "running", reason: null, target, targets: [{ ...target, parent: null, from_s: 0, to_s: null, reason: null }], processes: { joined: 1, running: 1, over: 0, denied: 0 },
+    id, state: "running", reason: null, target, targets: [{ ...target, parent: null, from_s: 0, to_s: null, reason: null }], processes: { attached: 1, running: 1, over_limit: 0, denied: 0 },
     settings: { rate_hz: body.rate_hz ?? 1000, duration_s: body.duration_s ?? null, threads: "all", subprocesses: false, mode: "wall", native: false, gc: true, opcodes: false, async: "off", blocking: false, max_cpu_percent: null },
     started_at: at(0), ended_at: null, elapsed_s: 0, epoch: "e" + id, generation: 1, quality: { samples: 0 }, name: body.name ?? "", note: body.note ?? "", source: "live", capture: "20260131-100000-" + process.pid + "-" + id, pyrometer: "0.1.0",
   };
@@ -46,7 +46,7 @@ function createCapture(i, process) {
   return {
     name: "2026" + String(1000000 - i) + "-" + process.pid, title: i % 3 === 0 ? "nightly " + (40 - i) : "", note: i % 5 === 0 ? "after the new parser" : "", labels: i % 4 === 0 ? ["web", "before"] : [], bytes: (i + 1) * 345678,
     target: { pid: process.pid, command: process.command, executable: process.executable, python: process.python, host: i % 2 === 0 ? "build7" : "web3", user: process.user },
-    started_at: at(started), ended_at: at(started + 60), elapsed_s: i === 2 ? null : 60 + i * 31, rate_hz: 1000, state: i === 2 ? "cut" : "complete", reason: null, continuous: false, sessions: [],
+    started_at: at(started), ended_at: at(started + 60), elapsed_s: i === 2 ? null : 60 + i * 31, rate_hz: 1000, state: i === 2 ? "incomplete" : "complete", reason: null, continuous: false, sessions: [],
   };
 }
 
@@ -71,16 +71,16 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
   function start(body) {
     const first = processes.find((process) => body.pids?.includes(process.pid));
     if (first === undefined) throw new Problem(400, '"pids": no process ' + body.pids);
-    if (!first.attach) throw new Problem(403, first.reason);
+    if (!first.can_attach) throw new Problem(403, first.reason);
     if (!(body.rate_hz <= 5000)) throw new Problem(400, '"rate_hz" is at most 5000 here (--max-rate)');
     const session = createSession(String(next++), first, body);
     for (const pid of body.pids) processes.find((process) => process.pid === pid)?.sessions.push(session.id);
-    session.processes.joined = body.pids.length;
+    session.processes.attached = body.pids.length;
     sessions.push(session);
     return session;
   }
 
-  for (let i = 0; i < begun; i += 1) start({ pids: [processes.filter((process) => process.attach)[i].pid], rate_hz: 1000, name: i === 0 ? "nightly" : "" });
+  for (let i = 0; i < begun; i += 1) start({ pids: [processes.filter((process) => process.can_attach)[i].pid], rate_hz: 1000, name: i === 0 ? "nightly" : "" });
   if (begun > 2) Object.assign(sessions[1], { state: "ended", reason: "target exited", ended_at: at(0) });
 
   function advance(seconds) {
@@ -113,7 +113,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     const text = (query.get("search") ?? "").toLowerCase();
     const found = captures.filter((capture) => JSON.stringify([capture.title, capture.note, capture.labels, capture.target.command, capture.target.host, capture.name]).toLowerCase().includes(text)
       && (!query.has("host") || capture.target.host === query.get("host")) && (!query.has("label") || capture.labels.includes(query.get("label"))) && (!query.has("from") || Date.parse(capture.started_at) / 1000 >= Number(query.get("from"))));
-    return { folder: "/home/me/.local/state/pyrometer", bytes: captures.reduce((sum, capture) => sum + capture.bytes, 0), keep: { days: 30, bytes: 10737418240 }, total: found.length, offset: 0, captures: found.slice(0, Number(query.get("limit") ?? 100)) };
+    return { folder: "/home/me/.local/state/pyrometer", bytes: captures.reduce((sum, capture) => sum + capture.bytes, 0), retention: { days: 30, bytes: 10737418240 }, total: found.length, offset: 0, captures: found.slice(0, Number(query.get("limit") ?? 100)) };
   }
 
   function openCapture({ name }) {
@@ -133,7 +133,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
   }
 
   function makeShare({ name, expires_in: life, session }) {
-    const share = { id: shares.length + 1, name: name ?? "", scope: "viewer", session: session ?? null, made_at: at(now), expires_at: life === "never" ? null : at(7 * 86400), used_at: null };
+    const share = { id: shares.length + 1, name: name ?? "", scope: "viewer", session: session ?? null, created_at: at(now), expires_at: life === "never" ? null : at(7 * 86400), last_used_at: null };
     shares.push(share);
     return { status: 201, value: { ...share, token: "0".repeat(43), url: "http://127.0.0.1/?token=" + "0".repeat(43) } };
   }
@@ -153,7 +153,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
   function answerOne(method, [resource, name, part], query, body) {
     if (resource === "access") return { value: { scope, share: null, session: null, expires_at: null, can_share: canShare && scope === "operator", host: true } };
     if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may look, and change nothing");
-    if (resource === "processes") return { value: { host: "build7", cpus: 4, at: at(now), examining: 0, total: processes.length, offset: 0, processes } };
+    if (resource === "processes") return { value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, total: processes.length, offset: 0, processes } };
     if (resource === "shares") return method === "POST" ? makeShare(body) : method === "DELETE" ? remove(shares, shares.find((share) => String(share.id) === name)) : { value: { shares } };
     if (resource === "captures" && name === undefined) return method === "POST" ? openCapture(body) : method === "PUT" ? takeUpload(query, body) : { value: listCaptures(query) };
     if (resource === "captures") {

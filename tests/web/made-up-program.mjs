@@ -167,7 +167,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
   const epoch = "9f3c2a11d4e5b607";
   const sizes = [{ strings: 0, functions: 0, nodes: 0, threads: 0, processes: 0 }];
   const log = [];
-  const quality = { samples: 0, ticks: 0, wanted_hz: 1000, rate_hz: 0, missed: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 } };
+  const quality = { samples: 0, ticks: 0, requested_hz: 1000, achieved_hz: 0, missed_ticks: 0, exact: 0, repaired: 0, retried: 0, truncated: 0, filtered: 0, failed: { gone: 0, fault: 0, perm: 0, corrupt: 0 } };
   let generation = 0;
   let elapsed = 0;
   let ended = null;
@@ -223,7 +223,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
 
   function look(at) {
     quality.ticks += 1;
-    if (random() < 0.0004) quality.missed += 1;
+    if (random() < 0.0004) quality.missed_ticks += 1;
     if (random() < 0.0002) quality.failed.gone += 1;
     for (const person of people) {
       const { names, stack } = madeUpStack(person);
@@ -241,8 +241,8 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const due = Math.max(0, Math.floor((until - begins) / (SECONDS_PER_LOOK * 20)));
     elapsed = until;
     for (let i = 0; i < due; i += 1) look(begins + i * SECONDS_PER_LOOK * 20);
-    quality.rate_hz = elapsed > quietFor ? quality.ticks / (elapsed - quietFor) : 0;
-    quality.wanted_hz = 50;
+    quality.achieved_hz = elapsed > quietFor ? quality.ticks / (elapsed - quietFor) : 0;
+    quality.requested_hz = 50;
     generation += 1;
     sizes[generation] = { strings: tables.strings.length, functions: tables.functions.length, nodes: tables.nodes.length, threads: tables.threads.length, processes: 1 };
     if (endsAfter > 0 && elapsed >= endsAfter) ended = new Date((begun + elapsed) * 1000).toISOString().replace(/\.\d+Z/, "Z");
@@ -252,7 +252,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     return {
       id: "1", state: ended === null ? (elapsed < quietFor ? "starting" : "running") : "ended", reason: ended === null ? null : "target exited",
       target: { pid: 4711, command: ["python3", "/srv/shop/app.py", "--workers", "16"], executable: "/usr/bin/python3.13", python: "3.13.1", validated: true, host: "build7" },
-      processes: { joined: processes, running: processes, over: 0, denied: 0 },
+      processes: { attached: processes, running: processes, over_limit: 0, denied: 0 },
       settings: { rate_hz: 50, duration_s: null, threads: "all", mode, async: waiting > 0 ? "all" : "off" },
       started_at: startedAt, ended_at: ended, elapsed_s: elapsed, epoch, generation, quality: structuredClone(quality), pyrometer: "0.1.0",
     };
@@ -289,8 +289,8 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
   // Numbers of one sums, or of many as columns.
   function sumColumns(read) {
     const facts = STATE_FACTS.map((fact, i) => [fact, { yes: read((sums) => sums.yes[i]), unknown: read((sums) => sums.unknown[i]) }]);
-    const doing = Object.fromEntries(STATE_DOINGS.map((name, i) => [name, read((sums) => sums.doing[i])]));
-    return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), doing };
+    const activity = Object.fromEntries(STATE_DOINGS.map((name, i) => [name, read((sums) => sums.doing[i])]));
+    return { samples: read((sums) => sums.samples), ...Object.fromEntries(facts), activity };
   }
 
   function sumsSince(since, states, from = null, to = null) {
@@ -359,7 +359,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const column = (...three) => seen.flatMap(() => three);
     return {
       epoch, generation, samples: log.length, path: tables.strings[file], names: ["", "</script><b>CALL\u202e", "CALL"], line: seen.flatMap((line) => [line, line, line]), end_line: seen.flatMap((line) => [line, line, line]),
-      column: column(0, 5, -1), end_column: column(4, 7, -1), opcode: column(1, 2, 0), base: column(2, 2, 0), self: column(9, 2, 1), total: column(9, 30, 1), left_out: 4,
+      column: column(0, 5, -1), end_column: column(4, 7, -1), opcode: column(1, 2, 0), base_opcode: column(2, 2, 0), self: column(9, 2, 1), total: column(9, 30, 1), omitted: 4,
     };
   }
 
@@ -372,7 +372,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const { all } = sumsSince(0, []);
     const states = STATE_FACTS.map((fact, i) => [fact, { yes: all.yes[i], unknown: all.unknown[i], at_least: all.yes[i] / all.samples, at_most: (all.yes[i] + all.unknown[i]) / all.samples }]);
     const numbers = {
-      ...structuredClone(quality), stood_in: 0, aimed_hz: 50, duration_s: elapsed, stopped_s: 0, cpu_user_s: elapsed / 200, cpu_sys_s: elapsed / 150,
+      ...structuredClone(quality), extrapolated: 0, current_hz: 50, duration_s: elapsed, stopped_s: 0, cpu_user_s: elapsed / 200, cpu_sys_s: elapsed / 150,
       rss_bytes: 7340032, rss_peak_bytes: 8126464, reads: quality.samples * 1.02, read_bytes: quality.samples * 2310, code_hits: quality.samples * 9, code_misses: 61, code_stale: 0,
     };
     const meaning = Object.fromEntries([...Object.keys(numbers), "failed_gone", "failed_fault", "failed_perm", "failed_corrupt"].map((key) => [key, "what " + key + " means, in a sentence of the server"]));
@@ -422,10 +422,10 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     const column = (of) => Array.from({ length: waiting }, (_, i) => of(i));
     const isLast = (i) => i === waiting - 1;
     return {
-      epoch, generation, at_s: elapsed, cut: false, process: column(() => 4711), thread: column(() => 4711),
+      epoch, generation, sampled_s: elapsed, limit_reached: false, process: column(() => 4711), thread: column(() => 4711),
       name: column((i) => (isLast(i) ? "everyone's" : i % 3 === 0 ? HOSTILE_NAMES[i % HOSTILE_NAMES.length] : "Task-" + i)),
       state: column((i) => (i === 0 ? "running" : i === 1 ? "moving" : "waiting")),
-      node: column((i) => nodes[(i % 3) % nodes.length]), seen_s: column(() => 0.5), since_s: column((i) => (elapsed * i) / waiting),
+      node: column((i) => nodes[(i % 3) % nodes.length]), first_seen_s: column(() => 0.5), unchanged_since_s: column((i) => (elapsed * i) / waiting),
       awaited_by: column((i) => (isLast(i) ? [] : [waiting - 1])),
     };
   }

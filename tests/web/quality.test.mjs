@@ -4,7 +4,7 @@ import { qualityValues } from "../../web/model/quality.js";
 import { QUALITY_TEXT } from "../../web/text/quality.js";
 
 const QUALITY = {
-  samples: 52001, ticks: 12480, wanted_hz: 1000, rate_hz: 998.4, missed: 20, exact: 51900, repaired: 60, retried: 30, truncated: 11,
+  samples: 52001, ticks: 12480, requested_hz: 1000, achieved_hz: 998.4, missed_ticks: 20, exact: 51900, repaired: 60, retried: 30, truncated: 11,
   failed: { gone: 3, fault: 0, perm: 0, corrupt: 1 },
 };
 const valueOf = (quality, key) => qualityValues(quality).find((value) => value.key === key);
@@ -32,7 +32,7 @@ test("before anything is known everything is a dash", () => {
 
 test("a rate far below what was wanted is a warning", () => {
   assert.equal(valueOf(QUALITY, "rate").level, "plain");
-  assert.equal(valueOf({ ...QUALITY, rate_hz: 700 }, "rate").level, "warn");
+  assert.equal(valueOf({ ...QUALITY, achieved_hz: 700 }, "rate").level, "warn");
 });
 
 test("a cause of failure nobody heard of is named as it is", () => {

@@ -4,7 +4,7 @@ import { captureTitle, formatAge, formatBytes, formatWhen, orderSessions, parseD
 import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../web/model/host-address.js";
 import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../web/model/processes.js";
 
-const process = (pid, more = {}) => ({ pid, command: ["python3", "app" + pid + ".py"], python: "3.12.1", user: "ann", container: null, threads: 1, cpu_percent: 0, rss_bytes: 1, started_at: "2026-01-01T00:00:0" + (pid % 10) + "Z", uptime_s: 5, sessions: [], attach: true, reason: null, ...more });
+const process = (pid, more = {}) => ({ pid, command: ["python3", "app" + pid + ".py"], python: "3.12.1", user: "ann", container: null, threads: 1, cpu_percent: 0, rss_bytes: 1, started_at: "2026-01-01T00:00:0" + (pid % 10) + "Z", uptime_s: 5, sessions: [], can_attach: true, reason: null, ...more });
 const pids = (rows) => rows.map((row) => (row.process ?? row).pid);
 
 test("the address of the host page comes back as it was, and whatever is wrong is left out", () => {
@@ -58,11 +58,11 @@ test("held rows keep their places: what is gone is said to be, what is new comes
   assert.deepEqual(held.map((row) => [row.process.pid, row.gone]), [[1, false], [2, true], [3, false], [4, false], [2, false]]);
   assert.equal(held[2].process.cpu_percent, 99);
   assert.deepEqual(pids(arrangeProcesses(now, address, null)), [3, 4, 1, 2]);
-  assert.deepEqual(pids(arrangeProcesses([process(1, { attach: false }), process(2)], { ...address, only: true }, null)), [2]);
+  assert.deepEqual(pids(arrangeProcesses([process(1, { can_attach: false }), process(2)], { ...address, only: true }, null)), [2]);
 });
 
 test("what cannot be attached is counted, and its reason said when it is all there is", () => {
-  const denied = (pid, reason) => process(pid, { attach: false, reason });
+  const denied = (pid, reason) => process(pid, { can_attach: false, reason });
   assert.deepEqual(countProcesses([process(1), denied(2, "x")]), { all: 2, attachable: 1, refused: 1 });
   assert.equal(commonRefusal([process(1), denied(2, "x")]), null);
   assert.equal(commonRefusal([]), null);

@@ -18,8 +18,8 @@ function profile() {
 }
 
 const tasks = {
-  ...emptyTasks(), at_s: 10, process: [1, 1, 1, 1], thread: [1, 1, 1, 1], name: ["main", "Task-2", "Task-3", "runner"], state: ["waiting", "waiting", "waiting", "running"],
-  node: [2, 5, 5, 1], seen_s: [0, 1, 2, 3], since_s: [1, 4, 2, 9], awaited_by: [[], [0], [0], []],
+  ...emptyTasks(), sampled_s: 10, process: [1, 1, 1, 1], thread: [1, 1, 1, 1], name: ["main", "Task-2", "Task-3", "runner"], state: ["waiting", "waiting", "waiting", "running"],
+  node: [2, 5, 5, 1], first_seen_s: [0, 1, 2, 3], unchanged_since_s: [1, 4, 2, 9], awaited_by: [[], [0], [0], []],
 };
 
 test("tasks at the same place are one row, with their stack from who awaits them", () => {
@@ -42,7 +42,7 @@ test("a node that is not known yet leaves the stack empty, and hostile names sta
 test("more places than can be shown are counted", () => {
   const many = TASK_ROWS_MAX + 20;
   const column = (value) => Array(many).fill(value);
-  const made = taskRows({ ...tasks, process: column(1), thread: column(1), name: Array.from({ length: many }, (_, i) => "n" + i), state: column("waiting"), node: column(2), seen_s: column(0), since_s: column(0), awaited_by: column([]) }, profile());
+  const made = taskRows({ ...tasks, process: column(1), thread: column(1), name: Array.from({ length: many }, (_, i) => "n" + i), state: column("waiting"), node: column(2), first_seen_s: column(0), unchanged_since_s: column(0), awaited_by: column([]) }, profile());
   assert.deepEqual([made.rows.length, made.left, made.count], [TASK_ROWS_MAX, 20, many]);
 });
 

@@ -69,7 +69,7 @@ test("a report has the instructions of its hottest files, and says what gives th
   await page.evaluate("document.querySelector('.line[data-line=\"" + line + "\"]').click()");
   await page.until(byId("source-instructions") + "?.textContent.includes('--opcodes')");
   await leave(page);
-  const rows = { samples: 50, path: "/srv/shop/pricing.py", names: ["CALL"], line: [line], end_line: [line], column: [0], end_column: [4], opcode: [0], base: [0], self: [20], total: [20], left_out: 0 };
+  const rows = { samples: 50, path: "/srv/shop/pricing.py", names: ["CALL"], line: [line], end_line: [line], column: [0], end_column: [4], opcode: [0], base_opcode: [0], self: [20], total: [20], omitted: 0 };
   const filled = await report("some", { ...program.report({}), instructions: [rows] }, FILE + "&line=" + line);
   await filled.until(byId("source-instructions") + "?.querySelectorAll('.instruction').length === 1");
   assert.match(await textOf(filled, "source-instructions"), /^40.0 %40.0 %CALLcolumns 1 to 41 instruction$/);
@@ -170,9 +170,9 @@ test("50,000 lines of hostile text with instructions that make no sense", async 
   const rows = [1, 2, 3, 4, 5, 6].flatMap((line) => odd.map(([column, end, endLine]) => ({ line, column, end, endLine })));
   const column = (read) => rows.map(read);
   const instructions = [{
-    samples: 60000, path, names: ["", "</script><img src=x>\u202e\ud800", "z".repeat(5000)], left_out: 0,
+    samples: 60000, path, names: ["", "</script><img src=x>\u202e\ud800", "z".repeat(5000)], omitted: 0,
     line: column((row) => row.line), end_line: column((row) => row.endLine), column: column((row) => row.column), end_column: column((row) => row.end),
-    opcode: column((row, i) => [0, 1, 2, -1, 7][i % 5]), base: column((row, i) => [1, 0, 9][i % 3]), self: column((row, i) => i), total: column((row, i) => 2 * i),
+    opcode: column((row, i) => [0, 1, 2, -1, 7][i % 5]), base_opcode: column((row, i) => [1, 0, 9][i % 3]), self: column((row, i) => i), total: column((row, i) => 2 * i),
   }];
   const page = await report("hostile", { ...made, sources: [{ path, changed: true, whole: true, text }], instructions }, "#v=1&view=source");
   await page.until("document.querySelectorAll('.line').length > 100 && document.querySelectorAll('.line').length < 20000");

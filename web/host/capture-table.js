@@ -10,7 +10,7 @@ import { ICONS } from "../view/icons.js";
 
 function stateMark(capture) {
   if (capture.state === "recording") return { text: HOST_TEXT.captures.recording, hint: HOST_TEXT.captures.recordingHint };
-  if (capture.state === "cut") return { text: HOST_TEXT.captures.cut, hint: capture.reason ?? HOST_TEXT.captures.cutHint };
+  if (capture.state === "incomplete") return { text: HOST_TEXT.captures.cut, hint: capture.reason ?? HOST_TEXT.captures.cutHint };
   return { text: capture.continuous ? HOST_TEXT.captures.continuous : "", hint: "" };
 }
 
@@ -116,13 +116,13 @@ export function createCaptureTable(root, act) {
       more.hidden = left <= 0;
       setText(more, HOST_TEXT.captures.showMore(formatCount(left)));
       foot.hidden = folder === null;
-      if (folder !== null) setText(foot, HOST_TEXT.captures.folder(visibleText(folder.folder), formatBytes(folder.bytes)) + retentionText(folder.keep));
+      if (folder !== null) setText(foot, HOST_TEXT.captures.folder(visibleText(folder.folder), formatBytes(folder.bytes)) + retentionText(folder.retention));
     },
   };
 }
 
-function retentionText(keep) {
-  if (!keep) return "";
-  const limits = [keep.days ? HOST_TEXT.captures.days(formatCount(keep.days)) : "", keep.bytes ? formatBytes(keep.bytes) : ""].filter(Boolean);
+function retentionText(retention) {
+  if (!retention) return "";
+  const limits = [retention.days ? HOST_TEXT.captures.days(formatCount(retention.days)) : "", retention.bytes ? formatBytes(retention.bytes) : ""].filter(Boolean);
   return limits.length === 0 ? HOST_TEXT.captures.unlimited : HOST_TEXT.captures.retention(limits);
 }

@@ -46,7 +46,7 @@ function hostHandlers(state, all, again) {
     onProcesses: taken((answer) => {
       state.host = answer;
       state.processes = answer.processes;
-      const here = new Set(answer.processes.filter((process) => process.attach).map(processKey));
+      const here = new Set(answer.processes.filter((process) => process.can_attach).map(processKey));
       for (const key of state.selected.keys()) if (!here.has(key)) state.selected.delete(key);
     }),
     onSessions: taken((answer) => (all.sessions = answer.sessions)),

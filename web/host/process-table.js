@@ -70,11 +70,11 @@ function fillActions(row, process, gone, state) {
     setAttribute(row.open, "href", "#v=1&session=" + encodeURIComponent(sampled));
     setText(row.open.lastChild, process.sessions.length > 1 ? HOST_TEXT.processes.openSome(process.sessions.length) : HOST_TEXT.processes.open);
   }
-  row.split.hidden = gone || !state.operator || !process.attach || sampled !== undefined;
+  row.split.hidden = gone || !state.operator || !process.can_attach || sampled !== undefined;
   row.start.disabled = state.cutOff;
-  row.refused.hidden = gone || process.attach || sampled !== undefined;
+  row.refused.hidden = gone || process.can_attach || sampled !== undefined;
   setAttribute(row.refused, "data-hint", process.reason === null ? "" : visibleText(process.reason ?? ""));
-  row.box.disabled = gone || !process.attach;
+  row.box.disabled = gone || !process.can_attach;
   row.box.hidden = !state.operator;
   row.box.checked = state.selected.has(row.key);
 }
@@ -96,7 +96,7 @@ export function createProcessTable(root, act) {
   const heads = Object.entries(HOST_TEXT.processes.columns).map(([key, [label, hint]]) => ({
     key, element: el("th", { scope: "col", class: "col-" + key }, el("button", { type: "button", "data-hint": hint, "data-testid": "sort-" + key, on: { click: () => act.sort(key) } }, label)),
   }));
-  const every = el("input", { type: "checkbox", "aria-label": HOST_TEXT.processes.selectAll, "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.attach && !row.gone).map((row) => row.process), every.checked) } });
+  const every = el("input", { type: "checkbox", "aria-label": HOST_TEXT.processes.selectAll, "data-testid": "select-all", on: { change: () => act.selectAll(shownRows.filter((row) => row.process.can_attach && !row.gone).map((row) => row.process), every.checked) } });
   const body = el("tbody", {});
   const table = el("table", { class: "grid", "data-testid": "processes", "aria-label": HOST_TEXT.processes.tableLabel },
     el("thead", {}, el("tr", {}, el("th", { class: "col-select" }, every), ...heads.map((head) => head.element), el("th", { class: "col-act" }, el("span", { class: "offscreen" }, HOST_TEXT.processes.profile)))), body);
@@ -181,7 +181,7 @@ export function createProcessTable(root, act) {
       if (common !== null) setText(refusal, HOST_TEXT.processes.noneProfilable(formatCount(common.count), visibleText(common.reason)));
       setAttribute(table, "data-containers", state.processes.some((process) => process.container) || null);
       every.hidden = !state.operator;
-      every.checked = state.selected.size > 0 && shownRows.every((row) => row.gone || !row.process.attach || state.selected.has(processKey(row.process)));
+      every.checked = state.selected.size > 0 && shownRows.every((row) => row.gone || !row.process.can_attach || state.selected.has(processKey(row.process)));
       more.hidden = shownRows.length <= limit;
       setText(more, HOST_TEXT.processes.more(formatCount(shownRows.length - limit)));
     },

@@ -84,9 +84,9 @@ function stateText({ state, reason }) {
 function factsText(session) {
   const target = session.target ?? {};
   const { name, rest } = programName(target.command);
-  const processes = session.processes?.joined ?? session.targets?.length ?? 1;
+  const processes = session.processes?.attached ?? session.targets?.length ?? 1;
   return [
-    stateText(session), session.capture_fault ?? null,
+    stateText(session), session.capture_error ?? null,
     !target.command?.length ? null : session.name || isOver(session) ? name : rest || name, processes > 1 ? HOST_TEXT.sessions.processes(processes) : HOST_TEXT.sessions.pid(target.pid), isOver(session) ? null : formatRate(session.settings?.rate_hz) + " Hz",
   ].filter(Boolean).join(" · ");
 }

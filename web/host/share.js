@@ -8,7 +8,7 @@ import { openDialog } from "./dialogs.js";
 
 function shareLine(share, revoke, now) {
   const expires = share.expires_at === null ? HOST_TEXT.share.never : HOST_TEXT.share.until(formatWhen(share.expires_at, now));
-  const used = share.used_at === null ? HOST_TEXT.share.unused : HOST_TEXT.share.used(formatWhen(share.used_at, now));
+  const used = share.last_used_at === null ? HOST_TEXT.share.unused : HOST_TEXT.share.used(formatWhen(share.last_used_at, now));
   const name = visibleText(share.name, HOST_TEXT.share.unnamed(share.id));
   const what = share.session === null ? HOST_TEXT.share.everything : HOST_TEXT.share.session(visibleText(share.session));
   return el("li", { class: "share-line", "data-testid": "share-line" }, isolated(name, { class: "share-name" }), el("span", { class: "soft" }, what + " · " + expires + " · " + used),

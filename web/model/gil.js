@@ -10,7 +10,7 @@ const AWAITS = STATE_DOINGS.indexOf("waits_gil");
 const rounded = (samples) => Math.round(samples * 1000) / 1000;
 
 export function emptyGil() {
-  return { waited: 0, unheld: 0, threads: [], pairs: [], node: [], kept: [] };
+  return { waited: 0, unattributed: 0, threads: [], pairs: [], node: [], waits_caused: [] };
 }
 
 function addTo(map, key, amount) {
@@ -40,14 +40,14 @@ function slotsOfCells(report, wanted, within) {
 }
 
 // One process in one slot: {held, rates} by thread, where a rate is what a thread waited for each sample that another held;
-// `unheld` is what was waited while no other held it.
+// `unattributed` is what was waited while no other held it.
 function ratesOf(held, waited) {
   let heldAll = 0;
   for (const count of held.values()) heldAll += count;
-  const found = { held, rates: new Map(), unheld: 0 };
+  const found = { held, rates: new Map(), unattributed: 0 };
   for (const [waiter, count] of waited) {
     const others = heldAll - (held.get(waiter) ?? 0);
-    if (others === 0) found.unheld += count;
+    if (others === 0) found.unattributed += count;
     else found.rates.set(waiter, count / others);
   }
   return found;
@@ -114,32 +114,32 @@ function squareOf(moments) {
 // -> what /gil answers, for those waiting threads (all when there are none) and the slots of which `within` is true
 export function gilOfCells(report, threads, within) {
   const processOf = report.tree.threads.process;
-  const kept = new Map();
+  const caused = new Map();
   const moments = [];
   let waited = 0;
-  let unheld = 0;
+  let unattributed = 0;
   for (const slot of slotsOfCells(report, new Set(threads), within).values()) {
     const processes = momentsOf(slot, processOf);
     const rateSums = new Map(Array.from(processes, ([process, { rates }]) => [process, sumOf(rates)]));
     waited += sumOf(slot.waited);
     for (const moment of processes.values()) {
-      unheld += moment.unheld;
+      unattributed += moment.unattributed;
       moments.push(moment);
     }
     for (const { thread, node, count } of slot.places) {
       const rate = rateSums.get(processOf[thread]) - (processes.get(processOf[thread]).rates.get(thread) ?? 0);
-      if (rate > 0) addTo(kept, node, count * rate);
+      if (rate > 0) addTo(caused, node, count * rate);
     }
   }
-  const node = Array.from(kept.keys()).sort((a, b) => a - b);
-  return { waited, unheld, ...squareOf(moments), node, kept: node.map((id) => rounded(kept.get(id))) };
+  const node = Array.from(caused.keys()).sort((a, b) => a - b);
+  return { waited, unattributed, ...squareOf(moments), node, waits_caused: node.map((id) => rounded(caused.get(id))) };
 }
 
 // As counts of a recording: what others waited, by the node at which somebody held the GIL.
-export function keptCounts(gil, nodes) {
+export function causedCounts(gil, nodes) {
   const self = new Float64Array(nodes);
   gil.node.forEach((id, i) => {
-    if (id < nodes) self[id] += gil.kept[i];
+    if (id < nodes) self[id] += gil.waits_caused[i];
   });
   return { self };
 }

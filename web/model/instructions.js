@@ -9,7 +9,7 @@ export function lineInstructions(answer, line) {
   for (let i = 0; i < answer.line.length; i += 1) {
     if (answer.line[i] !== line) continue;
     const nameOf = (id) => answer.names[id] ?? "";
-    rows.push({ name: nameOf(answer.opcode[i]), base: nameOf(answer.base[i]), line, endLine: answer.end_line[i], column: answer.column[i], endColumn: answer.end_column[i], self: answer.self[i], total: answer.total[i] });
+    rows.push({ name: nameOf(answer.opcode[i]), base: nameOf(answer.base_opcode[i]), line, endLine: answer.end_line[i], column: answer.column[i], endColumn: answer.end_column[i], self: answer.self[i], total: answer.total[i] });
   }
   return rows.sort((a, b) => b.self - a.self || b.total - a.total || a.column - b.column);
 }

@@ -12,7 +12,7 @@ const bytesText = (bytes) => {
 };
 const hertzText = (hz) => (isKnown(hz) ? formatRate(hz) + " Hz" : formatRate(hz));
 
-const dueOf = (q) => q.ticks + q.missed;
+const dueOf = (q) => q.ticks + q.missed_ticks;
 const failedOf = (q) => Object.values(q.failed ?? {}).reduce((sum, count) => sum + count, 0);
 const triedOf = (q) => q.samples + failedOf(q);
 const framesOf = (q) => q.code_hits + q.code_misses;
@@ -22,22 +22,22 @@ const durationOf = (q) => q.duration_s;
 // Group: [key of a measure, text of a value, whole of which it is a share]
 const GROUPS = {
   rate: [
-    ["rate_hz", hertzText], ["wanted_hz", hertzText], ["aimed_hz", hertzText], ["ticks", formatCount, dueOf], ["missed", formatCount, dueOf], ["duration_s", formatDuration],
-    ["interval_least_s", formatDuration], ["interval_mean_s", formatDuration], ["interval_most_s", formatDuration],
+    ["achieved_hz", hertzText], ["requested_hz", hertzText], ["current_hz", hertzText], ["ticks", formatCount, dueOf], ["missed_ticks", formatCount, dueOf], ["duration_s", formatDuration],
+    ["interval_min_s", formatDuration], ["interval_mean_s", formatDuration], ["interval_max_s", formatDuration],
   ],
   samples: [
     ["samples", formatCount], ["exact", formatCount, samplesOf], ["repaired", formatCount, samplesOf], ["retried", formatCount, samplesOf], ["truncated", formatCount, samplesOf],
-    ["filtered", formatCount, (q) => q.samples + q.filtered], ["stood_in", formatCount, samplesOf], ["folded", formatCount, samplesOf],
+    ["filtered", formatCount, (q) => q.samples + q.filtered], ["extrapolated", formatCount, samplesOf], ["overflowed", formatCount, samplesOf],
   ],
   failed: [["failed_gone", formatCount, triedOf], ["failed_fault", formatCount, triedOf], ["failed_perm", formatCount, triedOf], ["failed_corrupt", formatCount, triedOf]],
   target: [["stopped_s", formatDuration, durationOf], ["reads", formatCount], ["read_bytes", bytesText]],
-  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["kept_bytes", bytesText], ["memory_bytes", bytesText]],
+  host: [["cpu_user_s", formatDuration, durationOf], ["cpu_sys_s", formatDuration, durationOf], ["rss_bytes", bytesText], ["rss_peak_bytes", bytesText], ["profile_bytes", bytesText], ["profile_limit_bytes", bytesText]],
   code: [["code_hits", formatCount, framesOf], ["code_misses", formatCount, framesOf], ["code_stale", formatCount], ["code_clears", formatCount]],
   tasks: [["tasks", formatCount], ["tasks_moving", formatCount, (q) => q.tasks]],
 };
 const MEASURED = new Set(Object.values(GROUPS).flatMap((rows) => rows.map(([key]) => key)));
 
-// One flat object of numbers, reasons of failure named as in `meaning`.
+// One flat object of numbers, reasons of failure named as in `descriptions`.
 function flatNumbers(quality) {
   const numbers = {};
   for (const [key, value] of Object.entries(quality)) if (isKnown(value)) numbers[key] = value;
@@ -47,7 +47,7 @@ function flatNumbers(quality) {
 
 function numberRow([key, text, whole], numbers, quality) {
   const share = whole === undefined ? NaN : ratio(numbers[key], whole(quality));
-  const meaning = quality.meaning?.[key];
+  const meaning = quality.descriptions?.[key];
   return { key, label: QUALITY_TEXT.measures[key] ?? key.replaceAll("_", " "), value: text(numbers[key]), share: isKnown(share) ? formatShare(share) : "", meaning: meaning === undefined ? "" : visibleText(String(meaning)) };
 }
 

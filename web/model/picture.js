@@ -7,7 +7,7 @@ import { cutTree } from "./cut.js";
 import { isWithoutGil } from "./activity.js";
 import { emptyReason } from "./empty.js";
 import { frameKey, frameLabel, frameOfFunction } from "./frames.js";
-import { gilMatrix, keptCounts } from "./gil.js";
+import { gilMatrix, causedCounts } from "./gil.js";
 import { taskRows, tasksReason } from "./tasks.js";
 import { groupTotals, matchedSamples } from "./grouping.js";
 import { lineNeighbours, sourceLines, topLines } from "./lines.js";
@@ -233,17 +233,17 @@ function gilReason(gil, sums, withoutGil) {
   return gil.waited > 0 ? null : TEXT.gil.none;
 }
 
-// GIL contention by thread: {reason, waited, unheld, kept, matrix, hottest, drawing, keyOf}.
+// GIL contention by thread: {reason, waited, unattributed, caused, matrix, hottest, drawing, keyOf}.
 function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, width) {
   const reason = gilReason(gil, sums, withoutGil);
-  const totals = groupTotals(grouping, keptCounts(gil, nodeCount(recording.profile)));
+  const totals = groupTotals(grouping, causedCounts(gil, nodeCount(recording.profile)));
   const tree = topDownTree(grouping, totals);
   const fieldsOf = createFields(recording, grouping, totals, tree);
   const all = { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
   return {
     ...gil,
     reason,
-    kept: totals.sum,
+    caused: totals.sum,
     matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
     hottest: makeHottest(recording, grouping, frameCounts(grouping, totals)),
     drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum) : null,
@@ -362,7 +362,7 @@ export function createPicture() {
       diff: shownDiff,
       gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
       tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
-      secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.rate_hz || NaN),
+      secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
       // Every function with samples, most total samples first: [{label, key}]
       functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
       hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),

@@ -64,7 +64,7 @@ export function sortProcesses(processes, { sort, up }) {
 // The rows to show. With `held` (the rows shown before) nothing moves: what is gone stays, said to be, and what is new
 // comes last. A process is known by pid and start, as pids are used again.
 export function arrangeProcesses(processes, address, held) {
-  const wanted = processes.filter((process) => (!address.only || process.attach) && matchesProcess(process, address.search));
+  const wanted = processes.filter((process) => (!address.only || process.can_attach) && matchesProcess(process, address.search));
   const sorted = sortProcesses(wanted, address);
   if (held === null) return sorted.map((process) => ({ process, gone: false }));
   const here = new Map(sorted.map((process) => [processKey(process), process]));
@@ -83,13 +83,13 @@ export function processKey(process) {
 
 // What it says above the table.
 export function countProcesses(processes) {
-  const attachable = processes.filter((process) => process.attach).length;
+  const attachable = processes.filter((process) => process.can_attach).length;
   return { all: processes.length, attachable, refused: processes.length - attachable };
 }
 
 // The reason that most of those have which cannot be attached, when none can: {reason, count} or null.
 export function commonRefusal(processes) {
-  if (processes.length === 0 || processes.some((process) => process.attach)) return null;
+  if (processes.length === 0 || processes.some((process) => process.can_attach)) return null;
   const counts = new Map();
   for (const { reason } of processes) counts.set(reason, (counts.get(reason) ?? 0) + 1);
   const [reason, count] = Array.from(counts).sort((a, b) => b[1] - a[1])[0];

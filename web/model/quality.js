@@ -29,7 +29,7 @@ function samplesValue({ samples, ticks }) {
   return { key: "samples", label, value: formatShortCount(samples), level: "plain", meaning: meaning(formatCount(samples), formatCount(ticks)) };
 }
 
-function rateValue({ ticks, rate_hz: achieved, wanted_hz: requested }) {
+function rateValue({ ticks, achieved_hz: achieved, requested_hz: requested }) {
   const [unit, meaning] = QUALITY_TEXT.rate;
   const slow = ticks > 0 && isKnown(achieved) && isKnown(requested) && achieved < 0.9 * requested;
   return {
@@ -38,7 +38,7 @@ function rateValue({ ticks, rate_hz: achieved, wanted_hz: requested }) {
   };
 }
 
-function missedValue({ ticks, missed }) {
+function missedValue({ ticks, missed_ticks: missed }) {
   const [label, meaning] = QUALITY_TEXT.missed;
   const due = isKnown(ticks) && isKnown(missed) ? ticks + missed : NaN;
   const share = ratio(missed, due);

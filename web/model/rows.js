@@ -56,9 +56,9 @@ export function sandwichRows(sandwich, sum) {
 }
 
 // Stacks that held the GIL; `secondsText(samples)` is how long others waited.
-export function gilRows(drawing, kept, secondsText) {
+export function gilRows(drawing, caused, secondsText) {
   const columns = TEXT.asTable.gilColumns.map(numbered);
-  const table = frameRows(drawing, TEXT.asTable.ofGil, columns, (frame) => [secondsText(frame.total), formatShare(ratio(frame.total, kept))]);
+  const table = frameRows(drawing, TEXT.asTable.ofGil, columns, (frame) => [secondsText(frame.total), formatShare(ratio(frame.total, caused))]);
   return { ...table, caption: table.caption + TEXT.asTable.percentOfWaits };
 }
 

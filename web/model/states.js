@@ -83,7 +83,7 @@ function rowSums(columns, row) {
     samples: columns.samples[row],
     yes: STATE_FACTS.map((fact) => columns[fact].yes[row]),
     unknown: STATE_FACTS.map((fact) => columns[fact].unknown[row]),
-    doing: STATE_DOINGS.map((doing) => columns.doing[doing][row]),
+    doing: STATE_DOINGS.map((doing) => columns.activity[doing][row]),
   };
 }
 

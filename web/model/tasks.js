@@ -13,7 +13,7 @@ const ORDER = ["running", "moving", "waiting"];
 export const TASK_ROWS_MAX = 500;
 
 export function emptyTasks() {
-  return { at_s: 0, cut: false, process: [], thread: [], name: [], state: [], node: [], seen_s: [], since_s: [], awaited_by: [] };
+  return { sampled_s: 0, limit_reached: false, process: [], thread: [], name: [], state: [], node: [], first_seen_s: [], unchanged_since_s: [], awaited_by: [] };
 }
 
 function nameOf(tasks, i) {
@@ -60,8 +60,8 @@ export function taskRows(tasks, profile) {
     const row = rows.get(key);
     row.count += 1;
     row.threads.add(tasks.thread[i]);
-    row.longest = Math.max(row.longest, tasks.at_s - tasks.since_s[i]);
-    row.age = Math.max(row.age, tasks.at_s - tasks.seen_s[i]);
+    row.longest = Math.max(row.longest, tasks.sampled_s - tasks.unchanged_since_s[i]);
+    row.age = Math.max(row.age, tasks.sampled_s - tasks.first_seen_s[i]);
     if (row.name === "" && row.examples.length < 3 && tasks.name[i] !== "") row.examples.push(visibleText(tasks.name[i]));
   }
   const sorted = Array.from(rows.values()).sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || b.count - a.count || b.longest - a.longest || (a.key < b.key ? -1 : 1));

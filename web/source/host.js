@@ -50,7 +50,7 @@ export function uploadCapture(file, onProgress) {
 }
 
 export function comparison(current, baseline) {
-  return API + "/sessions/" + encodeURIComponent(current) + "/export?format=diff-flamegraph&base=" + encodeURIComponent(baseline);
+  return API + "/sessions/" + encodeURIComponent(current) + "/export?format=diff-flamegraph&baseline=" + encodeURIComponent(baseline);
 }
 
 export function createHostSource(handlers) {
@@ -72,7 +72,7 @@ export function createHostSource(handlers) {
   async function readSpark({ id, elapsed }) {
     const from = Math.max(0, Math.floor(elapsed - SPARK_SECONDS));
     try {
-      const timeline = await requests.get("/sessions/" + id + "/timeline?buckets=" + SPARK_SLOTS + "&from=" + from, "spark " + id);
+      const timeline = await requests.get("/sessions/" + id + "/timeline?slots=" + SPARK_SLOTS + "&from=" + from, "spark " + id);
       if (timeline !== null) handlers.onSpark(id, { timeline, from, to: Math.max(elapsed, from + 1) });
     } catch (problem) {
       if (!(problem instanceof HttpProblem)) throw problem;

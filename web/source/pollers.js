@@ -43,7 +43,7 @@ const POLLERS = {
   timeline({ followed: { threads }, range, get, handlers }) {
     return {
       question: queryText({}, { threads, ...range }),
-      read: (since) => get("/timeline" + queryText({ since, buckets: TIMELINE_SLOTS }, { threads, ...range })),
+      read: (since) => get("/timeline" + queryText({ since, slots: TIMELINE_SLOTS }, { threads, ...range })),
       take: (answer, before) => passed(handlers.onTimeline)(withTimeline(before ?? emptyTimeline(), answer)),
     };
   },
@@ -202,7 +202,7 @@ function createLanePoller(feed) {
       if (due.length === 0) return;
       const chosen = Array.from({ length: Math.min(LANES_AT_ONCE, due.length) }, (_, i) => due[(next + i) % due.length]);
       next += chosen.length;
-      const answers = await Promise.all(chosen.map((threads) => feed.get("/timeline" + queryText({ buckets: LANE_SLOTS }, { threads, ...asked }))));
+      const answers = await Promise.all(chosen.map((threads) => feed.get("/timeline" + queryText({ slots: LANE_SLOTS }, { threads, ...asked }))));
       if (asked !== feed.range) return;
       timelines = new Map(timelines);
       chosen.forEach((ids, i) => timelines.set(ids.join(), { ...withTimeline(emptyTimeline(), answers[i]), generation: answers[i].generation }));

@@ -397,7 +397,7 @@ export const TEXT = {
     how: (moment) => "The waiting time in each interval (" + moment + ") is divided among the threads that held the GIL in it.",
     moment: "250 ms, longer for old data",
     still: " Tables do not change while you use them.",
-    unheld: (share) => " No holder was seen for " + share + ".",
+    unattributed: (share) => " No holder was seen for " + share + ".",
     all: "All",
     others: (count) => (count === "" ? "others" : count + " others"),
     onlyThread: "Show only what this thread waited for",

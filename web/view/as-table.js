@@ -44,7 +44,7 @@ const CHARTS = [
   { key: "threads", of: (state) => (state.address.view === "threads" && state.picture.empty === null && state.lanes.size > 0 ? state.lanes : null), read: (state) => laneRows(lanesOf(state), spanOf(state)) },
   {
     key: "gil", of: (state) => (state.picture.gil?.reason === null ? state.picture.gil.drawing?.root : null),
-    read: (state) => gilRows(state.picture.gil.drawing, state.picture.gil.kept, (samples) => formatDuration(samples * state.picture.secondsPerSample)),
+    read: (state) => gilRows(state.picture.gil.drawing, state.picture.gil.caused, (samples) => formatDuration(samples * state.picture.secondsPerSample)),
     choose: (state, { id }) => { const about = state.picture.gil.keyOf(id); return about === "" ? {} : { view: "sandwich", about }; },
   },
   {

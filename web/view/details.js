@@ -20,7 +20,7 @@ function intervalText(samples, sum) {
 
 // At R ticks a second a sample stands for 1/R seconds of its thread.
 function estimatedTime(samples, session) {
-  const rate = session?.quality?.rate_hz;
+  const rate = session?.quality?.achieved_hz;
   return rate > 0 ? formatDuration(samples / rate) : formatDuration(NaN);
 }
 
@@ -145,7 +145,7 @@ export function createDetails(root, dispatch) {
     update(state) {
       root.hidden = !FLAME_VIEWS.includes(state.address.view);
       const id = shownId(state);
-      const signature = [id, state.recordingVersion, state.address.by, state.address.bottomUp, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.rate_hz].join(" ");
+      const signature = [id, state.recordingVersion, state.address.by, state.address.bottomUp, state.picture.focus.id, state.picture.sum, state.address.states, state.address.range?.from, state.address.range?.to, state.session?.quality?.achieved_hz].join(" ");
       if (signature === shown || root.hidden || (isInUse() && shownFrame === id)) return;
       shown = signature;
       shownFrame = id;

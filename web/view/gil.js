@@ -39,11 +39,11 @@ function createGilTables({ secondsOf, threads, change }) {
     matrix.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
   }
 
-  function listRow(row, { hottest, kept }) {
+  function listRow(row, { hottest, caused }) {
     const fill = el("i", {});
     fill.style.width = (100 * row.self) / hottest[0].self + "%";
     return el("li", {}, el("button", { type: "button", class: "hottest", title: row.label.place, on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name, { class: "hottest-name" }),
-      el("span", { class: "share" }, secondsOf(row.self) + "  ·  " + formatShare(ratio(row.self, kept))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
+      el("span", { class: "share" }, secondsOf(row.self) + "  ·  " + formatShare(ratio(row.self, caused))), el("span", { class: "bar", "aria-hidden": "true" }, fill)));
   }
 
   return {
@@ -94,7 +94,7 @@ function createGilFlame(root, { textOf, numbersOf, open }) {
 export function createGil(root, dispatch) {
   const change = (changes) => dispatch({ type: "address", changes, how: "push" });
   const secondsOf = (samples) => formatDuration(samples * state.picture.secondsPerSample);
-  const shareOf = (frame) => formatShare(ratio(frame.total, state.picture.gil.kept));
+  const shareOf = (frame) => formatShare(ratio(frame.total, state.picture.gil.caused));
   const summary = el("p", { class: "gil-summary", "data-testid": "gil-summary" });
   const note = el("p", { class: "soft" });
   const title = el("h3", {}, TEXT.gil.stacks);
@@ -115,10 +115,10 @@ export function createGil(root, dispatch) {
     if (key !== "") change({ view: "sandwich", about: key });
   }
 
-  function showSummary({ waited, unheld }) {
+  function showSummary({ waited, unattributed }) {
     const { samples } = state.picture.sums;
     summary.replaceChildren(TEXT.gil.waited, el("strong", {}, secondsOf(waited)), TEXT.gil.forGil, el("strong", {}, formatShare(ratio(waited, samples))), TEXT.gil.ofSamples(formatCount(samples), state.address.threads.length > 0));
-    setText(note, TEXT.gil.how(TEXT.gil.moment) + (isInUse(tables.element) ? TEXT.gil.still : "") + (unheld > 0 ? TEXT.gil.unheld(formatShare(ratio(unheld, waited))) : ""));
+    setText(note, TEXT.gil.how(TEXT.gil.moment) + (isInUse(tables.element) ? TEXT.gil.still : "") + (unattributed > 0 ? TEXT.gil.unattributed(formatShare(ratio(unattributed, waited))) : ""));
   }
 
   tables.element.addEventListener("pointerleave", () => {
@@ -143,7 +143,7 @@ export function createGil(root, dispatch) {
       shown.question = question;
       const width = Math.floor(flame.holder.clientWidth);
       if (width > 0 && width !== state.width) return dispatch({ type: "width", width });
-      if (gil.drawing !== null) flame.draw(gil.drawing, state.width, TEXT.gil.stacksLabel(secondsOf(gil.kept)));
+      if (gil.drawing !== null) flame.draw(gil.drawing, state.width, TEXT.gil.stacksLabel(secondsOf(gil.caused)));
       shown = { gil, width: state.width, question };
       return undefined;
     },

@@ -42,7 +42,7 @@ function instructionsNote(answer, found, { address, live }) {
   const { threads, states, filters, range } = address;
   const parts = [TEXT.source.instructions(formatCount(found.length))];
   if (found.length > INSTRUCTIONS_MAX) parts.push(TEXT.source.mostSamples(INSTRUCTIONS_MAX));
-  if (answer.left_out > 0) parts.push(TEXT.source.fewestLeftOut);
+  if (answer.omitted > 0) parts.push(TEXT.source.fewestLeftOut);
   if (threads.length + states.length + filters.length > 0) parts.push(TEXT.source.ofAll);
   if (range !== null && !live) parts.push(TEXT.source.ofAllTime);
   return parts.join(", ");

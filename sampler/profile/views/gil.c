@@ -29,9 +29,9 @@ struct work {
     struct process *processes; /* a process */
     thread_id *holders;        /* in this window */
     size_t holder_count;
-    double *kept;  /* a node */
-    double *pairs; /* rows * rows */
-    double waited, unheld;
+    double *waits_caused; /* a node */
+    double *pairs;        /* rows * rows */
+    double waited, unattributed;
     size_t rows;
 };
 
@@ -105,7 +105,7 @@ static void find_rate(struct work *work, const struct window *window, thread_id 
     (void)window;
     work->waited += (double)party->waited;
     if (!others)
-        work->unheld += (double)party->waited;
+        work->unattributed += (double)party->waited;
     else
         party->rate = (double)party->waited / (double)others;
     process->rate += party->rate;
@@ -132,7 +132,7 @@ static void add_kept(struct work *work, const struct window *window)
     for (size_t i = 0; i < window->cell_count; i++) {
         const struct cell *const cell = &window->cells[i];
         if (holds(cell))
-            work->kept[cell->node] +=
+            work->waits_caused[cell->node] +=
                 (double)cell->count *
                 (process_of(work, cell->thread)->rate - work->parties[cell->thread].rate);
     }
@@ -205,21 +205,21 @@ static uint64_t rounded(double samples)
     return (uint64_t)(samples * thousandths + 0.5);
 }
 
-static enum err_code take_nodes(struct gil *gil, const double *kept, uint32_t nodes,
+static enum err_code take_nodes(struct gil *gil, const double *waits_caused, uint32_t nodes,
                                 struct err *err)
 {
     size_t count = 0;
     for (node_id id = 0; id < nodes; id++)
-        count += rounded(kept[id]) > 0;
+        count += rounded(waits_caused[id]) > 0;
     gil->node = malloc((count + 1) * sizeof *gil->node);
-    gil->kept = malloc((count + 1) * sizeof *gil->kept);
-    if (!gil->node || !gil->kept)
+    gil->waits_caused = malloc((count + 1) * sizeof *gil->waits_caused);
+    if (!gil->node || !gil->waits_caused)
         return err_nomem(err);
     for (node_id id = 0; id < nodes; id++) {
-        if (!rounded(kept[id]))
+        if (!rounded(waits_caused[id]))
             continue;
         gil->node[gil->count] = id;
-        gil->kept[gil->count++] = rounded(kept[id]);
+        gil->waits_caused[gil->count++] = rounded(waits_caused[id]);
     }
     return ERR_OK;
 }
@@ -235,7 +235,7 @@ static enum err_code take_pairs(struct gil *gil, struct work *work, struct err *
     for (size_t i = 0; i < count; i++)
         gil->pairs[i] = rounded(work->pairs[i]);
     gil->waited = rounded(work->waited);
-    gil->unheld = rounded(work->unheld);
+    gil->unattributed = rounded(work->unattributed);
     return ERR_OK;
 }
 
@@ -245,13 +245,13 @@ static enum err_code fill(struct gil *gil, struct work *work, struct err *err)
     work->parties = calloc((size_t)sizes->threads + 1, sizeof *work->parties);
     work->processes = calloc((size_t)sizes->processes + 1, sizeof *work->processes);
     work->holders = calloc((size_t)sizes->threads + 1, sizeof *work->holders);
-    work->kept = calloc((size_t)sizes->nodes + 1, sizeof *work->kept);
-    if (!work->parties || !work->processes || !work->holders || !work->kept)
+    work->waits_caused = calloc((size_t)sizes->nodes + 1, sizeof *work->waits_caused);
+    if (!work->parties || !work->processes || !work->holders || !work->waits_caused)
         return err_nomem(err);
     count_all(work);
     give_rows(work, gil, sizes->threads);
     const enum err_code rc = take_pairs(gil, work, err);
-    return rc ? rc : take_nodes(gil, work->kept, sizes->nodes, err);
+    return rc ? rc : take_nodes(gil, work->waits_caused, sizes->nodes, err);
 }
 
 enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,
@@ -270,7 +270,7 @@ enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,
     free(work.parties);
     free(work.processes);
     free(work.holders);
-    free(work.kept);
+    free(work.waits_caused);
     free(work.pairs);
     if (rc)
         gil_deinit(&made);
@@ -283,6 +283,6 @@ void gil_deinit(struct gil *gil)
 {
     free(gil->pairs);
     free(gil->node);
-    free(gil->kept);
+    free(gil->waits_caused);
     memset(gil, 0, sizeof *gil);
 }

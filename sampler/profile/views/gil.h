@@ -29,14 +29,15 @@ enum { GIL_MAX_THREADS = 64 };
 
 struct gil {
     uint64_t waited; /* by the threads asked for */
-    uint64_t unheld; /* of it, while nobody else of the process was seen to hold the GIL */
+    uint64_t
+        unattributed; /* of it, while nobody else of the process was seen to hold the GIL */
     size_t thread_count;
     thread_id threads[GIL_MAX_THREADS]; /* ascending */
     size_t rows;                        /* thread_count, and one more if there is a rest */
     uint64_t *pairs; /* rows * rows: holder after holder, a number a waiter */
     size_t count;
-    node_id *node;  /* ascending: where those stood who held it */
-    uint64_t *kept; /* and what others waited meanwhile */
+    node_id *node;          /* ascending: where those stood who held it */
+    uint64_t *waits_caused; /* and what others waited meanwhile */
 };
 
 /* Of the query, its threads and processes are those that waited; `since` and states do not count. */

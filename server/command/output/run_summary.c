@@ -100,11 +100,11 @@ static void format_line(struct run_summary *summary, const struct session_info *
              "%.0f of %.10g Hz (mean %.0f, %.0f to %.0f)%s, %" PRIu64
              " samples, exact %.2f %%, repaired %.2f %%, failed %.2f %%, missed %" PRIu64
              ", own CPU %.1f %%",
-             hz, info->options->rate_hz, session_rate_hz(info->snapshot), summary->least_hz,
+             hz, info->options->rate_hz, session_achieved_hz(info->snapshot), summary->least_hz,
              summary->most_hz, intervals, quality->samples,
              quality_percent(quality->exact, quality->samples),
              quality_percent(quality->repaired, quality->samples),
-             quality_percent(failed, quality->samples + failed), quality->missed, cpu);
+             quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu);
     summary->said_ns = now_ns;
     summary->said_ticks = quality->ticks;
     summary->said_cpu_s = cpu_s;
@@ -175,8 +175,8 @@ static void say_certainty(const struct quality *quality)
         quality_percent(quality->exact, quality->samples),
         quality_percent(quality->repaired, quality->samples),
         quality_percent(quality->retried, quality->samples),
-        quality_percent(quality->truncated, quality->samples), failed, quality->missed,
-        quality->ticks + quality->missed);
+        quality_percent(quality->truncated, quality->samples), failed, quality->missed_ticks,
+        quality->ticks + quality->missed_ticks);
 }
 
 /* The state that the mode keeps; STATE_FLAG_COUNT: none. */
@@ -296,7 +296,7 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     const struct quality *const quality = &info->snapshot->quality;
     const double seconds = (double)info->snapshot->end_ns / (double)NS_PER_S;
     say("captured %" PRIu64 " samples in %.2f s, %.1f of %.10g Hz", quality->samples, seconds,
-        session_rate_hz(info->snapshot), info->options->rate_hz);
+        session_achieved_hz(info->snapshot), info->options->rate_hz);
     if (quality->ticks > 0)
         say_certainty(quality);
     say_states(info, &states->all);

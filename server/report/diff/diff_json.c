@@ -30,9 +30,9 @@ static void put_pair(struct json *json, const struct comparison *comparison, con
     const double now = comparison_now_share(comparison, number->now);
     json_key(json, key);
     json_object(json);
-    put_uint(json, "base", number->base);
+    put_uint(json, "baseline", number->base);
     put_uint(json, "now", number->now);
-    put_number(json, "base_share", base);
+    put_number(json, "baseline_share", base);
     put_number(json, "now_share", now);
     put_number(json, "change", now - base);
     put_number(json, "q", number->q);
@@ -110,7 +110,8 @@ enum err_code diff_write_json(const struct diff *diff, struct buffer *out, struc
     json_key(&json, "by");
     json_text(&json, comparison->basis == COMPARISON_BY_TIME ? "time" : "samples");
     put_number(&json, "max_q", COMPARE_MAX_Q);
-    put_side(&json, "base", diff->base, comparison->base_samples, comparison->base_sample_s);
+    put_side(&json, "baseline", diff->base, comparison->base_samples,
+             comparison->base_sample_s);
     put_side(&json, "now", diff->now, comparison->now_samples, comparison->now_sample_s);
     put_functions(&json, comparison);
     put_paths(&json, comparison);

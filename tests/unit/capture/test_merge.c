@@ -3,6 +3,8 @@
 
 #include "sampler/capture/format.h"
 #include "sampler/capture/merge.h"
+#include "sampler/capture/metadata.h"
+#include "sampler/capture/names.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
 #include "tests/unit/capture/made_capture.h"
@@ -301,6 +303,23 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
     made_capture_free(&capture);
 }
 
+static void counters_keep_their_numbers_when_they_are_renamed(void **state)
+{
+    const char *items[] = { "missed", "folded", "stood_in", "of another program", "exact" };
+    const struct capture_metadata metadata = { .counters = { 5, items } };
+    static const unsigned char numbers[] = { 5, 1, 2, 3, 4, 5 };
+    struct cursor cursor = cursor_of(numbers, sizeof numbers);
+    struct names names;
+    struct quality quality;
+    (void)state;
+    names_learn(&names, &metadata);
+    names_take_quality(&names, &cursor, &quality);
+    assert_int_equal(quality.missed_ticks, 1);
+    assert_int_equal(quality.overflowed, 2);
+    assert_int_equal(quality.extrapolated, 3);
+    assert_int_equal(quality.exact, 5);
+}
+
 /* One that was cut gives what is in it, and says what is not. */
 static void a_capture_that_was_cut_gives_what_it_has(void **state)
 {
@@ -392,6 +411,7 @@ TEST_MAIN(cmocka_unit_test(what_is_the_same_is_there_once),
           cmocka_unit_test(processes_of_other_hosts_say_so), cmocka_unit_test(units_may_differ),
           cmocka_unit_test(spots_come_along),
           cmocka_unit_test(files_of_earlier_versions_are_read_and_merged),
+          cmocka_unit_test(counters_keep_their_numbers_when_they_are_renamed),
           cmocka_unit_test(a_capture_that_was_cut_gives_what_it_has),
           cmocka_unit_test(what_goes_wrong_is_named),
           cmocka_unit_test(want_of_memory_is_an_error))

@@ -53,7 +53,7 @@ static void of_two_threads_each_waits_for_the_other(void **state)
     made_seal(*state, 2);
     struct gil gil = gil_of(*state, &(struct view_query){ 0 });
     assert_int_equal(gil.waited, 11000);
-    assert_int_equal(gil.unheld, 0);
+    assert_int_equal(gil.unattributed, 0);
     assert_int_equal(gil.thread_count, 2);
     assert_int_equal(gil.rows, 2);
     assert_int_equal(gil.threads[0], a);
@@ -61,9 +61,9 @@ static void of_two_threads_each_waits_for_the_other(void **state)
     assert_int_equal(pair(&gil, 1, 0), 3000);
     assert_int_equal(pair(&gil, 0, 0), 0);
     assert_int_equal(gil.count, 3);
-    assert_int_equal(gil.kept[0], 6000);
-    assert_int_equal(gil.kept[1], 2000);
-    assert_int_equal(gil.kept[2], 3000);
+    assert_int_equal(gil.waits_caused[0], 6000);
+    assert_int_equal(gil.waits_caused[1], 2000);
+    assert_int_equal(gil.waits_caused[2], 3000);
     gil_deinit(&gil);
     gil_deinit(&gil);
 }
@@ -83,11 +83,11 @@ static void waiting_is_shared_out_by_who_held_in_the_same_window(void **state)
     assert_int_equal(pair(&gil, 0, 1), 6000);
     assert_int_equal(pair(&gil, 0, 2), 15000);
     assert_int_equal(pair(&gil, 1, 2), 5000);
-    assert_int_equal(gil.kept[0] + gil.kept[1], gil.waited);
+    assert_int_equal(gil.waits_caused[0] + gil.waits_caused[1], gil.waited);
     gil_deinit(&gil);
     gil = gil_of(*state, &(struct view_query){ .threads = &c, .thread_count = 1 });
     assert_int_equal(gil.waited, 20000);
-    assert_int_equal(gil.kept[0], 15000);
+    assert_int_equal(gil.waits_caused[0], 15000);
     gil_deinit(&gil);
 }
 
@@ -100,7 +100,7 @@ static void processes_have_their_own_and_what_nobody_held_is_left_over(void **st
     made_seal(*state, 1);
     struct gil gil = gil_of(*state, &(struct view_query){ 0 });
     assert_int_equal(gil.waited, 8000);
-    assert_int_equal(gil.unheld, 8000);
+    assert_int_equal(gil.unattributed, 8000);
     assert_int_equal(pair(&gil, 0, 1), 0);
     assert_int_equal(gil.count, 0);
     gil_deinit(&gil);

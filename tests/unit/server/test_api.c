@@ -404,7 +404,7 @@ static void threads_sum_to_the_view(void **state)
         assert_true(sum(member(threads, "samples")) == number(all, "samples"));
         assert_true(sum(member(member(threads, "on_cpu"), "yes")) ==
                     number(member(all, "on_cpu"), "yes"));
-        cJSON_ArrayForEach(doing, member(all, "doing")) done += doing->valuedouble;
+        cJSON_ArrayForEach(doing, member(all, "activity")) done += doing->valuedouble;
         assert_true(done == number(all, "samples"));
         cJSON_Delete(answer);
     }
@@ -414,7 +414,7 @@ static void threads_say_what_each_was_doing(void **state)
 {
     cJSON *const answer = get_json(*state, "/api/v1/sessions/1/threads");
     const cJSON *const threads = member(answer, "threads");
-    const cJSON *const doing = member(threads, "doing");
+    const cJSON *const doing = member(threads, "activity");
     assert_int_equal(cJSON_GetArraySize(member(threads, "thread")), 2);
     assert_true(item(member(threads, "samples"), 0) == 95);
     assert_true(item(member(member(threads, "on_cpu"), "yes"), 0) == 80);
@@ -429,10 +429,10 @@ static void threads_say_what_each_was_doing(void **state)
 
 static void quality_explains_every_number(void **state)
 {
-    static const char *const costs[] = { "rss_bytes", "rss_peak_bytes", "duration_s",
-                                         "wanted_hz", "aimed_hz",       "rate_hz" };
+    static const char *const costs[] = { "rss_bytes",    "rss_peak_bytes", "duration_s",
+                                         "requested_hz", "current_hz",     "achieved_hz" };
     cJSON *const answer = get_json(*state, "/api/v1/sessions/1/quality");
-    const cJSON *const meaning = member(answer, "meaning");
+    const cJSON *const meaning = member(answer, "descriptions");
     const cJSON *const states = member(answer, "states");
     const cJSON *value = NULL;
     cJSON_ArrayForEach(value, answer) if (cJSON_IsNumber(value))

@@ -257,11 +257,11 @@ class Quality(unittest.TestCase):
         self.assertGreater(quality["samples"], 0)
         self.assertEqual(quality["exact"], quality["samples"])
         self.assertEqual(quality["failed"], {"gone": 0, "fault": 0, "perm": 0, "corrupt": 0})
-        self.assertEqual(quality["wanted_hz"], 1000)
+        self.assertEqual(quality["requested_hz"], 1000)
         self.assertAlmostEqual(quality["states"]["has_gil"]["at_least"], 0.5)
-        for name in ("duration_s", "rate_hz", "rss_bytes"):
+        for name in ("duration_s", "achieved_hz", "rss_bytes"):
             self.assertGreater(quality[name], 0, name)
-        for name in ("missed", "repaired", "retried", "truncated", "stopped_s", "cpu_user_s", "cpu_sys_s", "reads",
+        for name in ("missed_ticks", "repaired", "retried", "truncated", "stopped_s", "cpu_user_s", "cpu_sys_s", "reads",
                      "read_bytes", "code_hits", "code_misses", "code_stale", "filtered"):
             self.assertGreaterEqual(quality[name], 0, name)
         self.assertEqual(os.listdir(self.folder.name), ["quality.json"])

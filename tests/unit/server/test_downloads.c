@@ -58,12 +58,12 @@ static void a_session_is_compared_with_another(void **state)
         const char *query, *part;
         unsigned status;
     } cases[] = {
-        { "&base=1", "<!doctype html>", 200 },
-        { "", "base=ID", 400 },
-        { "&base=9", "no session 9", 400 },
-        { "&base=1&base=1", "given twice", 400 },
-        { "&base=1&hide=x.py&anonymize=1", "<!doctype html>", 200 },
-        { "&base=1&anonymize=yes", "1 or 0", 400 },
+        { "&baseline=1", "<!doctype html>", 200 },
+        { "", "baseline=ID", 400 },
+        { "&baseline=9", "no session 9", 400 },
+        { "&baseline=1&baseline=1", "given twice", 400 },
+        { "&baseline=1&hide=x.py&anonymize=1", "<!doctype html>", 200 },
+        { "&baseline=1&anonymize=yes", "1 or 0", 400 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char target[128];

@@ -198,7 +198,7 @@ static void a_report_has_the_instructions_of_its_hottest_files(void **state)
     assert_non_null(strstr(text.data, "\"line\":[14,22,22],\"end_line\":[14,22,22],\"column\":"
                                       "[8,4,12],\"end_column\":[19,9,17],"));
     assert_non_null(
-        strstr(text.data, "\"self\":[0,150,100],\"total\":[250,150,100],\"left_out\":0}]"));
+        strstr(text.data, "\"self\":[0,150,100],\"total\":[250,150,100],\"omitted\":0}]"));
     buffer_deinit(&text);
     const thread_id thread = 0;
     world->source.query = &(struct view_query){ .threads = &thread, .thread_count = 1 };
@@ -236,7 +236,7 @@ static void a_report_has_so_many_instructions(void **state)
     world->source.snapshot = &snapshot;
     struct buffer text = embedded(world);
     assert_non_null(strstr(text.data, "\"names\":[\"\"],\"line\":[101,102,"));
-    assert_non_null(strstr(text.data, "\"left_out\":100}]"));
+    assert_non_null(strstr(text.data, "\"omitted\":100}]"));
     buffer_deinit(&text);
     text = embedded_within(world, &embedded_all);
     assert_non_null(strstr(text.data, "\"names\":[\"\"],\"line\":[1,2,"));

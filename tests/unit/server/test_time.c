@@ -67,7 +67,7 @@ enum { DOINGS = sizeof doings / sizeof *doings };
 static void the_timeline_adds_up_to_the_view(void **state)
 {
     go_on(*state, 5);
-    cJSON *const timeline = get_json(*state, SESSION "/timeline?buckets=6");
+    cJSON *const timeline = get_json(*state, SESSION "/timeline?slots=6");
     const cJSON *const samples = member(timeline, "samples");
     double all = 0;
     for (size_t i = 0; i < DOINGS; i++)
@@ -92,7 +92,7 @@ static void the_timeline_takes_the_query_of_a_view(void **state)
 {
     go_on(*state, 5);
     cJSON *const some = get_json(
-        *state, SESSION "/timeline?from=1&to=3&state=on_cpu&thread=0&process=0&buckets=1");
+        *state, SESSION "/timeline?from=1&to=3&state=on_cpu&thread=0&process=0&slots=1");
     assert_int_equal(cJSON_GetArraySize(member(some, "slot")), 1);
     assert_true(sum(member(member(some, "samples"), "all")) == 2);
     cJSON_Delete(some);
@@ -101,7 +101,7 @@ static void the_timeline_takes_the_query_of_a_view(void **state)
 static void the_timeline_since_has_the_slots_with_news(void **state)
 {
     go_on(*state, 5);
-    cJSON *const news = get_json(*state, SESSION "/timeline?buckets=6&since=5");
+    cJSON *const news = get_json(*state, SESSION "/timeline?slots=6&since=5");
     assert_true(number(news, "since") == 5);
     assert_int_equal(cJSON_GetArraySize(member(news, "slot")), 1);
     assert_true(item(member(news, "slot"), 0) == 5);
@@ -164,16 +164,16 @@ static void what_was_merged_is_said_and_its_clients_begin_anew(void **state)
     go_on(*state, 4999);
     cJSON *const session = get_json(*state, SESSION);
     cJSON *const quality = get_json(*state, SESSION "/quality");
-    const cJSON *const ranges = member(member(session, "kept"), "ranges");
+    const cJSON *const ranges = member(member(session, "retention"), "ranges");
     const cJSON *const old = cJSON_GetArrayItem(ranges, 0);
     const cJSON *const young = cJSON_GetArrayItem(ranges, 1);
     assert_int_equal(cJSON_GetArraySize(ranges), 2);
     assert_true(number(old, "width") == 10 && number(old, "from") == 0);
-    assert_true(number(old, "sealed") == 10 * number(old, "windows"));
+    assert_true(number(old, "windows_recorded") == 10 * number(old, "windows"));
     assert_true(cJSON_IsNull(member(young, "width")));
     assert_true(number(young, "to") == 5000);
-    assert_true(number(member(session, "kept"), "folded") == 0);
-    assert_true(number(quality, "kept_bytes") > 0);
+    assert_true(number(member(session, "retention"), "overflowed") == 0);
+    assert_true(number(quality, "profile_bytes") > 0);
     cJSON_Delete(session);
     cJSON_Delete(quality);
     cJSON *const within = get_json(*state, SESSION "/view?since=5");
@@ -289,9 +289,9 @@ static void a_view_may_have_other_stacks_and_brings_their_tree(void **state)
 static void bad_parameters_are_named(void **state)
 {
     static const char *const rows[][2] = {
-        { SESSION "/timeline?buckets=0", "number from 1 to 4096" },
-        { SESSION "/timeline?buckets=4097", "number from 1 to 4096" },
-        { SESSION "/timeline?buckets=x", "parameter \\\"buckets\\\"" },
+        { SESSION "/timeline?slots=0", "number from 1 to 4096" },
+        { SESSION "/timeline?slots=4097", "number from 1 to 4096" },
+        { SESSION "/timeline?slots=x", "parameter \\\"slots\\\"" },
         { SESSION "/timeline?from=3&to=3", "\\\"to\\\" must be later" },
         { SESSION "/heatmap?thread=1", "unknown parameter \\\"thread\\\"" },
         { SESSION "/export?format=collapsed&ignore=", "parameter \\\"ignore\\\"" },
@@ -302,7 +302,7 @@ static void bad_parameters_are_named(void **state)
         { SESSION "/view?focus=/(?=x)/", "parameter \\\"focus\\\"" },
         { SESSION "/view?hide=function:", "parameter \\\"hide\\\"" },
         { SESSION "/heatmap?from=x", "parameter \\\"from\\\"" },
-        { SESSION "/view?buckets=3", "unknown parameter \\\"buckets\\\"" },
+        { SESSION "/view?slots=3", "unknown parameter \\\"slots\\\"" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct reply reply;

@@ -130,13 +130,13 @@ static void full_tables_leave_the_sample_to_the_caller_they_know(void **state)
     assert_ok(profile_seal(world.profile, 3, &err), &err);
     sample(&world, quiet);
     expect_stack(&world, "main;f");
-    assert_int_equal(profile_quality(world.profile)->folded, 0);
+    assert_int_equal(profile_quality(world.profile)->overflowed, 0);
     call(&world, "new", FAKE_CALL);
     call(&world, "f", FAKE_CALL);
     sample(&world, quiet);
     sample(&world, quiet);
     expect_stack(&world, "main;f");
-    assert_int_equal(profile_quality(world.profile)->folded, 2);
+    assert_int_equal(profile_quality(world.profile)->overflowed, 2);
     end(&world);
 }
 
