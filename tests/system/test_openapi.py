@@ -15,6 +15,8 @@ except ImportError:
     print("skipped: Python's jsonschema is not installed")
     sys.exit(SKIPPED)
 
+# What any operation may answer; every other status is described by name.
+COMMON_PROBLEMS = (400, 401, 403, 404)
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 
 
@@ -36,11 +38,11 @@ class Description:
     def _check_operation(self, operation, answer):
         name = operation["operationId"]
         self.unseen.discard(name)
-        told = operation["responses"].get(str(answer.status))
-        assert told is not None, "%s answers %d, which is not described: %s" % (name, answer.status, answer.body[:300])
-        if "$ref" in told:
-            told = self.document["components"]["responses"][told["$ref"].rpartition("/")[2]]
-        content = told.get("content")
+        described = operation["responses"].get(str(answer.status))
+        if described is None and answer.status in COMMON_PROBLEMS:
+            described = operation["responses"].get("default")
+        assert described is not None, "%s answers %d, which is not described: %s" % (name, answer.status, answer.body[:300])
+        content = self._resolve(described).get("content")
         if not content:
             assert not answer.body, "%s %d has a body" % (name, answer.status)
             return
@@ -50,6 +52,35 @@ class Description:
             schema = dict(content[mime]["schema"], components=self.document["components"])
             checker = jsonschema.Draft202012Validator.FORMAT_CHECKER
             jsonschema.Draft202012Validator(schema, format_checker=checker).validate(answer.json())
+            self._check_fields(schema, answer.json(), name)
+
+    def _resolve(self, node):
+        while "$ref" in node:
+            _, _, *steps = node["$ref"].split("/")
+            node = self.document["components"]
+            for step in steps:
+                node = node[step]
+        return node
+
+    def _parts(self, schema):
+        """A schema and all that it is made of."""
+        schema = self._resolve(schema)
+        yield schema
+        for part in schema.get("allOf", []) + schema.get("oneOf", []):
+            yield from self._parts(part)
+
+    def _check_fields(self, schema, value, where):
+        """No answer has a field that the document does not describe."""
+        parts = list(self._parts(schema))
+        if isinstance(value, list):
+            for items in (part["items"] for part in parts if "items" in part):
+                for item in value:
+                    self._check_fields(items, item, where + "[]")
+        fields = {name: field for part in parts for name, field in part.get("properties", {}).items()}
+        if isinstance(value, dict) and fields:
+            assert set(value) <= set(fields), "%s has fields that are not described: %s" % (where, set(value) - set(fields))
+            for name, field in value.items():
+                self._check_fields(fields[name], field, where + "." + name)
 
 
 class Contract(unittest.TestCase):
