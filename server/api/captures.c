@@ -7,9 +7,9 @@
 #include "sampler/base/scoped.h"
 #include "server/access/auth.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
+#include "server/http/document.h"
 #include "server/http/json_body.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
@@ -31,7 +31,7 @@ static enum err_code captures_of(const struct handler_context *handler, struct c
                                  struct err *err)
 {
     struct dashboard *dashboard = NULL;
-    const enum err_code rc = call_dashboard(handler, &dashboard, err);
+    const enum err_code rc = handler_dashboard(handler, &dashboard, err);
     if (rc != ERR_OK)
         return rc;
     if (!dashboard->captures)

@@ -7,9 +7,9 @@
 #include "sampler/sampler.h"
 #include "server/access/admission.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
+#include "server/http/document.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
 #include "server/sessions/dashboard.h"
@@ -132,7 +132,7 @@ enum err_code api_dump_process(const struct handler_context *handler, struct res
     struct query query;
     struct dump dump;
     pid_t pid = 0;
-    enum err_code rc = call_dashboard(handler, &dashboard, err);
+    enum err_code rc = handler_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
         rc = query_read(handler->request, QUERY_TASKS, &query, err);
     if (rc == ERR_OK)

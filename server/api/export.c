@@ -148,7 +148,7 @@ static enum err_code compare(const struct handler_context *handler,
         return err_set(err, ERR_INVALID,
                        "format \"%s\" compares with the session of baseline=ID", format->name);
     struct session *base = sessions_find(handler->sessions, id);
-    if (base && !call_sees(handler, base)) {
+    if (base && !handler_sees(handler, base)) {
         session_release(base);
         base = NULL;
     }

@@ -14,18 +14,18 @@
 #include "server/http/response_cache.h"
 #include "server/sessions/sessions.h"
 
-bool call_sees(const struct handler_context *handler, const struct session *session)
+bool handler_sees(const struct handler_context *handler, const struct session *session)
 {
     const struct share_scope *const shared = &handler->who->shared;
     return handler->who->scope > SCOPE_SESSION || (strcmp(shared->session, session->id) == 0 &&
                                                    strcmp(shared->epoch, session->epoch) == 0);
 }
 
-enum err_code call_session(const struct handler_context *handler, struct session **out,
-                           struct err *err)
+enum err_code handler_session(const struct handler_context *handler, struct session **out,
+                              struct err *err)
 {
     struct session *session = sessions_find(handler->sessions, handler->argument);
-    if (session && !call_sees(handler, session)) {
+    if (session && !handler_sees(handler, session)) {
         session_release(session);
         session = NULL;
     }
@@ -36,8 +36,8 @@ enum err_code call_session(const struct handler_context *handler, struct session
     return ERR_OK;
 }
 
-enum err_code call_dashboard(const struct handler_context *handler, struct dashboard **out,
-                             struct err *err)
+enum err_code handler_dashboard(const struct handler_context *handler, struct dashboard **out,
+                                struct err *err)
 {
     if (!handler->dashboard)
         return err_set(err, ERR_NOT_FOUND,
@@ -47,8 +47,8 @@ enum err_code call_dashboard(const struct handler_context *handler, struct dashb
     return ERR_OK;
 }
 
-enum err_code call_admit(const struct handler_context *handler,
-                         const struct sampler_options *options, struct err *err)
+enum err_code handler_admit(const struct handler_context *handler,
+                            const struct sampler_options *options, struct err *err)
 {
     enum err_code rc = ERR_OK;
     if (options->all && !admission_is_open(handler->admission))
@@ -59,8 +59,8 @@ enum err_code call_admit(const struct handler_context *handler,
     return rc;
 }
 
-bool call_is_fresh(const struct handler_context *handler, struct response *response,
-                   const char *epoch, uint32_t generation, uint64_t query_hash)
+bool handler_is_fresh(const struct handler_context *handler, struct response *response,
+                      const char *epoch, uint32_t generation, uint64_t query_hash)
 {
     snprintf(response->tag, sizeof response->tag, "%s-%" PRIu32 "-%016" PRIx64, epoch,
              generation, query_hash);

@@ -34,28 +34,28 @@ struct handler_context {
     const struct traffic *traffic;
     struct dashboard *dashboard;  /* NULL: this server is of given sessions only */
     struct response_cache *cache; /* that were made for others; NULL: none */
-    struct session **held;        /* what call_session found: released after the handler */
+    struct session **held;        /* what handler_session found: released after the handler */
     char argument[32];            /* what stood for the * of the route */
 };
 
 /* The session is not hidden from who asks: a shared link may be for another one only. */
-bool call_sees(const struct handler_context *handler, const struct session *session);
+bool handler_sees(const struct handler_context *handler, const struct session *session);
 
 /* ERR_NOT_FOUND, with a sentence for the client.  Once a call; it is held until the call ends. */
-MUST_CHECK enum err_code call_session(const struct handler_context *handler,
-                                      struct session **out, struct err *err);
+MUST_CHECK enum err_code handler_session(const struct handler_context *handler,
+                                         struct session **out, struct err *err);
 
 /* ERR_NOT_FOUND: this server has none. */
-MUST_CHECK enum err_code call_dashboard(const struct handler_context *handler,
-                                        struct dashboard **out, struct err *err);
+MUST_CHECK enum err_code handler_dashboard(const struct handler_context *handler,
+                                           struct dashboard **out, struct err *err);
 
 /* ERR_PERM: not all of these processes may be looked at here (admission.h). */
-MUST_CHECK enum err_code call_admit(const struct handler_context *handler,
-                                    const struct sampler_options *options, struct err *err);
+MUST_CHECK enum err_code handler_admit(const struct handler_context *handler,
+                                       const struct sampler_options *options, struct err *err);
 
 /* Names the content by what it is made from.  True: the handler need not make it, as the client
  * has it, or as somebody else asked for the same. */
-bool call_is_fresh(const struct handler_context *handler, struct response *response,
-                   const char *epoch, uint32_t generation, uint64_t query_hash);
+bool handler_is_fresh(const struct handler_context *handler, struct response *response,
+                      const char *epoch, uint32_t generation, uint64_t query_hash);
 
 #endif /* SERVER_API_HANDLER_CONTEXT_H */

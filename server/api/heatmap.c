@@ -3,9 +3,9 @@
 #include "sampler/profile/series.h"
 #include "sampler/sampler.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/handler_context.h"
 #include "server/api/session_request.h"
+#include "server/http/document.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/heat.h"
 

@@ -6,9 +6,9 @@
 
 #include "sampler/profile/profile.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/handler_context.h"
 #include "server/api/session_request.h"
+#include "server/http/document.h"
 #include "server/http/json_body.h"
 #include "server/http/request.h"
 #include "server/sessions/sessions.h"

@@ -6,9 +6,9 @@
 #include "sampler/base/clock.h"
 #include "sampler/sampler.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
+#include "server/http/document.h"
 #include "server/sessions/dashboard.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/rfc3339.h"
@@ -169,7 +169,7 @@ enum err_code api_list_processes(const struct handler_context *handler,
     struct query query;
     struct document document;
     struct listing listing = { .json = &document.json, .limit = DEFAULT_LIMIT };
-    enum err_code rc = call_dashboard(handler, &dashboard, err);
+    enum err_code rc = handler_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
         rc = query_read(handler->request, QUERY_PAGE, &query, err);
     if (rc != ERR_OK)

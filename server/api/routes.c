@@ -37,7 +37,7 @@ static enum err_code get_openapi(const struct handler_context *handler,
 }
 
 /* SCOPE_SESSION is only for what shows nothing but the sessions that the caller may see: those of
- * call_session and call_sees. */
+ * handler_session and handler_sees. */
 static const struct route routes[] = {
     { METHOD_GET, "/", get_page, SCOPE_SESSION },
     { METHOD_GET, "/healthz", get_health, SCOPE_OPEN },

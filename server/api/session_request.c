@@ -8,7 +8,7 @@ enum err_code session_request_begin(struct session_request *asked,
                                     const struct handler_context *handler, unsigned accepted,
                                     struct err *err)
 {
-    enum err_code rc = call_session(handler, &asked->session, err);
+    enum err_code rc = handler_session(handler, &asked->session, err);
     if (rc == ERR_OK)
         rc = query_read(handler->request, accepted, &asked->query, err);
     if (rc == ERR_OK)
@@ -26,8 +26,8 @@ void session_request_end(struct session_request *asked)
 bool session_request_is_fresh(const struct session_request *asked,
                               const struct handler_context *handler, struct response *response)
 {
-    return call_is_fresh(handler, response, asked->session->epoch, asked->snapshot.generation,
-                         query_hash(&asked->query));
+    return handler_is_fresh(handler, response, asked->session->epoch,
+                            asked->snapshot.generation, query_hash(&asked->query));
 }
 
 enum err_code session_request_answer(

@@ -8,9 +8,9 @@
 #include "sampler/sampler.h"
 #include "server/access/auth.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/handler_context.h"
 #include "server/api/query.h"
+#include "server/http/document.h"
 #include "server/http/json_body.h"
 #include "server/http/request.h"
 #include "server/http/response.h"
@@ -40,7 +40,7 @@ static enum err_code write_list(struct json *json, const struct handler_context 
     json_key(json, "sessions");
     json_array(json);
     for (size_t i = 0; rc == ERR_OK && (session = sessions_at(handler->sessions, i)); i++) {
-        if (call_sees(handler, session))
+        if (handler_sees(handler, session))
             rc = write_session(json, session, err);
         session_release(session);
     }
@@ -76,7 +76,7 @@ enum err_code api_get_session(const struct handler_context *handler, struct resp
     struct session *session = NULL;
     enum err_code rc = query_read_none(handler->request, err);
     if (rc == ERR_OK)
-        rc = call_session(handler, &session, err);
+        rc = handler_session(handler, &session, err);
     return rc == ERR_OK ? send_session(session, response, err) : rc;
 }
 
@@ -240,7 +240,7 @@ enum err_code api_start_session(const struct handler_context *handler,
     struct dashboard *dashboard = NULL;
     struct sampler_options options;
     struct session_words words;
-    enum err_code rc = call_dashboard(handler, &dashboard, err);
+    enum err_code rc = handler_dashboard(handler, &dashboard, err);
     if (rc == ERR_OK)
         rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)
@@ -248,7 +248,7 @@ enum err_code api_start_session(const struct handler_context *handler,
     dashboard_defaults(dashboard, &options);
     rc = read_post(handler->request, &options, &words, err);
     if (rc == ERR_OK)
-        rc = call_admit(handler, &options, err);
+        rc = handler_admit(handler, &options, err);
     if (rc == ERR_OK)
         rc = dashboard_launch(dashboard, &options, &words, handler->held, err);
     if (rc == ERR_LIMIT)
@@ -349,7 +349,7 @@ enum err_code api_change_session(const struct handler_context *handler,
     };
     struct session *session = NULL;
     const char *why = NULL;
-    enum err_code rc = call_session(handler, &session, err);
+    enum err_code rc = handler_session(handler, &session, err);
     if (rc == ERR_OK)
         rc = body_read(handler->request->body, handler->request->body_bytes, members,
                        PATCH_MEMBERS, err);
@@ -366,7 +366,7 @@ enum err_code api_delete_session(const struct handler_context *handler,
                                  struct response *response, struct err *err)
 {
     struct session *session = NULL;
-    enum err_code rc = call_session(handler, &session, err);
+    enum err_code rc = handler_session(handler, &session, err);
     if (rc == ERR_OK)
         rc = query_read_none(handler->request, err);
     if (rc != ERR_OK)

@@ -1,10 +1,15 @@
+/* Of a source file: its text, and the bytecode instructions of its lines. */
 #include "server/source/source.h"
 
 #include "sampler/base/buffer.h"
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/view.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/session_request.h"
+#include "server/http/document.h"
+#include "server/report/hotlines.h"
+#include "server/report/instructions.h"
+#include "server/report/report.h"
 #include "server/sessions/sessions.h"
 
 static void write_source(struct json *json, struct strtab_string path,
@@ -21,8 +26,8 @@ static void write_source(struct json *json, struct strtab_string path,
 }
 
 /* Of no other file than one that a function of the session names. */
-static enum err_code answer(const struct session_request *asked, struct response *response,
-                            struct err *err)
+static enum err_code answer_source(const struct session_request *asked,
+                                   struct response *response, struct err *err)
 {
     const struct profile_snapshot *const snapshot = &asked->snapshot;
     const function_id function = asked->query.function;
@@ -55,7 +60,79 @@ enum err_code api_get_source(const struct handler_context *handler, struct respo
     enum err_code rc = session_request_begin(&asked, handler, QUERY_FUNCTION, err);
     if (rc != ERR_OK)
         return rc;
-    rc = answer(&asked, response, err);
+    rc = answer_source(&asked, response, err);
     session_request_end(&asked);
     return rc;
+}
+
+/* Of one file; what is more is the coldest. */
+enum { MAX_INSTRUCTIONS = 20000 };
+
+/* The instructions of a file stand side by side. */
+static struct hotfile find_file(const struct hotlines *hot,
+                                const struct profile_snapshot *snapshot, str_id file)
+{
+    struct hotfile found = { .file = file };
+    for (size_t i = 0; i < hot->spot_count; i++)
+        if (hotlines_spot_file(snapshot, hot->spots[i].spot) == file && found.spot_count++ == 0)
+            found.first_spot = i;
+    return found;
+}
+
+static enum err_code write_lines(struct json *json, const struct session_request *asked,
+                                 const struct hotlines *hot, str_id file, struct err *err)
+{
+    const struct hotfile found = find_file(hot, &asked->snapshot, file);
+    size_t rows = 0;
+    json_object(json);
+    json_key(json, "epoch");
+    json_text(json, asked->session->epoch);
+    json_key(json, "generation");
+    json_uint(json, asked->snapshot.generation);
+    json_key(json, "samples");
+    json_uint(json, hot->samples);
+    const enum err_code rc =
+        instructions_write(json, &asked->snapshot, hot, &found, MAX_INSTRUCTIONS, &rows, err);
+    json_end(json);
+    return rc;
+}
+
+/* Only what is told of all that hotlines finds: its instructions, and how many samples there are. */
+static enum err_code find_instructions(const struct session_request *asked,
+                                       struct hotlines *hot, struct err *err)
+{
+    const struct report_source source = { .snapshot = &asked->snapshot,
+                                          .query = &asked->query.view };
+    struct view view;
+    enum err_code rc = view_init(&view, &asked->snapshot, &asked->query.view, err);
+    if (rc != ERR_OK)
+        return rc;
+    hot->samples = view.total;
+    view_deinit(&view);
+    return hotlines_find_spots(hot, &source, err);
+}
+
+static enum err_code answer_lines(const struct session_request *asked,
+                                  struct response *response, struct err *err)
+{
+    const struct profile_snapshot *const snapshot = &asked->snapshot;
+    const function_id function = asked->query.function;
+    if (function >= snapshot->sizes.functions)
+        return err_set(err, ERR_NOT_FOUND, "no function %u", function);
+    const str_id file = profile_function_at(snapshot, function).file;
+    struct hotlines hot = { 0 };
+    struct document document;
+    enum err_code rc = find_instructions(asked, &hot, err);
+    document_begin(&document);
+    if (rc == ERR_OK)
+        rc = write_lines(&document.json, asked, &hot, file, err);
+    hotlines_deinit(&hot);
+    return document_send_or_drop(&document, rc, response, err);
+}
+
+enum err_code api_get_lines(const struct handler_context *handler, struct response *response,
+                            struct err *err)
+{
+    return session_request_answer(handler, QUERY_FUNCTION | QUERY_FROM | QUERY_TO, answer_lines,
+                                  response, err);
 }

@@ -1,7 +1,7 @@
 #include "sampler/profile/views/states.h"
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/session_request.h"
+#include "server/http/document.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/states.h"
 

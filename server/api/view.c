@@ -1,8 +1,9 @@
+/* The tables of a session, and its samples by node. */
 #include "sampler/profile/views/view.h"
 
 #include "server/api/api.h"
-#include "server/api/document.h"
 #include "server/api/session_request.h"
+#include "server/http/document.h"
 #include "server/sessions/sessions.h"
 #include "server/wire/reshaped.h"
 #include "server/wire/tree.h"
@@ -116,4 +117,20 @@ enum err_code api_get_view(const struct handler_context *handler, struct respons
                          : answer(&asked, response, err);
     session_request_end(&asked);
     return rc;
+}
+
+static enum err_code answer_tree(const struct session_request *asked, struct response *response,
+                                 struct err *err)
+{
+    struct document document;
+    document_begin(&document);
+    tree_write(&document.json, &asked->snapshot, asked->session->epoch,
+               asked->query.view.since);
+    return document_send(&document, response, err);
+}
+
+enum err_code api_get_tree(const struct handler_context *handler, struct response *response,
+                           struct err *err)
+{
+    return session_request_answer(handler, QUERY_SINCE, answer_tree, response, err);
 }

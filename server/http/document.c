@@ -1,4 +1,4 @@
-#include "server/api/document.h"
+#include "server/http/document.h"
 
 #include "server/http/response.h"
 

@@ -9,8 +9,8 @@
  * Ownership: document_send ends it, whatever it returns.
  * Depends on: json, buffer, response.
  */
-#ifndef SERVER_API_DOCUMENT_H
-#define SERVER_API_DOCUMENT_H
+#ifndef SERVER_HTTP_DOCUMENT_H
+#define SERVER_HTTP_DOCUMENT_H
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/err.h"
@@ -30,4 +30,4 @@ MUST_CHECK enum err_code document_send(struct document *document, struct respons
 MUST_CHECK enum err_code document_send_or_drop(struct document *document, enum err_code rc,
                                                struct response *response, struct err *err);
 
-#endif /* SERVER_API_DOCUMENT_H */
+#endif /* SERVER_HTTP_DOCUMENT_H */
