@@ -87,9 +87,9 @@ enum err_code admission_check(const struct admission *admission, pid_t pid, stru
     if (folder < 0 || !read_user(folder, &user) || !read_command(folder, command))
         return err_set(err, ERR_GONE, "no process %d", (int)pid);
     if (!admission_matches(admission, user, command))
-        return err_set(err, ERR_PERM,
-                       "process %d is not among those this server may look at (--allow-user, "
-                       "--allow-command)",
-                       (int)pid);
+        return err_set(
+            err, ERR_PERM,
+            "profiling process %d is not permitted on this server (--allow-user, --allow-command)",
+            (int)pid);
     return ERR_OK;
 }

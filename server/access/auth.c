@@ -360,21 +360,22 @@ void auth_refuse(const struct identity *who, const struct request *request,
     const bool is_browser = accept && strstr(accept, "text/html") != NULL &&
                             strncmp(request->path, "/api/", 5) != 0;
     if (who->scope == SCOPE_SESSION) {
-        response_problem(response, 403,
-                         "this shared link lets you look at session %s; everything else is for "
-                         "who has the address printed at start",
-                         who->shared.session);
+        response_problem(
+            response, 403,
+            "this link permits only session %s; use the URL that pyrometer printed at start for "
+            "everything else",
+            who->shared.session);
         return;
     }
     if (who->scope != SCOPE_OPEN) {
         response_problem(response, 403,
-                         "a shared link lets you look, not change or start anything; that is "
-                         "for who has the address printed at start");
+                         "this link is read-only; use the URL that pyrometer printed at start");
         return;
     }
-    response_problem(response, 401,
-                     "the token is missing or wrong; open the URL printed at "
-                     "start, or send Authorization: Bearer TOKEN");
+    response_problem(
+        response, 401,
+        "the token is missing or wrong: open the URL that pyrometer printed at start, or send "
+        "Authorization: Bearer TOKEN");
     if (is_browser) {
         response_fix_body(response, MIME_HTML, refusal_page, sizeof refusal_page - 1);
         response_set_header(response, "Content-Security-Policy", "%s", refusal_policy);
@@ -405,7 +406,7 @@ int auth_check_change(const struct request *request, const char **fault_out)
     const char *const coding = request_header(request, "Content-Encoding");
     *fault_out = "";
     if (origin && !is_own_origin(request, origin)) {
-        *fault_out = "the request comes from a page of another site";
+        *fault_out = "the request comes from another site (Origin)";
         return 403;
     }
     if (!mark || strcmp(mark, "1") != 0) {

@@ -44,7 +44,7 @@ enum err_code digest_secret(char out[DIGEST_SECRET_LENGTH + 1], struct err *err)
     struct digest random;
     /* Up to 256 bytes come whole or not at all. */
     if (getrandom(random.bytes, sizeof random.bytes, 0) != (ssize_t)sizeof random.bytes)
-        return err_sys(err, errno, "no random bytes for a token");
+        return err_sys(err, errno, "random bytes for a token are unavailable");
     digest_format(&random, out);
     return ERR_OK;
 }

@@ -31,7 +31,7 @@ void hosts_deinit(struct hosts *hosts)
 enum err_code hosts_allow(struct hosts *hosts, const char *name, struct err *err)
 {
     if (hosts->count == HOSTS_MAX_NAMES)
-        return err_set(err, ERR_LIMIT, "more than %d host names", HOSTS_MAX_NAMES);
+        return err_set(err, ERR_LIMIT, "too many host names: at most %d", HOSTS_MAX_NAMES);
     char *const copy = strdup(name);
     if (!copy)
         return err_nomem(err);

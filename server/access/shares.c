@@ -111,13 +111,14 @@ static enum err_code read_file(struct shares *shares, struct err *err)
         const int sys = errno;
         if (fd >= 0)
             close(fd);
-        return err_sys(err, sys, "cannot read the shares in '%.200s'", shares->file);
+        return err_sys(err, sys, "cannot read the shared links in '%.200s'", shares->file);
     }
     const bool is_fine = read_entries(shares, file);
     fclose(file);
     drop_expired(shares);
     return is_fine ? ERR_OK
-                   : err_set(err, ERR_CORRUPT, "'%.200s' is no file of shares", shares->file);
+                   : err_set(err, ERR_CORRUPT, "'%.200s' is not a file of shared links",
+                             shares->file);
 }
 
 static void write_entries(const struct shares *shares, FILE *file)
@@ -139,7 +140,7 @@ static void write_entries(const struct shares *shares, FILE *file)
 /* A folder that is not there is no answer to the client's question. */
 static enum err_code cannot_write(const struct shares *shares, int sys, struct err *err)
 {
-    err_sys(err, sys, "cannot write the shares to '%.200s'", shares->file);
+    err_sys(err, sys, "cannot write the shared links to '%.200s'", shares->file);
     if (err)
         err->code = ERR_SYS;
     return ERR_SYS;
@@ -188,7 +189,7 @@ enum err_code shares_create(const char *file, struct shares **out, struct err *e
     shares->file = file ? strdup(file) : NULL;
     enum err_code rc = ERR_OK;
     if (file && (!shares->file || strlen(file) + 8 > PATH_BYTES))
-        rc = err_set(err, ERR_LIMIT, "the name of the file of shares is too long");
+        rc = err_set(err, ERR_LIMIT, "the path of --shares is too long");
     if (rc == ERR_OK && file)
         rc = read_file(shares, err);
     if (rc == ERR_OK)
@@ -245,7 +246,8 @@ static enum err_code append(struct shares *shares, struct entry *entry, struct e
 {
     drop_expired(shares);
     if (shares->count == SHARES_MAX)
-        return err_set(err, ERR_LIMIT, "there are %d shares already: revoke one", SHARES_MAX);
+        return err_set(err, ERR_LIMIT, "there are %d shared links already: revoke one",
+                       SHARES_MAX);
     entry->share.id = ++shares->last_id;
     shares->entries[shares->count++] = *entry;
     const enum err_code rc = keep(shares, err);
@@ -288,7 +290,7 @@ enum err_code shares_revoke(struct shares *shares, uint32_t id, struct err *err)
         }
     pthread_mutex_unlock(&shares->lock);
     if (rc == ERR_NOT_FOUND)
-        err_set(err, rc, "no share %" PRIu32, id);
+        err_set(err, rc, "no shared link %" PRIu32, id);
     return rc;
 }
 

@@ -28,7 +28,8 @@ enum err_code systemd_take_socket(int *fd_out, struct err *err)
     unsetenv("LISTEN_FDNAMES");
     *fd_out = -1;
     if (fds > 1)
-        return err_set(err, ERR_INVALID, "systemd passes %ld sockets: one is served", fds);
+        return err_set(err, ERR_INVALID, "systemd passes %ld sockets: only one is supported",
+                       fds);
     if (fds == 1) {
         prepare(FIRST_FD);
         *fd_out = FIRST_FD;

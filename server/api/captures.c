@@ -35,7 +35,7 @@ static enum err_code captures_of(const struct handler_context *handler, struct c
     if (rc != ERR_OK)
         return rc;
     if (!dashboard->captures)
-        return err_set(err, ERR_NOT_FOUND, "this server keeps no captures (--no-data)");
+        return err_set(err, ERR_NOT_FOUND, "this server stores no captures (--no-data)");
     *out = dashboard->captures;
     return ERR_OK;
 }
@@ -270,9 +270,11 @@ static enum err_code change_words(const struct request *request, struct capture_
     if (rc != ERR_OK)
         return rc;
     if (strlen(members[PATCH_TITLE].text) > SESSION_MAX_NAME)
-        return err_set(err, ERR_INVALID, "\"title\" has at most %d bytes", SESSION_MAX_NAME);
+        return err_set(err, ERR_INVALID, "\"title\" must have at most %d bytes",
+                       SESSION_MAX_NAME);
     if (strlen(members[PATCH_NOTE].text) > SESSION_MAX_NOTE)
-        return err_set(err, ERR_INVALID, "\"note\" has at most %d bytes", SESSION_MAX_NOTE);
+        return err_set(err, ERR_INVALID, "\"note\" must have at most %d bytes",
+                       SESSION_MAX_NOTE);
     if (members[PATCH_TITLE].is_present)
         memcpy(words->title, members[PATCH_TITLE].text, sizeof words->title);
     if (members[PATCH_NOTE].is_present)
@@ -353,7 +355,8 @@ enum err_code api_put_capture(const struct handler_context *handler, struct resp
     if (rc == ERR_OK)
         rc = query_read(handler->request, QUERY_TITLE, &query, err);
     if (rc == ERR_OK && query.title && strlen(query.title) > SESSION_MAX_NAME)
-        rc = err_set(err, ERR_INVALID, "\"title\" has at most %d bytes", SESSION_MAX_NAME);
+        rc =
+            err_set(err, ERR_INVALID, "\"title\" must have at most %d bytes", SESSION_MAX_NAME);
     if (rc == ERR_OK && handler->request->body_fd < 0)
         rc = err_set(err, ERR_INVALID, "the body is missing");
     if (rc != ERR_OK)

@@ -133,7 +133,8 @@ static enum err_code unknown_format(struct err *err)
     for (size_t i = 0; (format = report_at(i)); i++)
         buffer_printf(&names, "%s%s", i > 0 ? ", " : "", format->name);
     const char *const text = buffer_string(&names);
-    err_set(err, ERR_INVALID, "parameter \"format\" is one of %s", text ? text : "the formats");
+    err_set(err, ERR_INVALID, "parameter \"format\" must be one of %s",
+            text ? text : "the formats");
     buffer_deinit(&names);
     return ERR_INVALID;
 }
@@ -146,7 +147,8 @@ static enum err_code compare(const struct handler_context *handler,
     const char *const id = asked->query.baseline;
     if (!id)
         return err_set(err, ERR_INVALID,
-                       "format \"%s\" compares with the session of baseline=ID", format->name);
+                       "format \"%s\" needs baseline=ID, the session to compare with",
+                       format->name);
     struct session *base = sessions_find(handler->sessions, id);
     if (base && !handler_sees(handler, base)) {
         session_release(base);

@@ -40,9 +40,9 @@ enum err_code handler_dashboard(const struct handler_context *handler, struct da
                                 struct err *err)
 {
     if (!handler->dashboard)
-        return err_set(err, ERR_NOT_FOUND,
-                       "this server shows given sessions only; pyrometer serve has all of "
-                       "the host");
+        return err_set(
+            err, ERR_NOT_FOUND,
+            "this server shows only its own sessions: start pyrometer serve for the whole host");
     *out = handler->dashboard;
     return ERR_OK;
 }
@@ -53,7 +53,7 @@ enum err_code handler_admit(const struct handler_context *handler,
     enum err_code rc = ERR_OK;
     if (options->all && !admission_is_open(handler->admission))
         return err_set(err, ERR_PERM,
-                       "this server may look at listed processes only: name them in \"pids\"");
+                       "\"all\" is not permitted on this server: list processes in \"pids\"");
     for (size_t i = 0; i < options->pid_count && rc == ERR_OK; i++)
         rc = admission_check(handler->admission, options->pids[i], err);
     return rc;

@@ -43,9 +43,9 @@ static enum err_code mark_functions(const struct request *request, unsigned char
     if (rc != ERR_OK)
         return rc;
     if (!member.is_present || !are_runs(numbers, member.count))
-        return err_set(err, ERR_INVALID,
-                       "member \"functions\" must be runs of ids, ascending: the first and the "
-                       "last of each");
+        return err_set(
+            err, ERR_INVALID,
+            "member \"functions\" must be ascending runs of ids: first and last of each");
     for (size_t i = 0; i < member.count; i += 2)
         for (uint64_t id = (uint64_t)numbers[i];
              id <= (uint64_t)numbers[i + 1] && id < functions; id++)

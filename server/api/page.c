@@ -27,7 +27,9 @@ enum err_code page_init(struct page *page, struct err *err)
     const struct asset html = asset_page(), csp = asset_page_csp();
     memset(page, 0, sizeof *page);
     if (csp.bytes >= sizeof page->csp)
-        return err_set(err, ERR_LIMIT, "the page's policy has %zu bytes", csp.bytes);
+        return err_set(err, ERR_LIMIT,
+                       "the Content-Security-Policy of the page is too long: %zu bytes",
+                       csp.bytes);
     memcpy(page->csp, csp.data, csp.bytes);
     snprintf(page->tag, sizeof page->tag, "page-%016" PRIx64,
              hash_bytes(html.data, html.bytes, HASH_SEED));

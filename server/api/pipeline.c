@@ -65,16 +65,16 @@ static bool is_refused(struct pipeline *pipeline, const struct request *request,
 {
     const int host = hosts_check(&pipeline->hosts, request);
     if (host == 421)
-        response_problem(response, 421,
-                         "this server does not answer to the name in Host; start pyrometer "
-                         "with --allow-host NAME if it should");
+        response_problem(
+            response, 421,
+            "the name in Host is not permitted: start pyrometer with --allow-host NAME");
     else if (host != 0)
         response_problem(response, host, "the Host header is missing, repeated or malformed");
     else if (request->refusal == 507)
         response_problem(response, 507,
-                         "the disk of the captures is full: make room there and send it again");
+                         "the disk of the captures is full: free some space and upload again");
     else if (request->refusal != 0)
-        response_problem(response, request->refusal, "the request was refused: %s",
+        response_problem(response, request->refusal, "bad request: %s",
                          status_text(request->refusal));
     return host != 0 || request->refusal != 0;
 }
@@ -91,10 +91,10 @@ static void refuse_route(const struct request *request, struct response *respons
                          const char *allow)
 {
     if (!*allow) {
-        response_problem(response, 404, "nothing is at %s", request->path);
+        response_problem(response, 404, "no such address: %s", request->path);
         return;
     }
-    response_problem(response, 405, "%s allows %s", request->path, allow);
+    response_problem(response, 405, "method not allowed: %s allows %s", request->path, allow);
     response_set_header(response, "Allow", "%s", allow);
 }
 

@@ -66,7 +66,7 @@ static enum err_code choose(const struct handler_context *handler, struct pull *
         return admission_check(handler->admission, (pid_t)pull->pid, err);
     if (pull->pid == 0)
         return err_set(err, ERR_INVALID, "parameter \"pid\" is missing, and no session runs");
-    return err_set(err, ERR_PERM, "this server looks at the processes of its sessions only");
+    return err_set(err, ERR_PERM, "only processes of this server's sessions can be profiled");
 }
 
 /* Until it has ended by itself, or the server ends. */
@@ -145,7 +145,7 @@ enum err_code api_pull_pprof(const struct handler_context *handler, struct respo
     if (atomic_fetch_add(&running, 1) < PULL_MAX_AT_ONCE) {
         rc = pull(handler, &wanted, response, err);
     } else {
-        response_problem(response, 503, "%d profiles are being taken: ask again later",
+        response_problem(response, 503, "%d profiles are being taken: retry later",
                          PULL_MAX_AT_ONCE);
         response_set_header(response, "Retry-After", "10");
     }

@@ -114,11 +114,10 @@ static enum err_code read_pids(const struct body_member *member, struct sampler_
     for (size_t i = 0; i < member->count; i++) {
         const double number = member->numbers[i];
         if (!(number >= 1 && number <= INT32_MAX) || number != (double)(pid_t)number)
-            return err_set(err, ERR_INVALID, "\"pids\" has %.10g, which is no process id",
-                           number);
+            return err_set(err, ERR_INVALID, "\"pids\": %.10g is not a process id", number);
         for (size_t k = 0; k < i; k++)
             if (out->pids[k] == (pid_t)number)
-                return err_set(err, ERR_INVALID, "\"pids\" has %d twice", (int)number);
+                return err_set(err, ERR_INVALID, "\"pids\": %d is given twice", (int)number);
         out->pids[i] = (pid_t)number;
     }
     out->pid_count = member->count;
@@ -133,15 +132,15 @@ static enum err_code read_choices(const struct body_member *members,
     const int async = enum_find(sampler_async_texts, members[POST_ASYNC].text);
     if (members[POST_THREADS].is_present && strcmp(threads, "all") != 0 &&
         strcmp(threads, "main") != 0)
-        return err_set(err, ERR_INVALID, "\"threads\" is all or main");
+        return err_set(err, ERR_INVALID, "\"threads\" must be all or main");
     if (members[POST_THREADS].is_present)
         out->all_threads = strcmp(threads, "all") == 0;
     if (members[POST_ASYNC].is_present && async < 0)
-        return err_set(err, ERR_INVALID, "\"async\" is off, running or all");
+        return err_set(err, ERR_INVALID, "\"async\" must be off, running or all");
     if (members[POST_ASYNC].is_present)
         out->async = (enum sampler_async)async;
     if (members[POST_MODE].is_present && mode < 0)
-        return err_set(err, ERR_INVALID, "\"mode\" is wall, cpu, gil or exception");
+        return err_set(err, ERR_INVALID, "\"mode\" must be wall, cpu, gil or exception");
     if (members[POST_MODE].is_present)
         out->mode = (enum sampler_mode)mode;
     return ERR_OK;
@@ -155,10 +154,11 @@ static enum err_code read_numbers(const struct body_member *members,
     if (members[POST_RATE].is_present)
         out->rate_hz = members[POST_RATE].number;
     if (duration->is_present && !(duration->number > 0 && duration->number < 1e9))
-        return err_set(err, ERR_INVALID, "\"duration_s\" is more than 0 seconds");
+        return err_set(err, ERR_INVALID, "\"duration_s\" must be more than 0");
     out->duration_ns = (uint64_t)(duration->number * 1e9);
     if (budget->is_present && !(budget->number > 0 && budget->number <= 100))
-        return err_set(err, ERR_INVALID, "\"max_cpu_percent\" is more than 0, up to 100");
+        return err_set(err, ERR_INVALID,
+                       "\"max_cpu_percent\" must be more than 0 and at most 100");
     out->max_cpu_percent = budget->number;
     return ERR_OK;
 }
@@ -182,10 +182,11 @@ static enum err_code check_words(const struct body_member *name, const struct bo
                                  struct err *err)
 {
     if (strlen(name->text) > SESSION_MAX_NAME)
-        return err_set(err, ERR_INVALID, "\"%s\" has at most %d bytes", name->name,
+        return err_set(err, ERR_INVALID, "\"%s\" must have at most %d bytes", name->name,
                        SESSION_MAX_NAME);
     if (strlen(note->text) > SESSION_MAX_NOTE)
-        return err_set(err, ERR_INVALID, "\"note\" has at most %d bytes", SESSION_MAX_NOTE);
+        return err_set(err, ERR_INVALID, "\"note\" must have at most %d bytes",
+                       SESSION_MAX_NOTE);
     return ERR_OK;
 }
 
@@ -268,7 +269,7 @@ static enum err_code change_state(struct session *session, const char *state, st
     else if (strcmp(state, "running") == 0)
         sampler_pause(sampler, false);
     else
-        return err_set(err, ERR_INVALID, "\"state\" is paused, running or ended");
+        return err_set(err, ERR_INVALID, "\"state\" must be paused, running or ended");
     return ERR_OK;
 }
 
@@ -277,7 +278,7 @@ static enum err_code change_rate(const struct handler_context *handler, struct s
 {
     const struct dashboard *const dashboard = handler->dashboard;
     if (dashboard && rate_hz > dashboard->max_rate_hz)
-        return err_set(err, ERR_INVALID, "\"rate_hz\" is at most %g here",
+        return err_set(err, ERR_INVALID, "\"rate_hz\" must be at most %g (--max-rate)",
                        dashboard->max_rate_hz);
     return sampler_set_rate(session->sampler, rate_hz, err);
 }

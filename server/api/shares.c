@@ -35,8 +35,10 @@ static enum err_code read_life(const char *text, uint64_t *seconds_out, struct e
         if (strcmp(text + digits, units[i].name) == 0)
             *seconds_out = number * units[i].seconds;
     if (*seconds_out == 0 || *seconds_out > MAX_LIFE_S)
-        return err_set(err, ERR_INVALID,
-                       "\"expires_in\" is a time such as 90m, 12h or 7d, up to 366d, or never");
+        return err_set(
+            err, ERR_INVALID,
+            "\"expires_in\" must be a duration of up to 366d, for example 90m, 12h or 7d, or "
+            "never");
     return ERR_OK;
 }
 
@@ -99,7 +101,7 @@ static enum err_code find_shared(const struct handler_context *handler, const ch
 {
     struct session *const session = sessions_find(handler->sessions, id);
     if (!session)
-        return err_set(err, ERR_INVALID, "\"session\": there is no session %.32s", id);
+        return err_set(err, ERR_INVALID, "\"session\": no session %.32s", id);
     memcpy(out->session, session->id, sizeof out->session);
     memcpy(out->epoch, session->epoch, sizeof out->epoch);
     session_release(session);
@@ -123,7 +125,7 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
         rc = body_read(handler->request->body, handler->request->body_bytes, members,
                        POST_MEMBERS, err);
     if (rc == ERR_OK && strlen(members[POST_NAME].text) > SHARES_MAX_NAME)
-        rc = err_set(err, ERR_INVALID, "\"name\" has up to %d bytes", SHARES_MAX_NAME);
+        rc = err_set(err, ERR_INVALID, "\"name\" must have at most %d bytes", SHARES_MAX_NAME);
     if (rc == ERR_OK && members[POST_LIFE].is_present)
         rc = read_life(members[POST_LIFE].text, &life_s, err);
     if (rc == ERR_OK && members[POST_SESSION].is_present)
@@ -132,8 +134,7 @@ enum err_code api_add_share(const struct handler_context *handler, struct respon
         return rc;
     if (!handler->auth->required) {
         response_problem(response, 409,
-                         "this server lets everybody in (--no-token): there is nothing to "
-                         "share but its address");
+                         "this server needs no token (--no-token): share its address");
         return ERR_OK;
     }
     rc = shares_add(handler->auth->shares, members[POST_NAME].text,
@@ -175,7 +176,7 @@ enum err_code api_revoke_share(const struct handler_context *handler, struct res
     const unsigned long long id =
         digits > 0 && digits < 11 ? strtoull(handler->argument, NULL, 10) : 0;
     if (handler->argument[digits] != '\0' || id == 0 || id > UINT32_MAX)
-        return err_set(err, ERR_NOT_FOUND, "no share %s", handler->argument);
+        return err_set(err, ERR_NOT_FOUND, "no shared link %s", handler->argument);
     const enum err_code rc = shares_revoke(handler->auth->shares, (uint32_t)id, err);
     if (rc == ERR_OK)
         response->status = 204;

@@ -53,9 +53,7 @@ enum err_code delivery_create(struct delivery_pool *pool, struct response *respo
     if (!reserve(place, fd < 0 ? DELIVERY_MAX_MEMORY : DELIVERY_MAX_DISK,
                  response->body_bytes)) {
         free(delivery);
-        return err_set(
-            err, ERR_LIMIT,
-            "answers that were asked for and not read take too much room: ask again");
+        return err_set(err, ERR_LIMIT, "too many answers are waiting to be read: retry later");
     }
     *delivery = (struct delivery){ .place = place,
                                    .fd = fd,

@@ -356,7 +356,7 @@ static enum MHD_Result hand_over(struct exchange *exchange)
     struct http *const http = exchange->http;
     if (!take_place(http)) {
         response_problem(&exchange->response, 503,
-                         "%d long requests are being answered: ask again", HTTP_MAX_SLOW);
+                         "%d long requests are being answered: retry later", HTTP_MAX_SLOW);
         response_set_header(&exchange->response, "Retry-After", "1");
         return finish(exchange);
     }
@@ -523,16 +523,17 @@ static struct MHD_Daemon *start_daemon(struct http *http)
 static enum err_code refuse_start(const struct http_options *options, int sys, struct err *err)
 {
     if (!options->tls_cert && sys == 0)
-        return err_set(err, ERR_SYS, "the HTTP server does not start");
+        return err_set(err, ERR_SYS, "cannot start the HTTP server");
     if (!options->tls_cert) {
-        err_sys(err, sys, "the HTTP server does not start");
+        err_sys(err, sys, "cannot start the HTTP server");
         return ERR_SYS;
     }
     if (MHD_is_feature_supported(MHD_FEATURE_TLS) != MHD_YES)
-        return err_set(err, ERR_UNSUPPORTED, "libmicrohttpd was built without TLS here");
-    return err_set(err, ERR_INVALID,
-                   "the TLS certificate and the key cannot be used: both must be PEM, and the "
-                   "key the certificate's");
+        return err_set(err, ERR_UNSUPPORTED, "this libmicrohttpd was built without TLS");
+    return err_set(
+        err, ERR_INVALID,
+        "cannot use the TLS certificate and key: both must be PEM, and the key must match the "
+        "certificate");
 }
 
 static void destroy(struct http *http)

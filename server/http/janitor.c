@@ -146,7 +146,7 @@ enum err_code janitor_start(struct janitor **out, struct err *err)
         }
     }
     destroy(janitor);
-    return err_sys(err, sys, "cannot watch over connections");
+    return err_sys(err, sys, "cannot watch connections");
 }
 
 void janitor_stop(struct janitor *janitor)

@@ -48,7 +48,7 @@ static enum err_code read_numbers(const cJSON *list, struct body_member *member,
         if (!cJSON_IsNumber(item))
             return wrong(member, "a list of numbers", err);
         if (member->count == member->room)
-            return err_set(err, ERR_INVALID, "member \"%s\" has more than %zu numbers",
+            return err_set(err, ERR_INVALID, "member \"%s\" must have at most %zu numbers",
                            member->name, member->room);
         member->numbers[member->count++] = item->valuedouble;
     }
@@ -62,10 +62,10 @@ static enum err_code read_words(const cJSON *list, struct body_member *member, s
     for (const cJSON *item = list->child; item; item = item->next) {
         if (!cJSON_IsString(item) || strlen(item->valuestring) > BODY_MAX_WORD ||
             !*item->valuestring)
-            return err_set(err, ERR_INVALID, "member \"%s\" has texts of 1 to %d bytes",
+            return err_set(err, ERR_INVALID, "member \"%s\": each text must have 1 to %d bytes",
                            member->name, BODY_MAX_WORD);
         if (member->count == member->room)
-            return err_set(err, ERR_INVALID, "member \"%s\" has more than %zu texts",
+            return err_set(err, ERR_INVALID, "member \"%s\" must have at most %zu texts",
                            member->name, member->room);
         memcpy(member->words[member->count++], item->valuestring,
                strlen(item->valuestring) + 1);

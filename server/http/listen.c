@@ -153,7 +153,7 @@ static enum err_code describe(const char *name, struct listener *out, struct err
         return ERR_OK;
     }
     if (at.ss_family != AF_INET && at.ss_family != AF_INET6)
-        return err_set(err, ERR_INVALID, "the socket is none of TCP or Unix");
+        return err_set(err, ERR_INVALID, "the socket is neither TCP nor Unix");
     out->port = ntohs(at.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&at)->sin6_port
                                                : ((struct sockaddr_in *)&at)->sin_port);
     out->is_loopback = is_loopback(&at);
@@ -189,9 +189,9 @@ static enum err_code clear_place(const char *path, struct err *err)
     if (lstat(path, &status) != 0)
         return ERR_OK; /* bind says what is wrong */
     if (!S_ISSOCK(status.st_mode))
-        return err_set(err, ERR_INVALID, "'%s' is there and is no socket", path);
+        return err_set(err, ERR_INVALID, "'%s' exists and is not a socket", path);
     if (status.st_uid != geteuid())
-        return err_set(err, ERR_PERM, "'%s' is the socket of another user", path);
+        return err_set(err, ERR_PERM, "'%s' belongs to another user", path);
     if (!is_deserted(path))
         return err_set(err, ERR_SYS, "another program listens on '%s'", path);
     unlink(path);
@@ -260,7 +260,7 @@ enum err_code listen_adopt(int fd, struct listener *out, struct err *err)
     socklen_t length = sizeof listens;
     init(out);
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) != 0 || !listens)
-        return err_set(err, ERR_INVALID, "descriptor %d is no socket that listens", fd);
+        return err_set(err, ERR_INVALID, "descriptor %d is not a listening socket", fd);
     out->fd = fd;
     const enum err_code rc = describe(NULL, out, err);
     if (rc != ERR_OK)

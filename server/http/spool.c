@@ -93,7 +93,7 @@ void spool_begin(struct spool *spool, struct buffer *out)
 static enum err_code failure(const struct spool *spool, enum err_code rc, struct err *err)
 {
     if (spool->sys) {
-        err_sys(err, spool->sys, "an answer of more than %d MiB has no place on the disk",
+        err_sys(err, spool->sys, "an answer of more than %d MiB does not fit on the disk",
                 SPOOL_MEMORY_BYTES >> 20);
         return ERR_SYS;
     }

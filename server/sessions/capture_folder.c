@@ -52,7 +52,7 @@ static enum err_code usual_folder(char out[PATH_MAX], struct err *err)
     else if (home && *home == '/')
         snprintf(out, PATH_MAX, "%s/.local/state/pyrometer", home);
     else
-        return err_set(err, ERR_INVALID, "there is no home folder: say --data DIR");
+        return err_set(err, ERR_INVALID, "no home directory: use --data DIR");
     return ERR_OK;
 }
 
@@ -65,10 +65,10 @@ static enum err_code make_folder(char path[PATH_MAX], struct err *err)
         const int sys = errno;
         *at = '/';
         if (rc != 0 && sys != EEXIST && sys != EROFS && sys != EACCES)
-            return err_sys(err, sys, "cannot make the folder '%s'", path);
+            return err_sys(err, sys, "cannot create the folder '%s'", path);
     }
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
-        return err_sys(err, errno, "cannot make the folder '%s'", path);
+        return err_sys(err, errno, "cannot create the folder '%s'", path);
     return ERR_OK;
 }
 
@@ -93,7 +93,7 @@ static enum err_code find_above(struct captures_folder *folder, struct err *err)
     snprintf(folder->name, sizeof folder->name, "%.*s", NAME_MAX, slash ? slash + 1 : path);
     folder->above_fd = openat(folder->fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
     return folder->above_fd < 0
-               ? err_sys(err, errno, "cannot open what the folder '%s' is in", folder->path)
+               ? err_sys(err, errno, "cannot open the parent of the folder '%s'", folder->path)
                : ERR_OK;
 }
 
@@ -130,12 +130,14 @@ enum err_code captures_folder_renew(struct captures_folder *folder, struct err *
         return ERR_OK;
     const uid_t owner = st.st_uid;
     if (mkdirat(folder->above_fd, folder->name, 0700) != 0 && errno != EEXIST)
-        return err_sys(err, errno, "the folder '%.200s' is gone and cannot be made anew",
+        return err_sys(err, errno,
+                       "the folder '%.200s' was removed and cannot be created again",
                        folder->path);
     SCOPED_FD int anew =
         openat(folder->above_fd, folder->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (anew < 0 || fstat(anew, &st) != 0 || (st.st_uid != owner && st.st_uid != geteuid()))
-        return err_set(err, ERR_PERM, "what took the place of the folder is not ours: '%.200s'",
+        return err_set(err, ERR_PERM,
+                       "the folder was replaced by one of another user or a link: '%.200s'",
                        folder->path);
     (void)dup3(anew, folder->fd, O_CLOEXEC);
     return ERR_OK;

@@ -341,11 +341,10 @@ enum err_code captures_check_file(struct captures *captures, const char *name, s
         rc = no_capture(name, err);
     else if (rc == ERR_OK && captures->settings.hides_arguments &&
              !item->entry.has_no_arguments)
-        rc =
-            err_set(err, ERR_PERM,
-                    "capture %.64s holds the arguments of programs, and this server hides them "
-                    "(--hide-args): export a format of it instead",
-                    name);
+        rc = err_set(err, ERR_PERM,
+                     "capture %.64s contains arguments of programs, which this server hides "
+                     "(--hide-args): export it in another format",
+                     name);
     pthread_mutex_unlock(&captures->lock);
     return rc;
 }
@@ -385,7 +384,8 @@ enum err_code captures_make(struct captures *captures, int pid,
             break;
     }
     if (fd < 0)
-        return err_sys(err, errno, "cannot make a capture in '%.200s'", captures->folder.path);
+        return err_sys(err, errno, "cannot create a capture in '%.200s'",
+                       captures->folder.path);
     flock(fd, LOCK_EX);
     *fd_out = fd;
     return ERR_OK;
@@ -395,7 +395,7 @@ enum err_code captures_spool(struct captures *captures, int *fd_out, struct err 
 {
     const int fd = openat(captures->folder.fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0)
-        return err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder.path);
+        return err_sys(err, errno, "cannot store a file in '%.200s'", captures->folder.path);
     *fd_out = fd;
     return ERR_OK;
 }
@@ -417,7 +417,7 @@ static enum err_code link_file(struct captures *captures, int fd, int pid,
     }
     return rc == 0
                ? ERR_OK
-               : err_sys(err, errno, "cannot put a file into '%.200s'", captures->folder.path);
+               : err_sys(err, errno, "cannot store a file in '%.200s'", captures->folder.path);
 }
 
 /* Whoever sent it knows no path of ours. */
@@ -426,8 +426,7 @@ static enum err_code not_adopted(enum err_code rc, const char *path, const struc
 {
     const char *const found = strstr(why->message, path);
     const char *const text = found ? found + strlen(path) : why->message;
-    return err_set(err, rc, "the body is no capture that can be read: %s",
-                   text + strspn(text, "': "));
+    return err_set(err, rc, "not a Pyrometer capture (.pyro): %s", text + strspn(text, "': "));
 }
 
 enum err_code captures_adopt(struct captures *captures, int fd,

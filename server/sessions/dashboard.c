@@ -70,15 +70,15 @@ static enum err_code check(const struct dashboard *dashboard,
                            const struct sampler_options *options, struct err *err)
 {
     if (options->pid_count == 0 && !options->all)
-        return err_set(err, ERR_INVALID, "\"pids\" names no process, and \"all\" is not true");
+        return err_set(err, ERR_INVALID, "\"pids\" or \"all\" is required");
     if (options->pid_count > 0 && options->all)
         return err_set(err, ERR_INVALID, "\"pids\" and \"all\" exclude each other");
     if (!(options->rate_hz >= SAMPLER_MIN_RATE_HZ &&
           options->rate_hz <= dashboard->max_rate_hz))
-        return err_set(err, ERR_INVALID, "\"rate_hz\" is from %g to %g here",
+        return err_set(err, ERR_INVALID, "\"rate_hz\" must be from %g to %g (--max-rate)",
                        SAMPLER_MIN_RATE_HZ, dashboard->max_rate_hz);
     if (options->duration_ns > DASHBOARD_MAX_DURATION_NS)
-        return err_set(err, ERR_INVALID, "\"duration_s\" is at most %llu",
+        return err_set(err, ERR_INVALID, "\"duration_s\" must be at most %llu",
                        DASHBOARD_MAX_DURATION_NS / 1000000000);
     return ERR_OK;
 }

@@ -65,7 +65,7 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
     if (done.revents)
         return startup_end(startup, out, err);
     (void)!startup_end(startup, out, NULL);
-    return err_set(err, ERR_LIMIT, "process %d keeps who looks for its interpreter waiting",
+    return err_set(err, ERR_LIMIT, "finding the interpreter of process %d takes too long",
                    (int)options->pids[0]);
 }
 

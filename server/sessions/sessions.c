@@ -86,7 +86,7 @@ static enum err_code make_epoch(struct session *session, struct err *err)
 {
     uint64_t epoch = 0;
     if (getrandom(&epoch, sizeof epoch, 0) != (ssize_t)sizeof epoch)
-        return err_sys(err, errno, "no random bytes for an epoch");
+        return err_sys(err, errno, "random bytes for an epoch are unavailable");
     snprintf(session->epoch, sizeof session->epoch, "%016" PRIx64, epoch);
     return ERR_OK;
 }
@@ -130,14 +130,13 @@ static enum err_code append(struct sessions *sessions, struct session *session, 
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&sessions->lock);
     if (sessions->count == SESSIONS_MAX)
-        rc =
-            err_set(err, ERR_LIMIT, "there are %d sessions already: delete some", SESSIONS_MAX);
+        rc = err_set(err, ERR_LIMIT, "there are %d sessions already: delete one", SESSIONS_MAX);
     else if (is_counted && sessions->most_running &&
              count_running(sessions) >= sessions->most_running)
-        rc = err_set(err, ERR_LIMIT,
-                     "%zu sessions run already: stop one, or start pyrometer with a higher "
-                     "--max-sessions",
-                     sessions->most_running);
+        rc = err_set(
+            err, ERR_LIMIT,
+            "%zu sessions are running: stop one, or start pyrometer with a higher --max-sessions",
+            sessions->most_running);
     if (rc == ERR_OK) {
         sessions->items[sessions->count++] = session;
         snprintf(session->id, sizeof session->id, "%zu", ++sessions->next_id);

@@ -60,7 +60,7 @@ static enum err_code create(const struct sampler_options *options, struct startu
     if (startup->done_fd < 0) {
         const int sys = errno;
         destroy(startup);
-        return err_sys(err, sys, "cannot make an event descriptor");
+        return err_sys(err, sys, "cannot create an event descriptor");
     }
     *out = startup;
     return ERR_OK;

@@ -299,7 +299,7 @@ class Listening(Test):
                 self.assertFalse(os.path.exists(path))
             with open(path, "w", encoding="utf-8") as file:
                 file.write("mine")
-            self.assert_refused(*run_program(*words), 2, "is there and is no socket")
+            self.assert_refused(*run_program(*words), 2, "exists and is not a socket")
             with open(path, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "mine")
             self.assert_refused(*run_program("attach", "--listen", "unix:relative", str(target.pid)), 2, "absolute path")

@@ -65,7 +65,7 @@ class Swapped(Test):
             shutil.rmtree(self.data)
             os.symlink(self.other, self.data)
             session = self.use(host, target, False)
-            self.assertRegex(session["capture_error"], "what took the place of the folder is not ours")
+            self.assertRegex(session["capture_error"], "the folder was replaced")
             self.check_other()
             # With the folder back, so are captures.
             os.unlink(self.data)

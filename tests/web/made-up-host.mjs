@@ -72,7 +72,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
     const first = processes.find((process) => body.pids?.includes(process.pid));
     if (first === undefined) throw new Problem(400, '"pids": no process ' + body.pids);
     if (!first.can_attach) throw new Problem(403, first.reason);
-    if (!(body.rate_hz <= 5000)) throw new Problem(400, '"rate_hz" is at most 5000 here (--max-rate)');
+    if (!(body.rate_hz <= 5000)) throw new Problem(400, '"rate_hz" must be at most 5000 (--max-rate)');
     const session = createSession(String(next++), first, body);
     for (const pid of body.pids) processes.find((process) => process.pid === pid)?.sessions.push(session.id);
     session.processes.attached = body.pids.length;

@@ -117,7 +117,7 @@ static void a_full_disk_is_named(void **state)
     const enum err_code rc = spool_bytes(SPOOL_MEMORY_BYTES * 2, ERR_OK, &response, &err);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &usual), 0);
     assert_int_equal(rc, ERR_SYS);
-    assert_non_null(strstr(err.message, "has no place on the disk: File too large"));
+    assert_non_null(strstr(err.message, "does not fit on the disk: File too large"));
     response_error(&response, &err);
     assert_int_equal(response.status, 507);
     response_deinit(&response);
