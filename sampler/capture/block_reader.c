@@ -65,7 +65,7 @@ static enum err_code read_preamble(struct capture_source *source, struct err *er
     if (bytes == 0)
         return err_set(err, ERR_CORRUPT, "it is empty");
     if (memcmp(preamble, CAPTURE_MAGIC, magic) != 0)
-        return err_set(err, ERR_UNSUPPORTED, "it is no capture of pyrometer");
+        return err_set(err, ERR_UNSUPPORTED, "not a Pyrometer capture (.pyro)");
     if (bytes < sizeof preamble)
         return err_set(err, ERR_CORRUPT,
                        "it was cut after %zu bytes, before anything was in it", bytes);

@@ -1,10 +1,10 @@
 /*
- * api - the handlers of /api/v1, one file per resource (contract: server/README.md).
+ * api - the handlers of /api/v1, one file per resource (contract: server/openapi.json).
  *
  * Each parses its query, takes a snapshot and writes one document.
  *
  * Threads: any.
- * Depends on: call, sessions, query, wire, report, response.
+ * Depends on: handler_context, sessions, query, wire, report, response.
  */
 #ifndef SERVER_API_API_H
 #define SERVER_API_API_H
@@ -35,7 +35,7 @@ enum err_code api_change_capture(const struct handler_context *handler,
                                  struct response *response, struct err *err);
 enum err_code api_delete_capture(const struct handler_context *handler,
                                  struct response *response, struct err *err);
-/* The document of the session that the call holds as the answer, with its Location. */
+/* Answers with the session that the handler context holds, and its Location. */
 enum err_code api_send_held(const struct handler_context *handler, int status,
                             struct response *response, struct err *err);
 enum err_code api_start_session(const struct handler_context *handler,

@@ -1,5 +1,5 @@
 /*
- * call - what a handler is given: the request and what it may look at.
+ * handler_context - what a handler is given: the request, who sent it, and what it may use.
  *
  * Depends on: request, response.
  */
@@ -29,32 +29,32 @@ struct handler_context {
     struct sessions *sessions;
     const struct page *page;
     const struct auth *auth;
-    const struct identity *who; /* that asks */
+    const struct identity *who; /* who sent the request */
     const struct admission *admission;
     const struct traffic *traffic;
-    struct dashboard *dashboard;  /* NULL: this server is of given sessions only */
-    struct response_cache *cache; /* that were made for others; NULL: none */
-    struct session **held;        /* what handler_session found: released after the handler */
-    char argument[32];            /* what stood for the * of the route */
+    struct dashboard *dashboard;  /* NULL: this server shows only its own sessions */
+    struct response_cache *cache; /* NULL: none */
+    struct session **held;        /* what handler_session found; released after the handler */
+    char argument[32];            /* the segment that matched the * of the route */
 };
 
-/* The session is not hidden from who asks: a shared link may be for another one only. */
+/* Whether the caller may see the session: a shared link may be for another one only. */
 bool handler_sees(const struct handler_context *handler, const struct session *session);
 
-/* ERR_NOT_FOUND, with a sentence for the client.  Once a call; it is held until the call ends. */
+/* ERR_NOT_FOUND: no such session.  Call it once; the session is held until the handler returns. */
 MUST_CHECK enum err_code handler_session(const struct handler_context *handler,
                                          struct session **out, struct err *err);
 
-/* ERR_NOT_FOUND: this server has none. */
+/* ERR_NOT_FOUND: this server has no dashboard. */
 MUST_CHECK enum err_code handler_dashboard(const struct handler_context *handler,
                                            struct dashboard **out, struct err *err);
 
-/* ERR_PERM: not all of these processes may be looked at here (admission.h). */
+/* ERR_PERM: profiling one of these processes is not permitted here (admission.h). */
 MUST_CHECK enum err_code handler_admit(const struct handler_context *handler,
                                        const struct sampler_options *options, struct err *err);
 
-/* Names the content by what it is made from.  True: the handler need not make it, as the client
- * has it, or as somebody else asked for the same. */
+/* Sets the ETag from what the answer depends on.  True: the answer is complete, because the client
+ * has it already or the cache does. */
 bool handler_is_fresh(const struct handler_context *handler, struct response *response,
                       const char *epoch, uint32_t generation, uint64_t query_hash);
 

@@ -100,7 +100,7 @@ static void put_requests(struct buffer *out, const struct traffic *traffic)
     }
 }
 
-/* What is told of each session: one column of the table below. */
+/* One counter of each session. */
 struct family {
     const char *name, *type, *help;
     const char *labels; /* behind the session's */
@@ -110,11 +110,11 @@ struct family {
 #define COUNTER(field) offsetof(struct quality, field)
 
 static const struct family families[] = {
-    { "pyrometer_ticks_total", "counter", "Instants at which targets were looked at", "",
+    { "pyrometer_ticks_total", "counter", "Instants at which targets were sampled", "",
       COUNTER(ticks) },
-    { "pyrometer_missed_ticks_total", "counter", "Instants skipped because we were late", "",
-      COUNTER(missed_ticks) },
-    { "pyrometer_samples_total", "counter", "Threads seen, by how certain their stack is",
+    { "pyrometer_missed_ticks_total", "counter", "Ticks skipped because the profiler was late",
+      "", COUNTER(missed_ticks) },
+    { "pyrometer_samples_total", "counter", "Stack samples, by how certain they are",
       ",kind=\"exact\"", COUNTER(exact) },
     { "pyrometer_samples_total", NULL, NULL, ",kind=\"repaired\"", COUNTER(repaired) },
     { "pyrometer_samples_total", NULL, NULL, ",kind=\"retried\"", COUNTER(retried) },
@@ -172,7 +172,7 @@ static enum err_code gather(struct sessions *sessions, struct rows *rows, struct
 
 static void put_states(struct buffer *out, const struct rows *rows)
 {
-    put_head(out, "pyrometer_sessions", "gauge", "Sessions, by what they do");
+    put_head(out, "pyrometer_sessions", "gauge", "Sessions, by state");
     for (unsigned state = 0; sampler_state_texts[state]; state++) {
         size_t count = 0;
         for (size_t k = 0; k < rows->count; k++)

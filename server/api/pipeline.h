@@ -1,15 +1,15 @@
 /*
- * site - from a request to its answer, in one order for all of them:
+ * pipeline - the request pipeline: the same steps for every request.
  *
  *     Host -> refusals -> login -> scope -> route -> change marks -> handler -> validator,
  *     compression, security headers
  *
- * Below a base path everything is reached with it and without it: some proxies take it off.
+ * With a base path every route works with it and without it: some proxies remove it.
  *
- * It knows no sockets; http.c calls it from several threads, tests call it directly.
+ * It knows no sockets: http.c calls it from several threads, tests call it directly.
  *
- * Ownership: the site owns its parts, and borrows the sessions.
- * Threads: any, once initialised.
+ * Ownership: the pipeline owns its parts and borrows the sessions.
+ * Threads: any, after pipeline_init.
  * Depends on: auth, hosts, page, routes, request, response.
  */
 #ifndef SERVER_API_PIPELINE_H
@@ -62,10 +62,10 @@ MUST_CHECK enum err_code pipeline_init(struct pipeline *pipeline,
                                        const struct pipeline_options *options, struct err *err);
 void pipeline_deinit(struct pipeline *pipeline);
 
-/* Fills an initialised response, and takes the base path off the request.  `site` is a struct
- * site; the type is http.h's. */
+/* Fills an initialised response and removes the base path from the request.  `pipeline` is a
+ * struct pipeline; http.h wants a void pointer. */
 void pipeline_answer(void *pipeline, struct request *request, struct response *response);
-/* Where a capture that is sent goes; -1: nowhere, pipeline_answer says why. */
+/* Opens the file that takes an uploaded capture; -1: none, pipeline_answer says why. */
 int pipeline_admit(void *pipeline, struct request *request, size_t *most_out);
 /* Whether pipeline_answer may take long. */
 bool pipeline_is_slow(void *pipeline, struct request *request);

@@ -1,4 +1,4 @@
-/* What `go tool pprof URL`, Parca and others ask for: sample now, for so long, and answer. */
+/* Samples a process for some seconds and answers with pprof: for `go tool pprof URL`, Parca and others. */
 #include <errno.h>
 #include <poll.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@ enum {
     PULL_SECONDS = 30,
     PULL_RATE_HZ = 100,
     PULL_MEMORY_BYTES = 64 << 20,
-    PULL_GLANCE_MS = 100,
+    PULL_POLL_MS = 100,
 };
 
 struct pull {
@@ -42,8 +42,8 @@ static enum err_code read_pull(const struct request *request, struct pull *out, 
     return rc;
 }
 
-/* Without a name it is the process of the first session that runs; a server of given sessions
- * looks at their processes only. */
+/* Without a pid: the process of the first running session.  A server without a dashboard permits
+ * only processes of its sessions. */
 static enum err_code choose(const struct handler_context *handler, struct pull *pull,
                             struct err *err)
 {
@@ -74,7 +74,7 @@ static void wait_for_end(const struct handler_context *handler, struct sampler *
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
     const atomic_bool *const is_ending = handler->request->is_ending;
-    while (poll(&end, 1, PULL_GLANCE_MS) <= 0)
+    while (poll(&end, 1, PULL_POLL_MS) <= 0)
         if (is_ending && atomic_load(is_ending))
             sampler_stop(sampler);
 }

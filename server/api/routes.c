@@ -36,8 +36,7 @@ static enum err_code get_openapi(const struct handler_context *handler,
     return ERR_OK;
 }
 
-/* SCOPE_SESSION is only for what shows nothing but the sessions that the caller may see: those of
- * handler_session and handler_sees. */
+/* SCOPE_SESSION is only for routes that check the session with handler_session or handler_sees. */
 static const struct route routes[] = {
     { METHOD_GET, "/", get_page, SCOPE_SESSION },
     { METHOD_GET, "/healthz", get_health, SCOPE_OPEN },

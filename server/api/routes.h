@@ -1,7 +1,7 @@
 /*
  * routes - the one table of endpoints.
  *
- * Depends on: call, auth (scopes), request.
+ * Depends on: handler_context, auth (scopes), request.
  */
 #ifndef SERVER_API_ROUTES_H
 #define SERVER_API_ROUTES_H
@@ -25,7 +25,7 @@ struct route {
 
 enum { ROUTE_SCOPE = 3 };
 
-/* What goes into the audit log, and as what. */
+/* Actions of the audit log, and their words. */
 #define ROUTE_AUDITS(X)     \
     X(START, "start")       \
     X(CHANGE, "change")     \
@@ -57,10 +57,10 @@ enum { ROUTES_ALLOW_BYTES = 64, ROUTES_MAX = 64 };
 
 /* NULL: fewer than index + 1. */
 const struct route *routes_at(size_t index);
-/* The word for the audit log, NULL: it is not for it. */
+/* The word for the audit log; NULL: it is not logged. */
 const char *route_audit_text(const struct route *route);
 
-/* The route, and what stood for `*`.  NULL: none of this method; then `allow` lists the methods
+/* The route, and the segment that matched `*`.  NULL: none of this method; then `allow` lists the methods
  * this path has, separated by commas, or is empty. */
 const struct route *routes_find(const struct request *request, char argument[32],
                                 char allow[ROUTES_ALLOW_BYTES]);

@@ -25,7 +25,7 @@ static void write_source(struct json *json, struct strtab_string path,
     json_end(json);
 }
 
-/* Of no other file than one that a function of the session names. */
+/* Only files that a function of the session names. */
 static enum err_code answer_source(const struct session_request *asked,
                                    struct response *response, struct err *err)
 {
@@ -65,7 +65,7 @@ enum err_code api_get_source(const struct handler_context *handler, struct respo
     return rc;
 }
 
-/* Of one file; what is more is the coldest. */
+/* Of one file; beyond that the rows with the fewest samples are left out. */
 enum { MAX_INSTRUCTIONS = 20000 };
 
 /* The instructions of a file stand side by side. */
@@ -97,7 +97,7 @@ static enum err_code write_lines(struct json *json, const struct session_request
     return rc;
 }
 
-/* Only what is told of all that hotlines finds: its instructions, and how many samples there are. */
+/* Of hotlines, only the instructions and the number of samples. */
 static enum err_code find_instructions(const struct session_request *asked,
                                        struct hotlines *hot, struct err *err)
 {

@@ -426,7 +426,7 @@ static enum err_code not_adopted(enum err_code rc, const char *path, const struc
 {
     const char *const found = strstr(why->message, path);
     const char *const text = found ? found + strlen(path) : why->message;
-    return err_set(err, rc, "not a Pyrometer capture (.pyro): %s", text + strspn(text, "': "));
+    return err_set(err, rc, "cannot read the upload: %s", text + strspn(text, "': "));
 }
 
 enum err_code captures_adopt(struct captures *captures, int fd,

@@ -1,5 +1,5 @@
 /*
- * heat - bins of 20 ms by what threads were doing, as columns (server/README.md, heatmap).
+ * heat - bins of 20 ms by what threads were doing, as columns (Heatmap of openapi.json).
  *
  * Depends on: series, json.
  */

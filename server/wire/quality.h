@@ -1,6 +1,6 @@
 /*
- * quality - the QUALITY document of the wire contract (server/README.md): every counter with its
- * sentence, what was reached, what it cost, what the threads were doing.
+ * quality - the Quality document of openapi.json: every counter with its description, achieved
+ * rates, costs, and shares of thread states.
  *
  * Depends on: wire/session, profile/states, usage, json.
  */
@@ -15,13 +15,13 @@ struct session_info;
 struct state_sums;
 struct usage;
 
-/* The capture that was written of the session: its samples and those lost are all there were. */
+/* The capture that was written; `samples` and `lost` add up to the samples of the session. */
 struct quality_capture {
     uint64_t samples, lost, bytes;
 };
 
-/* sums: of all samples.  usage: what this program cost; NULL: left out, so that what is written
- * only changes with the session.  capture: NULL: left out. */
+/* sums: of all samples.  usage: costs of this program; NULL: left out, so that the same
+ * session gives the same document.  capture: NULL: left out. */
 void quality_write(struct json *json, const struct session_info *info,
                    const struct state_sums *sums, const struct usage *usage,
                    const struct quality_capture *capture);

@@ -1,5 +1,5 @@
 /*
- * kept - the KEPT document of the wire contract: how much is kept of the past, and how fine.
+ * retention - the Retention document of openapi.json: how long data is kept, and how fine.
  *
  * Depends on: profile, json.
  */

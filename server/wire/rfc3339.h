@@ -1,5 +1,5 @@
 /*
- * moment - an instant on the wire: RFC 3339, in UTC.
+ * rfc3339 - a time on the wire: RFC 3339, in UTC.
  *
  * Depends on: json.
  */

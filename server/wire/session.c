@@ -71,7 +71,7 @@ static void put_seconds(struct json *json, const char *key, uint64_t ns)
         json_null(json);
 }
 
-static void write_member(struct json *json, const struct sampler_target *target)
+static void write_listed_target(struct json *json, const struct sampler_target *target)
 {
     json_object(json);
     put_target(json, target);
@@ -92,11 +92,11 @@ static void write_targets(struct json *json, const struct session_info *info)
     json_array(json);
     const size_t targets = info->targets ? info->targets->count : 0;
     if (!info->sampler && targets == 0)
-        write_member(json, info->target);
+        write_listed_target(json, info->target);
     for (size_t i = 0; i < targets; i++)
-        write_member(json, &info->targets->items[i].target);
+        write_listed_target(json, &info->targets->items[i].target);
     for (size_t i = 0; info->sampler && sampler_target_at(info->sampler, i, &target); i++)
-        write_member(json, &target);
+        write_listed_target(json, &target);
     json_end(json);
 }
 
@@ -214,7 +214,7 @@ void session_write(struct json *json, const struct session_info *info)
     put_text(json, "reason", *status->reason ? status->reason : NULL);
     json_key(json, "target");
     write_target(json, info);
-    /* One that has ended and is not counted any more is told with its reason. */
+    /* Counted first: a target that ends meanwhile is listed with its reason. */
     const struct sampler_processes processes = count_processes(info);
     json_key(json, "targets");
     write_targets(json, info);

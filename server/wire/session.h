@@ -1,5 +1,5 @@
 /*
- * session - the SESSION document of the wire contract (server/README.md).
+ * session - the Session document of openapi.json.
  *
  * Depends on: sampler.h, profile, json.
  */
@@ -44,7 +44,7 @@ struct session_info {
     const char *epoch;
     struct sampler_status status;
     const struct sampler_target *target; /* the first */
-    const struct sampler *sampler;       /* tells the others; NULL: see told */
+    const struct sampler *sampler;       /* has the other targets; NULL: see targets */
     const struct target_list *targets;   /* of a capture; NULL: there are none */
     const struct sampler_options *options;
     const char *host;                        /* where it was recorded; NULL: here */
@@ -56,15 +56,15 @@ struct session_info {
 
 void session_write(struct json *json, const struct session_info *info);
 
-/* Copies process number `index` of the session, in the order in which they joined; false: there
- * are no more, or nothing is known of any. */
+/* Copies process number `index` of the session, in the order in which they were attached; false:
+ * there are no more, or none is known. */
 bool session_target_at(const struct session_info *info, size_t index,
                        struct sampler_target *out);
 
-/* What was asked for last. */
+/* The requested rate. */
 double session_requested_hz(const struct session_info *info);
 
-/* Ticks per second really reached. */
+/* Ticks per second over the whole session. */
 double session_achieved_hz(const struct profile_snapshot *snapshot);
 
 #endif /* SERVER_WIRE_SESSION_H */

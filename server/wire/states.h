@@ -1,5 +1,5 @@
 /*
- * states - what threads were doing, in numbers, as members of a JSON object.
+ * states - samples by thread state, as members of a JSON object.
  *
  * Depends on: profile/states, json.
  */

@@ -1,5 +1,5 @@
 /*
- * told - the processes of a session as texts of a capture, and back.
+ * target_list - the targets of a session as texts of a capture, and back.
  *
  * A text is numbers and texts with a unit separator (0x1f) between them: pid, parent, from_ns, to_ns,
  * validated, version of Python, executable, reason, and the words of the command line.
@@ -7,7 +7,7 @@
  * Ownership: the caller's storage; both deinits accept a zeroed one.
  * Limits: SAMPLER_MAX_TOLD processes, TARGET_LIST_MAX_BYTES for each: of longer command lines the rest is
  * left out.
- * Depends on: sampler.h, capture/facts, profile.
+ * Depends on: sampler.h, capture/metadata, profile.
  */
 #ifndef SERVER_WIRE_TARGET_LIST_H
 #define SERVER_WIRE_TARGET_LIST_H
@@ -40,12 +40,12 @@ struct target_list {
     } * items;
 };
 
-/* Texts that make no sense are left out. */
+/* Malformed texts are left out. */
 MUST_CHECK enum err_code target_list_read(const struct capture_texts *texts,
                                           struct target_list *out, struct err *err);
-/* Of each command line only the first word is kept. */
+/* Reduces each command line to its first word. */
 void target_list_hide_arguments(struct target_list *targets);
-/* What the rows of a profile tell, where nothing else does. */
+/* The targets from the process rows of a profile, where nothing else is known. */
 MUST_CHECK enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
                                                struct target_list *out, struct err *err);
 void target_list_deinit(struct target_list *targets);

@@ -1,5 +1,5 @@
 /*
- * task - what is told of an asyncio task.
+ * task - an asyncio task as JSON.
  *
  * Depends on: json, sampler.h, profile.
  */

@@ -1,5 +1,5 @@
 /*
- * tree - the TREE document of the wire contract: the append-only tables as columns.
+ * tree - the Tree document of openapi.json: the append-only tables as columns.
  *
  * A stored frame is a function and a line; on the wire a node carries both itself.
  *

@@ -340,7 +340,7 @@ class Listening(Test):
                     plain.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                     self.assertNotIn(b"200", plain.recv(4096))
             os.chmod(pair[0], 0o600)
-            self.assert_refused(*run_program(*words, pair[0], str(target.pid)), 2, "certificate and the key cannot be used")
+            self.assert_refused(*run_program(*words, pair[0], str(target.pid)), 2, "cannot use the TLS certificate and key")
             self.assert_refused(*run_program(*words, "/nowhere", str(target.pid)), 1, "cannot read the TLS key '/nowhere'")
             self.assert_refused(*run_program("attach", "--tls-cert", pair[0], str(target.pid)), 2, "must be given together")
 

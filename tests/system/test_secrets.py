@@ -46,7 +46,7 @@ def titled():
 
 def formats_of(live, session):
     detail = live.ask("/api/v1/sessions/%s/export?format=none" % session).json()["detail"]
-    names = re.search("is one of (.*)", detail).group(1).split(", ")
+    names = re.search("must be one of (.*)", detail).group(1).split(", ")
     assert {"pprof", "flamegraph"} <= set(names), names
     return names
 

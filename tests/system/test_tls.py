@@ -256,7 +256,7 @@ class Files(Tls):
             os.chmod(self.path(name), 0o600)
         for cert, key in ((self.cert, other), (self.cert, self.path("words")), (self.path("words"), self.key),
                           (self.path("half"), self.key), (self.cert, self.path("half")), (self.cert, self.path("locked"))):
-            self.refused(cert, key, 2, "certificate and the key cannot be used")
+            self.refused(cert, key, 2, "cannot use the TLS certificate and key")
 
     def test_that_cannot_be_read(self):
         os.mkdir(self.path("folder"))

@@ -218,7 +218,7 @@ test("captures are found, named, opened, deleted with undo; files are added, and
   const drop = (name, text) => page.evaluate("(() => { const transfer = new DataTransfer(); transfer.items.add(new File([" + JSON.stringify(text) + "], " + JSON.stringify(name) + "));"
     + " for (const type of ['dragenter', 'dragover', 'drop']) document.body.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true })); })()");
   await drop("wrong.pyro", "GIF89a");
-  await page.until(hooks("upload") + "[0]?.textContent.includes('the file is no capture')");
+  await page.until(hooks("upload") + "[0]?.textContent.includes('not a Pyrometer capture')");
   await drop("mine.pyro", "PYRO 1");
   await page.until("location.hash.includes('session=3') && " + hook("home") + " !== null");
   assert.equal(host.captures[0].title, "mine");

@@ -1,5 +1,5 @@
 // A made-up host for the tests of its page: processes that work and wait, sessions on them, captures that are kept. It
-// answers as server/README.md says, and moves when it is told to.
+// answers as server/openapi.json says, and moves when it is told to.
 
 export const HOSTILE_COMMAND = ["python3", "</script><img src=x onerror=alert(1)>", "--name=\u202egnp.exe", "x".repeat(4000)];
 
@@ -126,7 +126,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
   }
 
   function takeUpload(query, body) {
-    if (!String(body).startsWith("PYRO")) throw new Problem(422, "the file is no capture: it does not begin as one");
+    if (!String(body).startsWith("PYRO")) throw new Problem(422, "cannot read the upload: not a Pyrometer capture (.pyro)");
     const capture = { ...createCapture(0, processes[0]), name: "uploaded-" + captures.length, title: query.get("title") ?? "", labels: [], note: "" };
     captures.unshift(capture);
     return { status: 201, value: capture };
