@@ -52,7 +52,7 @@ static enum err_code open_captures(struct dashboard *dashboard,
 static void note_fault(void *context, const char *session, const char *what)
 {
     const struct live *const live = context;
-    const struct audit_deed deed = { "fault", "server", session, what };
+    const struct audit_deed deed = { "error", "server", session, what };
     say("session %s: %s", session, what);
     audit_tell(&live->pipeline.audit, &deed);
 }

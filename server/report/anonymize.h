@@ -1,25 +1,25 @@
 /*
- * anonymize - a report that may leave the house: the same profile without what it tells of its owner.
+ * anonymize - the same profile without names, so that its reports can be given away.
  *
- * All formats are written of the anonymized profile, so none of them can tell more:
+ * Every format is written from the anonymized profile, so none can reveal more:
  *
  *     names of code     of Python's library and of installed packages (below site-packages or
  *                       dist-packages) as they are; of everything else func-HASH in mod-HASH.py
  *     paths             from lib/python3.x, site-packages or dist-packages on
  *     C functions       of Python itself as they are; of everything else <native> c-HASH
  *     threads           MainThread, Thread-1, ThreadPoolExecutor-0_0 and the like as they are; others thread-HASH
- *     command, host     left out, and the texts that people gave the session
+ *     command, host     left out, and so are the name and note of the session
  *     source            left out
  *
  * Lines, columns, instructions, process and thread ids, times and counts stay.  A HASH is of the
  * whole path and name (SHA-256, 32 bits of it): the same in every format and every run, so that
- * anonymized reports can be compared; who knows a name can recognise it, nobody can read it.
+ * anonymized reports can be compared; somebody who knows a name can recognize it, nobody can read it.
  *
  * Ownership: the caller's storage, which must not move; anonymized_deinit accepts a zeroed one.  It
  * borrows the source, which must have its header.
  * Threads: any, on a snapshot of one's own.
  * Cost: a copy of the profile.
- * Depends on: profile/reshape, report, told, digest.
+ * Depends on: profile/reshape, report, target_list, digest.
  */
 #ifndef SERVER_REPORT_ANONYMIZE_H
 #define SERVER_REPORT_ANONYMIZE_H

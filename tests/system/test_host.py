@@ -426,7 +426,7 @@ class Captures(Test):
         host.until("/sessions/" + one,
                    lambda found: found["quality"]["samples"] > session["quality"]["samples"] and found["state"] == "running")
         host.process.wait_line("pyrometer: session %s: not recorded" % one, host.process.err)
-        line = host.process.wait_line(r'^{.*"action":"fault".*', host.process.err).group(0)
+        line = host.process.wait_line(r'^{.*"action":"error".*', host.process.err).group(0)
         self.assertEqual([json.loads(line)[key] for key in ("who", "path")], ["server", "/api/v1/sessions/" + one])
 
     def test_a_disk_that_is_full_is_told_and_sampling_goes_on(self):
