@@ -123,7 +123,7 @@ struct sampler_target {
 };
 
 /* Of further processes only samples are kept. */
-enum { SAMPLER_MAX_TOLD = SAMPLER_MAX_PROCESSES };
+enum { SAMPLER_MAX_LISTED = SAMPLER_MAX_PROCESSES };
 
 struct sampler_processes {
     uint64_t joined;  /* processes that have been sampled */
@@ -189,7 +189,7 @@ void sampler_status(struct sampler *sampler, struct sampler_status *out);
 /* The first process of the session; its to_ns and reason are in sampler_target_at only. */
 const struct sampler_target *sampler_target(const struct sampler *sampler);
 /* Copies the process that joined the session as number `index`; false: there is none, or it came
- * after SAMPLER_MAX_TOLD others. */
+ * after SAMPLER_MAX_LISTED others. */
 bool sampler_target_at(const struct sampler *sampler, size_t index, struct sampler_target *out);
 void sampler_processes(const struct sampler *sampler, struct sampler_processes *out);
 /* The process of profile_function.origin; also after the session has ended, while the process runs.

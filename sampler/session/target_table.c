@@ -59,12 +59,12 @@ enum err_code target_table_add(struct target_table *target_table, struct process
     struct sampler_target item;
     enum err_code rc = ERR_OK;
     const size_t row = target_table->count;
-    if (row < SAMPLER_MAX_TOLD)
+    if (row < SAMPLER_MAX_LISTED)
         rc = describe(process, info, &item, err);
     if (rc)
         return rc;
     pthread_mutex_lock(&target_table->mutex);
-    if (row < SAMPLER_MAX_TOLD)
+    if (row < SAMPLER_MAX_LISTED)
         target_table->items[target_table->count++] = item;
     target_table->counts.joined++;
     target_table->counts.running++;
@@ -78,7 +78,7 @@ void target_table_end(struct target_table *target_table, size_t row, uint64_t to
 {
     pthread_mutex_lock(&target_table->mutex);
     target_table->counts.running--;
-    if (row < SAMPLER_MAX_TOLD) {
+    if (row < SAMPLER_MAX_LISTED) {
         target_table->items[row].to_ns = to_ns;
         target_table->items[row].reason = reason;
     }

@@ -4,7 +4,7 @@
  *
  * Ownership: the caller's storage; owns its texts until target_table_deinit.
  * Threads: one writer adds and ends, any thread reads.
- * Limits: lists the first SAMPLER_MAX_TOLD processes and counts the others.
+ * Limits: lists the first SAMPLER_MAX_LISTED processes and counts the others.
  * Depends on: sampler.h, process/process.
  */
 #ifndef SAMPLER_SESSION_TARGET_TABLE_H
@@ -21,7 +21,7 @@ struct process;
 
 struct target_table {
     pthread_mutex_t mutex;
-    struct sampler_target items[SAMPLER_MAX_TOLD];
+    struct sampler_target items[SAMPLER_MAX_LISTED];
     size_t count;
     struct sampler_processes counts;
 };

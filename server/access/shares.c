@@ -44,7 +44,7 @@ static bool is_over(const struct entry *entry, uint64_t now_ns)
 static void set_over(struct entry *entry, uint64_t now_ns)
 {
     const struct share *const share = &entry->share;
-    const uint64_t from_ns = now_ns > share->made_at_ns ? now_ns : share->made_at_ns;
+    const uint64_t from_ns = now_ns > share->created_at_ns ? now_ns : share->created_at_ns;
     const uint64_t left_ns =
         share->expires_at_ns > from_ns ? share->expires_at_ns - from_ns : 0;
     entry->over_ns = share->expires_at_ns ? clock_boot_ns() + left_ns : 0;
@@ -72,7 +72,8 @@ static bool read_entry(const char *line, struct entry *out)
     int end = 0;
     memset(out, 0, sizeof *out);
     if (sscanf(line, "%" SCNu32 " %" SCNu64 " %" SCNu64 " %65s %65s%n", &out->share.id,
-               &out->share.made_at_ns, &out->share.expires_at_ns, token, cookie, &end) != 5 ||
+               &out->share.created_at_ns, &out->share.expires_at_ns, token, cookie,
+               &end) != 5 ||
         line[end] != ' ' || strlen(line + end + 1) > SHARES_MAX_NAME)
         return false;
     snprintf(out->share.name, sizeof out->share.name, "%s", line + end + 1);
@@ -132,7 +133,7 @@ static void write_entries(const struct shares *shares, FILE *file)
         digest_format(&entry->token, token);
         digest_format(&entry->cookie, cookie);
         fprintf(file, "%" PRIu32 " %" PRIu64 " %" PRIu64 " %s %s %s\n", entry->share.id,
-                entry->share.made_at_ns, entry->share.expires_at_ns, token, cookie,
+                entry->share.created_at_ns, entry->share.expires_at_ns, token, cookie,
                 entry->share.name);
     }
 }
@@ -260,12 +261,12 @@ enum err_code shares_add(struct shares *shares, const char *name, uint64_t expir
                          const struct share_scope *shared, struct share *out,
                          char token_out[DIGEST_SECRET_LENGTH + 1], struct err *err)
 {
-    struct entry entry = { .share = { .made_at_ns = clock_wall_ns(),
+    struct entry entry = { .share = { .created_at_ns = clock_wall_ns(),
                                       .expires_at_ns = expires_at_ns } };
     copy_name(entry.share.name, name);
     if (shared)
         entry.share.shared = *shared;
-    set_over(&entry, entry.share.made_at_ns);
+    set_over(&entry, entry.share.created_at_ns);
     enum err_code rc = make_secrets(&entry, token_out, err);
     if (rc != ERR_OK)
         return rc;
@@ -317,7 +318,7 @@ static bool find(struct shares *shares, const struct digest *digest, bool is_coo
         if (!digest_equals(is_cookie ? &entry->cookie : &entry->token, digest) ||
             is_over(entry, now_ns))
             continue;
-        entry->share.used_at_ns = now_ns;
+        entry->share.last_used_at_ns = now_ns;
         *out = entry->share;
         found = true;
     }

@@ -37,9 +37,9 @@ struct share_scope {
 struct share {
     uint32_t id; /* from 1 on, never used again */
     char name[SHARES_MAX_NAME + 1];
-    uint64_t made_at_ns;
-    uint64_t expires_at_ns; /* 0: never */
-    uint64_t used_at_ns;    /* the last time, since the program began; 0: not */
+    uint64_t created_at_ns;
+    uint64_t expires_at_ns;   /* 0: never */
+    uint64_t last_used_at_ns; /* the last time, since the program began; 0: not */
     struct share_scope shared;
 };
 

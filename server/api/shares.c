@@ -59,9 +59,9 @@ static void put_share(struct json *json, const struct share *share)
     json_key(json, "scope");
     json_text(json, auth_scope_text(SCOPE_VIEWER));
     put_session(json, &share->shared);
-    rfc3339_write(json, "created_at", share->made_at_ns);
+    rfc3339_write(json, "created_at", share->created_at_ns);
     rfc3339_write(json, "expires_at", share->expires_at_ns);
-    rfc3339_write(json, "last_used_at", share->used_at_ns);
+    rfc3339_write(json, "last_used_at", share->last_used_at_ns);
 }
 
 /* As the one who asked sees us, also through a proxy. */

@@ -72,7 +72,7 @@ enum err_code session_capture_write_start(struct live_capture *live, int fd,
 enum err_code session_capture_write_end(struct live_capture *live, struct sampler *sampler,
                                         struct err *err)
 {
-    const char *processes[SAMPLER_MAX_TOLD];
+    const char *processes[SAMPLER_MAX_LISTED];
     struct target_list_texts targets;
     struct sampler_status status;
     struct capture_metadata info;

@@ -31,7 +31,7 @@ enum {
 };
 
 /* What people call it, and the capture it is recorded into or was read from; "": none.  fault: a
- * sentence where it should be recorded and is not, or not any more. */
+ * sentence where it should be recorded and is not, or no longer. */
 struct session_words {
     char name[SESSION_MAX_NAME + 1];
     char note[SESSION_MAX_NOTE + 1];

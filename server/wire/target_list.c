@@ -39,7 +39,7 @@ enum err_code target_list_write(const struct sampler *sampler, struct target_lis
 {
     struct sampler_target target;
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < SAMPLER_MAX_TOLD && sampler_target_at(sampler, i, &target); i++) {
+    for (size_t i = 0; i < SAMPLER_MAX_LISTED && sampler_target_at(sampler, i, &target); i++) {
         out->items[i] = text_of(&target);
         if (!out->items[i]) {
             target_list_texts_deinit(out);
@@ -133,7 +133,7 @@ enum err_code target_list_read(const struct capture_texts *texts, struct target_
                                struct err *err)
 {
     const size_t most =
-        texts->count < SAMPLER_MAX_TOLD ? texts->count : (size_t)SAMPLER_MAX_TOLD;
+        texts->count < SAMPLER_MAX_LISTED ? texts->count : (size_t)SAMPLER_MAX_LISTED;
     const enum err_code rc = reserve(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
         struct target_list_item *const item = &out->items[out->count];
@@ -155,7 +155,7 @@ enum err_code target_list_read_rows(const struct profile_snapshot *snapshot,
                                     struct target_list *out, struct err *err)
 {
     const size_t rows = snapshot->sizes.processes;
-    const size_t most = rows < SAMPLER_MAX_TOLD ? rows : (size_t)SAMPLER_MAX_TOLD;
+    const size_t most = rows < SAMPLER_MAX_LISTED ? rows : (size_t)SAMPLER_MAX_LISTED;
     const enum err_code rc = reserve(out, most, err);
     for (size_t i = 0; i < most && !rc; i++) {
         struct target_list_item *const item = &out->items[i];

@@ -5,7 +5,7 @@
  * validated, version of Python, executable, reason, and the words of the command line.
  *
  * Ownership: the caller's storage; both deinits accept a zeroed one.
- * Limits: SAMPLER_MAX_TOLD processes, TARGET_LIST_MAX_BYTES for each: of longer command lines the rest is
+ * Limits: SAMPLER_MAX_LISTED processes, TARGET_LIST_MAX_BYTES for each: of longer command lines the rest is
  * left out.
  * Depends on: sampler.h, capture/metadata, profile.
  */
@@ -24,7 +24,7 @@ enum { TARGET_LIST_MAX_BYTES = 4096 };
 
 struct target_list_texts {
     size_t count;
-    char *items[SAMPLER_MAX_TOLD];
+    char *items[SAMPLER_MAX_LISTED];
 };
 
 MUST_CHECK enum err_code target_list_write(const struct sampler *sampler,

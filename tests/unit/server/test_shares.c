@@ -77,7 +77,7 @@ static void share_opens_until_it_is_revoked(void **state)
     assert_true(opens(shares, a) && opens(shares, b));
     assert_int_equal(shares_list(shares, list, SHARES_MAX), 2);
     assert_string_equal(list[0].name, "ann  [1m");
-    assert_true(list[0].used_at_ns > 0);
+    assert_true(list[0].last_used_at_ns > 0);
     assert_int_equal(shares_revoke(shares, first, NULL), ERR_OK);
     assert_int_equal(shares_revoke(shares, first, NULL), ERR_NOT_FOUND);
     assert_false(opens(shares, a));

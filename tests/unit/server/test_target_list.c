@@ -40,7 +40,7 @@ static void what_is_written_is_read(void **state)
 
 static void nonsense_is_left_out(void **state)
 {
-    const char *rows[SAMPLER_MAX_TOLD + 2] = {
+    const char *rows[SAMPLER_MAX_LISTED + 2] = {
         "",
         "\x1f",
         "7",
@@ -72,7 +72,7 @@ static void nonsense_is_left_out(void **state)
     assert_ok(target_list_read(&(struct capture_texts){ sizeof rows / sizeof *rows, rows },
                                &targets, &err),
               &err);
-    assert_int_equal(targets.count, SAMPLER_MAX_TOLD);
+    assert_int_equal(targets.count, SAMPLER_MAX_LISTED);
     target_list_deinit(&targets);
 }
 

@@ -53,14 +53,14 @@ static void more_than_are_told_are_counted(void **state)
     size_t place = 0;
     (void)state;
     target_table_init(&target_table);
-    for (int i = 0; i < SAMPLER_MAX_TOLD + 3; i++)
+    for (int i = 0; i < SAMPLER_MAX_LISTED + 3; i++)
         place = join(&target_table, i + 1);
-    assert_true(target_table_at(&target_table, SAMPLER_MAX_TOLD - 1, &target));
-    assert_false(target_table_at(&target_table, SAMPLER_MAX_TOLD, &target));
+    assert_true(target_table_at(&target_table, SAMPLER_MAX_LISTED - 1, &target));
+    assert_false(target_table_at(&target_table, SAMPLER_MAX_LISTED, &target));
     target_table_end(&target_table, place, 9, "it exited");
     target_table_counts(&target_table, &counts);
-    assert_int_equal(counts.joined, SAMPLER_MAX_TOLD + 3);
-    assert_int_equal(counts.running, SAMPLER_MAX_TOLD + 2);
+    assert_int_equal(counts.joined, SAMPLER_MAX_LISTED + 3);
+    assert_int_equal(counts.running, SAMPLER_MAX_LISTED + 2);
     target_table_deinit(&target_table);
 }
 
