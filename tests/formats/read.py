@@ -517,7 +517,7 @@ def test_diff(files):
           ["all 6.0 s; all 2 processes; hide function:parse", "all 15.0 s; process 4800; hide function:parse"], "selections of both")
     same = json.loads(run(pyrometer, "diff", "--json", now, now))
     check({row["self"]["verdict"] for row in same["functions"]} - {"same", "few"}, set(), "verdicts on the same")
-    for words, code, said in (((before, "/nowhere.pyro"), 1, "/nowhere.pyro"), ((before, html), 1, "no capture"), ((before,), 2, "two captures")):
+    for words, code, said in (((before, "/nowhere.pyro"), 1, "/nowhere.pyro"), ((before, html), 1, "not a Pyrometer capture"), ((before,), 2, "two captures")):
         result = subprocess.run([pyrometer, "diff", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
         check((result.returncode, result.stdout), (code, ""), "exit of %r" % (words,))
         if said not in result.stderr:

@@ -240,7 +240,7 @@ static void a_report_has_so_many_instructions(void **state)
     buffer_deinit(&text);
     text = embedded_within(world, &embedded_all);
     assert_non_null(strstr(text.data, "\"names\":[\"\"],\"line\":[1,2,"));
-    assert_non_null(strstr(text.data, "\"left_out\":0}]"));
+    assert_non_null(strstr(text.data, "\"omitted\":0}]"));
     buffer_deinit(&text);
     profile_snapshot_release(&snapshot);
     profile_destroy(profile);
