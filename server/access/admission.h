@@ -1,5 +1,5 @@
 /*
- * admission - which processes may be looked at through HTTP: those of listed users, that run a
+ * admission - which processes may be read through HTTP: those of listed users, that run a
  * listed command.  An empty list admits all; what the kernel refuses is refused all the same.
  *
  * A user is a name or a number; a command is a shell pattern (fnmatch) of the whole command line

@@ -32,7 +32,7 @@ struct response;
 enum { AUTH_SECRET_LENGTH = DIGEST_SECRET_LENGTH, AUTH_MIN_TOKEN = 16, AUTH_MAX_TOKEN = 128 };
 
 /* What a caller may, and what a route asks for: each may what those before it may.
- * SCOPE_SESSION: look at the one session that was shared. */
+ * SCOPE_SESSION: read the one session that was shared. */
 enum scope { SCOPE_OPEN, SCOPE_SESSION, SCOPE_VIEWER, SCOPE_OPERATOR };
 
 /* Who is asking. */

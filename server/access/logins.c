@@ -49,7 +49,7 @@ static bool is_old_good(const struct login *login, uint64_t now_ns)
            (login->seen_ns == 0 || now_ns - login->seen_ns < LOGINS_OVERLAP_S * NS_PER_S);
 }
 
-/* All are compared, so that nothing tells how far it came. */
+/* All are compared, so that the time does not show how far the comparison came. */
 static struct login *find(struct logins *logins, const struct digest *digest, uint64_t now_ns,
                           bool *is_old_out)
 {

@@ -306,7 +306,7 @@ size_t shares_list(struct shares *shares, struct share *out, size_t room)
     return count;
 }
 
-/* All are compared, so that nothing tells how far it came. */
+/* All are compared, so that the time does not show how far the comparison came. */
 static bool find(struct shares *shares, const struct digest *digest, bool is_cookie,
                  struct share *out)
 {

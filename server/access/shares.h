@@ -1,10 +1,10 @@
 /*
- * shares - links that let somebody look, and nothing else, until they expire or are revoked: at
+ * shares - links that only let people read, until they expire or are revoked: at
  * everything this server shows, or at one session.
  *
  * A share has a token of 256 random bits, shown once, when it is made.  Only its SHA-256 is kept,
  * and that of the cookie which the token is exchanged for; both are compared in constant time.
- * With a file they outlive the program: it is written anew, whole, at each change, for its owner
+ * With a file they outlive the program: it is replaced as a whole at each change, for its owner
  * only.  Without one they end with the program.  So do those of one session in any case: its id and
  * epoch are never used again.
  *
@@ -57,7 +57,7 @@ MUST_CHECK enum err_code shares_revoke(struct shares *shares, uint32_t id, struc
 /* Copies up to `room` that have not expired, oldest first; how many there are. */
 size_t shares_list(struct shares *shares, struct share *out, size_t room);
 
-/* Whose token, or cookie, that is; false: nobody's, or not any more. */
+/* Finds the share of a token or cookie; false: there is none, or it has expired or was revoked. */
 bool shares_find_token(struct shares *shares, const char *token, size_t length,
                        struct share *out);
 bool shares_find_cookie(struct shares *shares, const char *cookie, size_t length,

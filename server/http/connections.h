@@ -30,7 +30,7 @@ enum {
     CONNECTIONS_MAX_STRANGERS_OF_NETWORK = 96,
     CONNECTIONS_MAX_STRANGERS_OF_LOOPBACK = 256, /* a proxy on this host is all its clients */
     CONNECTIONS_MAX_KNOWN_OF_NETWORK = 400,
-    CONNECTIONS_ROOM = CONNECTIONS_MAX + 128, /* with those that were told to end */
+    CONNECTIONS_ROOM = CONNECTIONS_MAX + 128, /* with those that are ending */
     CONNECTIONS_HEADER_S =
         10, /* from the start, or a stranger's last answer, to the header's end */
     CONNECTIONS_IDLE_S = 30, /* of a known one, between an answer and the next request line */
@@ -55,7 +55,7 @@ enum connection_phase {
     CONNECTION_HEADER, /* a request is awaited, or its header comes in */
     CONNECTION_BODY,
     CONNECTION_ANSWER, /* it is being answered */
-    CONNECTION_ENDING  /* it was told to end, and does not count any more */
+    CONNECTION_ENDING  /* it is ending, and no longer counts */
 };
 
 enum connection_fate {
@@ -68,9 +68,9 @@ struct connection {
     struct network network;
     enum connection_phase phase;
     bool is_known;
-    bool is_half; /* the client sends nothing any more */
+    bool is_half; /* the client has closed its side */
     int fd;
-    uint32_t serial;   /* tells the uses of one place apart */
+    uint32_t serial;   /* distinguishes the uses of one place */
     uint64_t since_ns; /* when the phase began */
     uint64_t half_ns;
     uint64_t body_bytes;

@@ -143,7 +143,7 @@ static int socket_of(struct MHD_Connection *connection)
     return info ? info->connect_fd : -1;
 }
 
-/* The library closes the socket after it has told us of the end. */
+/* The library closes the socket after this callback. */
 static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void **slot,
                               enum MHD_ConnectionNotificationCode what)
 {
@@ -305,7 +305,7 @@ static bool make_request(struct exchange *exchange, const char *method)
     return true;
 }
 
-/* The body goes before its answer: a client that is told of a full disk may send again at once. */
+/* The body goes before its answer: a client that hears of a full disk may send again at once. */
 static enum MHD_Result finish(struct exchange *exchange)
 {
     drop_spool(exchange);
@@ -431,7 +431,7 @@ static bool write_all(int fd, const char *data, size_t bytes)
     return true;
 }
 
-/* A client that is told of a full disk has sent all of its body before: most read no answer while
+/* A client learns of a full disk after it has sent all of its body: most read no answer while
  * they send. */
 static enum MHD_Result spool(struct exchange *exchange, const char *data, size_t *bytes)
 {

@@ -47,7 +47,7 @@ struct http_options {
 /* ERR_INVALID: the certificate and the key are none, or no pair. */
 MUST_CHECK enum err_code http_start(const struct http_options *options, struct http **out,
                                     struct err *err);
-/* Ends all connections and threads; slow handlers are told by request->is_ending.  NULL is fine. */
+/* Ends all connections and threads; slow handlers see request->is_ending.  NULL is fine. */
 void http_stop(struct http *http);
 
 #endif /* SERVER_HTTP_HTTP_H */

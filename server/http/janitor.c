@@ -61,8 +61,8 @@ static bool is_drained(int fd)
     return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
-/* When to look again, UINT64_MAX: when something happens. */
-static uint64_t look(struct janitor *janitor, uint64_t now_ns)
+/* When to run again, UINT64_MAX: when something happens. */
+static uint64_t close_late(struct janitor *janitor, uint64_t now_ns)
 {
     struct connections *const all = &janitor->connections;
     uint64_t again_ns = UINT64_MAX;
@@ -103,7 +103,7 @@ static void *watch(void *argument)
         for (int i = 0; i < count; i++)
             take_event(janitor, &events[i]);
         const uint64_t now_ns = clock_now_ns();
-        timeout_ms = patience_ms(janitor, look(janitor, now_ns), now_ns);
+        timeout_ms = patience_ms(janitor, close_late(janitor, now_ns), now_ns);
         const bool is_ending = janitor->is_ending;
         pthread_mutex_unlock(&janitor->lock);
         if (is_ending)

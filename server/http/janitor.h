@@ -1,7 +1,7 @@
 /*
  * janitor - shuts down connections that are late, half gone or too many (connections.h says which).
  *
- * The HTTP library reads and closes sockets; it starts its time limit anew with each byte, and does
+ * The HTTP library reads and closes sockets; it restarts its time limit with each byte, and does
  * not always see that a client has shut its side.  A thread of ours watches the same sockets for
  * that and for their deadlines, and shuts them down, which the library sees.  It never closes one.
  *

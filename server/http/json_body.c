@@ -103,7 +103,7 @@ static enum err_code read_member(const cJSON *item, struct body_member *members,
     return read_value(item, member, err);
 }
 
-/* cJSON leaves the end to us when it is told a length. */
+/* Given a length, cJSON leaves the check of the end to us. */
 static bool only_space_follows(const char *at, const char *end)
 {
     while (at < end && *at != '\0' && strchr(" \t\r\n", *at))

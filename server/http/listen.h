@@ -1,7 +1,7 @@
 /*
  * listen - a listening socket, of TCP or in the file system, and the names to reach it by.
  *
- * A Unix socket is made for its owner only (mode 0600).  One that nobody listens to any more is
+ * A Unix socket is made for its owner only (mode 0600).  One that nobody listens to is
  * taken away first, if it is ours; anything else at that place is left alone and is an error.
  *
  * Depends on: err.

@@ -39,7 +39,7 @@ struct response {
     int file_fd;                /* the body is in a file; -1: in memory */
     void *owned_body;           /* to be freed, NULL: borrowed */
     char tag[RESPONSE_MAX_TAG]; /* names this content for ETag, "": not yet named */
-    bool is_shared;             /* its tag tells all that it is made from */
+    bool is_shared;             /* its tag covers all that it is made from */
     bool is_encoded;            /* Content-Encoding is already set */
     struct response_header headers[RESPONSE_MAX_HEADERS];
     size_t header_count;

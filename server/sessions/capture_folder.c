@@ -133,12 +133,13 @@ enum err_code captures_folder_renew(struct captures_folder *folder, struct err *
         return err_sys(err, errno,
                        "the folder '%.200s' was removed and cannot be created again",
                        folder->path);
-    SCOPED_FD int anew =
+    SCOPED_FD int reopened =
         openat(folder->above_fd, folder->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (anew < 0 || fstat(anew, &st) != 0 || (st.st_uid != owner && st.st_uid != geteuid()))
+    if (reopened < 0 || fstat(reopened, &st) != 0 ||
+        (st.st_uid != owner && st.st_uid != geteuid()))
         return err_set(err, ERR_PERM,
                        "the folder was replaced by one of another user or a link: '%.200s'",
                        folder->path);
-    (void)dup3(anew, folder->fd, O_CLOEXEC);
+    (void)dup3(reopened, folder->fd, O_CLOEXEC);
     return ERR_OK;
 }

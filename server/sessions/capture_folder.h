@@ -20,7 +20,7 @@ bool captures_file_of(const char *name, char out[CAPTURES_FILE_BYTES]);
 /* NAME of "NAME.pyro"; false: another file. */
 bool captures_name_of(const char *file, char out[CAPTURES_NAME_BYTES]);
 
-/* The folder, and what it takes to make it anew without following a path again. */
+/* The folder, and what it takes to make it again without following a path. */
 struct captures_folder {
     char path[PATH_MAX]; /* as its user knows it */
     int fd;              /* -1: not open, nothing to close */

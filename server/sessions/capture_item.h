@@ -1,5 +1,5 @@
 /*
- * captures_item - one file of the folder of captures, as far as it has been looked into.
+ * captures_item - one file of the folder of captures, as far as it has been read.
  *
  * Ownership: made with calloc by the list; captures_item_destroy frees it and what it owns.
  * Depends on: captures, capture/reader.

@@ -122,7 +122,7 @@ static struct captures_item *find_item(const struct captures *captures, const ch
     return NULL;
 }
 
-/* What has changed since is looked into again. */
+/* What has changed since is read again. */
 static void renew_item(const struct captures *captures, struct captures_item *item, int fd,
                        const struct stat *st)
 {
@@ -172,7 +172,7 @@ static struct captures_item *add_item(struct captures *captures, const char *nam
     return item;
 }
 
-/* `known` of the items are sorted; those behind were added by this very look. */
+/* `known` of the items are sorted; those behind were added by this very scan. */
 static void see_file(struct captures *captures, const char *file, struct captures *known)
 {
     char name[CAPTURES_NAME_BYTES];

@@ -3,7 +3,7 @@
  *
  * A capture NAME is the file NAME.pyro; beside it NAME.json has its title, note and labels.  Files
  * are found and made beneath the folder's descriptor, never by a path from outside, and links are
- * not followed.  What the list tells comes from the first and the last bytes of a file and is read
+ * not followed.  The list comes from the first and the last bytes of a file and is read
  * once, as long as it does not change.  Who records holds a lock on the file (flock), so that other
  * programs with the same folder know, and so that nothing of it is left when we are killed.
  *
@@ -40,7 +40,7 @@ struct captures_settings {
     uint64_t keep_ns;   /* older ones are removed; 0: none are */
     uint64_t keep_bytes;
     size_t max_upload;
-    bool hides_arguments; /* of a command line only the first word is told */
+    bool hides_arguments; /* only the first word of a command line is shown */
 };
 
 /* What people say of a capture. */
@@ -85,7 +85,7 @@ void captures_close(struct captures *captures);
 const char *captures_folder(const struct captures *captures);
 const struct captures_settings *captures_settings(const struct captures *captures);
 
-/* Newest first; what is told is borrowed until `tell` returns, which must not ask again. */
+/* Newest first; the rows are borrowed until `tell` returns, which must not list again. */
 typedef void (*captures_tell)(void *context, const struct capture_entry *entry);
 MUST_CHECK enum err_code captures_visit(struct captures *captures,
                                         const struct captures_query *query, captures_tell tell,

@@ -17,7 +17,7 @@
 /* How often to look for new processes, and how old one should be: most of those that are just
  * starting are about to become another program. */
 static const uint64_t TICK_NS = 2 * NS_PER_S, AGE_NS = NS_PER_S;
-/* However dear a look is. */
+/* However dear a scan is. */
 static const uint64_t SCAN_MOST_NS = 10 * NS_PER_S;
 
 struct continuous {
@@ -30,8 +30,8 @@ struct continuous {
     struct session *now;  /* held; NULL: none */
     struct session *next; /* held, is to take the place of it; NULL: none */
     size_t launches;
-    uint64_t tick_ns;                   /* of CPU, that the last look took */
-    uint64_t examined_ns;               /* of CPU, that others have taken for looks so far */
+    uint64_t tick_ns;                   /* of CPU, that the last scan took */
+    uint64_t examined_ns;               /* of CPU, that others have taken for scans so far */
     uint64_t rest_ns;                   /* until the next one */
     uint64_t since_ns;                  /* of the last launch */
     pid_t found[SAMPLER_MAX_PROCESSES]; /* that may be read */
@@ -117,7 +117,7 @@ static void take_turns(struct continuous *continuous)
         launch(continuous, &continuous->next);
 }
 
-static void look(struct continuous *continuous)
+static void scan(struct continuous *continuous)
 {
     struct processes_summary summary;
     continuous->count = 0;
@@ -151,7 +151,7 @@ static uint64_t own_cpu_ns(void)
     return (uint64_t)spent.tv_sec * NS_PER_S + (uint64_t)spent.tv_nsec;
 }
 
-/* So long that looks as dear as the last two stay in their part of the budget: one that finds
+/* So long that scans as dear as the last two stay in their part of the budget: one that finds
  * much that is new is dear once. */
 static uint64_t rest_after(struct continuous *continuous, uint64_t cpu_ns)
 {
@@ -169,7 +169,7 @@ static void *run(void *context)
     struct continuous *const continuous = context;
     do {
         const uint64_t before_ns = own_cpu_ns() + continuous->examined_ns;
-        look(continuous);
+        scan(continuous);
         continuous->rest_ns =
             rest_after(continuous, own_cpu_ns() + continuous->examined_ns - before_ns);
     } while (rest(continuous));

@@ -11,7 +11,7 @@
  * Ownership: the dashboard owns the list of processes and the captures, and borrows the sessions, whose
  * sessions_destroy must come before dashboard_close.
  * Threads: any, once opened.
- * Depends on: sessions, captures, taping, sampler/processes.
+ * Depends on: sessions, captures, session_capture, sampler/processes.
  */
 #ifndef SERVER_SESSIONS_DASHBOARD_H
 #define SERVER_SESSIONS_DASHBOARD_H
@@ -32,7 +32,7 @@ enum { DASHBOARD_MAX_SESSIONS = 50 };
 #define DASHBOARD_MAX_RATE_HZ     10000.0
 #define DASHBOARD_MAX_DURATION_NS (7ull * 24 * 3600 * 1000000000)
 
-/* Told of what nobody asked for: a session's id, and a sentence; on any thread. */
+/* Receives events of sessions: an id and a sentence; on any thread. */
 typedef void (*dashboard_say)(void *context, const char *session, const char *what);
 
 struct dashboard {
@@ -42,17 +42,17 @@ struct dashboard {
     bool hides_arguments;
     double max_rate_hz;
     size_t memory_bytes; /* for what is kept of a session */
-    dashboard_say say;   /* NULL: nobody is told */
+    dashboard_say say;   /* NULL: events are dropped */
     void *say_context;
 };
 
 /* The rest is set by the caller.  dashboard_close accepts a zeroed one. */
 MUST_CHECK enum err_code dashboard_open(struct dashboard *dashboard, struct sessions *sessions,
                                         struct err *err);
-/* Of command lines only the first word is kept; before anything is looked at. */
+/* Of command lines only the first word is kept; before anything is read. */
 void dashboard_hide_arguments(struct dashboard *dashboard);
 void dashboard_close(struct dashboard *dashboard);
-/* Begins to look at processes, before anybody asks.  Threads have what privileges there are then. */
+/* Begins to scan processes, before the first request.  Threads have what privileges there are then. */
 void dashboard_begin(struct dashboard *dashboard);
 
 /* A session that is starting, held by the caller (session_release).  ERR_LIMIT: as many run as

@@ -9,12 +9,12 @@
 #include "sampler/sampler.h"
 #include "server/sessions/startup.h"
 
-/* Some looks, so that every thread is seen; the last counts.  On a busy machine there may be none in
+/* Some ticks, so that every thread is seen; the last counts.  On a busy machine there may be none in
  * that time, and it is tried again for longer. */
 static const uint64_t TICK_NS = 30 * NS_PER_MS, MOST_NS = 2 * NS_PER_S;
 /* To find its interpreter. */
 static const uint64_t START_NS = 10 * NS_PER_S;
-enum { RATE_HZ = 200, GLANCE_MS = 10, LOOKS_AT_TASKS = 4 };
+enum { RATE_HZ = 200, POLL_MS = 10, TASK_TICKS = 4 };
 
 /* On the sampling thread, which is the only one to touch the rows until it has ended. */
 static void take_run(void *context, const struct run *run)
@@ -38,13 +38,13 @@ static void take_seal(void *context, uint64_t end_ns, uint64_t period_ns,
     (void)quality;
 }
 
-/* Lets it look some times, and waits until it has ended. */
+/* Lets it take some ticks, and waits until it has ended. */
 static void wait_for_ticks(struct sampler *sampler, uint64_t tick_ns,
                            const atomic_bool *is_ending)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };
     const uint64_t began_ns = clock_now_ns();
-    while (poll(&end, 1, GLANCE_MS) <= 0)
+    while (poll(&end, 1, POLL_MS) <= 0)
         if (clock_now_ns() - began_ns > tick_ns || (is_ending && atomic_load(is_ending)))
             sampler_stop(sampler);
 }
@@ -59,7 +59,7 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
     if (rc)
         return rc;
     struct pollfd done = { .fd = startup_fd(startup), .events = POLLIN };
-    while (poll(&done, 1, GLANCE_MS) <= 0 && clock_now_ns() < end_ns &&
+    while (poll(&done, 1, POLL_MS) <= 0 && clock_now_ns() < end_ns &&
            !(is_ending && atomic_load(is_ending))) {
     }
     if (done.revents)
@@ -69,10 +69,10 @@ static enum err_code start(const struct sampler_options *options, const atomic_b
                    (int)options->pids[0]);
 }
 
-/* *sampled_out: there was a look. */
-static enum err_code look(struct dump *dump, const struct sampler_options *options,
-                          uint64_t tick_ns, const atomic_bool *is_ending, bool *sampled_out,
-                          struct err *err)
+/* *sampled_out: there was a tick. */
+static enum err_code sample(struct dump *dump, const struct sampler_options *options,
+                            uint64_t tick_ns, const atomic_bool *is_ending, bool *sampled_out,
+                            struct err *err)
 {
     enum err_code rc = start(options, is_ending, &dump->sampler, err);
     if (rc)
@@ -97,7 +97,7 @@ static void drop_request(struct dump *dump)
     dump->count = 0;
 }
 
-/* Tasks that began or ended to run while they were looked at. */
+/* Tasks that began or ended to run while they were read. */
 static bool has_moving(const struct dump *dump)
 {
     for (size_t i = 0; i < dump->tasks.count; i++)
@@ -122,18 +122,17 @@ enum err_code dump_take(struct dump *dump, pid_t pid, enum sampler_async async,
     enum err_code rc = ERR_OK;
     bool has_scanned = false;
     uint64_t tick_ns = TICK_NS;
-    unsigned looks = 0;
+    unsigned ticks = 0;
     memset(dump, 0, sizeof *dump);
     dump->rows = calloc(DUMP_MAX_THREADS, sizeof *dump->rows);
     if (!dump->rows)
         return err_nomem(err);
     do {
         drop_request(dump);
-        rc = look(dump, &options, tick_ns, is_ending, &has_scanned, err);
+        rc = sample(dump, &options, tick_ns, is_ending, &has_scanned, err);
         tick_ns *= has_scanned ? 1 : 2;
-        looks += has_scanned;
-    } while (!rc &&
-             (has_scanned ? looks < LOOKS_AT_TASKS && has_moving(dump) : tick_ns < MOST_NS));
+        ticks += has_scanned;
+    } while (!rc && (has_scanned ? ticks < TASK_TICKS && has_moving(dump) : tick_ns < MOST_NS));
     if (rc)
         dump_deinit(dump);
     return rc;

@@ -49,7 +49,7 @@ void leave_within(int milliseconds, int status)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-/* 0: it cannot be told. */
+/* 0: unknown. */
 static int count_threads(void)
 {
     int count = 0;

@@ -1,7 +1,7 @@
 /*
  * leave - the process ends soon, whatever still hangs.
  *
- * A process that is looked at may keep one of our threads in the kernel for as long as it likes: a
+ * A process that is read may keep one of our threads in the kernel for as long as it likes: a
  * file system that does not answer, memory that never comes.  Such a thread cannot be joined, and what it
  * uses cannot be freed.  So who has nothing more to say sets a time, and cleans up as if nothing
  * could hang; if that takes longer, the process ends there.

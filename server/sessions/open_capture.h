@@ -21,7 +21,7 @@ struct reader_part;
 struct open_capture {
     struct reader *reader;
     struct sampler_target target;
-    char *word;          /* the first of the target's command line; NULL: all of it is told */
+    char *word;          /* the first of the target's command line; NULL: all of it is shown */
     const char *argv[2]; /* the word, and a NULL */
     struct target_list targets; /* the processes */
     struct sampler_options options;

@@ -33,7 +33,7 @@ static void note_fault(struct session_capture *capture, const char *what, const 
 /* On the thread of the live capture. */
 static void note_failure(void *context, const struct err *err)
 {
-    note_fault(context, "not recorded any more", err->message);
+    note_fault(context, "no longer recorded", err->message);
 }
 
 const struct sink *session_capture_sink(const struct session_capture *capture)
@@ -119,7 +119,7 @@ void session_capture_check(struct session_capture *capture)
 {
     struct stat st;
     if (capture->has_begun && fstat(capture->fd, &st) == 0 && st.st_nlink == 0)
-        note_fault(capture, "not recorded any more", "the capture has been removed");
+        note_fault(capture, "no longer recorded", "the capture has been removed");
 }
 
 void session_capture_close(struct session_capture *capture, struct sampler *sampler)

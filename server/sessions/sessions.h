@@ -95,7 +95,7 @@ struct session *sessions_at(struct sessions *sessions, size_t index);
 struct session *sessions_of_capture(struct sessions *sessions, const char *capture);
 /* NULL is fine. */
 void session_release(struct session *session);
-/* Stops it, and nobody finds it any more. */
+/* Stops it and hides it. */
 void sessions_remove(struct sessions *sessions, struct session *session);
 /* Its sampler ends soon, also one that is starting. */
 void session_stop(struct session *session);
@@ -114,7 +114,7 @@ void session_words(struct session *session, struct session_words *out);
 void session_rename(struct session *session, const char *name, const char *note);
 /* The capture it is recorded into from now on. */
 void session_set_capture(struct session *session, const char *capture);
-/* Why it is not recorded, or not any more; true: that is news. */
+/* Why it is not recorded, or no longer; true: that is news. */
 bool session_set_fault(struct session *session, const char *fault);
 
 /* What the session is right now; borrows from both. */

@@ -3,7 +3,7 @@
  *
  * Finding an interpreter may take long, and the process may see to it that it takes for ever.  What was
  * cancelled is over in no time, unless it hangs in the kernel; then it is left behind with all that it
- * uses, never samples, and tells the sink of the options nothing.
+ * uses, never samples, and reports nothing to the sink of the options.
  *
  * Ownership: startup_begin makes; startup_end takes, whatever has become of it.
  * Threads: one that calls everything here.

@@ -1,5 +1,5 @@
 /*
- * cache - texts of source files that were read, for when they cannot be read any more.
+ * cache - texts of source files that were read, for when they can no longer be read.
  *
  * A text belongs to an owner (sampler_origin_owner) and a path; it is kept compressed.  Of more than
  * there is room for the hottest stay.  That a file has no text here, as it could not be read or had

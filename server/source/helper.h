@@ -3,7 +3,7 @@
  * them, so that the program needs no right to become another user.
  *
  * There is one, for the whole program.  It must be started before the program has threads and before
- * it drops rights.  If it ends, or was never started, no source text is to be had, and the error
+ * it drops rights.  If it ends, or was never started, source text is unavailable, and the error
  * says so.
  *
  * Threads: start and stop from one; reading from any.

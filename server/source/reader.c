@@ -123,7 +123,7 @@ static enum source_outcome outcome_of(int sys)
     }
 }
 
-/* Files of the kernel look regular and are not: reading them says things, or does them. */
+/* Files of the kernel seem regular and are not: reading them reveals or does things. */
 static bool is_ordinary(int fd)
 {
     static const long kernel_made[] = {
@@ -142,7 +142,7 @@ static bool is_ordinary(int fd)
     return true;
 }
 
-/* Looked at before it is opened, since opening a device may already do something. */
+/* Examined before it is opened, since opening a device may already do something. */
 static enum source_outcome open_file(int root, const char *path, int *out)
 {
     const struct open_how how = { .flags = O_PATH | O_CLOEXEC,

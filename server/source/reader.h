@@ -5,7 +5,7 @@
  *
  *     1  the process is the one that was sampled, and its owner the one it had then, or one that
  *        root has become since: then what it is now counts
- *     2  its root directory is held, and 1 is looked at again
+ *     2  its root directory is held, and 1 is examined again
  *     3  this process becomes that owner, for good, without a capability
  *     4  the path is opened beneath that root, links included, without anything that opening could
  *        do; only regular files of ordinary file systems are read, up to SOURCE_MAX_BYTES

@@ -38,7 +38,7 @@ struct source_reader {
 /* keeps: fetches texts while processes run. */
 MUST_CHECK enum err_code source_create(struct sampler *sampler, bool keeps, struct source **out,
                                        struct err *err);
-/* Nobody reads any more.  NULL is fine. */
+/* No thread reads afterwards.  NULL is fine. */
 void source_destroy(struct source *source);
 struct source_reader source_reader_of(struct source *source);
 

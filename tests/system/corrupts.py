@@ -128,8 +128,8 @@ def start():
         finally:
             os._exit(1)
     os.close(write_fd)
-    with os.fdopen(read_fd, encoding="utf-8") as told:
-        line = told.readline()
+    with os.fdopen(read_fd, encoding="utf-8") as pipe:
+        line = pipe.readline()
     return pid, eval(line) if line else []
 
 

@@ -6,7 +6,7 @@ Everything started here is ended here, by its process id, also when a test fails
     PYROMETER_TEST_DIR       a folder for files (a temporary one if not given)
     PYROMETER_SLOWNESS       by how much longer waits may take (1; more below a sanitizer)
     PYROMETER_SANITIZED      not empty: below a sanitizer, so fewer victims will do
-    PYROMETER_ONLY_PYTHONS   versions to look at, "3.11 3.15"; all that are found if not given
+    PYROMETER_ONLY_PYTHONS   versions to test, "3.11 3.15"; all that are found if not given
 """
 
 import ast
@@ -97,7 +97,7 @@ class Process:
                         return match
                 left = end - time.monotonic()
                 if left <= 0 or self._open == 0:
-                    raise AssertionError("no line fits %r: %s" % (pattern, self.told()))
+                    raise AssertionError("no line fits %r: %s" % (pattern, self.output()))
                 self._changed.wait(left)
 
     def wait(self, seconds=WAIT_SECONDS):
@@ -105,7 +105,7 @@ class Process:
         try:
             code = self._popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AssertionError("still running after %g s: %s" % (seconds, self.told())) from None
+            raise AssertionError("still running after %g s: %s" % (seconds, self.output())) from None
         end = time.monotonic() + 5
         with self._changed:
             while self._open and time.monotonic() < end:
@@ -127,7 +127,7 @@ class Process:
         if any(re.search(r"Sanitizer|runtime error:", line) for line in self.err):
             raise AssertionError("a sanitizer complains: " + "\n".join(self.err))
 
-    def told(self):
+    def output(self):
         return "%s: exit code %s\nstdout: %s\nstderr: %s" % (
             " ".join(self.command)[:300], self._popen.poll(), "\n".join(self.out)[-1000:], "\n".join(self.err)[-3000:])
 
@@ -170,7 +170,7 @@ class Python:
         self.minor = int(version.split(".")[1])
         flags = re.search("[td]*$", version).group()
         self.is_free_threaded, self.is_debug = "t" in flags, "d" in flags
-        # Of one kind only the newest need be looked at.
+        # Of one kind only the newest is needed.
         self.kind = (self.minor, flags)
         # What scripts/get-pythons has brought for it.
         self.packages = os.path.join(os.environ.get("PYROMETER_PYTHONS", os.path.join(ROOT, ".pythons")), "packages",
@@ -307,7 +307,7 @@ class Live:
         end = time.monotonic() + seconds
         while not is_so():
             if time.monotonic() > end:
-                raise AssertionError("it never became so: " + self.process.told())
+                raise AssertionError("it never became so: " + self.process.output())
             time.sleep(0.1)
 
     def wait_samples(self, count):
@@ -421,7 +421,7 @@ def def_lines(path):
     return lines
 
 
-def gates(process):
+def checks(process):
     """What a doctor has printed: name -> (state, what was found, what opens it)."""
     found, last = {}, None
     for line in process.out:
@@ -464,9 +464,9 @@ class Test(unittest.TestCase):
 
     def assert_refused(self, process, code, wanted, pattern):
         """One line on stderr, which begins with our name and fits the pattern; nothing on stdout."""
-        self.assertEqual(code, wanted, process.told())
-        self.assertEqual(process.out, [], process.told())
-        self.assertEqual(len(process.err), 1, process.told())
+        self.assertEqual(code, wanted, process.output())
+        self.assertEqual(process.out, [], process.output())
+        self.assertEqual(len(process.err), 1, process.output())
         self.assertRegex(process.err[0], r"^pyrometer: \S")
         self.assertRegex(process.err[0], pattern)
 

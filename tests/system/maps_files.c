@@ -1,5 +1,5 @@
 /*
- * A process whose files and memory are made to keep whoever looks at it busy, and that is no Python:
+ * A process whose files and memory are made to keep its readers busy, and that is no Python:
  *
  *     maps_files FILE...           maps the files
  *     maps_files --lease FILE...   and holds a lease on each, which nobody may open meanwhile

@@ -22,7 +22,7 @@ MAP_SHARED, MAP_PRIVATE, MAP_ANONYMOUS, MAP_HUGETLB = 1, 2, 0x20, 0x40000
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-# Whoever looks for an interpreter looks into what begins like this.
+# A search for an interpreter reads what begins like this.
 ELF = open(os.path.realpath("/proc/self/exe"), "rb").read(1 << 20)
 
 

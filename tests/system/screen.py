@@ -28,7 +28,7 @@ def width_of(character):
 
 
 class Screen:
-    """Rows of cells; attributes are not told apart. Nothing may leave them while it is a screen of the program's own."""
+    """Rows of cells; attributes are ignored. Nothing may leave them while it is a screen of the program's own."""
 
     def __init__(self, columns, rows):
         self.modes = {"25": True, "7": True, "1049": False}

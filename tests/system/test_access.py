@@ -33,7 +33,7 @@ def share(live, **members):
 
 
 class Shares(Test):
-    def test_a_shared_link_lets_look_and_nothing_else(self):
+    def test_a_shared_link_only_lets_read(self):
         with victim("chain.py", LONG) as target, Live("attach", str(target.pid)) as live:
             made = share(live, name="for ann", expires_in="12h")
             self.assertEqual((made["id"], made["name"], made["scope"]), (1, "for ann", "viewer"))
@@ -167,8 +167,8 @@ class OneSession(Test):
         self.assertEqual((ask(compared % (2, 2)).status, ask(compared % (2, 1)).status, ask(compared % (1, 2)).status),
                          (200, 400, 404))
         for path in ("/", "/api/v1/sessions/2/report.html", "/api/v1/sessions"):
-            told = self.live.ask(path, headers=headers, token=False).body
-            self.assertNotIn(b"chain.py", told, path)
+            body = self.live.ask(path, headers=headers, token=False).body
+            self.assertNotIn(b"chain.py", body, path)
 
     def test_it_ends_with_the_session_and_is_not_kept(self):
         path = file_in("one-session.shares")
@@ -398,7 +398,7 @@ class Served(Test):
         return live.ask("/api/v1/sessions", "POST", json.dumps(dict({"duration_s": 0.2}, **members)),
                         dict(MARK, **(headers or {})), token=headers is None)
 
-    def test_only_listed_processes_are_looked_at(self):
+    def test_only_listed_processes_are_read(self):
         with victim("chain.py", LONG) as target:
             mine = str(os.getuid())
             for words, status in ((["--allow-user", mine], 202), (["--allow-user", "65533"], 403),
@@ -443,7 +443,7 @@ class Served(Test):
         path = file_in("audit-here")
         with victim("chain.py", LONG) as target:
             process, code = run_program("record", str(target.pid), "-d", "200ms", "--collapsed", "-o", "-", "--audit", path)
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
             with Live("attach", "--audit", path, str(target.pid)) as live:
                 live.wait_samples(1)
                 self.assertEqual(live.stop(), 0)
@@ -471,13 +471,13 @@ class Served(Test):
                 self.assertEqual(live.ask("/debug/pprof/profile" + wrong).status, status, wrong)
             viewer = share(live)["token"]
             self.assertEqual(live.ask(path, headers=bearer(viewer), token=False).status, 403)
-            # One too many at once is told so, and others are answered meanwhile.
+            # One too many at once gets 503, and others are answered meanwhile.
             long = "/debug/pprof/profile?seconds=300&pid=%d" % target.pid
             pulls = [http.client.HTTPConnection("127.0.0.1", live.port, timeout=WAIT_SECONDS) for _ in range(5)]
             for pull in pulls:
                 pull.request("GET", long, headers=bearer(live.token))
             refused, _, _ = select.select([pull.sock for pull in pulls], [], [], WAIT_SECONDS)
-            self.assertEqual(len(refused), 1, "of five, one is told at once")
+            self.assertEqual(len(refused), 1, "of five, one is refused at once")
             self.assertRegex(refused[0].recv(4096), rb"^HTTP/1\.1 503 [^\0]*Retry-After: 10")
             self.assertEqual(live.ask("/healthz").status, 200)
             live.process.signal(15)
@@ -494,28 +494,28 @@ class Served(Test):
             self.assertEqual(live.ask("/metrics", token=False).status, 401)
             answer = live.ask("/metrics", headers=bearer(share(live)["token"]), token=False)
             self.assertEqual(answer.headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
-            kinds, told, current = {}, {}, None
+            kinds, values, current = {}, {}, None
             for line in answer.body.decode().splitlines():
                 if line.startswith("# TYPE "):
                     _, _, current, kind = line.split(" ")
-                    self.assertNotIn(current, kinds, "told twice")
+                    self.assertNotIn(current, kinds, "described twice")
                     kinds[current] = kind
                 elif not line.startswith("# HELP "):
                     match = sample.match(line)
                     self.assertTrue(match, line)
                     name, labels, value = match.groups()
                     self.assertEqual(name, current, "outside its family")
-                    self.assertNotIn((name, labels), told)
-                    told[name, labels] = float(value)
+                    self.assertNotIn((name, labels), values)
+                    values[name, labels] = float(value)
             for name, kind in kinds.items():
                 self.assertEqual(kind == "counter", name.endswith("_total"), name)
             quality = live.session()["quality"]
             for kind in ("exact", "repaired", "retried", "truncated"):
-                self.assertEqual(told["pyrometer_samples_total", 'session="1",kind="%s"' % kind], quality[kind])
-            self.assertEqual(told["pyrometer_sessions", 'state="ended"'], 1)
-            self.assertGreater(told["process_resident_memory_bytes", None], 1e6)
-            self.assertEqual(told["pyrometer_http_requests_total", 'method="",route="none",code="404"'], 1)
-            self.assertEqual(told["pyrometer_http_requests_total", 'method="POST",route="/api/v1/sessions",code="202"'], 1)
+                self.assertEqual(values["pyrometer_samples_total", 'session="1",kind="%s"' % kind], quality[kind])
+            self.assertEqual(values["pyrometer_sessions", 'state="ended"'], 1)
+            self.assertGreater(values["process_resident_memory_bytes", None], 1e6)
+            self.assertEqual(values["pyrometer_http_requests_total", 'method="",route="none",code="404"'], 1)
+            self.assertEqual(values["pyrometer_http_requests_total", 'method="POST",route="/api/v1/sessions",code="202"'], 1)
             self.assertNotIn(str(target.pid), answer.body.decode())
 
 

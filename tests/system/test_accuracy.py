@@ -156,7 +156,7 @@ def record(target, name, seconds, *options):
     process, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "--quality", quality, "-r", str(RATE_HZ),
                                 "-d", str(seconds), *options, seconds=seconds + harness.WAIT_SECONDS)
     if code != 0:
-        raise AssertionError(process.told())
+        raise AssertionError(process.output())
     with open(quality, encoding="utf-8") as file:
         return leaves(path), json.load(file)
 

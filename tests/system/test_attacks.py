@@ -11,7 +11,7 @@ from harness import WAIT_SECONDS, Live, Test, main, victim
 LONG = "120"
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 START = '{"pids": [1]}'
-SECRET = b"this must not be told"
+SECRET = b"this must not be shown"
 
 
 class Attacks(Test):
@@ -101,7 +101,7 @@ class Attacks(Test):
             for path in ("/api/v1/captures/%s", "/api/v1/captures/%s/file", "/api/v1/sessions/%s/view"):
                 self.refused(path % name, wanted=(400, 404))
             self.refused("/api/v1/captures/" + name, "DELETE", None, MARK, wanted=(400, 404))
-            # What opens can only be told as a session that has failed.
+            # What opens can only be reported as a session that has failed.
             opened = self.live.ask("/api/v1/captures", "POST", json.dumps({"name": name}), MARK)
             self.assertIn(opened.status, (400, 404), name)
         self.assertTrue(os.path.exists(secret))

@@ -33,9 +33,9 @@ class Replay(Test):
                 capture, live = file_in("v%s.pyro" % python.version), file_in("v%s.folded" % python.version)
                 with victim("threads.py", "4", LONG, python=python.path) as target:
                     process = finished("record", str(target.pid), "-a", "-d", "2", "-o", capture, "--collapsed=" + live)
-                self.assertEqual(process.wait(), 0, process.told())
+                self.assertEqual(process.wait(), 0, process.output())
                 process, path = replay(capture)
-                self.assertEqual(process.wait(), 0, process.told())
+                self.assertEqual(process.wait(), 0, process.output())
                 self.assertGreater(samples(live), 0)
                 with open(path, "rb") as ours, open(live, "rb") as theirs:
                     self.assertEqual(ours.read(), theirs.read())
@@ -44,7 +44,7 @@ class Replay(Test):
         capture = file_in("selected.pyro")
         with victim("threads.py", "4", LONG) as target:
             process = finished("record", str(target.pid), "-a", "-d", "3", "-o", capture)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         _, path = replay(capture)
         whole = samples(path)
         _, path = replay(capture, "--to", "1")
@@ -62,13 +62,13 @@ class Replay(Test):
         capture = file_in("filters.pyro")
         with victim("chain.py", LONG) as target:
             process = finished("record", str(target.pid), "-d", "1", "-o", capture)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         total = samples(replay(capture)[1])
         process, path = replay(capture, "--show-from", "function:/^b$/")
         begun = read_folded(path)
         self.assertEqual({stack.names[0] for stack in begun}, {"b"})
         left = total - sum(stack.count for stack in begun)
-        self.assertEqual("the filters leave out %d of %d samples" % (left, total) in process.told(), left > 0)
+        self.assertEqual("the filters leave out %d of %d samples" % (left, total) in process.output(), left > 0)
         focused = read_folded(replay(capture, "--focus", "function:/^b$/")[1])
         self.assertEqual({stack.names[0] for stack in focused}, {"<module>"})
         self.assertEqual(sum(stack.count for stack in focused), total - left)
@@ -86,7 +86,7 @@ class Replay(Test):
         capture, folded = file_in("whole.pyro"), file_in("filtered.folded")
         with victim("chain.py", LONG) as target:
             process = finished("record", str(target.pid), "-d", "1", "--binary=" + capture, "--collapsed=" + folded, "--hide", "function:/^b$/")
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertNotIn("b", {name for stack in read_folded(folded) for name in stack.names})
         self.assertIn("b", {name for stack in read_folded(replay(capture)[1]) for name in stack.names})
 
@@ -96,27 +96,27 @@ class Replay(Test):
         with victim("alternate.py", LONG) as target:
             for name in names:
                 process = finished("record", str(target.pid), "-d", "1", "-o", name)
-                self.assertEqual(process.wait(), 0, process.told())
+                self.assertEqual(process.wait(), 0, process.output())
                 total += samples(replay(name)[1])
         both = file_in("both.pyro")
         process = finished("merge", *names, "-o", both)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertEqual(samples(replay(both)[1]), total)
         part = file_in("part.pyro")
         process = finished("merge", names[0] + "@0.5..", names[1] + "@..500ms", "-o", part)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         wanted = samples(replay(names[0], "--from", "0.5")[1]) + samples(replay(names[1], "--to", "0.5")[1])
         self.assertEqual(samples(replay(part)[1]), wanted)
         for word in ("@", "@x..y", "@..", "@2..1", "@1"):
             process = finished("merge", names[0] + word, names[1], "-o", part)
             self.assertNotEqual(process.wait(), 0, word)
-            self.assertIn("FILE@FROM..TO", process.told())
+            self.assertIn("FILE@FROM..TO", process.output())
 
     def test_the_page_shows_captures_as_sessions_that_have_ended(self):
         capture = file_in("served.pyro")
         with victim("alternate.py", LONG) as target:
             process = finished("record", str(target.pid), "-d", "1", "-o", capture)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         with Live("serve", capture) as live:
             self.assertTrue(live.url.endswith("#v=1&session=1"), live.url)
             self.assertEqual(live.session()["state"], "ended")
@@ -145,7 +145,7 @@ class HardEnds(Test):
                 process.wait()
             lasted = time.monotonic() - began
             process, path = replay(capture)
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
             process.wait_line("was not finished|was cut", process.err)
             self.assertGreater(samples(path), 0)
             self.assertGreater(self.covered(capture), lasted - 1.5 * SLOWNESS)
@@ -165,10 +165,10 @@ class HardEnds(Test):
     def check_account(self, process, quality):
         """What was sampled is what is in the capture and what is said not to be."""
         with open(quality, encoding="utf-8") as file:
-            told = json.load(file)
-        capture = told["capture"]
-        self.assertEqual(told["samples"], capture["samples"] + capture["lost"], process.told())
-        self.assertEqual({name: told["descriptions"].get("capture_" + name, "") > "" for name in capture},
+            report = json.load(file)
+        capture = report["capture"]
+        self.assertEqual(report["samples"], capture["samples"] + capture["lost"], process.output())
+        self.assertEqual({name: report["descriptions"].get("capture_" + name, "") > "" for name in capture},
                          {"samples": True, "lost": True, "bytes": True})
         return capture
 
@@ -183,7 +183,7 @@ class HardEnds(Test):
             with victim("threads.py", "4", LONG) as target, \
                     program("record", str(target.pid), "-a", "-d", "3", "-o", capture, "--quality", "/dev/stdout",
                             preexec_fn=limit) as process:
-                self.assertEqual(process.wait(60 * SLOWNESS), 1, process.told())
+                self.assertEqual(process.wait(60 * SLOWNESS), 1, process.output())
             with open(quality, "w", encoding="utf-8") as file:
                 file.write("\n".join(process.out))
             account = self.check_account(process, quality)
@@ -191,14 +191,14 @@ class HardEnds(Test):
             process.wait_line("%d samples are not in the capture" % account["lost"], process.err)
             process.wait_line("wrote .*, %d samples" % account["samples"], process.err)
             process, path = replay(capture)
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
             self.assertEqual(samples(path), account["samples"])
 
     def test_the_account_of_a_good_disk_is_whole_too(self):
         capture, quality = file_in("good.pyro"), file_in("good.json")
         with victim("threads.py", "4", LONG) as target:
             process = finished("record", str(target.pid), "-a", "-d", "1", "-o", capture, "--quality", quality)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         account = self.check_account(process, quality)
         self.assertEqual((account["lost"], account["bytes"]), (0, os.path.getsize(capture)))
 
@@ -208,7 +208,7 @@ class HardEnds(Test):
                 program("record", str(target.pid), "-d", "2", "-o", capture, "--quality", quality) as process:
             self.wait_for_blocks(capture, 0)
             os.unlink(capture)
-            self.assertEqual(process.wait(), 1, process.told())
+            self.assertEqual(process.wait(), 1, process.output())
         process.wait_line("was removed while it was written", process.err)
         self.assertEqual(self.check_account(process, quality)["samples"], 0)
 
@@ -218,9 +218,9 @@ class HardEnds(Test):
             with victim("alternate.py", LONG) as target, program("record", str(target.pid), "-d", LONG, "-o", capture) as process:
                 time.sleep(SLOWNESS)
                 process.signal(number)
-                self.assertEqual(process.wait(), 0, process.told())
+                self.assertEqual(process.wait(), 0, process.output())
             process, path = replay(capture)
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
             self.assertEqual([line for line in process.err if "missing" in line], [])
             self.assertGreater(samples(path), 0)
 
@@ -233,12 +233,12 @@ class HardEnds(Test):
         # The other format goes to a pipe, which has no limit.
         with victim("threads.py", "4", LONG) as target, program("record", str(target.pid), "-a", "-d", "6", "-o", capture,
                                                                 "--collapsed=-", preexec_fn=limit) as process:
-            self.assertEqual(process.wait(60 * SLOWNESS), 1, process.told())
+            self.assertEqual(process.wait(60 * SLOWNESS), 1, process.output())
             process.wait_line("cannot write.*File too large", process.err)
             process.wait_line("duration reached", process.err)
             self.assertTrue(process.out)
         process, _ = replay(capture)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertFalse(os.path.exists(live))
 
 

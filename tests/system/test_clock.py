@@ -66,8 +66,8 @@ class Jumps(Test):
                 lasted = instant(session["ended_at"]) - instant(session["started_at"])
                 self.assertLess(abs(lasted - session["elapsed_s"]), 2)
                 name = session["capture"]
-                told = host.until("/captures/" + name, lambda found: found["state"] == "complete")
-                self.assertLess(abs(instant(told["ended_at"]) - instant(told["started_at"]) - told["elapsed_s"]), 2)
+                capture = host.until("/captures/" + name, lambda found: found["state"] == "complete")
+                self.assertLess(abs(instant(capture["ended_at"]) - instant(capture["started_at"]) - capture["elapsed_s"]), 2)
                 # The next one has a name of its own.
                 two = host.start(pids=[target.pid], rate_hz=200, duration_s=1)
                 self.assertNotEqual(host.capture_of(two), name)

@@ -1,4 +1,4 @@
-"""Programs whose memory is overwritten while they are sampled: whoever looks at them neither ends, hangs nor grows.
+"""Programs whose memory is overwritten while they are sampled: the profiler neither ends, hangs nor grows.
 
 The environment: PYROMETER_CORRUPTION_SECONDS how long each interpreter is broken (8), PYROMETER_CORRUPTION_SEED (1).
 """
@@ -22,20 +22,20 @@ OPTIONS = ["--async-aware", "--opcodes", "--native"]
 
 
 class Corruption(Test):
-    def sampled(self, target, recorder):
+    def sampled(self, target, recording_process):
         """Dumps of what is being broken, until recording has ended; how many of them showed stacks, and the most memory."""
         shown, peak, end = 0, 0, time.monotonic() + SECONDS + 60 * SLOWNESS
-        while recorder.is_running():
-            self.assertLess(time.monotonic(), end, recorder.told())
+        while recording_process.is_running():
+            self.assertLess(time.monotonic(), end, recording_process.output())
             try:
-                peak = max(peak, memory_of(recorder.pid))
+                peak = max(peak, memory_of(recording_process.pid))
             except (OSError, StopIteration):
                 break
             for options in ((), ("--async-aware",)):
                 pid = [line for line in target.out if re.fullmatch(r"\d+", line)][-1]
                 with program("dump", pid, *options) as dump:
                     code = dump.wait(DUMP_SECONDS)
-                    self.assertIn(code, (0, 1, 3, 4), dump.told())
+                    self.assertIn(code, (0, 1, 3, 4), dump.output())
                     shown += code == 0
         return shown, peak
 
@@ -49,13 +49,13 @@ class Corruption(Test):
                                                              python=python.path) as target:
                 words = ["record", str(target.pid), "--subprocesses", "-r", "10khz", "-d", "%gs" % SECONDS, *OPTIONS,
                          "--collapsed", "-o", path]
-                with program(*words) as recorder:
-                    shown, peak = self.sampled(target, recorder)
-                    self.assertEqual(recorder.wait(), 0, recorder.told())
-                    told = "\n".join(recorder.err)
-                # They were looked at while they were broken, and some of it is what can be read.
+                with program(*words) as recording_process:
+                    shown, peak = self.sampled(target, recording_process)
+                    self.assertEqual(recording_process.wait(), 0, recording_process.output())
+                    errors = "\n".join(recording_process.err)
+                # They were sampled while they were broken, and some of it is what can be read.
                 self.assertGreater(shown, 0)
-                self.assertGreater(int(re.search(r"captured ([\d,]+) samples", told).group(1).replace(",", "")), 0, told)
+                self.assertGreater(int(re.search(r"captured ([\d,]+) samples", errors).group(1).replace(",", "")), 0, errors)
                 with open(path, encoding="utf-8", newline="") as file:
                     text = file.read()
                 self.assertIn("corrupts.py", text)

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import SANITIZED, Live, Process, Test, gates, main, pythons, run_program
+from harness import SANITIZED, Live, Process, Test, checks, main, pythons, run_program
 
 WAITS = r"import time\ndef waits():\n    print('READY', flush=True)\n    time.sleep(100)\nwaits()\n"
 
@@ -56,11 +56,11 @@ waits()
 """
 
 
-def told_by(python, *expressions):
+def evaluate(python, *expressions):
     """Words that the interpreter says of how it was built."""
     code = "import sys, sysconfig as s; v = s.get_config_var; print(*%s, sep='\\n')" % ("(" + ", ".join(expressions) + ",)")
-    told = subprocess.run([python.path, "-c", code], stdout=subprocess.PIPE, check=True, timeout=60)
-    return told.stdout.decode().splitlines()
+    done = subprocess.run([python.path, "-c", code], stdout=subprocess.PIPE, check=True, timeout=60)
+    return done.stdout.decode().splitlines()
 
 
 def compiled(text, path, *options):
@@ -73,7 +73,7 @@ def compiled(text, path, *options):
 
 def embedding(python, folder):
     """A stripped program that links with the interpreter's library, and where that has its modules; None: it has none."""
-    include, libraries, version, home = told_by(python, "s.get_path('include')", "v('LIBDIR')", "v('LDVERSION')", "sys.prefix")
+    include, libraries, version, home = evaluate(python, "s.get_path('include')", "v('LIBDIR')", "v('LDVERSION')", "sys.prefix")
     path = os.path.join(folder, "embeds-" + python.version)
     is_built = os.path.exists(os.path.join(include, "Python.h")) and compiled(
         EMBEDS, path, "-s", "-I" + include, "-L" + libraries, "-Wl,-rpath," + libraries, "-lpython" + version)
@@ -82,7 +82,7 @@ def embedding(python, folder):
 
 def embedding_static(python, folder):
     """An unstripped program with the interpreter in it, and where that has its modules; None: it cannot be built."""
-    include, home, archive, words = told_by(
+    include, home, archive, words = evaluate(
         python, "s.get_path('include')", "sys.prefix", "v('LIBPL') + '/' + v('LIBRARY')",
         "' '.join(v(name) or '' for name in ('LIBS', 'SYSLIBS', 'MODLIBS'))")
     path = os.path.join(folder, "static-" + python.version)
@@ -133,8 +133,8 @@ class Discovery(Test):
     def doctor(self, target):
         target.wait_ready()
         process, code = run_program("doctor", str(target.pid))
-        self.assertEqual(code, 0, process.told())
-        return gates(process)
+        self.assertEqual(code, 0, process.output())
+        return checks(process)
 
     def assert_found(self, target, version, way):
         found = self.doctor(target)
@@ -171,13 +171,13 @@ class Embedded(Discovery):
         python, path, home = statics[0]
         with self.subTest("packed"), Process([pack_symbols(path)], env={**os.environ, "PYTHONHOME": home}) as target:
             self.assert_found(target, python.version, "symbol" if python.minor < 13 else ".")
-        # A child that nobody has named is looked at quickly.
+        # A child that nobody has named is examined quickly.
         command = ["sh", "-c", "PYTHONHOME='%s' '%s-bare'; true" % (home, path)]
         with self.subTest("a child"), Process(command) as target:
             target.wait_ready()
             process, code = run_program("record", str(target.pid), "--subprocesses", "-d", "2", "--collapsed", "-o", "-")
-            self.assertEqual(code, 0, process.told())
-            self.assertTrue(any("waits" in line for line in process.out), process.told())
+            self.assertEqual(code, 0, process.output())
+            self.assertTrue(any("waits" in line for line in process.out), process.output())
             with Live("serve", "--data", self.folder) as live:
                 live.wait_until(lambda: (python.version, None) in [
                     (row["python"], row["reason"]) for row in live.get("/processes")["processes"]
@@ -189,7 +189,7 @@ class Embedded(Discovery):
         for python in each_minor():
             if len(libraries) == 3:
                 break
-            folder, name, home = told_by(python, "v('LIBDIR')", "v('INSTSONAME')", "sys.prefix")
+            folder, name, home = evaluate(python, "v('LIBDIR')", "v('INSTSONAME')", "sys.prefix")
             if ".so" in name and os.path.exists(os.path.join(folder, name)):
                 libraries.append((python, os.path.join(folder, name), home))
         path = os.path.join(self.folder, "loads")
@@ -202,8 +202,8 @@ class Embedded(Discovery):
             self.assertEqual(found["another"][0], "BYPASSED")
             self.assertRegex(found["another"][1], "CPython %s in .* runs nothing" % idle.version)
             process, code = run_program("record", str(target.pid), "-d", "1", "--collapsed", "-o", "-")
-            self.assertEqual(code, 0, process.told())
-            self.assertTrue(any("waits" in line for line in process.out), process.told())
+            self.assertEqual(code, 0, process.output())
+            self.assertTrue(any("waits" in line for line in process.out), process.output())
 
 
 class Interpreters(Discovery):

@@ -1,4 +1,4 @@
-"""Why a process cannot be read: doctor names the gate and what opens it, and the other commands say the same."""
+"""Why a process cannot be read: doctor names the check that fails and what opens it, and the other commands say the same."""
 
 import errno
 import json
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from harness import PROGRAM, Live, Process, Test, exists, gates, main, newest_python, run_program, victim, wait_gone
+from harness import PROGRAM, Live, Process, Test, exists, checks, main, newest_python, run_program, victim, wait_gone
 from screen import Terminal
 
 NOBODY = 65534
@@ -47,25 +47,25 @@ def can(*command):
 
 
 class Readable(Test):
-    def test_every_gate_of_a_process_that_can_be_read_is_open(self):
+    def test_every_check_of_a_process_that_can_be_read_is_open(self):
         with victim("threads.py", "2", "60") as target:
             process, code = run_program("doctor", str(target.pid))
-            self.assertEqual((code, process.err), (0, []), process.told())
-            found = gates(process)
-            self.assertNotIn("BLOCKED", [state for state, _, _ in found.values()], process.told())
+            self.assertEqual((code, process.err), (0, []), process.output())
+            found = checks(process)
+            self.assertNotIn("BLOCKED", [state for state, _, _ in found.values()], process.output())
             self.assertRegex(found["Python"][1], r"^CPython 3\.\d+\.\d+\S* in /.*python")
             self.assertRegex(found["stacks"][1], r"^\d+ threads with \d+ Python frames$")
             self.assertTrue(target.is_running())
 
     def test_the_host(self):
         process, code = run_program("doctor")
-        self.assertEqual((code, process.err), (0, []), process.told())
-        self.assertLessEqual({"kernel", "/proc", "capability", "Yama", "seccomp"}, set(gates(process)), process.told())
+        self.assertEqual((code, process.err), (0, []), process.output())
+        self.assertLessEqual({"kernel", "/proc", "capability", "Yama", "seccomp"}, set(checks(process)), process.output())
 
     def test_several_processes_and_the_first_refusal(self):
         with victim("chain.py", "60") as target, Process(["sleep", "60"]) as other:
             process, code = run_program("doctor", str(target.pid), str(other.pid))
-            self.assertEqual(code, 4, process.told())
+            self.assertEqual(code, 4, process.output())
             self.assertRegex(process.err[0], "process %d .*is not a Python process" % other.pid)
             self.assertIn("process %d" % target.pid, process.out)
 
@@ -75,15 +75,15 @@ class Gone(Test):
         with open("/proc/sys/kernel/pid_max", encoding="ascii") as limit:
             none = limit.read().strip()
         process, code = run_program("doctor", none)
-        self.assertEqual(code, 4, process.told())
-        self.assertEqual(gates(process)["process"][:2], ("BLOCKED", "no process " + none))
+        self.assertEqual(code, 4, process.output())
+        self.assertEqual(checks(process)["process"][:2], ("BLOCKED", "no process " + none))
 
     def test_a_kernel_thread(self):
         if not exists(2) or os.path.exists("/proc/2/exe"):
             self.skipTest("no kernel thread is to be seen")
         process, code = run_program("doctor", "2")
-        self.assertIn(code, (3, 4), process.told())
-        self.assertEqual(gates(process)["memory"][0], "BLOCKED", process.told())
+        self.assertIn(code, (3, 4), process.output())
+        self.assertEqual(checks(process)["memory"][0], "BLOCKED", process.output())
 
 
 @unittest.skipUnless(os.geteuid() == 0 and can(*AS_NOBODY), "needs root and setpriv to be somebody else")
@@ -99,17 +99,17 @@ class Refused(Test):
         with Process(list(before) + [self.program, "doctor", str(pid)], cwd="/tmp") as process:
             return process, process.wait()
 
-    def assert_gate(self, before, pid, gate, found, remedy):
-        """Doctor names this gate as the first that is shut, and every other way to it says the same line."""
+    def assert_check(self, before, pid, check, found, remedy):
+        """Doctor names this check as the first that is BLOCKED, and every other command says the same line."""
         process, code = self.doctor(before, pid)
-        self.assertEqual(code, 3, process.told())
-        shut = [name for name, (state, _, _) in gates(process).items() if state == "BLOCKED"]
-        self.assertEqual(shut[0], gate, process.told())
-        self.assertRegex(gates(process)[gate][1], found)
-        self.assertRegex(gates(process)[gate][2], remedy)
+        self.assertEqual(code, 3, process.output())
+        blocked = [name for name, (state, _, _) in checks(process).items() if state == "BLOCKED"]
+        self.assertEqual(blocked[0], check, process.output())
+        self.assertRegex(checks(process)[check][1], found)
+        self.assertRegex(checks(process)[check][2], remedy)
         for words in (["record", "--collapsed", "-o", "-", "-d", "50ms"], ["dump"], ["attach", "--listen", "127.0.0.1:0"]):
             with Process(list(before) + [self.program] + words + [str(pid)], cwd="/tmp") as other:
-                self.assertEqual((other.wait(), other.err), (3, process.err), other.told())
+                self.assertEqual((other.wait(), other.err), (3, process.err), other.output())
         with Terminal(list(before) + [self.program, "top", str(pid)]) as terminal:
             self.assertEqual(terminal.finish(), 3)
             self.assertIn(process.err[0], terminal.written)
@@ -133,7 +133,7 @@ class Refused(Test):
 
     def test_another_user(self):
         with victim("chain.py", "60") as target:
-            self.assert_gate(AS_NOBODY, target.pid, "user", "belongs to user 0 and you are %d" % NOBODY, "sudo")
+            self.assert_check(AS_NOBODY, target.pid, "user", "belongs to user 0 and you are %d" % NOBODY, "sudo")
             self.assertTrue(target.is_running())
 
     def nobodys(self, source):
@@ -147,25 +147,25 @@ class Refused(Test):
 
     def test_a_process_that_is_not_dumpable(self):
         target = self.nobodys(NOT_DUMPABLE)
-        self.assert_gate(AS_NOBODY, target.pid, "dumpable", "is not dumpable", "sudo.*cap_sys_ptrace")
+        self.assert_check(AS_NOBODY, target.pid, "dumpable", "is not dumpable", "sudo.*cap_sys_ptrace")
         self.assertTrue(target.is_running())
-        # Root has the capability that leads past the gate.
+        # Root has the capability that bypasses the check.
         process, _ = self.doctor([], target.pid)
-        self.assertEqual(gates(process)["dumpable"][0], "BYPASSED", process.told())
-        self.assertEqual(gates(process)["memory"][0], "OK", process.told())
+        self.assertEqual(checks(process)["dumpable"][0], "BYPASSED", process.output())
+        self.assertEqual(checks(process)["memory"][0], "OK", process.output())
 
     def test_the_same_user_needs_nothing(self):
         target = self.nobodys(SLEEPS)
         process, _ = self.doctor(AS_NOBODY, target.pid)
-        found = gates(process)
-        self.assertEqual([found[name][0] for name in ("user", "dumpable", "privileges")], ["OK"] * 3, process.told())
+        found = checks(process)
+        self.assertEqual([found[name][0] for name in ("user", "dumpable", "privileges")], ["OK"] * 3, process.output())
         if found["Yama"][0] == "OK":
-            self.assertEqual(found["memory"][0], "OK", process.told())
+            self.assertEqual(found["memory"][0], "OK", process.output())
 
     @unittest.skipUnless(can(*WITHOUT_CAPABILITY), "the capability cannot be given up here")
     def test_without_the_capability(self):
         with victim("chain.py", "60") as target:
-            self.assert_gate(WITHOUT_CAPABILITY, target.pid, "privileges", "has capabilities that we do not have",
+            self.assert_check(WITHOUT_CAPABILITY, target.pid, "privileges", "has capabilities that we do not have",
                              r"docker run --cap-add=SYS_PTRACE.*kubectl debug")
 
     def test_calls_that_are_forbidden_to_us(self):
@@ -173,12 +173,12 @@ class Refused(Test):
         with victim("chain.py", "60") as target:
             for number in (errno.EPERM, errno.ENOSYS):
                 forbidden = [sys.executable, "-c", FORBIDS, str(number)]
-                self.assert_gate(forbidden, target.pid, "seccomp", "process_vm_readv is forbidden here: " + os.strerror(number),
+                self.assert_check(forbidden, target.pid, "seccomp", "process_vm_readv is forbidden here: " + os.strerror(number),
                                  "--cap-add=SYS_PTRACE|CONFIG_CROSS_MEMORY_ATTACH")
 
     @unittest.skipUnless(can("unshare", "-m"), "no mount namespace can be made here")
     def test_yama_as_its_scopes_say(self):
-        """A kernel without Yama refuses nothing, so only what is said of it is looked at."""
+        """A kernel without Yama refuses nothing, so only what is said of it is tested."""
         target = self.nobodys(SLEEPS)
         script = ("mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && "
                   "echo $0 > /proc/sys/kernel/yama/ptrace_scope && exec \"$@\"")
@@ -186,16 +186,16 @@ class Refused(Test):
                                      (2, "BLOCKED", "sudo setcap cap_sys_ptrace"), (3, "BLOCKED", "start the host with")):
             with self.subTest(scope):
                 process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, str(scope)] + AS_NOBODY, target.pid)
-                self.assertEqual(gates(process)["Yama"][0], state, process.told())
-                self.assertIn("kernel.yama.ptrace_scope is %d" % scope, gates(process)["Yama"][1])
-                self.assertIn(remedy, gates(process)["Yama"][2])
+                self.assertEqual(checks(process)["Yama"][0], state, process.output())
+                self.assertIn("kernel.yama.ptrace_scope is %d" % scope, checks(process)["Yama"][1])
+                self.assertIn(remedy, checks(process)["Yama"][2])
         process, _ = self.doctor(["unshare", "-m", "sh", "-c", script, "2"], target.pid)
-        self.assertEqual(gates(process)["Yama"][0], "BYPASSED", process.told())
+        self.assertEqual(checks(process)["Yama"][0], "BYPASSED", process.output())
 
     @unittest.skipUnless(can("unshare", "-Ur"), "no user namespace can be made here")
     def test_from_a_user_namespace_below(self):
         with victim("chain.py", "60") as target:
-            self.assert_gate(["unshare", "-Ur"], target.pid, "privileges", "another user namespace",
+            self.assert_check(["unshare", "-Ur"], target.pid, "privileges", "another user namespace",
                              "root of the host")
 
     @unittest.skipUnless(can("unshare", "-Ur"), "no user namespace can be made here")
@@ -203,8 +203,8 @@ class Refused(Test):
         with Process(["unshare", "-Ur", newest_python(), "-c", SLEEPS]) as target:
             target.wait_ready()
             process, code = run_program("doctor", str(target.pid))
-            self.assertEqual(code, 0, process.told())
-            self.assertIn("user namespace below", gates(process)["capability"][1])
+            self.assertEqual(code, 0, process.output())
+            self.assertIn("user namespace below", checks(process)["capability"][1])
 
 
 @unittest.skipUnless(can("unshare", "-mpf", "--mount-proc"), "no pid and mount namespaces can be made here")
@@ -223,9 +223,9 @@ class Namespaces(Test):
             return int(children.read().split()[0])
 
     def record(self, pid):
-        # Until there is something: a loaded machine may take a while to the first look.
+        # Until there is something: a loaded machine may take a while to the first tick.
         process, code = run_program("record", "-a", "-d", "2", "--collapsed", "-o", "-", str(pid))
-        self.assertEqual(code, 0, process.told())
+        self.assertEqual(code, 0, process.output())
         return "\n".join(process.out)
 
     def test_other_numbers_of_processes_and_threads(self):
@@ -240,15 +240,15 @@ class Namespaces(Test):
         with self.inside('exec "$0" -c "$1"', script) as outer:
             pid = self.python_in(outer)
             process, code = run_program("doctor", str(pid))
-            self.assertEqual(code, 0, process.told())
-            self.assertIn("1 in its own pid namespace", gates(process)["process"][1])
+            self.assertEqual(code, 0, process.output())
+            self.assertIn("1 in its own pid namespace", checks(process)["process"][1])
             process, code = run_program("record", "-a", "-d", "2", "--mode", "cpu", "--collapsed", "-o", "-", str(pid))
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
             # The kernel's account is that of the right thread: it is the spinner that runs.
             spins = sum(int(line.split()[-1]) for line in process.out if "spins" in line)
             sleeps = sum(int(line.split()[-1]) for line in process.out if "sleeps" in line)
-            self.assertGreater(spins, 0, process.told())
-            self.assertLess(sleeps, spins, process.told())
+            self.assertGreater(spins, 0, process.output())
+            self.assertLess(sleeps, spins, process.output())
         wait_gone(pid)
 
     def test_source_lines_are_those_below_its_own_root(self):

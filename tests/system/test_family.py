@@ -42,8 +42,8 @@ class Named(Test):
                                  "all 2 processes have ended; of the last: the target exited")
                 self.assertEqual(live.stop(), 0)
 
-    def test_many_threads_in_all_are_looked_at_by_turns(self):
-        """300 threads, of which a look sees some 256: each process has its share all the same."""
+    def test_many_threads_in_all_are_sampled_by_turns(self):
+        """300 threads, of which a tick samples some 256: each process has its share all the same."""
         with victim("threads.py", "150", LONG) as one, victim("threads.py", "150", LONG) as two:
             with Live("attach", str(one.pid), str(two.pid), "-a", "-r", "50") as live:
                 live.wait_samples(20000)
@@ -52,13 +52,13 @@ class Named(Test):
                 totals = [live.get("/sessions/1/view?process=%d" % tree.index(pid))["total"] for pid in (one.pid, two.pid)]
                 self.assertEqual(live.stop(), 0)
         self.assertGreater(extrapolated, 0)
-        # Each is chosen with 85 %: 60 looks or more are within a factor of two for certain.
+        # Each is chosen with 85 %: 60 ticks or more are within a factor of two for certain.
         self.assertTrue(0.5 < totals[0] / totals[1] < 2, totals)
 
     def test_one_that_cannot_be_read_is_named(self):
         with victim("alternate.py", LONG) as one, Process(["sleep", LONG]) as other:
             process, code = run_program("record", str(one.pid), str(other.pid), "-o", file_in("never.pyro"))
-            self.assertEqual(code, 4, process.told())
+            self.assertEqual(code, 4, process.output())
             process.wait_line("process %d .* is not a Python process" % other.pid, process.err)
 
     def test_a_file_for_each(self):
@@ -67,9 +67,9 @@ class Named(Test):
             pids = (one.pid, two.pid)
             capture = file_in("split.pyro")
             process, code = run_program("record", *map(str, pids), "-a", "-d", "1", "-o", capture)
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
             process, code = run_program("record", *map(str, pids), "-d", "1", "--split", "--flamegraph", "-o", each)
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
         self.assertFalse(os.path.exists(each))
         for pid in pids:
             self.assertTrue(os.path.exists(each.replace(".html", "_%d.html" % pid)))
@@ -89,10 +89,10 @@ class Named(Test):
         capture, folded = file_in("all.pyro"), file_in("all.folded")
         with victim("alternate.py", LONG) as one, victim("chain.py", LONG) as two:
             process, code = run_program("record", "--all", "-d", "1", "-o", capture)
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
             for pid in (one.pid, two.pid):
                 process, code = run_program("replay", capture, "--process", str(pid), "--collapsed=" + folded)
-                self.assertEqual(code, 0, process.told())
+                self.assertEqual(code, 0, process.output())
                 self.assertGreater(sum(stack.count for stack in read_folded(folded)), 0)
 
 
@@ -134,8 +134,8 @@ class Children(Test):
                 self.assertGreaterEqual(len(self.with_samples), 4, session)
                 self.assertTrue(session["reason"].startswith("all "), session)
 
-    def test_what_we_start_may_be_stopped_for_each_look(self):
-        """A stop is told to the thread that asked for it, the end to the one that started the program."""
+    def test_what_we_start_may_be_stopped_for_each_tick(self):
+        """The thread that asked for a stop learns of it; the one that started the program learns of its end."""
         with Live("run", "--subprocesses", "--blocking", "-a", "-r", "100", "--python", newest_python(), TREE,
                   "fork") as live:
             self.assertGreaterEqual(live.wait_ended()["processes"]["attached"], 4)
@@ -271,7 +271,7 @@ class Children(Test):
                 self.assertEqual(live.stop(), 0)
 
     def at_rest(self, live):
-        """Files that are open: the fewest of some looks, as those of connections and of looks come and go."""
+        """Files that are open: the fewest of several counts, as those of connections and of ticks come and go."""
         counts = []
         for _ in range(20):
             counts.append(len(os.listdir("/proc/%d/fd" % live.process.pid)))

@@ -1,4 +1,4 @@
-"""Processes whose files and memory are made to keep whoever looks at them busy: nobody waits for them, and a signal ends
+"""Processes whose files and memory are made to keep their readers busy: nobody waits for them, and a signal ends
 every command all the same."""
 
 import os
@@ -58,8 +58,8 @@ class Hangs(Test):
         began = time.monotonic()
         process.signal(signal.SIGTERM)
         code = process.wait(SOON_SECONDS * 4)
-        self.assertLess(time.monotonic() - began, SOON_SECONDS, process.told())
-        self.assertIn(code, (-signal.SIGTERM, *codes), process.told())
+        self.assertLess(time.monotonic() - began, SOON_SECONDS, process.output())
+        self.assertIn(code, (-signal.SIGTERM, *codes), process.output())
         process.check_sanitizers()
 
     def answer_soon(self, host):
@@ -69,7 +69,7 @@ class Hangs(Test):
         return document
 
     def examined(self, host):
-        """Once all processes have been looked into."""
+        """Once all processes have been examined."""
         return host.until("/processes?limit=4096", lambda found: found["examining"] == 0)
 
 
@@ -112,7 +112,7 @@ class Files(Hangs):
         for command in (["record", str(target.pid), "-o", file_in("leased.folded")], ["doctor", str(target.pid)],
                         ["dump", str(target.pid)]):
             with program(*command) as process:
-                self.assertEqual(process.wait(SOON_SECONDS), 4, process.told())
+                self.assertEqual(process.wait(SOON_SECONDS), 4, process.output())
 
     def test_a_map_of_many_pieces_holds_nobody_up(self):
         path = file_in("many")
@@ -133,7 +133,7 @@ class Memory(Hangs):
         self.target = str(self.mapper("--stuck").pid)
 
     def wait_stuck(self, process):
-        """Until a thread of it reads that memory, and the next look finds it there still."""
+        """Until a thread of it reads that memory, and the next tick finds it there still."""
         folder = "/proc/%d/task" % process.pid
 
         def is_stuck():
@@ -228,7 +228,7 @@ class Memory(Hangs):
             self.assertGreater(os.path.getsize(path), 0)
 
 
-# Once told to, it gives the memory that its code lies in to userfaultfd, and nobody brings it back, to itself neither.
+# On a line of input it gives the memory that its code lies in to userfaultfd, and nobody brings it back, to itself neither.
 STICKS = r"""
 import ctypes, fcntl, os, signal, struct, sys, time
 libc = ctypes.CDLL(None, use_errno=True)

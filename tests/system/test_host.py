@@ -119,7 +119,7 @@ class Processes(Test):
             self.assertGreater(document["total"], MANY)
             self.assertEqual({(row["can_attach"], row["uid"], row["threads"]) for row in rows}, {(True, os.getuid(), 1)})
             self.assertEqual(len({row["python"] for row in rows}), 1)
-            # Page after page of one look they are the same, each once.
+            # Page after page of one scan they are the same, each once.
             paged, total, end = [], -1, time.monotonic() + WAIT_SECONDS
             while len(set(paged)) != len(paged) or len(paged) != total:
                 self.assertLess(time.monotonic(), end)
@@ -158,8 +158,8 @@ class Sessions(Test):
             capture = "/captures/" + host.get(path)["capture"]
             self.assertEqual(host.send("PATCH", capture, {"labels": ["web"]}).status, 200)
             self.assertEqual(host.send("PATCH", path, {"note": "seen"}).json()["note"], "seen")
-            told = host.get(capture)
-            self.assertEqual((told["title"], told["note"], told["labels"]), ("second", "seen", ["web"]))
+            edited = host.get(capture)
+            self.assertEqual((edited["title"], edited["note"], edited["labels"]), ("second", "seen", ["web"]))
             self.assertEqual(host.send("PATCH", path, {"note": ""}).json()["note"], "")
             self.assertEqual(host.get(capture)["note"], "")
             self.assertEqual(host.send("DELETE", path).status, 204)
@@ -233,7 +233,7 @@ class Sessions(Test):
                 host.running(one)
             self.assertEqual(sorted(host.row(target.pid, lambda row: len(row["sessions"]) == count)["sessions"], key=int),
                              sorted(ids, key=int))
-            # Some are ended while others are looked at.
+            # Some are ended while others are read.
             for one in ids[::2]:
                 self.assertEqual(host.send("DELETE", "/sessions/" + one).status, 204)
                 host.get("/sessions")
@@ -241,7 +241,7 @@ class Sessions(Test):
 
 
 def recorded(host, pid, samples=20, **body):
-    """The name of a complete capture of that process, and how many samples its session told."""
+    """The name of a complete capture of that process, and how many samples its session reported."""
     one = host.start(pids=[pid], rate_hz=200, **body)
     host.until("/sessions/" + one, lambda found: found["quality"]["samples"] >= samples)
     name = host.capture_of(one)
@@ -258,7 +258,7 @@ class LongWork(Test):
             path = os.path.join(host.data, "large.pyro")
             with victim(wide, LONG) as heavy:
                 process, code = run_program("record", str(heavy.pid), "-r", "10khz", "-d", "3", "-o", path)
-                self.assertEqual(code, 0, process.told())
+                self.assertEqual(code, 0, process.output())
             host.running(live)
             opened = [host.send("POST", "/captures", {"name": "large"}).json()["id"]]
             self.assertEqual(host.ask("/healthz").status, 200)
@@ -425,16 +425,16 @@ class Captures(Test):
         self.assertRegex(session["capture_error"], pattern)
         host.until("/sessions/" + one,
                    lambda found: found["quality"]["samples"] > session["quality"]["samples"] and found["state"] == "running")
-        host.process.wait_line("pyrometer: session %s: not recorded" % one, host.process.err)
+        host.process.wait_line("pyrometer: session %s: no(t| longer) recorded" % one, host.process.err)
         line = host.process.wait_line(r'^{.*"action":"error".*', host.process.err).group(0)
         self.assertEqual([json.loads(line)[key] for key in ("who", "path")], ["server", "/api/v1/sessions/" + one])
 
-    def test_a_disk_that_is_full_is_told_and_sampling_goes_on(self):
+    def test_a_disk_that_is_full_is_reported_and_sampling_goes_on(self):
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
         with victim("threads.py", "10", "40") as target, Host(preexec_fn=limit) as host:
             one = host.start(pids=[target.pid])
-            self.check_fault(host, one, "^not recorded any more: cannot write the capture: File too large; sampling goes on$")
+            self.check_fault(host, one, "^no longer recorded: cannot write the capture: File too large; sampling goes on$")
             host.send("PATCH", "/sessions/" + one, {"state": "ended"})
             name = host.get("/sessions/" + one)["capture"]
             host.until("/captures/" + name, lambda found: found["state"] != "recording")
@@ -488,7 +488,7 @@ class Captures(Test):
             os.unlink(os.path.join(folder, "filler"))
             self.assertEqual(host.send("PATCH", "/captures/" + name, {"note": "x" * 1000}).status, 200)
 
-    def test_a_folder_that_goes_is_told_and_made_anew_for_the_next(self):
+    def test_a_folder_that_goes_is_reported_and_made_again_for_the_next(self):
         with victim("chain.py", LONG) as target, Host() as host:
             one = host.start(pids=[target.pid])
             host.capture_of(one)

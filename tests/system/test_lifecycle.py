@@ -44,7 +44,7 @@ class TargetEnds(Test):
         with victim("alternate.py", LONG) as target, program(*record(target.pid, path, "-r", "10khz")) as process:
             time.sleep(SLOWNESS)
             target.signal(signal.SIGKILL)
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
             self.assertIn("pyrometer: the target exited", process.err)
             self.assertGreater(samples(path), 0)
 
@@ -83,7 +83,7 @@ class TargetEnds(Test):
                 self.assertGreater(samples(path), 0)
             else:
                 # It may have gone before we came.
-                self.assertIn(code, (1, 4), process.told())
+                self.assertIn(code, (1, 4), process.output())
                 self.assertFalse(os.path.exists(path) and samples(path) > 0)
 
     def test_it_stops_and_goes_on(self):
@@ -104,7 +104,7 @@ class UserEnds(Test):
         with victim("alternate.py", LONG) as target, program(*record(target.pid, path)) as process:
             time.sleep(SLOWNESS)
             process.signal(number)
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
             self.assertGreater(samples(path), 0)
             self.assertTrue(target.is_running())
 
@@ -126,7 +126,7 @@ class UserEnds(Test):
                     time.sleep(delay)
                     process.signal(signal.SIGTERM)
                     code = process.wait()
-                    self.assertIn(code, (0, 1, -signal.SIGTERM), process.told())
+                    self.assertIn(code, (0, 1, -signal.SIGTERM), process.output())
                     if code == 0:
                         self.assertGreater(samples(path), 0)
 
@@ -137,7 +137,7 @@ class UserEnds(Test):
             for _ in range(3):
                 process.signal(signal.SIGINT)
             code = process.wait()
-            self.assertIn(code, (0, 128 + signal.SIGINT, -signal.SIGINT), process.told())
+            self.assertIn(code, (0, 128 + signal.SIGINT, -signal.SIGINT), process.output())
             left = [name for name in os.listdir(folder) if "second.folded" in name]
             self.assertEqual(left, ["second.folded"] if code == 0 else [])
 
@@ -194,7 +194,7 @@ class TimeEnds(Test):
             self.assertTrue(target.is_running())
 
     def test_two_at_once(self):
-        """One target may be looked at by two of us; neither disturbs the other."""
+        """One target may be sampled by two of us; neither disturbs the other."""
         with victim("chain.py", LONG) as target:
             with Live("attach", str(target.pid)) as one, Live("attach", str(target.pid)) as two:
                 self.assertNotEqual(one.port, two.port)
@@ -228,7 +228,7 @@ class Run(Test):
         self.assertGreater(session["quality"]["samples"], 0)
         self.assertFalse(exists(session["target"]["pid"]))
         time.sleep(0.2)
-        self.assertEqual(live.stop(), expected_code, live.process.told())
+        self.assertEqual(live.stop(), expected_code, live.process.output())
         return session
 
     def test_a_script_with_arguments_and_status(self):
@@ -267,7 +267,7 @@ class Run(Test):
             live.wait_samples(20)
             child = self.child_of(live)
             live.process.signal(number)
-            self.assertEqual(live.process.wait(), 0, live.process.told())
+            self.assertEqual(live.process.wait(), 0, live.process.output())
             wait_gone(child)
 
     def test_the_child_ends_with_us_on_interrupt(self):
@@ -283,7 +283,7 @@ class Run(Test):
             live.process.wait_ready()
             child = self.child_of(live)
             live.process.signal(signal.SIGTERM)
-            self.assertEqual(live.process.wait(), 0, live.process.told())
+            self.assertEqual(live.process.wait(), 0, live.process.output())
             wait_gone(child)
 
     def test_a_second_signal_does_not_wait(self):
@@ -314,10 +314,10 @@ class Run(Test):
         ended = r"ended \(status %d\) before a Python interpreter was seen in it; use --subprocesses"
         for command, expected in (("exit 0", 0), ("sleep 0.2; exit 9", 9), ("kill -KILL $$", 128 + signal.SIGKILL)):
             process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", command)
-            self.assertEqual(code, expected, process.told())
+            self.assertEqual(code, expected, process.output())
             process.wait_line(ended % expected, process.err)
         with program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", "sleep 7; exit 9") as process:
-            self.assertEqual(process.wait(7 + WAIT_SECONDS), 9, process.told())
+            self.assertEqual(process.wait(7 + WAIT_SECONDS), 9, process.output())
         process.wait_line("no Python interpreter was seen in 'sh' yet: it goes on", process.err)
         process.wait_line(ended % 9, process.err)
 
@@ -325,11 +325,11 @@ class Run(Test):
         """A shell is none, with or without its children; its status is ours."""
         command = "%s -c 'import time; time.sleep(1)'; exit 9" % newest_python()
         process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", command)
-        self.assertEqual(code, 9, process.told())
+        self.assertEqual(code, 9, process.output())
         with self.run_live("--subprocesses", "--", "sh", "-c", command) as live:
             live.wait_ended()
             time.sleep(0.2)
-            self.assertEqual(live.stop(), 9, live.process.told())
+            self.assertEqual(live.stop(), 9, live.process.output())
 
     def test_a_script_that_is_not_there(self):
         """The interpreter says so. It may have been seen before that; then its page stays."""
@@ -337,7 +337,7 @@ class Run(Test):
             process.wait_line("can't open file", process.err)
             process.wait_line("the page stays|before a Python interpreter was seen", process.err)
             process.signal(signal.SIGINT)
-            self.assertEqual(process.wait(), 2, process.told())
+            self.assertEqual(process.wait(), 2, process.output())
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Bombs(Test):
         path = file_in("small.pyro")
         with victim("chain.py", LONG) as target:
             process, code = run_program("record", str(target.pid), "-d", "1", "-o", path)
-        assert code == 0, process.told()
+        assert code == 0, process.output()
         with open(path, "rb") as file:
             cls.capture = file.read()
 
@@ -67,7 +67,7 @@ class Bombs(Test):
         with open(path, "wb") as file:
             file.write(bombs.long_to_read(self.capture, 3, bombs.no_rows()))
         process, code = run_program("replay", path, "--collapsed=-")
-        self.assertEqual(code, 1, process.told())
+        self.assertEqual(code, 1, process.output())
         self.assertRegex(process.err[-1], "damaged at byte .*makes no sense")
 
     def hours(self):
@@ -92,12 +92,12 @@ class Bombs(Test):
             sent = host.put(self.hours())
             self.assertEqual(host.send("POST", "/captures", {"name": sent.json()["name"]}).status, 202)
             host.process.signal(signal.SIGTERM)
-            self.assertEqual(host.process.wait(), 0, host.process.told())
+            self.assertEqual(host.process.wait(), 0, host.process.output())
         for words in (["serve", path, "--listen", "127.0.0.1:0", "--no-data"], ["replay", path, "--collapsed=-"],
                       ["merge", path, path, "-o", file_in("merged.pyro")], ["diff", path, path]):
             with program(*words) as process:
                 time.sleep(1)
-                self.assertTrue(process.is_running(), process.told())
+                self.assertTrue(process.is_running(), process.output())
                 process.signal(signal.SIGTERM)
                 self.assertNotEqual(process.wait(5 * SLOWNESS), 0, words)
 
@@ -172,7 +172,7 @@ class Limits(Test):
 
     def check(self, process, code, pattern):
         """It has done what it should, or said why not."""
-        self.assertIn(code, (0, 1), process.told())
+        self.assertIn(code, (0, 1), process.output())
         if code:
             self.assertRegex(process.err[-1], "^pyrometer: .*(%s)" % pattern)
         return code == 0
@@ -185,7 +185,7 @@ class Limits(Test):
             done.append(self.check(process, code, pattern))
         if done[0]:
             process, code = run_program("replay", capture, "--collapsed=-")
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
         return done
 
     @unittest.skipIf(SANITIZED, "sanitizers open files of their own")
@@ -200,7 +200,7 @@ class Limits(Test):
                     if count >= 40:
                         continue
                     process, code = run_program("serve", "--no-data", "--listen", "127.0.0.1:0", preexec_fn=limit)
-                    self.assertEqual(code, 1, process.told())
+                    self.assertEqual(code, 1, process.output())
                     self.assertRegex(process.err[-1], pattern)
 
     @unittest.skipIf(SANITIZED, "sanitizers reserve more memory than any limit allows")
@@ -213,7 +213,7 @@ class Limits(Test):
                     process, code = run_program("--version", preexec_fn=limit)
                     if code == 127:
                         # The loader has no room for the libraries, and says so itself.
-                        self.assertLess(amount, 48, process.told())
+                        self.assertLess(amount, 48, process.output())
                         continue
                     done = self.commands(target.pid, file_in("memory.pyro"), limit, pattern)
                     self.assertTrue(all(done) or amount < 200, done)
@@ -235,9 +235,9 @@ class Limits(Test):
             host.wait_until(lambda: self.is_answered(host))
             host.until("/sessions/" + one, lambda found: found["quality"]["samples"] > count + 200)
             host.send("PATCH", "/sessions/" + one, {"state": "ended"})
-            told = host.until("/captures/" + name, lambda found: found["state"] == "complete")
+            capture = host.until("/captures/" + name, lambda found: found["state"] == "complete")
             self.assertIsNone(host.get("/sessions/" + one)["capture_error"])
-            self.assertGreater(told["bytes"], 0)
+            self.assertGreater(capture["bytes"], 0)
 
     @staticmethod
     def begin_connection(port):

@@ -69,7 +69,7 @@ class Mapped(Test):
                 for words in (["record", pid, "-d", "500ms", "--native", "--collapsed", "-o", path], ["dump", pid],
                               ["doctor", pid]):
                     process, code = run_program(*words)
-                    self.assertEqual(code, 0, process.told())
+                    self.assertEqual(code, 0, process.output())
                     self.untouched()
                 self.assertIn("odd_work", {name for stack in read_folded(path) for name in stack.names})
                 target.kill()
@@ -93,7 +93,7 @@ class Mapped(Test):
             with Process(["strace", "-f", "-qq", "-y", "-e", "trace=open,openat,openat2", "-o", trace, PROGRAM, *words,
                           str(target.pid)]) as process:
                 # A traced program on a busy machine may be too slow to see a sample.
-                self.assertIn(process.wait(), (0, 1), process.told())
+                self.assertIn(process.wait(), (0, 1), process.output())
             with open(trace, encoding="utf-8", errors="replace") as file:
                 opened = [line for line in file if "O_PATH" not in line and " = -1" not in line]
             self.assertGreater(len(opened), 5)

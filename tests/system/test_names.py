@@ -57,7 +57,7 @@ class Names(Test):
                     self.assertEqual(threads[target.pid], ("MainThread", True))
                     self.assertEqual([tid for tid, (_, is_main) in threads.items() if is_main], [target.pid])
 
-    def test_spinning_and_sleeping_threads_are_told_apart(self):
+    def test_spinning_and_sleeping_threads_are_distinguished(self):
         """The even workers spin, the odd ones sleep: the stack of a thread belongs to its name."""
         for python in self.each():
             with self.subTest(python.version), victim("threads.py", "4", "60", python=python.path) as target:

@@ -1,6 +1,6 @@
 """C functions at the end of stacks, on every interpreter of this machine: named where they run, and nowhere else.
 
-Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to look at.
+Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
 """
 
 import collections
@@ -37,7 +37,7 @@ def record(name, python, *options):
         recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d",
                                       str(SECONDS), *options, seconds=SECONDS + harness.WAIT_SECONDS)
         if code != 0:
-            raise AssertionError(recording.told())
+            raise AssertionError(recording.output())
     stacks = collections.Counter()
     with open(path, encoding="utf-8") as file:
         for line in file:

@@ -1,7 +1,7 @@
-"""With --opcodes each frame of a stack tells its instruction, to the column, on every interpreter of this machine.
+"""With --opcodes each frame of a stack has its instruction, to the column, on every interpreter of this machine.
 
 The callers of chain.py wait at a call, and that call spans columns of their line. Exit code: 0 so it is, 1 it is not, 77 there
-is no interpreter to look at.
+is no interpreter to sample.
 """
 
 import json
@@ -64,7 +64,7 @@ class Opcodes(unittest.TestCase):
             with self.subTest(python.version), victim("chain.py", str(harness.VICTIM_SECONDS), python=python.path) as target:
                 process, code = run_program("record", str(target.pid), "--jsonl", "-o", path, "--opcodes", "-r", "1000",
                                             "-d", str(SECONDS))
-                self.assertEqual(code, 0, process.told())
+                self.assertEqual(code, 0, process.output())
                 recording = Recording(path)
                 self.check_callers(recording, python)
                 innermost = [spot for spots in recording.spots.values() for spot in spots if spot["self"]]

@@ -97,11 +97,11 @@ class Contract(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, victim("chain.py", "60") as target:
             with Live("serve", "--data", folder, "--audit", "/dev/null") as self.live:
                 self.description = Description(self.live.get("/openapi.json"))
-                self.look_around(target.pid)
+                self.use_everything(target.pid)
                 self.share_and_keep()
                 self.assertEqual(self.description.unseen, set(), "never asked for")
 
-    def look_around(self, pid):
+    def use_everything(self, pid):
         started = self.ask("POST", "/api/v1/sessions", {"pids": [pid], "duration_s": 1}, status=202).json()
         self.assertEqual(started["state"], "starting")
         self.live.wait_ended()

@@ -157,7 +157,7 @@ class Commands(Rights):
         return live
 
     def assert_waits_with(self, kept, *words):
-        """A command that ends by itself is looked at while nobody reads what it prints."""
+        """A command that ends by itself is examined while nobody reads what it prints."""
         reads, writes = full_pipe()
         process = subprocess.Popen([*self.before, self.program, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
                                    stdout=writes, stderr=subprocess.PIPE)
@@ -173,7 +173,7 @@ class Commands(Rights):
         with self.live("attach", str(self.target().pid), "-a") as live:
             live.wait_samples(10)
             self.assert_rights(live.process.pid, self.reading, self.uid, self.bounds, self.gid)
-            self.assertEqual(live.stop(), 0, live.process.told())
+            self.assertEqual(live.stop(), 0, live.process.output())
 
     def test_run(self):
         script = self.path("program.py")
@@ -188,7 +188,7 @@ class Commands(Rights):
             self.assertEqual((uid, read_status("/proc/%d/status" % child)["NoNewPrivs"]),
                              (0 if not self.before else self.uid, "0"))
             live.process.signal(signal.SIGTERM)
-            self.assertEqual(live.process.wait(), 0, live.process.told())
+            self.assertEqual(live.process.wait(), 0, live.process.output())
             self.assertFalse(os.path.exists("/proc/%d" % child), "it ends with us")
 
     def test_record(self):
@@ -196,13 +196,13 @@ class Commands(Rights):
         process.wait_line("samples", process.err)
         self.assert_rights(process.pid, self.reading, self.uid, self.bounds, self.gid)
         process.signal(signal.SIGINT)
-        self.assertEqual(process.wait(), 0, process.told())
-        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.told())
+        self.assertEqual(process.wait(), 0, process.output())
+        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.output())
 
     def test_record_stopping_the_program(self):
         process = self.start("record", str(self.target().pid), "--collapsed=-", "--blocking", "-d", "1")
-        self.assertEqual(process.wait(), 0, process.told())
-        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.told())
+        self.assertEqual(process.wait(), 0, process.output())
+        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.output())
 
     def test_top(self):
         with Terminal([*self.before, self.program, "top", str(self.target().pid)]) as terminal:
@@ -233,7 +233,7 @@ class Commands(Rights):
             captures = live.get("/captures")["captures"]
             self.assertEqual(len(captures), 2)
             self.assertEqual(live.ask("/api/v1/captures/" + captures[0]["name"], "DELETE", None, MARK).status, 204)
-            self.assertEqual(live.stop(), 0, live.process.told())
+            self.assertEqual(live.stop(), 0, live.process.output())
         for name in os.listdir(data):
             status = os.stat(os.path.join(data, name))
             self.assertEqual((status.st_uid, stat.S_IMODE(status.st_mode)), (self.uid, 0o600), name)
@@ -275,7 +275,7 @@ class AsTheUnit(Commands):
 
 
 class OfDoctor(Commands):
-    """Doctor tells what its user may do, so it stays who it is."""
+    """Doctor reports what its user may do, so it stays who it is."""
 
     uid = 0
 
@@ -301,7 +301,7 @@ class Identity(Rights):
 
     def end(self, process):
         process.signal(signal.SIGINT)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
 
     def test_the_owner_of_the_folder_that_is_written_to(self):
         for owner in (0, SOMEBODY):
@@ -332,7 +332,7 @@ class Identity(Rights):
         for words in (("replay", capture, "-o", os.path.join(place, "b.html")), ("merge", capture, capture, "-o", os.path.join(place, "c.pyro")),
                       ("diff", capture, capture, "-o", os.path.join(place, "d.json"))):
             process, code = run_program(*words)
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
             self.assertEqual(stat.S_IMODE(os.stat(words[-1]).st_mode), 0o600)
 
     def test_a_socket_is_taken_away_again(self):
@@ -342,7 +342,7 @@ class Identity(Rights):
         process.wait_line("http.unix")
         self.assert_rights(process.pid, READING, SOMEBODY)
         process.signal(signal.SIGINT)
-        self.assertEqual(process.wait(), 0, process.told())
+        self.assertEqual(process.wait(), 0, process.output())
         self.assertFalse(os.path.exists(path))
 
     def test_who_started_it_is_what_is_written_down(self):
@@ -361,8 +361,8 @@ class Identity(Rights):
         self.addCleanup(target.kill)
         target.wait_ready()
         process, code = run_program_by(WITHOUT_CAPABILITY, "record", str(target.pid), "-d", "300ms", "--collapsed=-")
-        self.assertEqual(code, 0, process.told())
-        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.told())
+        self.assertEqual(code, 0, process.output())
+        self.assertTrue(any(line.startswith("tid:") for line in process.out), process.output())
 
     def test_without_privileges_the_mask_decides(self):
         place = self.folder_of(SOMEBODY)
@@ -375,7 +375,7 @@ class Identity(Rights):
             for name in ("a.html", "a.pyro"):
                 with Process(drop + [program, "record", str(target.pid), "-d", "200ms", "-o", name], cwd=place,
                              preexec_fn=lambda: os.umask(mask)) as process:
-                    self.assertEqual(process.wait(), 0, process.told())
+                    self.assertEqual(process.wait(), 0, process.output())
                 path = os.path.join(place, name)
                 self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o666 & ~mask, name)
                 os.unlink(path)
@@ -445,17 +445,17 @@ class Hardening(Test):
     def test_the_program_is_hardened(self):
         if not shutil.which("readelf"):
             self.skipTest("no readelf")
-        told = {option: subprocess.run(["readelf", option, "-W", PROGRAM], stdout=subprocess.PIPE, check=True, text=True).stdout
+        headers = {option: subprocess.run(["readelf", option, "-W", PROGRAM], stdout=subprocess.PIPE, check=True, text=True).stdout
                 for option in ("-n", "-l", "-d", "-h")}
-        if "X86-64" in told["-h"]:
-            self.assertRegex(told["-n"], r"x86 feature:.*SHSTK")
+        if "X86-64" in headers["-h"]:
+            self.assertRegex(headers["-n"], r"x86 feature:.*SHSTK")
             # IBT is a mark of the whole program, that start code of the C library may lack; ours has what it stands for.
             code = subprocess.run(["objdump", "-d", "--disassemble=main", PROGRAM], stdout=subprocess.PIPE, check=True, text=True)
             self.assertRegex(code.stdout, r"<main>:\n.*\bendbr64\b")
-        self.assertIn("GNU_RELRO", told["-l"])
-        self.assertRegex(told["-l"], r"GNU_STACK.* RW ")
-        self.assertRegex(told["-d"], r"FLAGS.*\bNOW\b")
-        self.assertIn("DYN (", told["-h"])
+        self.assertIn("GNU_RELRO", headers["-l"])
+        self.assertRegex(headers["-l"], r"GNU_STACK.* RW ")
+        self.assertRegex(headers["-d"], r"FLAGS.*\bNOW\b")
+        self.assertIn("DYN (", headers["-h"])
 
 
 if __name__ == "__main__":

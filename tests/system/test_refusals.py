@@ -45,7 +45,7 @@ class Targets(Test):
                                         "handle an exception: mode exception needs" % (target.pid, python.minor))
                     self.assertFalse(os.path.exists(file_in("mode.folded")))
                 else:
-                    self.assertIn(code, (0, FAILED), process.told())
+                    self.assertIn(code, (0, FAILED), process.output())
                     self.assertFalse([line for line in process.err if "does not tell" in line])
 
     def test_an_interpreter_that_is_too_old(self):
@@ -92,7 +92,7 @@ class Targets(Test):
         for _ in range(10):
             with Process([newest_python(), "-c", "pass"]) as target:
                 process, code = run_program("record", "--collapsed", "-o", "-", str(target.pid))
-                self.assertIn(code, (0, FAILED, NO_TARGET), process.told())
+                self.assertIn(code, (0, FAILED, NO_TARGET), process.output())
                 if code == FAILED:
                     self.assertIn("no samples were captured", process.err[-1])
                 if code == NO_TARGET:
@@ -127,10 +127,10 @@ class Targets(Test):
 
     def refuse_as_nobody(self, path, pid):
         drop = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups", "--"]
-        gate = "process %d belongs to user 0 and you are %d" % (pid, NOBODY)
+        reason = "process %d belongs to user 0 and you are %d" % (pid, NOBODY)
         for command in (["attach", "--listen", "127.0.0.1:0"], ["record", "--collapsed", "-o", "-"]):
             with Process(drop + [path] + command + [str(pid)], cwd="/tmp") as process:
-                self.assert_refused(process, process.wait(), NOT_PERMITTED, gate)
+                self.assert_refused(process, process.wait(), NOT_PERMITTED, reason)
 
 
 class Addresses(Test):
@@ -196,8 +196,8 @@ class Options(Test):
     def test_help_and_version_go_to_stdout(self):
         for arguments in (["--help"], ["attach", "--help"], ["record", "-h"], ["run", "--help"], ["--version"]):
             process, code = run_program(*arguments)
-            self.assertEqual((code, process.err), (0, []), process.told())
-            self.assertTrue(process.out, process.told())
+            self.assertEqual((code, process.err), (0, []), process.output())
+            self.assertTrue(process.out, process.output())
 
     def test_a_token_file_that_is_none(self):
         path = file_in("short.token")

@@ -1,4 +1,4 @@
-"""A process ends and another takes its number: nothing of the newcomer is told as the old one's."""
+"""A process ends and another takes its number: nothing of the newcomer is shown as the old one's."""
 
 import json
 import os
@@ -92,13 +92,13 @@ class Reuse(Test):
         self.addCleanup(newcomer.end)
         return newcomer
 
-    def check(self, recorder, code, path):
+    def check(self, recording, code, path):
         """The names in the profile, if there is one: never of both."""
         if code == 1:
             # It was the newcomer before it became Python, or there was no time for a sample.
-            self.assertRegex(recorder.err[-1], "no samples were captured|cannot be read")
+            self.assertRegex(recording.err[-1], "no samples were captured|cannot be read")
             return set()
-        self.assertIn(code, (0, 4), recorder.told())
+        self.assertIn(code, (0, 4), recording.output())
         names = {name for stack in read_folded(path) for name in stack.names} if code == 0 else set()
         self.assertFalse({OLD, NEW} <= names, names)
         return names
@@ -107,24 +107,24 @@ class Reuse(Test):
         useful = 0
         for turn in range(TURNS):
             first, path = self.first(), file_in("reused.folded")
-            with program("record", str(first.pid), "-r", "10khz", "-d", "3", "--collapsed", "-o", path) as recorder:
+            with program("record", str(first.pid), "-r", "10khz", "-d", "3", "--collapsed", "-o", path) as recording:
                 time.sleep(0.5 * SLOWNESS + turn * 0.003)
                 newcomer = self.replace(first)
                 newcomer.wait_ready()
-                code = recorder.wait()
+                code = recording.wait()
                 newcomer.end()
-                useful += OLD in self.check(recorder, code, path)
+                useful += OLD in self.check(recording, code, path)
         self.assertGreater(useful, 0)
 
     def test_a_process_that_is_replaced_while_it_is_found_is_one_of_the_two(self):
         for turn in range(TURNS):
             first, path = self.first(), file_in("raced.folded")
-            with program("record", str(first.pid), "-r", "1khz", "-d", "300ms", "--collapsed", "-o", path) as recorder:
+            with program("record", str(first.pid), "-r", "1khz", "-d", "300ms", "--collapsed", "-o", path) as recording:
                 time.sleep(turn * 0.002)
                 newcomer = self.replace(first)
-                code = recorder.wait()
+                code = recording.wait()
                 newcomer.end()
-                self.check(recorder, code, path)
+                self.check(recording, code, path)
 
     def test_a_dump_is_of_one_of_the_two(self):
         for turn in range(TURNS):
@@ -134,11 +134,11 @@ class Reuse(Test):
                 newcomer = self.replace(first)
                 code = process.wait()
                 newcomer.end()
-                told = "\n".join(process.out)
-                self.assertFalse(OLD in told and NEW in told, told)
-                self.assertIn(code, (0, 1, 4), process.told())
+                printed = "\n".join(process.out)
+                self.assertFalse(OLD in printed and NEW in printed, printed)
+                self.assertIn(code, (0, 1, 4), process.output())
 
-    def test_a_session_tells_nothing_of_the_second(self):
+    def test_a_session_shows_nothing_of_the_second(self):
         with Host() as host:
             first = self.first()
             one = host.start(pids=[first.pid], rate_hz=1000)
@@ -174,10 +174,10 @@ class Reuse(Test):
     def test_stopping_never_stops_the_second(self):
         for turn in range(5):
             first, path = self.first(), file_in("stopped.folded")
-            with program("record", str(first.pid), "--blocking", "-r", "2khz", "-d", "3", "--collapsed", "-o", path) as recorder:
+            with program("record", str(first.pid), "--blocking", "-r", "2khz", "-d", "3", "--collapsed", "-o", path) as recording:
                 time.sleep(0.5 * SLOWNESS + turn * 0.003)
                 newcomer = self.replace(first).wait_ready()
-                self.check(recorder, recorder.wait(), path)
+                self.check(recording, recording.wait(), path)
                 with open("/proc/%d/status" % first.pid, encoding="ascii", errors="replace") as status:
                     text = status.read()
                 self.assertIn("TracerPid:\t0", text)

@@ -37,7 +37,7 @@ def titled():
     asked, code = Process([python, "-c", "import sys; print(sys.base_prefix)"]), None
     with asked:
         code = asked.wait()
-    assert code == 0, asked.told()
+    assert code == 0, asked.output()
     with Process(["bash", "-c", 'exec -a "$0" "$@"', TITLE, python, SECRETIVE, *ARGUMENTS],
                  env=dict(os.environ, PYTHONHOME=asked.out[0])) as process:
         process.wait_ready()
@@ -54,12 +54,12 @@ def formats_of(live, session):
 def all_formats(path, name):
     """Options of record and replay that write a file of each format that needs no other capture."""
     process, code = run_program("replay", "--help")
-    assert code == 0, process.told()
+    assert code == 0, process.output()
     lines = [re.match(r" +(?:-\w, |    )?--([a-z-]+)(\[?=| |$)", line) for line in process.out]
     names = {match.group(1) for match in lines if match}
     known = {"collapsed", "flamegraph", "heatmap", "pstats", "pstats-text", "jsonl", "gecko", "chrome-trace", "speedscope",
              "pprof"}
-    assert known <= names, (known - names, process.told())
+    assert known <= names, (known - names, process.output())
     return ["--%s=%s" % (one, os.path.join(path, "%s.%s" % (name, one))) for one in sorted(known)]
 
 
@@ -97,7 +97,7 @@ class Arguments(Test):
         for name, wanted in [("old%d" % i, [target]) for i, target in enumerate(targets)] + [("oldall", targets)]:
             process, code = run_program("record", *[str(target.pid) for target in wanted], "-a", "-d", "1", "-r", "500",
                                         "-o", os.path.join(path, name + ".pyro"))
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
             yield name
 
     def sessions_of(self, host, targets, names):
@@ -114,7 +114,7 @@ class Arguments(Test):
             self.assertEqual(ended(host, one)["state"], "ended")
             yield one
 
-    def look_around(self, *options):
+    def use_everything(self, *options):
         """What is found in the answers, in the files, and in the lines of a server."""
         with contextlib.ExitStack() as stack:
             data, kept = stack.enter_context(folder()), stack.enter_context(folder())
@@ -140,14 +140,14 @@ class Arguments(Test):
 
     def test_they_are_found_without_it(self):
         """What looks for them does see them."""
-        found, files, _ = self.look_around()
+        found, files, _ = self.use_everything()
         for part in ("/api/v1/processes", "/api/v1/sessions", "/api/v1/captures", "/file", "/report.html", "format=pprof",
                      "format=heatmap", "format=gecko", "format=pstats-text", "format=jsonl", "/debug/pprof/profile"):
             self.assertTrue(any(part in target for target in found), (part, sorted(found)))
         self.assertTrue(any(name.endswith(".pyro") for name in files), files)
 
     def test_no_route_no_file_and_no_line_has_them(self):
-        found, files, line = self.look_around("--hide-args")
+        found, files, line = self.use_everything("--hide-args")
         self.assertEqual((found, files, line), ({}, {}, None))
 
     def test_a_capture_that_holds_them_is_not_given_away(self):
@@ -167,7 +167,7 @@ class Arguments(Test):
                 new = os.path.join(data, name + ".pyro")
                 for merged, with_old, status in (("safe", [new], 200), ("mixed", [os.path.join(data, "old0.pyro")], 403)):
                     process, code = run_program("merge", new, *with_old, "-o", os.path.join(data, merged + ".pyro"))
-                    self.assertEqual(code, 0, process.told())
+                    self.assertEqual(code, 0, process.output())
                     self.assertEqual(host.ask("/api/v1/captures/%s/file" % merged).status, status, merged)
             with Host(data=data) as host:
                 self.assertEqual(host.ask("/api/v1/captures/old0/file").status, 200)
@@ -179,7 +179,7 @@ class Arguments(Test):
             process, code = run_program("record", *pids, "-a", "-d", "1", "--hide-args", "--realtime-stats",
                                         "--quality", os.path.join(path, "quality"), "--audit", os.path.join(path, "audit"),
                                         "--binary=" + new, *all_formats(path, "record"))
-            self.assertEqual(code, 0, process.told())
+            self.assertEqual(code, 0, process.output())
             self.assertIsNone(planted.found_in("\n".join(process.out + process.err).encode(), ARGUMENT))
             self.assertEqual(run_program("record", *pids, "-a", "-d", "1", "-o", old)[1], 0)
             for words in ([["replay", new, *all_formats(path, "new")], ["merge", new, new, "-o", joined],
@@ -188,7 +188,7 @@ class Arguments(Test):
                            ["diff", old, new, "--hide-args", "--json", "-o", os.path.join(path, "json")],
                            ["diff", old, new, "--hide-args", "--html", "-o", os.path.join(path, "html")]]):
                 process, code = run_program(*words)
-                self.assertEqual(code, 0, process.told())
+                self.assertEqual(code, 0, process.output())
             self.assertEqual(planted.files_with(ARGUMENT, path), {})
             with open(old, "rb") as file:
                 self.assertIsNotNone(planted.found_in(file.read(), ARGUMENT))
@@ -232,7 +232,7 @@ class Anonymized(Test):
             return ()
         return ("unshare", "--uts", "sh", "-c", "hostname %s && exec \"$@\"" % HOST_NAME, "sh")
 
-    def test_no_route_tells_what_is_one_s_own(self):
+    def test_no_route_shows_own_names(self):
         with folder() as data, self.own() as target, \
                 Live("serve", "--data", data, "--no-source", before=self.named_host()) as live:
             mark = {"X-Pyrometer": "1", "Content-Type": "application/json"}
@@ -262,9 +262,9 @@ class Anonymized(Test):
             words = ["--async-mode", "all", "--anonymize", "--quality", os.path.join(path, "quality")]
             with Process([*self.named_host(), PROGRAM, "record", str(target.pid), "-a", "-d", "1", *words,
                           *all_formats(path, "record")]) as process:
-                self.assertEqual(process.wait(), 0, process.told())
+                self.assertEqual(process.wait(), 0, process.output())
             with Process([*self.named_host(), PROGRAM, "record", str(target.pid), "-a", "-d", "1", "-o", capture]) as process:
-                self.assertEqual(process.wait(), 0, process.told())
+                self.assertEqual(process.wait(), 0, process.output())
             for words in (["replay", capture, "--anonymize", *all_formats(path, "replay")],
                           ["replay", capture, "--anonymize", "--ignore", "planted_coroutine", *all_formats(path, "ignore")],
                           ["replay", capture, "--anonymize", "--thread", "planted-thread", *all_formats(path, "thread")],
@@ -273,7 +273,7 @@ class Anonymized(Test):
                           ["diff", capture, capture, "--anonymize", "--json", "-o", os.path.join(path, "json")],
                           ["diff", capture, capture, "--anonymize", "--html", "-o", os.path.join(path, "html")]):
                 process, code = run_program(*words)
-                self.assertEqual(code, 0, process.told())
+                self.assertEqual(code, 0, process.output())
             self.assertEqual(planted.files_with(NAME, path), {})
             with open(capture, "rb") as file:
                 self.assertIsNotNone(planted.found_in(file.read(), NAME))

@@ -9,12 +9,11 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
 
-from harness import PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, run_program, victim, wait_gone
+from harness import PROGRAM, WAIT_SECONDS, Live, Process, Test, file_in, main, newest_python, victim, wait_gone
 
 MARK = {"X-Pyrometer": "1", "Content-Type": "application/json"}
 # Nothing of this machine has it: our own source, which is sampled with all others, neither.
@@ -29,7 +28,7 @@ LEAK = """
 import os, sys
 path, words = sys.argv[1], sys.argv[2:]
 text = "def leak():\\n while True: sum(range(1000))\\nleak()"
-if "drop" in words:  # later, when it is told to
+if "drop" in words:  # later, on a line of input
     exec(compile("def wait():\\n  print('READY', flush=True)\\n  sys.stdin.readline()\\nwait()", __file__, "exec"))
     os.setgroups([])
     os.setresgid(65534, 65534, 65534)
@@ -135,7 +134,7 @@ class Source(Test):
     def record(self, *words, **options):
         out = file_in("source.html")
         with Process([PROGRAM, "record", "-d", "2", *words, "-o", out], **options) as process:
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
         with open(out, "rb") as file:
             return file.read()
 
@@ -152,7 +151,7 @@ class Hostile(Source):
                 os.chown(out, OTHER, OTHER)
                 with Process([PROGRAM, "record", "-d", "2", str(target.pid), kind, "-o", out + "/x.html"],
                              preexec_fn=as_service()) as process:
-                    self.assertEqual(process.wait(), 0, process.told())
+                    self.assertEqual(process.wait(), 0, process.output())
                 with open(out + "/x.html", "rb") as file:
                     self.assert_no_secret(file.read(), kind)
 
@@ -228,7 +227,7 @@ class Hostile(Source):
             target._popen.stdin.write(b"\n")
             target._popen.stdin.flush()
             live.wait_ended()
-            # What was fetched while it ran is still there, and the file is not looked at again.
+            # What was fetched while it ran is still there, and the file is not read again.
             self.put("becomes.py", SECRET)
             answer = live.ask("/api/v1/sessions/1/source?function=%d" % number)
             self.assert_no_secret(answer.body)
@@ -301,7 +300,7 @@ class Kept(Source):
                     if ends != "duration":
                         time.sleep(2)
                         (target if ends == "target" else process).signal(signal.SIGINT)
-                    self.assertEqual(process.wait(), 0, process.told())
+                    self.assertEqual(process.wait(), 0, process.output())
                 with open(out, "rb") as file:
                     self.assert_has("# as it was", file.read(), ends)
 
@@ -346,13 +345,13 @@ class Helper(Source):
                         Live("attach", str(own.pid), **options) as live:
                     live.wait_until(lambda: self.source(live, "c").status == 200)
                     helper = self.helper_of(live)
-                    told = self.status(helper)
-                    self.assertEqual(told["Name"], "pyrometer-src")
-                    self.assertEqual(told["NoNewPrivs"], "1")
+                    status = self.status(helper)
+                    self.assertEqual(status["Name"], "pyrometer-src")
+                    self.assertEqual(status["NoNewPrivs"], "1")
                     # The thread sanitizer has a thread of its own in each process.
-                    self.assertEqual(told["Threads"], "2" if os.environ.get("PYROMETER_SANITIZED") == "thread" else "1")
+                    self.assertEqual(status["Threads"], "2" if os.environ.get("PYROMETER_SANITIZED") == "thread" else "1")
                     for name in ("CapPrm", "CapEff", "CapInh", "CapAmb"):
-                        held = {bit for bit in range(64) if int(told[name], 16) >> bit & 1}
+                        held = {bit for bit in range(64) if int(status[name], 16) >> bit & 1}
                         self.assertLessEqual(held, allowed, name)
                     # A request that it has in hand brings some for a moment.
                     live.wait_until(lambda: self.other_files_of(helper) <= {"/dev/null", "anon_inode:[signalfd]"})

@@ -2,9 +2,9 @@
 
 Prints the matrix: a cell has the samples, the impossible ones and those cut short. A stack is impossible if it fits none
 of the victim's answers, or if its outermost frame is not the one it must be. Interpreters of other versions must be
-refused by name. What is a matter of shares and of luck (a rare stack never seen, too many impossible ones among few) is looked
-at a second time, for longer, before it is a failure; a wrong name, depth or exit code is one at once.
-Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to look at.
+refused by name. What is a matter of shares and of luck (a rare stack never seen, too many impossible ones among few) is measured
+a second time, for longer, before it is a failure; a wrong name, depth or exit code is one at once.
+Exit code: 0 all cells are right, 1 some are not, 77 there is no interpreter to sample.
 """
 
 import concurrent.futures
@@ -44,7 +44,7 @@ SELDOM = {("callbacks.py", "compare"), ("exceptions.py", "deeper"), ("codechurn.
 
 
 class Cell:
-    """What was seen of one victim on one interpreter. Doubts are problems that may be chance."""
+    """What was seen of one victim on one interpreter. Doubts are problems that chance can make."""
 
     def __init__(self, text, problems=(), doubts=()):
         self.text, self.certain, self.doubts = text, list(problems), list(doubts)
@@ -199,14 +199,14 @@ def record(name, python, target, path, seconds):
     recording, code = run_program("record", str(target.pid), "-o", path, "--collapsed", "-r", str(RATE_HZ), "-d", str(seconds),
                                   "-a", seconds=seconds + harness.WAIT_SECONDS)
     if code != 0:
-        return Cell("exit %d" % code, [recording.told()])
+        return Cell("exit %d" % code, [recording.output()])
     if not target.is_running():
-        return Cell("died", [target.told()])
+        return Cell("died", [target.output()])
     failed = recording.wait_line(r"failed ([0-9.]+) %", recording.err)
     return judge(name, python, target.pid, harness.read_folded(path), float(failed.group(1)))
 
 
-def look(name, python):
+def sample(name, python):
     """Samples one victim on one interpreter that is supported."""
     path = harness.file_in("stacks-%s-%s.folded" % (name[:-3], python.version))
     arguments = ARGUMENTS.get(name, []) + [str(harness.VICTIM_SECONDS)]
@@ -223,7 +223,7 @@ def refuse(python):
         process, code = run_program("record", str(target.pid), "-o", harness.file_in("refused.folded"), "--collapsed", "-d", "1")
         problems = []
         if code != 1 or process.out or len(process.err) != 1:
-            problems.append("not exit code 1 and one line: " + process.told())
+            problems.append("not exit code 1 and one line: " + process.output())
         elif not re.match(r"pyrometer: process \d+: .*Python.* is not supported: CPython 3\.8 to 3\.15", process.err[0]):
             problems.append("does not say what is supported: " + process.err[0])
         if not target.is_running():
@@ -276,7 +276,7 @@ def main():
     if harness.SANITIZED:
         supported = newest_of_each_minor(supported)
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        running = {(name, python): pool.submit(safely, look, name, python) for python in supported for name in names}
+        running = {(name, python): pool.submit(safely, sample, name, python) for python in supported for name in names}
         refusals = {python: pool.submit(safely, refuse, python) for python in others}
         cells = {key: future.result() for key, future in running.items()}
     print("\nsamples/impossible/truncated at %d Hz for %g s; of the samples may be impossible: %s"

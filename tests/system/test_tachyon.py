@@ -1,4 +1,4 @@
-"""Python's own sampling profiler and ours look at the same program at the same time, and say the same of it."""
+"""Python's own sampling profiler and ours sample the same program at the same time, and say the same of it."""
 
 import math
 import subprocess
@@ -27,7 +27,7 @@ while True:
 """
 SHARES = {"half": 0.5, "third": 0.3, "fifth": 0.2}
 SECONDS, RATE = 4, 500
-# Looks follow each other more closely than the functions, so they err less than so many independent ones; but a busy
+# Ticks follow each other more closely than the functions, so they err less than so many independent ones; but a busy
 # machine holds all three up alike, and for longer than a function lasts.
 DEVIATIONS, HELD_UP = 3, 0.03
 
@@ -62,8 +62,8 @@ class Agreement(Test):
             with program("record", str(target.pid), "-r", str(RATE), "-d", str(SECONDS), "--collapsed", "-o", ours) as mine, \
                  Process([python, "-m", "profiling.sampling", "attach", "-r", str(RATE), "-d", str(SECONDS), "--collapsed",
                           "-o", theirs, str(target.pid)]) as other:
-                self.assertEqual(mine.wait(SECONDS + WAIT_SECONDS), 0, mine.told())
-                self.assertEqual(other.wait(SECONDS + WAIT_SECONDS), 0, other.told())
+                self.assertEqual(mine.wait(SECONDS + WAIT_SECONDS), 0, mine.output())
+                self.assertEqual(other.wait(SECONDS + WAIT_SECONDS), 0, other.output())
         our_total, our_shares = shares(ours)
         their_total, their_shares = shares(theirs)
         for name, truth in SHARES.items():

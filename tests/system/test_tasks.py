@@ -1,6 +1,6 @@
 """Asyncio tasks on every interpreter of this machine: which there are, where each stands, and who awaits it.
 
-Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to look at.
+Exit code: 0 all is right, 1 something is not, 77 there is no interpreter to sample.
 """
 
 import collections
@@ -50,11 +50,11 @@ def frames_of(labels):
 
 def dumped(python, pid):
     """What `dump` lists: (name, doing, awaiters, labels outermost first)."""
-    told, code = run_program("dump", str(pid), "--async-aware")
+    process, code = run_program("dump", str(pid), "--async-aware")
     if code != 0:
-        raise AssertionError(told.told())
+        raise AssertionError(process.output())
     rows = []
-    for line in told.out:
+    for line in process.out:
         task = re.match(r"  task (.*) \(thread (\d+)\) (runs|waits|moves)(?:; awaited by (.*))?$", line)
         frame = re.match(r"    (.*) \(([^()]*)\)$", line)
         if task:
@@ -100,11 +100,11 @@ def check_dump(python):
 def record(python, pid, mode):
     path = harness.file_in("tasks-%s-%s.folded" % (mode, python.version))
     quality = path + ".json"
-    told, code = run_program("record", str(pid), "-d", str(SECONDS), "-r", "500", "--async-mode", mode, "--no-gc",
+    process, code = run_program("record", str(pid), "-d", str(SECONDS), "-r", "500", "--async-mode", mode, "--no-gc",
                              "--collapsed=" + path, "--quality", quality, seconds=SECONDS + harness.WAIT_SECONDS)
     if code != 0:
-        raise AssertionError(told.told())
-    in_hand = re.search(r"handling an exception ([0-9.]+) %", "\n".join(told.err))
+        raise AssertionError(process.output())
+    in_hand = re.search(r"handling an exception ([0-9.]+) %", "\n".join(process.err))
     if python.minor >= 12 and float(in_hand.group(1)) > 5:
         raise AssertionError("nobody handles an exception: %s" % in_hand.group())
     stacks = collections.Counter()
@@ -114,24 +114,24 @@ def record(python, pid, mode):
             thread, *labels = labels.split(";")
             names = [label if label.startswith("<") else re.match(r"[^:]*:(.*):-?\d+$", label).group(1) for label in labels]
             stacks[thread, tuple(names)] += int(count)
-    check_states(stacks, quality, told)
+    check_states(stacks, quality, process)
     return stacks
 
 
-def check_states(stacks, quality, told):
-    """What threads were doing is told of threads: tasks that wait have not let go of a lock."""
+def check_states(stacks, quality, process):
+    """What threads were doing is said of threads only: tasks that wait have not let go of a lock."""
     waiting = sum(count for (thread, _), count in stacks.items() if "waiting tasks" in thread)
     threads = sum(stacks.values()) - waiting
     with open(quality, encoding="utf-8") as file:
         held = json.load(file)["states"]["has_gil"]
     if abs(held["yes"] - held["at_least"] * threads) > 1e-6 * threads:
         raise AssertionError("the GIL was held in %s of %d samples of threads" % (held, threads))
-    said = [line for line in told.err if "are of waiting tasks" in line]
+    said = [line for line in process.err if "are of waiting tasks" in line]
     if len(said) != (waiting > 0) or (said and " %d samples, " % waiting not in said[0]):
-        raise AssertionError("%d samples are of waiting tasks: %s" % (waiting, told.told()))
-    shares = [float(share) for share in re.search(r"GIL held ([0-9.]+) %.*released ([0-9.]+) %", "\n".join(told.err)).groups()]
+        raise AssertionError("%d samples are of waiting tasks: %s" % (waiting, process.output()))
+    shares = [float(share) for share in re.search(r"GIL held ([0-9.]+) %.*released ([0-9.]+) %", "\n".join(process.err)).groups()]
     if abs(shares[0] / 100 * threads - held["yes"]) > 0.0001 * threads:
-        raise AssertionError("the GIL was held %s %% of the samples of threads: %s" % (shares[0], told.told()))
+        raise AssertionError("the GIL was held %s %% of the samples of threads: %s" % (shares[0], process.output()))
 
 
 def check_running(python, pid):
@@ -152,7 +152,7 @@ def check_running(python, pid):
 
 
 def check_all(python, pid):
-    """Those that wait are there as often as the threads are looked at, below who awaits them."""
+    """Those that wait are there as often as the threads are sampled, below who awaits them."""
     stacks = record(python, pid, "all")
     threads, waiting = 0, collections.Counter()
     for (thread, names), count in stacks.items():
@@ -169,9 +169,9 @@ def check_all(python, pid):
         share = waiting[name, tuple(frames)] / max(1, threads)
         if name in awaiting and share:
             problems.append("%s counts beside the task it awaits" % name)
-        # The last look at the tasks is a little before the last look at the threads.
+        # The last reading of the tasks is a little before the last one of the threads.
         elif name not in awaiting and not 0.7 < share < 1.1:
-            problems.append("%s is %.2f of the looks" % (name, share))
+            problems.append("%s is %.2f of the ticks" % (name, share))
     return problems
 
 
@@ -203,11 +203,11 @@ def check_one_picture(python):
     problems = []
     with victim(path, python=python.path) as target:
         for _ in range(DUMPS):
-            told, code = run_program("dump", str(target.pid), "--async-aware")
+            process, code = run_program("dump", str(target.pid), "--async-aware")
             if code != 0:
-                raise AssertionError(told.told())
+                raise AssertionError(process.output())
             on_stack, does, in_stack = [], {}, False
-            for line in told.out:
+            for line in process.out:
                 task = re.match(r"  task (.*) \(thread \d+\) (runs|waits|moves)", line)
                 mark = re.search(r"<task ([^>]+)>", line)
                 if task:

@@ -120,9 +120,9 @@ class Clients(Tls):
             self.close_all()
         self.healthy()
         self.settled(files, threads)
-        self.assertTrue(self.process.is_running(), self.process.told())
+        self.assertTrue(self.process.is_running(), self.process.output())
         self.process.signal(signal.SIGTERM)
-        self.assertEqual(self.process.wait(), 0, self.process.told())
+        self.assertEqual(self.process.wait(), 0, self.process.output())
         self.process.check_sanitizers()
 
     def send(self, data, answer=True):
@@ -216,16 +216,16 @@ class Clients(Tls):
         self.attack(without_goodbye, goodbye_at_once, goodbye_in_a_request, garbage_after_the_handshake,
                     huge_record_after_the_handshake, many_small_records)
 
-    def test_handshakes_that_are_asked_for_again(self):
+    def test_handshakes_that_are_requested_again(self):
         # "R" alone on a line asks for one.
         client = subprocess.Popen(["openssl", "s_client", "-connect", "127.0.0.1:%d" % self.port, "-tls1_2"],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
-            told, _ = client.communicate(b"R\n" * 20, WAIT_SECONDS)
+            received, _ = client.communicate(b"R\n" * 20, WAIT_SECONDS)
         finally:
             client.kill()
             client.wait()
-        self.assertIn(b"RENEGOTIATING", told)
+        self.assertIn(b"RENEGOTIATING", received)
         self.healthy()
         used = self.cpu()
         time.sleep(1)
@@ -306,10 +306,10 @@ class Files(Tls):
                       ["--token-file", pipe]):
             with self.subTest(words=words), program("serve", "--no-data", "--listen", "127.0.0.1:0", *words) as process:
                 time.sleep(1)
-                self.assertTrue(process.is_running(), process.told())
+                self.assertTrue(process.is_running(), process.output())
                 process.signal(signal.SIGTERM)
                 code = process.wait(10 * SLOWNESS)
-                self.assertTrue(code in (-signal.SIGTERM, 1), process.told())
+                self.assertTrue(code in (-signal.SIGTERM, 1), process.output())
                 if code == 1:
                     self.assertRegex(process.err[-1], re.escape("stopped before anything was written"))
 

@@ -64,7 +64,7 @@ class Top(Test):
                 self.assertEqual(wide.finish(), 0)
                 self.assertFalse(wide.screen.overflowed)
         process, code = run_program("replay", capture, "--collapsed", "-o", "-")
-        self.assertEqual(code, 0, process.told())
+        self.assertEqual(code, 0, process.output())
         self.assertTrue(process.out)
 
     def test_the_terminal_is_as_before_whatever_ends_it(self):
@@ -100,7 +100,7 @@ class Top(Test):
             self.assertEqual(terminal.finish(), 0)
             self.check_restored(terminal)
 
-    def test_the_end_of_the_program_is_told(self):
+    def test_the_end_of_the_program_is_shown(self):
         with victim("chain.py", LONG) as target, Terminal([PROGRAM, "top", target.pid]) as terminal:
             terminal.until(r"\d %.*chain\.py:")
             target.kill()

@@ -29,7 +29,7 @@ def status_of(pid):
 
 
 class Tracer(Process):
-    """Has a process until it is told to let go."""
+    """Has a process until a line asks it to let go."""
 
     def __init__(self, *arguments):
         read_fd, self.write_fd = os.pipe()
@@ -82,11 +82,11 @@ class Traced(Test):
         for how in ((), ("stopped",)):
             with self.subTest(how=how), Tracer(str(self.pid), *how) as tracer:
                 process, code, path = self.record()
-                self.assertEqual(code, 0, process.told())
+                self.assertEqual(code, 0, process.output())
                 self.assertGreater(len(read_folded(path)), 0)
                 for words in (["dump", str(self.pid)], ["doctor", str(self.pid)]):
                     process, code = run_program(*words)
-                    self.assertEqual(code, 0, process.told())
+                    self.assertEqual(code, 0, process.output())
                 self.assertEqual(status_of(self.pid)["TracerPid"], str(tracer.pid))
                 self.assertEqual(tracer.let_go(), 0)
                 self.goes_on()
@@ -95,9 +95,9 @@ class Traced(Test):
         for how in ((), ("stopped",)):
             with self.subTest(how=how), Tracer(str(self.pid), *how) as tracer:
                 process, code, _ = self.record("--blocking")
-                self.assertEqual(code, 1, process.told())
+                self.assertEqual(code, 1, process.output())
                 self.assertRegex(process.err[-1], "no samples were captured")
-                self.assertEqual(len([line for line in process.err if "traced already" in line]), 1, process.told())
+                self.assertEqual(len([line for line in process.err if "traced already" in line]), 1, process.output())
                 self.assertRegex("\n".join(process.err), REFUSAL)
                 self.assertEqual(tracer.let_go(), 0)
                 self.goes_on()
@@ -107,14 +107,14 @@ class Traced(Test):
         for how in ((), ("stopped",)):
             with self.subTest(how=how), Tracer(str(self.pid), "thread", str(tid), *how) as tracer:
                 process, code, path = self.record("--blocking")
-                self.assertEqual(code, 0, process.told())
+                self.assertEqual(code, 0, process.output())
                 self.assertIn(self.pid, {stack.tid for stack in read_folded(path)})
                 self.assertEqual(tracer.let_go(), 0)
                 self.goes_on()
 
-    def test_a_debugger_that_comes_while_it_is_stopped_for_each_look(self):
+    def test_a_debugger_that_comes_while_it_is_stopped_for_each_tick(self):
         with program("record", str(self.pid), "--blocking", "-d", "20", "-r", "1khz", "--collapsed", "-o",
-                     file_in("late.folded")) as recorder:
+                     file_in("late.folded")) as recording:
             time.sleep(1 * SLOWNESS)
             # It loses some races against us, then it has the threads one by one.
             for _ in range(200):
@@ -126,8 +126,8 @@ class Traced(Test):
             else:
                 self.skipTest("a debugger never got hold of the target")
             with tracer:
-                self.assertIn(recorder.wait(40 * SLOWNESS), (0, 1), recorder.told())
-                self.assertRegex("\n".join(recorder.err), REFUSAL)
+                self.assertIn(recording.wait(40 * SLOWNESS), (0, 1), recording.output())
+                self.assertRegex("\n".join(recording.err), REFUSAL)
                 self.assertEqual(tracer.let_go(), 0)
         self.goes_on()
 
@@ -164,17 +164,17 @@ class Turned(Test):
         # The profiler becomes the user that the target is of.
         with victim("chain.py", LONG, preexec_fn=become_nobody) as target:
             with program("record", str(target.pid), "-d", "100", "--collapsed", "-o",
-                         os.path.join(folder, "turned.folded")) as recorder:
+                         os.path.join(folder, "turned.folded")) as recording:
                 end = time.monotonic() + WAIT_SECONDS
-                while status_of(recorder.pid)["Uid"].split()[0] != "65534":
-                    self.assertLess(time.monotonic(), end, recorder.told())
+                while status_of(recording.pid)["Uid"].split()[0] != "65534":
+                    self.assertLess(time.monotonic(), end, recording.output())
                     time.sleep(0.05)
                 time.sleep(0.2)
                 self.assertEqual(as_nobody(TRACES, "try", str(target.pid)).stdout, b"0\n")
-                self.assertEqual(as_nobody(TRACES, "try", str(recorder.pid)).stdout, b"1\n")
-                read = as_nobody("-c", "open('/proc/%d/mem', 'rb')" % recorder.pid)
+                self.assertEqual(as_nobody(TRACES, "try", str(recording.pid)).stdout, b"1\n")
+                read = as_nobody("-c", "open('/proc/%d/mem', 'rb')" % recording.pid)
                 self.assertIn(b"PermissionError", read.stderr)
-                self.assertTrue(recorder.is_running(), recorder.told())
+                self.assertTrue(recording.is_running(), recording.output())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@
 | a thread in a sub-interpreter is counted twice | `Threads.test_a_thread_in_a_sub_interpreter_is_one_thread` |
 | an event loop of greenlets that waits is shown as busy | `Threads.test_a_hub_that_waits_is_idle` |
 | errors while the target ends | `End.test_a_short_program_has_no_tail_of_errors`, `.test_a_program_of_milliseconds` |
-| late looks are made up for in a burst, elsewhere | `Schedule.test_a_gap_is_a_gap` |
+| late ticks are made up for in a burst, elsewhere | `Schedule.test_a_gap_is_a_gap` |
 | stacks deeper than a limit vanish | `Depth.test_deep_stacks_are_whole` |
 | line 0 for functions with a large line table | `Names.test_a_function_of_twenty_thousand_lines` |
 | names cut at 1024 characters | `Names.test_long_names` |
@@ -67,7 +67,7 @@ class Recording:
         path, quality = file_in("weakness.folded"), file_in("weakness.json")
         self.process, code = run_program("record", str(pid), "-o", path, "--collapsed", "--quality", quality, "-r", rate, "-d",
                                          seconds, *options, seconds=float(seconds) + WAIT_SECONDS)
-        assert code == 0, self.process.told()
+        assert code == 0, self.process.output()
         self.stacks = read_folded(path)
         with open(quality, encoding="utf-8") as file:
             self.quality = json.load(file)
@@ -185,7 +185,7 @@ rest.__globals__["time"].sleep(1e6)
         self.check_resting(40, 0.9)
 
     def test_five_hundred_threads(self):
-        """Where not all are looked at each time, each is looked at as often as another."""
+        """Where not all are sampled each time, each is sampled as often as another."""
         self.check_resting(500, 0.5)
 
     NAMED = """
@@ -279,23 +279,23 @@ spin()
                 recording = Recording(target.pid, "-a", "--blocking", "--mode", "cpu", rate="200")
                 counts = {name: sum(stack.count for stack in recording.stacks if name in stack.names) for name in ("spin", "rest")}
                 ticks = recording.quality["ticks"]
-                self.assertGreater(counts["spin"], 0.8 * ticks, recording.process.told())
-                self.assertLess(counts["rest"], 0.2 * ticks, recording.process.told())
+                self.assertGreater(counts["spin"], 0.8 * ticks, recording.process.output())
+                self.assertLess(counts["rest"], 0.2 * ticks, recording.process.output())
                 states = recording.quality["states"]["on_cpu"]
                 self.assertGreater(states["yes"], 0.8 * recording.quality["samples"])
 
 
 class End(Test):
     def test_a_short_program_has_no_tail_of_errors(self):
-        """Looks while it ends are neither failures nor samples."""
+        """Ticks while it ends are neither failures nor samples."""
         path, quality = file_in("short.folded"), file_in("short.json")
         with victim("exits.py", "0.5") as target:
             process, code = run_program("record", str(target.pid), "--collapsed", "-o", path, "--quality", quality, "-r", "1khz")
-        self.assertEqual(code, 0, process.told())
+        self.assertEqual(code, 0, process.output())
         with open(quality, encoding="utf-8") as file:
-            told = json.load(file)
-        self.assertGreater(told["samples"], 0)
-        self.assertLessEqual(sum(told["failed"].values()), 2, told)
+            quality = json.load(file)
+        self.assertGreater(quality["samples"], 0)
+        self.assertLessEqual(sum(quality["failed"].values()), 2, quality)
 
     def test_a_program_of_milliseconds(self):
         """It is seen, without failures, and its exit code is ours; or it has ended before, and that is said."""
@@ -304,8 +304,8 @@ class End(Test):
             with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), path) as process:
                 process.wait_line("the page stays|before a Python interpreter was seen", process.err)
                 process.signal(signal.SIGINT)
-                self.assertEqual(process.wait(), 5, process.told())
-                self.assertFalse([line for line in process.err if "no samples" in line.lower()], process.told())
+                self.assertEqual(process.wait(), 5, process.output())
+                self.assertFalse([line for line in process.err if "no samples" in line.lower()], process.output())
 
 
 class Schedule(Test):
@@ -342,14 +342,14 @@ phase_b()
             began = time.monotonic()
             time.sleep(1)
             process.signal(signal.SIGINT)
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
             in_b = time.monotonic() - began
         with open(quality, encoding="utf-8") as file:
-            told = json.load(file)
+            quality = json.load(file)
         counts = {name: sum(stack.count for stack in read_folded(path) if name in stack.names) for name in ("phase_a", "phase_b")}
         self.assertGreater(counts["phase_b"], 0)
         self.assertLess(counts["phase_b"], rate * in_b * 1.1 + 5, counts)
-        self.assertGreater(told["missed_ticks"], 0.9 * gap * rate, told)
+        self.assertGreater(quality["missed_ticks"], 0.9 * gap * rate, quality)
 
 
     def test_samples_stand_for_the_time_of_those_missed(self):
@@ -363,7 +363,7 @@ phase_b()
                 process.signal(signal.SIGCONT)
                 time.sleep(0.1)
             process.signal(signal.SIGINT)
-            self.assertEqual(process.wait(), 0, process.told())
+            self.assertEqual(process.wait(), 0, process.output())
         with Live("serve", capture) as live:
             elapsed = live.session()["elapsed_s"]
             quality = live.session()["quality"]
@@ -408,9 +408,9 @@ class Output(Test):
         with victim("chain.py", LONG) as target:
             for options in (["-o", "/no/such/folder/x.folded"], ["-o", file_in("fine.folded"), "--quality", "/no/such/folder/q"]):
                 process, code = run_program("record", str(target.pid), "--collapsed", "-d", "60", *options)
-                self.assertEqual(code, 1, process.told())
+                self.assertEqual(code, 1, process.output())
                 self.assertRegex(process.err[-1], "cannot write '/no/such/folder/")
-                self.assertFalse([line for line in process.err if "captured" in line], process.told())
+                self.assertFalse([line for line in process.err if "captured" in line], process.output())
 
 
 class Reach(Test):

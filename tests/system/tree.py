@@ -5,10 +5,10 @@
     tree.py exec                       a shell that waits and becomes Python
     tree.py foreign                    programs that are no Python, for a second
     tree.py short COUNT                children that live for a moment, one after the other, then rests
-    tree.py prefork COUNT              a master that keeps so many workers busy until it is told to end
+    tree.py prefork COUNT              a master that keeps so many workers busy until a line asks it to end
     tree.py idle COUNT                 children that do nothing, until it ends
-    tree.py daemon COUNT               at each line it is told, one that forks twice at once and is busy until it is killed
-    tree.py becomes-daemon             is one itself once it is told a line, and busy until it is killed
+    tree.py daemon COUNT               at each line of input, one that forks twice at once and is busy until it is killed
+    tree.py becomes-daemon             is one itself after a line of input, and busy until it is killed
     tree.py started                    starts Python in the background of a shell that ends at once
     tree.py busy                       is busy for two seconds
 """
@@ -69,7 +69,7 @@ def short(count):
         subprocess.run(["true"], check=True)
         if done in (count // 2, count):
             print("DONE %d" % done, flush=True)
-            # Whoever looks on looks now.
+            # Time for others to read.
             sys.stdin.readline()
     time.sleep(LONGEST)
 
@@ -91,7 +91,7 @@ def prefork(count):
 
 
 def idle(count):
-    # Who reads a pipe whose other end nobody holds any more is told.
+    # Who reads a pipe whose other end is closed gets an end of file.
     reading, writing = os.pipe()
 
     def rest():
