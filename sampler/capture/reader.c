@@ -27,7 +27,6 @@ struct reader {
     size_t index_count;
     bool has_end; /* the facts of the end are known */
     bool at_end;  /* the block of the end was passed */
-    uint64_t indexed_samples;
 
     struct profile *profile;
     struct profile_sizes sizes; /* rows of the profile */
@@ -36,10 +35,6 @@ struct reader {
     struct windows_block block;
     struct windows_places places; /* of the stream that the block is a piece of */
     size_t window;                /* the next of the block */
-    struct run *sorted;           /* of the present window, for reader_next_run */
-    size_t sorted_count, sorted_at;
-    uint64_t sorted_period_ns;
-    uint64_t samples, read_samples; /* seen at most, seen since the last rewind */
     char missing[256];
     reader_watcher *watch; /* NULL: nobody asks */
     void *watch_context;
@@ -94,7 +89,7 @@ static enum err_code take_end(struct reader *reader, struct err *err)
     if (rc)
         return rc;
     reader->has_end = true;
-    reader->indexed_samples = cursor_number(&cursor);
+    (void)cursor_number(&cursor); /* samples */
     rc = take_index(reader, &cursor, err);
     if (!rc && cursor.is_bad)
         rc = err_set(err, ERR_CORRUPT, "its index makes no sense");
@@ -156,7 +151,6 @@ void reader_close(struct reader *reader)
     bytes_deinit(&reader->start_bytes);
     bytes_deinit(&reader->end_bytes);
     free(reader->index);
-    free(reader->sorted);
     free(reader);
 }
 
@@ -173,13 +167,6 @@ bool reader_has_end(const struct reader *reader)
 const char *reader_missing(const struct reader *reader)
 {
     return *reader->missing ? reader->missing : NULL;
-}
-
-uint64_t reader_samples(const struct reader *reader)
-{
-    return reader->has_end && reader->indexed_samples > reader->samples
-               ? reader->indexed_samples
-               : reader->samples;
 }
 
 void reader_watch(struct reader *reader, reader_watcher *watch, void *context)
@@ -233,14 +220,8 @@ static enum err_code take_windows(struct reader *reader, bool is_piece, struct e
     struct cursor cursor = cursor_of(reader->raw.data, reader->raw.count);
     windows_block_deinit(&reader->block);
     reader->window = 0;
-    const enum err_code rc =
-        windows_decode(&cursor, &reader->names, reader->metadata.unit_ns, &reader->sizes,
-                       is_piece, &reader->places, &reader->block, err);
-    for (size_t i = 0; i < reader->block.run_count; i++)
-        reader->read_samples += reader->block.runs[i].count;
-    if (reader->read_samples > reader->samples)
-        reader->samples = reader->read_samples;
-    return rc;
+    return windows_decode(&cursor, &reader->names, reader->metadata.unit_ns, &reader->sizes,
+                          is_piece, &reader->places, &reader->block, err);
 }
 
 static enum err_code pass_end(struct reader *reader, struct err *err)
@@ -307,68 +288,12 @@ enum err_code reader_next_window(struct reader *reader, struct reader_window *ou
     return ERR_OK;
 }
 
-static int compare_starts(const void *left, const void *right)
-{
-    const struct run *const a = left;
-    const struct run *const b = right;
-    if (a->first_ns != b->first_ns)
-        return a->first_ns < b->first_ns ? -1 : 1;
-    return (a->thread > b->thread) - (a->thread < b->thread);
-}
-
-static enum err_code sort_next(struct reader *reader, struct err *err)
-{
-    struct reader_window window;
-    const enum err_code rc = reader_next_window(reader, &window, err);
-    if (rc)
-        return rc;
-    struct run *const sorted = realloc(reader->sorted, (window.run_count + 1) * sizeof *sorted);
-    if (!sorted)
-        return err_nomem(err);
-    if (window.run_count)
-        memcpy(sorted, window.runs, window.run_count * sizeof *sorted);
-    qsort(sorted, window.run_count, sizeof *sorted, compare_starts);
-    reader->sorted = sorted;
-    reader->sorted_count = window.run_count;
-    reader->sorted_at = 0;
-    reader->sorted_period_ns = window.period_ns;
-    return ERR_OK;
-}
-
-enum err_code reader_next_run(struct reader *reader, struct run *out, uint64_t *period_ns_out,
-                              struct err *err)
-{
-    enum err_code rc = ERR_OK;
-    while (!rc && reader->sorted_at >= reader->sorted_count)
-        rc = sort_next(reader, err);
-    if (rc)
-        return rc;
-    *out = reader->sorted[reader->sorted_at++];
-    if (period_ns_out)
-        *period_ns_out = reader->sorted_period_ns;
-    return ERR_OK;
-}
-
-static void go_to(struct reader *reader, uint64_t at)
-{
-    windows_block_deinit(&reader->block);
-    reader->window = reader->sorted_at = reader->sorted_count = 0;
-    reader->read_samples = 0;
-    reader->at_end = false;
-    reader->source.at = at;
-}
-
 void reader_rewind(struct reader *reader)
 {
-    go_to(reader, reader->first_at);
-}
-
-void reader_seek(struct reader *reader, uint64_t from_ns)
-{
-    uint64_t at = reader->first_at;
-    for (size_t i = 0; i < reader->index_count && reader->index[i].start_ns <= from_ns; i++)
-        at = reader->index[i].at;
-    go_to(reader, at);
+    windows_block_deinit(&reader->block);
+    reader->window = 0;
+    reader->at_end = false;
+    reader->source.at = reader->first_at;
 }
 
 static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)

@@ -6,12 +6,11 @@
  *     reader_load_part       the same of a part of its time
  *     reader_watch           who is told how far it is
  *     reader_next_window     or: one window after the other
- *     reader_next_run        or: one run after the other, in the order of time
- *     reader_rewind, _seek   starts again
+ *     reader_rewind          starts again
  *
  * Ids in runs are rows of the reader's profile: all that a window names are in it when the window
- * has been given.  To look at rows while runs are read, call reader_load first and reader_rewind
- * then; its snapshot has them all.
+ * has been given.  To look at rows while windows are read, call reader_load first and
+ * reader_rewind then; its snapshot has them all.
  *
  * A capture that was cut opens up to its last whole block, and reader_missing says what is not
  * there.  What does not make sense is ERR_CORRUPT with the place; what is no capture, or a later
@@ -54,8 +53,6 @@ const struct capture_metadata *reader_metadata(const struct reader *reader);
 bool reader_has_end(const struct reader *reader);
 /* A sentence about what is not there; NULL: all of it is.  Known once all was read. */
 const char *reader_missing(const struct reader *reader);
-/* Samples seen so far; all of them once all was read. */
-uint64_t reader_samples(const struct reader *reader);
 
 struct profile *reader_profile(struct reader *reader);
 
@@ -95,12 +92,7 @@ struct reader_window {
 /* ERR_NOT_FOUND: that was the last. */
 MUST_CHECK enum err_code reader_next_window(struct reader *reader, struct reader_window *out,
                                             struct err *err);
-/* The same, run by run by their start; period_ns_out may be NULL. */
-MUST_CHECK enum err_code reader_next_run(struct reader *reader, struct run *out,
-                                         uint64_t *period_ns_out, struct err *err);
-/* Back to the first window, or, where there is an index and all was loaded, near the last block
- * that starts before from_ns. */
+/* Back to the first window. */
 void reader_rewind(struct reader *reader);
-void reader_seek(struct reader *reader, uint64_t from_ns);
 
 #endif /* SAMPLER_CAPTURE_READER_H */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
@@ -152,17 +151,6 @@ enum err_code procfs_executable(int pid, char **out, struct err *err)
     if (!copy)
         return err_nomem(err);
     *out = copy;
-    return ERR_OK;
-}
-
-enum err_code procfs_owner(int pid, unsigned *uid_out, struct err *err)
-{
-    char path[32];
-    struct stat st;
-    snprintf(path, sizeof path, "/proc/%d", pid);
-    if (stat(path, &st))
-        return fail(pid, "", errno, err);
-    *uid_out = st.st_uid;
     return ERR_OK;
 }
 

@@ -49,7 +49,4 @@ MUST_CHECK enum err_code procfs_thread_name(int pid, int tid, char out[PROCFS_CO
 /* What /proc/PID/exe points to; the caller's (free). */
 MUST_CHECK enum err_code procfs_executable(int pid, char **out, struct err *err);
 
-/* The owner's user id. */
-MUST_CHECK enum err_code procfs_owner(int pid, unsigned *uid_out, struct err *err);
-
 #endif /* SAMPLER_PROCESS_PROCFS_H */

@@ -219,7 +219,4 @@ struct profile_process profile_process_at(const struct profile_snapshot *snapsho
                                           process_id id);
 struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spot_id id);
 
-/* Bytes held by tables and windows, as of the last generation. */
-size_t profile_bytes(struct profile *profile);
-
 #endif /* SAMPLER_PROFILE_PROFILE_H */

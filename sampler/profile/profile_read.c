@@ -130,11 +130,3 @@ struct profile_spot profile_spot_at(const struct profile_snapshot *snapshot, spo
 {
     return *(const struct profile_spot *)table_at(&snapshot->profile->tables.spots, id);
 }
-
-size_t profile_bytes(struct profile *profile)
-{
-    pthread_mutex_lock(&profile->lock);
-    const size_t bytes = profile->published.table_bytes + profile_history_bytes(profile);
-    pthread_mutex_unlock(&profile->lock);
-    return bytes;
-}

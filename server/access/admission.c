@@ -31,7 +31,7 @@ bool admission_is_open(const struct admission *admission)
     return admission->user_count + admission->commands.count == 0;
 }
 
-bool admission_matches(const struct admission *admission, uid_t user, const char *command)
+static bool matches(const struct admission *admission, uid_t user, const char *command)
 {
     bool has_user = admission->user_count == 0, has_command = admission->commands.count == 0;
     for (size_t i = 0; i < admission->user_count; i++)
@@ -86,7 +86,7 @@ enum err_code admission_check(const struct admission *admission, pid_t pid, stru
     SCOPED_FD int folder = open(path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
     if (folder < 0 || !read_user(folder, &user) || !read_command(folder, command))
         return err_set(err, ERR_GONE, "no process %d", (int)pid);
-    if (!admission_matches(admission, user, command))
+    if (!matches(admission, user, command))
         return err_set(
             err, ERR_PERM,
             "profiling process %d is not permitted on this server (--allow-user, --allow-command)",

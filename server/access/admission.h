@@ -34,7 +34,6 @@ MUST_CHECK enum err_code admission_add_user(struct admission *admission, const c
 
 /* Everything is admitted. */
 bool admission_is_open(const struct admission *admission);
-bool admission_matches(const struct admission *admission, uid_t user, const char *command);
 /* ERR_PERM: it is not admitted; ERR_GONE: there is no such process. */
 MUST_CHECK enum err_code admission_check(const struct admission *admission, pid_t pid,
                                          struct err *err);

@@ -24,9 +24,20 @@ void response_init(struct response *response)
     response->mime = MIME_TEXT;
 }
 
+static void drop_body(struct response *response)
+{
+    free(response->owned_body);
+    if (response->file_fd >= 0)
+        close(response->file_fd);
+    response->file_fd = -1;
+    response->owned_body = NULL;
+    response->body = NULL;
+    response->body_bytes = 0;
+}
+
 void response_deinit(struct response *response)
 {
-    response_drop_body(response);
+    drop_body(response);
     for (size_t i = 0; i < response->header_count; i++)
         free(response->headers[i].value);
     response->header_count = 0;
@@ -86,21 +97,10 @@ const char *response_header(const struct response *response, const char *name)
     return NULL;
 }
 
-void response_drop_body(struct response *response)
-{
-    free(response->owned_body);
-    if (response->file_fd >= 0)
-        close(response->file_fd);
-    response->file_fd = -1;
-    response->owned_body = NULL;
-    response->body = NULL;
-    response->body_bytes = 0;
-}
-
 void response_fix_body(struct response *response, const char *mime, const void *data,
                        size_t bytes)
 {
-    response_drop_body(response);
+    drop_body(response);
     response->mime = mime;
     response->body = data;
     response->body_bytes = bytes;
@@ -176,7 +176,7 @@ static void validate(struct response *response, const struct request *request)
     if (!response_is_fresh(response, request))
         return;
     response->status = 304;
-    response_drop_body(response);
+    drop_body(response);
     drop_header(response, "Content-Encoding");
 }
 
@@ -244,7 +244,7 @@ static void set_problem(struct response *response, int status, const char *detai
     response->status = status;
     response->tag[0] = '\0';
     response->is_encoded = false;
-    response_drop_body(response);
+    drop_body(response);
     /* They were said of the body there was. */
     drop_header(response, "Content-Encoding");
     drop_header(response, "Content-Disposition");

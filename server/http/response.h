@@ -63,7 +63,6 @@ MUST_CHECK enum err_code response_take_buffer(struct response *response, const c
                                               struct buffer *buffer, struct err *err);
 /* The body is the file's first bytes; takes the descriptor.  The tag must be set. */
 void response_own_file(struct response *response, const char *mime, int fd, size_t bytes);
-void response_drop_body(struct response *response);
 
 /* An error as application/problem+json (RFC 9457). */
 void response_problem(struct response *response, int status, const char *format, ...)

@@ -158,6 +158,7 @@ static void learn_here(void)
         snprintf(here_user, sizeof here_user, "%u", (unsigned)user);
 }
 
+/* Name of this host and of the user who runs us. */
 static void tell_here(struct capture_metadata *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

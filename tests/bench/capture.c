@@ -120,13 +120,16 @@ static void make(const char *path, uint64_t samples, uint32_t places, uint32_t t
 static void open_it(const char *path)
 {
     struct reader *reader;
+    struct profile_snapshot snapshot;
     struct err err = { 0 };
     const uint64_t start_ns = clock_now_ns();
     check(reader_open(path, &reader, &err), &err);
     check(reader_load(reader, (size_t)256 << 20, &err), &err);
-    printf(
-        "%llu samples opened in %.2f s, %zu MiB\n", (unsigned long long)reader_samples(reader),
-        (double)(clock_now_ns() - start_ns) / 1e9, profile_bytes(reader_profile(reader)) >> 20);
+    const double seconds = (double)(clock_now_ns() - start_ns) / 1e9;
+    check(profile_snapshot(reader_profile(reader), &snapshot, &err), &err);
+    printf("%llu samples opened in %.2f s, %zu MiB\n",
+           (unsigned long long)snapshot.quality.samples, seconds, snapshot.bytes >> 20);
+    profile_snapshot_release(&snapshot);
     reader_close(reader);
 }
 

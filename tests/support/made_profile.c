@@ -97,6 +97,14 @@ struct profile_snapshot made_snapshot(struct profile *profile)
     return snapshot;
 }
 
+size_t made_bytes(struct profile *profile)
+{
+    struct profile_snapshot snapshot = made_snapshot(profile);
+    const size_t bytes = snapshot.bytes;
+    profile_snapshot_release(&snapshot);
+    return bytes;
+}
+
 struct view made_view(const struct profile_snapshot *snapshot, const struct view_query *query)
 {
     struct view view;

@@ -29,6 +29,8 @@ void made_add(struct profile *profile, thread_id thread, state_bits state, const
 void made_seal(struct profile *profile, uint64_t seconds);
 
 struct profile_snapshot made_snapshot(struct profile *profile);
+/* What the snapshot holds. */
+size_t made_bytes(struct profile *profile);
 struct view made_view(const struct profile_snapshot *snapshot, const struct view_query *query);
 
 /* 0 for a node that is not in the view. */

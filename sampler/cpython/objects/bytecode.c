@@ -9,7 +9,6 @@ struct walker {
     const struct bytecode *code;
     int32_t *depths; /* before each unit; UNKNOWN at first */
     int extended_arg;
-    int32_t deepest;
     bool again; /* a depth was found for what had been passed already */
 };
 
@@ -27,8 +26,6 @@ static void reach(struct walker *w, int64_t from, int64_t unit, int64_t depth)
         return;
     w->depths[unit] = (int32_t)depth;
     w->again = w->again || unit <= from;
-    if (depth > w->deepest)
-        w->deepest = (int32_t)depth;
 }
 
 /* One number of the exception table: six bits a byte, the highest first; bit 6 says that more
@@ -84,7 +81,7 @@ static void follow(struct walker *w, uint32_t unit, const struct step *step)
         reach(w, unit, step->next, after);
 }
 
-/* Walks all instructions in order; `wanted` (UINT32_MAX: none) is reported when met. */
+/* Walks all instructions in order; `wanted` is reported when met. */
 static bool pass(struct walker *w, uint32_t wanted, struct step *out)
 {
     uint32_t extended = 0;
@@ -147,13 +144,4 @@ uint32_t bytecode_start(const struct bytecode *code, uint32_t unit)
         next = step_at(&w, start, 0).next;
     }
     return start;
-}
-
-int32_t bytecode_max_depth(const struct bytecode *code)
-{
-    struct walker w = { .code = code };
-    struct step step;
-    const enum err_code rc = walk(&w, UINT32_MAX, &step);
-    free(w.depths);
-    return rc == ERR_NOT_FOUND ? w.deepest : UNKNOWN;
 }

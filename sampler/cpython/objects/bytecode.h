@@ -46,7 +46,4 @@ MUST_CHECK enum err_code bytecode_position(const struct bytecode *code, uint32_t
 /* Where the instruction begins that `unit` is a part of: behind an instruction stands data. */
 uint32_t bytecode_start(const struct bytecode *code, uint32_t unit);
 
-/* The deepest the value stack can get, -1: it cannot be told. */
-int32_t bytecode_max_depth(const struct bytecode *code);
-
 #endif /* SAMPLER_CPYTHON_OBJECTS_BYTECODE_H */

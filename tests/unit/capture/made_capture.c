@@ -129,6 +129,17 @@ void made_file(const struct made_capture *capture, const void *data, size_t byte
     assert_int_equal(fclose(file), 0);
 }
 
+uint64_t made_samples(struct reader *reader)
+{
+    struct reader_window window;
+    uint64_t samples = 0;
+    reader_rewind(reader);
+    while (reader_next_window(reader, &window, NULL) == ERR_OK)
+        for (size_t i = 0; i < window.run_count; i++)
+            samples += window.runs[i].count;
+    return samples;
+}
+
 void assert_same_samples(struct profile *profile, struct profile *other)
 {
     const struct view_query everything = { 0 };

@@ -53,6 +53,8 @@ void made_capture_free(struct made_capture *capture);
 
 /* Puts the bytes where capture.path is. */
 void made_file(const struct made_capture *capture, const void *data, size_t bytes);
+/* Samples in all windows that can be read. */
+uint64_t made_samples(struct reader *reader);
 /* All samples of the profile, thread, state and node, are in both. */
 void assert_same_samples(struct profile *profile, struct profile *other);
 

@@ -35,7 +35,7 @@ static enum err_code look(const struct made_capture *capture, const void *data, 
     if (!rc)
         rc = reader_load(reader, 1 << 20, &err);
     if (!rc) {
-        *samples_out = reader_samples(reader);
+        *samples_out = made_samples(reader);
         *missing_out = reader_missing(reader) != NULL;
     } else {
         assert_true(strlen(err.message) > 10);

@@ -46,7 +46,6 @@ static void a_loaded_capture_has_the_same_samples(void **state)
     make_small(&capture);
     struct reader *const reader = load(&capture);
     assert_same_samples(capture.profile, reader_profile(reader));
-    assert_int_equal(reader_samples(reader), 26);
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -85,54 +84,30 @@ static void facts_of_start_and_end_are_known_at_once(void **state)
     assert_null(metadata->argv.items[2]);
     assert_string_equal(metadata->reason, "the target exited");
     assert_int_equal(metadata->elapsed_ns, 9 * NS_PER_S);
-    assert_int_equal(reader_samples(reader), 26);
     reader_close(reader);
     made_capture_free(&capture);
 }
 
-static void runs_come_in_the_order_of_time(void **state)
+static void windows_can_be_read_again(void **state)
 {
     struct made_capture capture;
-    struct run run;
-    uint64_t period_ns, last_ns = 0, samples = 0;
+    struct reader_window window;
     (void)state;
     make_small(&capture);
     struct reader *const reader = load(&capture);
     for (unsigned again = 0; again < 2; again++) {
+        assert_int_equal(made_samples(reader), 26);
         reader_rewind(reader);
-        last_ns = samples = 0;
-        while (reader_next_run(reader, &run, &period_ns, NULL) == ERR_OK) {
-            assert_true(run.first_ns >= last_ns);
-            assert_int_equal(period_ns, NS_PER_MS);
-            assert_int_equal(run.step_ns, run.count > 1 ? NS_PER_MS : 0);
-            last_ns = run.first_ns;
-            samples += run.count;
+        for (uint64_t second = 0; second < 2; second++) {
+            assert_int_equal(reader_next_window(reader, &window, NULL), ERR_OK);
+            assert_int_equal(window.start_ns, second * NS_PER_S);
+            assert_int_equal(window.period_ns, NS_PER_MS);
+            for (size_t i = 0; i < window.run_count; i++)
+                assert_int_equal(window.runs[i].step_ns,
+                                 window.runs[i].count > 1 ? NS_PER_MS : 0);
         }
-        assert_int_equal(samples, 26);
-        assert_int_equal(last_ns, NS_PER_S);
+        assert_int_equal(reader_next_window(reader, &window, NULL), ERR_NOT_FOUND);
     }
-    assert_int_equal(reader_samples(reader), 26);
-    reader_close(reader);
-    made_capture_free(&capture);
-}
-
-static void the_index_leads_to_a_time(void **state)
-{
-    struct made_capture capture;
-    struct run run;
-    (void)state;
-    made_capture_begin(&capture);
-    const thread_id thread = made_thread(capture.profile, 1, 1);
-    for (uint64_t second = 0; second < 4 * BLOCK_CHAIN_PIECES; second++) {
-        made_run(&capture, thread, 0, "main", 100, second * 1000);
-        made_capture_seal(&capture, second + 1);
-        made_capture_flush(&capture);
-    }
-    made_capture_end(&capture);
-    struct reader *const reader = load(&capture);
-    reader_seek(reader, (2 * BLOCK_CHAIN_PIECES + 7) * NS_PER_S + 5);
-    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
-    assert_int_equal(run.first_ns, 2 * BLOCK_CHAIN_PIECES * NS_PER_S);
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -256,7 +231,6 @@ static void expect_part(const struct made_capture *capture, uint64_t from_s, uin
         assert_int_equal(whole, seconds);
     assert_int_equal(snapshot.end_ns, PART_SECONDS * NS_PER_S);
     assert_int_equal(snapshot.quality.samples, PART_SECONDS * 11);
-    assert_int_equal(reader_samples(reader), PART_SECONDS * 11);
     view_deinit(&view);
     view_deinit(&all);
     profile_snapshot_release(&snapshot);
@@ -310,7 +284,11 @@ static void of_a_part_the_index_spares_the_rest(void **state)
     assert_int_equal(reader_load(reader, 0, &err), ERR_CORRUPT);
     reader_close(reader);
     reader = load_part(&capture, 1500, 1510);
-    assert_int_equal(reader_samples(reader), PART_SECONDS * 11);
+    struct profile_snapshot snapshot = made_snapshot(reader_profile(reader));
+    struct view view = made_view(&snapshot, &(struct view_query){ 0 });
+    assert_int_equal(view.total, 10 * 11);
+    view_deinit(&view);
+    profile_snapshot_release(&snapshot);
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -394,7 +372,7 @@ static void who_looks_on_can_stop_it(void **state)
 static void what_goes_on_is_one_run(void **state)
 {
     struct made_capture capture;
-    struct run run;
+    struct reader_window window;
     (void)state;
     made_capture_begin(&capture);
     const thread_id thread = made_thread(capture.profile, 1, 1);
@@ -404,11 +382,12 @@ static void what_goes_on_is_one_run(void **state)
     made_capture_end(&capture);
     struct reader *const reader = load(&capture);
     reader_rewind(reader);
-    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
-    assert_int_equal(run.count, 500);
-    assert_int_equal(run.first_ns, 0);
-    assert_int_equal(run.step_ns, NS_PER_MS);
-    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_NOT_FOUND);
+    assert_int_equal(reader_next_window(reader, &window, NULL), ERR_OK);
+    assert_int_equal(window.run_count, 1);
+    assert_int_equal(window.runs[0].count, 500);
+    assert_int_equal(window.runs[0].first_ns, 0);
+    assert_int_equal(window.runs[0].step_ns, NS_PER_MS);
+    assert_int_equal(reader_next_window(reader, &window, NULL), ERR_NOT_FOUND);
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -416,7 +395,7 @@ static void what_goes_on_is_one_run(void **state)
 static void a_hole_in_time_ends_a_run(void **state)
 {
     struct made_capture capture;
-    struct run run;
+    struct reader_window window;
     (void)state;
     made_capture_begin(&capture);
     const thread_id thread = made_thread(capture.profile, 1, 1);
@@ -426,11 +405,11 @@ static void a_hole_in_time_ends_a_run(void **state)
     made_capture_end(&capture);
     struct reader *const reader = load(&capture);
     reader_rewind(reader);
-    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
-    assert_int_equal(run.first_ns, 100 * NS_PER_MS);
-    assert_int_equal(run.count, 10);
-    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_OK);
-    assert_int_equal(run.first_ns, 500 * NS_PER_MS);
+    assert_int_equal(reader_next_window(reader, &window, NULL), ERR_OK);
+    assert_int_equal(window.run_count, 2);
+    assert_int_equal(window.runs[0].first_ns, 100 * NS_PER_MS);
+    assert_int_equal(window.runs[0].count, 10);
+    assert_int_equal(window.runs[1].first_ns, 500 * NS_PER_MS);
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -569,13 +548,14 @@ static void a_window_may_go_on_in_the_next_block(void **state)
 static void an_empty_capture_is_one(void **state)
 {
     struct made_capture capture;
-    struct run run;
+    struct reader_window window;
     (void)state;
     made_capture_begin(&capture);
     made_capture_end(&capture);
     struct reader *const reader = load(&capture);
-    assert_int_equal(reader_samples(reader), 0);
-    assert_int_equal(reader_next_run(reader, &run, NULL, NULL), ERR_NOT_FOUND);
+    assert_int_equal(made_samples(reader), 0);
+    reader_rewind(reader);
+    assert_int_equal(reader_next_window(reader, &window, NULL), ERR_NOT_FOUND);
     reader_close(reader);
     made_capture_free(&capture);
 }
@@ -617,14 +597,14 @@ static void want_of_memory_is_an_error_while_reading(void **state)
     for (unsigned nth = 0, done = 0; !done; nth++) {
         struct reader *reader = NULL;
         struct err err = { 0 };
-        struct run run;
+        struct reader_window window;
         failing_alloc_at(nth);
         enum err_code rc = reader_open(capture.path, &reader, &err);
         if (!rc)
             rc = reader_load(reader, 0, &err);
         if (!rc) {
             reader_rewind(reader);
-            rc = reader_next_run(reader, &run, NULL, &err);
+            rc = reader_next_window(reader, &window, &err);
         }
         done = !failing_alloc_happened();
         failing_alloc_never();
@@ -640,8 +620,7 @@ static void want_of_memory_is_an_error_while_reading(void **state)
 TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
           cmocka_unit_test(windows_keep_their_times_and_periods),
           cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
-          cmocka_unit_test(runs_come_in_the_order_of_time),
-          cmocka_unit_test(the_index_leads_to_a_time),
+          cmocka_unit_test(windows_can_be_read_again),
           cmocka_unit_test(small_blocks_cost_few_bytes),
           cmocka_unit_test(a_stream_of_too_many_places_ends),
           cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),

@@ -17,6 +17,17 @@ static void read_exactly(FILE *in, void *out, size_t bytes)
     assert_int_equal(fread(out, 1, bytes, in), bytes);
 }
 
+static int32_t deepest_of(const struct bytecode *code)
+{
+    int32_t deepest = 0;
+    for (uint32_t unit = 0; unit < code->unit_count; unit++) {
+        struct instruction found;
+        if (bytecode_position(code, unit, &found) == ERR_OK && found.depth > deepest)
+            deepest = found.depth;
+    }
+    return deepest;
+}
+
 static void compare_size(const struct record *record, const unsigned char *units,
                          const unsigned char *handlers)
 {
@@ -26,7 +37,7 @@ static void compare_size(const struct record *record, const unsigned char *units
                                    .handlers = handlers,
                                    .handler_bytes = record->handler_bytes };
     assert_non_null(code.opcodes);
-    const int32_t deepest = bytecode_max_depth(&code);
+    const int32_t deepest = deepest_of(&code);
     /* 3.13 has a place on every stack. */
     assert_int_equal(deepest                   ? (uint32_t)deepest
                      : record->stack_size <= 1 ? 0
@@ -149,7 +160,6 @@ static void any_bytes_can_be_walked(void **state)
                                        .handlers = bytes + 256,
                                        .handler_bytes = 256 };
         (void)!bytecode_position(&code, (uint32_t)(i % 140), &found);
-        assert_true(bytecode_max_depth(&code) >= 0);
     }
     guard_free(bytes, 512);
 }

@@ -267,7 +267,7 @@ static void thread_state_and_node_make_a_cell(void **state)
 
 static void bytes_grow_with_what_is_kept(void **state)
 {
-    size_t before = profile_bytes(*state);
+    size_t before = made_bytes(*state);
     char stack[64];
     assert_int_equal(before, 0);
     for (unsigned i = 0; i < 3; i++) {
@@ -275,10 +275,10 @@ static void bytes_grow_with_what_is_kept(void **state)
             sprintf(stack, "f%u;g%u", i, j);
             made_add(*state, made_thread(*state, 1, 1), 0, stack, 1);
         }
-        assert_int_equal(profile_bytes(*state), before);
+        assert_int_equal(made_bytes(*state), before);
         made_seal(*state, i + 1);
-        assert_true(profile_bytes(*state) > before + 10000 * sizeof(struct cell));
-        before = profile_bytes(*state);
+        assert_true(made_bytes(*state) > before + 10000 * sizeof(struct cell));
+        before = made_bytes(*state);
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/reshape.h"
-#include "sampler/profile/views/select.h"
 #include "sampler/profile/window.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"
@@ -308,58 +307,10 @@ static void every_allocation_may_fail(void **state)
     profile_destroy(from);
 }
 
-static void threads_are_selected_by_what_they_are_called(void **state)
-{
-    struct profile *const profile = made_profile();
-    struct selection selection;
-    struct err err = { 0 };
-    (void)state;
-    (void)made_thread(profile, 1, 11);
-    (void)made_thread(profile, 1, 12);
-    (void)made_thread(profile, 2, 21);
-    const struct profile_thread renamed = { .tid = 12, .name = made_string(profile, "pool-1") };
-    thread_id id;
-    assert_ok(profile_thread(profile, &renamed, &id, &err), &err);
-    made_seal(profile, 5);
-    struct profile_snapshot snapshot = made_snapshot(profile);
-    static const struct {
-        struct select_key key;
-        size_t count;
-        thread_id first;
-    } cases[] = {
-        { { 0 }, 4, 0 },
-        { { .tid = 12 }, 2, 1 },
-        { { .pid = 2 }, 1, 2 },
-        { { .pid = 1, .thread = "pool-*" }, 1, 3 },
-        { { .process = "made", .tid = 21 }, 1, 2 },
-        { { .process = "other" }, 0, 0 },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_ok(select_threads(&selection, &snapshot, &cases[i].key, &err), &err);
-        assert_int_equal(selection.count, cases[i].count);
-        assert_non_null(selection.threads);
-        if (selection.count)
-            assert_int_equal(selection.threads[0], cases[i].first);
-        selection_deinit(&selection);
-    }
-    failing_alloc_at(0);
-    assert_int_equal(select_threads(&selection, &snapshot, &cases[0].key, &err), ERR_NOMEM);
-    failing_alloc_never();
-    struct view_query query = { .to_ns = 3 };
-    select_recent(&query, &snapshot, 2 * NS_PER_S);
-    assert_int_equal(query.from_ns, 3 * NS_PER_S);
-    assert_int_equal(query.to_ns, 0);
-    select_recent(&query, &snapshot, 9 * NS_PER_S);
-    assert_int_equal(query.from_ns, 0);
-    profile_snapshot_release(&snapshot);
-    profile_destroy(profile);
-}
-
 TEST_MAIN(cmocka_unit_test(without_filters_it_is_a_copy),
           cmocka_unit_test(functions_keep_the_process_they_come_from),
           cmocka_unit_test(sessions_become_one_tree),
           cmocka_unit_test(ranges_stay_apart_where_they_are_sealed_apart),
           cmocka_unit_test(window_by_window_times_stay_as_they_were),
           cmocka_unit_test(spots_go_with_their_functions),
-          cmocka_unit_test(every_allocation_may_fail),
-          cmocka_unit_test(threads_are_selected_by_what_they_are_called))
+          cmocka_unit_test(every_allocation_may_fail))

@@ -215,13 +215,12 @@ static void a_window_without_memory_for_spots_is_not_made(void **state)
 static void spots_are_counted_as_memory(void **state)
 {
     const struct session *const s = *state;
-    const size_t before = profile_bytes(s->profile);
+    const size_t before = made_bytes(s->profile);
     assert_int_equal(profile_add_spot(s->profile, s->below_g, s->call, 1, NULL), ERR_OK);
     made_add(s->profile, 0, 0, "main;f", 1);
     made_seal(s->profile, 4);
-    assert_true(profile_bytes(s->profile) >= before + sizeof(struct window) +
-                                                 sizeof(struct cell) +
-                                                 sizeof(struct spot_cell));
+    assert_true(made_bytes(s->profile) >= before + sizeof(struct window) + sizeof(struct cell) +
+                                              sizeof(struct spot_cell));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

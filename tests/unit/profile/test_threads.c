@@ -176,7 +176,6 @@ static void *keep_scanning(void *argument)
         struct profile_snapshot snapshot;
         if (profile_snapshot(session->profile, &snapshot, NULL))
             continue;
-        (void)profile_bytes(session->profile);
         profile_snapshot_release(&snapshot);
     }
     return NULL;
