@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256, UINT_DIGITS = 20 };
+#include "sampler/base/vec.h"
+
+enum { UINT_DIGITS = 20 };
 
 void buffer_deinit(struct buffer *buffer)
 {
@@ -34,35 +36,13 @@ void buffer_flush(struct buffer *buffer)
     buffer->length = 0;
 }
 
-static bool enlarge(struct buffer *buffer, size_t wanted)
-{
-    size_t capacity = buffer->capacity ? buffer->capacity : FIRST_CAPACITY;
-    while (capacity < wanted)
-        capacity *= 2;
-    if (capacity > BUFFER_MAX_BYTES)
-        capacity = BUFFER_MAX_BYTES;
-    char *const data = realloc(buffer->data, capacity);
-    if (!data)
-        return false;
-    buffer->data = data;
-    buffer->capacity = capacity;
-    return true;
-}
-
 char *buffer_reserve(struct buffer *buffer, size_t bytes)
 {
     if (buffer->drain && buffer->length >= BUFFER_DRAIN_BYTES)
         buffer_flush(buffer);
-    if (buffer->failed || bytes > BUFFER_MAX_BYTES - buffer->length) {
-        buffer->failed = true;
-        return NULL;
-    }
-    const size_t wanted = buffer->length + bytes;
-    if (wanted > buffer->capacity && !enlarge(buffer, wanted)) {
-        buffer->failed = true;
-        return NULL;
-    }
-    return buffer->data + buffer->length;
+    buffer->failed = buffer->failed || bytes > BUFFER_MAX_BYTES - buffer->length ||
+                     !VEC_RESERVE(buffer->data, buffer->capacity, buffer->length + bytes);
+    return buffer->failed ? NULL : buffer->data + buffer->length;
 }
 
 void buffer_grow(struct buffer *buffer, size_t bytes)

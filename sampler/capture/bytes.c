@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 256, NUMBER_BYTES = 10 };
+#include "sampler/base/vec.h"
+
+enum { NUMBER_BYTES = 10 };
 
 void bytes_deinit(struct bytes *bytes)
 {
@@ -19,21 +21,9 @@ void bytes_clear(struct bytes *bytes)
 
 static bool reserve(struct bytes *bytes, size_t count)
 {
-    size_t room = bytes->room ? bytes->room : FIRST_ROOM;
-    if (bytes->is_short)
-        return false;
-    if (bytes->room - bytes->count >= count)
-        return true;
-    while (room - bytes->count < count)
-        room *= 2;
-    unsigned char *const data = realloc(bytes->data, room);
-    if (!data) {
-        bytes->is_short = true;
-        return false;
-    }
-    bytes->data = data;
-    bytes->room = room;
-    return true;
+    bytes->is_short =
+        bytes->is_short || !VEC_RESERVE(bytes->data, bytes->room, bytes->count + count);
+    return !bytes->is_short;
 }
 
 void bytes_put(struct bytes *bytes, const void *data, size_t count)

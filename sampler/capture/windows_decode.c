@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 #include "sampler/capture/names.h"
@@ -19,11 +20,6 @@ struct decoder {
     size_t *threads;               /* of each window */
     uint64_t *next;                /* by thread: when its next run is expected, in units */
 };
-
-static enum err_code no_memory(struct err *err)
-{
-    return err_nomem(err);
-}
 
 /* Takes a row's id; what is not below `rows` is bad. */
 static uint32_t take_id(struct cursor *cursor, int64_t id, uint32_t rows)
@@ -53,14 +49,8 @@ static void take_spots(struct decoder *decoder, size_t first)
 static enum err_code grow_places(struct windows_places *places, size_t more, struct err *err)
 {
     const size_t wanted = places->count + more;
-    if (wanted > places->room || !places->items) {
-        const size_t room = wanted + wanted / 2 + 1;
-        struct run *const items = realloc(places->items, room * sizeof *items);
-        if (!items)
-            return no_memory(err);
-        places->items = items;
-        places->room = room;
-    }
+    if (!VEC_RESERVE(places->items, places->room, wanted + 1))
+        return err_nomem(err);
     if (more)
         memset(places->items + places->count, 0, more * sizeof *places->items);
     places->count = wanted;
@@ -123,7 +113,7 @@ static enum err_code take_windows(struct decoder *decoder, struct windows_block 
     out->windows = calloc(out->window_count + 1, sizeof *out->windows);
     decoder->threads = calloc(out->window_count + 1, sizeof *decoder->threads);
     if (!out->windows || !decoder->threads)
-        return no_memory(err);
+        return err_nomem(err);
     for (size_t i = 0; i < out->window_count; i++) {
         take_window(cursor, &last, &out->windows[i]);
         decoder->threads[i] = cursor_count(cursor, THREAD_BYTES, CAPTURE_MAX_RUNS);
@@ -138,14 +128,8 @@ static enum err_code take_lane(struct decoder *decoder, struct windows_block *ou
                                thread_id thread, size_t *room, struct err *err)
 {
     const size_t count = cursor_count(decoder->cursor, 1, CAPTURE_MAX_RUNS - out->run_count);
-    while (*room < out->run_count + count) {
-        const size_t more = *room ? *room * 2 : 1024;
-        struct run *const runs = realloc(out->runs, more * sizeof *runs);
-        if (!runs)
-            return no_memory(err);
-        out->runs = runs;
-        *room = more;
-    }
+    if (!VEC_RESERVE(out->runs, *room, out->run_count + count))
+        return err_nomem(err);
     for (size_t i = 0; i < count; i++)
         out->runs[out->run_count++].thread = thread;
     return ERR_OK;
@@ -223,7 +207,7 @@ static enum err_code take_times(struct decoder *decoder, struct windows_block *o
     const uint64_t start = out->window_count ? out->windows[0].start_ns / decoder->unit_ns : 0;
     decoder->next = calloc((size_t)decoder->sizes->threads + 1, sizeof *decoder->next);
     if (!decoder->next)
-        return no_memory(err);
+        return err_nomem(err);
     for (size_t i = 0; i < out->run_count && !decoder->cursor->is_bad; i++)
         take_time(decoder, &spans, start, &out->runs[i]);
     decoder->cursor->is_bad |= spans.is_bad;

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/names.h"
 #include "sampler/capture/windows.h"
@@ -38,22 +39,6 @@ void windows_encoder_deinit(struct windows_encoder *encoder)
     memset(encoder, 0, sizeof *encoder);
 }
 
-/* Makes room for item number `count`. */
-static enum err_code grow(void **items, size_t item_bytes, size_t count, size_t *room,
-                          struct err *err)
-{
-    if (count < *room)
-        return ERR_OK;
-    const size_t more = count < 32 ? 64 : count * 2;
-    void *const moved = realloc(*items, more * item_bytes);
-    if (!moved)
-        return err_nomem(err);
-    memset((char *)moved + *room * item_bytes, 0, (more - *room) * item_bytes);
-    *items = moved;
-    *room = more;
-    return ERR_OK;
-}
-
 static bool is_at(const struct place *place, const struct run *run)
 {
     return place->state == run->state && place->node == run->node && place->spot == run->spot &&
@@ -63,12 +48,10 @@ static bool is_at(const struct place *place, const struct run *run)
 static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
                                const struct run *run, struct err *err)
 {
-    void *places = encoder->places;
-    enum err_code rc =
-        grow(&places, sizeof *encoder->places, encoder->place_count, &encoder->place_room, err);
-    encoder->places = places;
-    if (!rc)
-        rc = idmap_add(&encoder->index, hash, (uint32_t)encoder->place_count, err);
+    if (!VEC_RESERVE(encoder->places, encoder->place_room, encoder->place_count + 1))
+        return err_nomem(err);
+    const enum err_code rc =
+        idmap_add(&encoder->index, hash, (uint32_t)encoder->place_count, err);
     if (!rc)
         encoder->places[encoder->place_count++] =
             (struct place){ .state = run->state,
@@ -108,12 +91,8 @@ static bool follows(const struct target_list_run *last, const struct target_list
 static enum err_code append_run(struct windows_encoder *encoder,
                                 const struct target_list_run *run, struct err *err)
 {
-    void *runs = encoder->runs;
-    const enum err_code rc =
-        grow(&runs, sizeof *encoder->runs, encoder->run_count, &encoder->run_room, err);
-    encoder->runs = runs;
-    if (rc)
-        return rc;
+    if (!VEC_RESERVE(encoder->runs, encoder->run_room, encoder->run_count + 1))
+        return err_nomem(err);
     encoder->runs[encoder->run_count++] = *run;
     encoder->last_of[run->thread] = (uint32_t)encoder->run_count;
     return ERR_OK;
@@ -127,13 +106,14 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
                                     .count = run->count,
                                     .first = run->first_ns / encoder->unit_ns,
                                     .last = last_ns / encoder->unit_ns };
-    void *last_of = encoder->last_of;
-    enum err_code rc = find_place(encoder, run, &told.place, err);
-    if (!rc)
-        rc = grow(&last_of, sizeof *encoder->last_of, run->thread, &encoder->last_room, err);
-    encoder->last_of = last_of;
+    const size_t before = encoder->last_room;
+    const enum err_code rc = find_place(encoder, run, &told.place, err);
     if (rc)
         return rc;
+    if (!VEC_RESERVE(encoder->last_of, encoder->last_room, (size_t)run->thread + 1))
+        return err_nomem(err);
+    memset(encoder->last_of + before, 0,
+           (encoder->last_room - before) * sizeof *encoder->last_of);
     const uint32_t at = encoder->last_of[run->thread];
     if (!at || !follows(&encoder->runs[at - 1], &told))
         return append_run(encoder, &told, err);
@@ -153,12 +133,8 @@ static void forget_open(struct windows_encoder *encoder)
 static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns,
                                 uint64_t period_ns, bool is_open, struct err *err)
 {
-    void *windows = encoder->windows;
-    const enum err_code rc = grow(&windows, sizeof *encoder->windows, encoder->window_count,
-                                  &encoder->window_room, err);
-    encoder->windows = windows;
-    if (rc)
-        return rc;
+    if (!VEC_RESERVE(encoder->windows, encoder->window_room, encoder->window_count + 1))
+        return err_nomem(err);
     encoder->windows[encoder->window_count++] =
         (struct capture_input_window){ .start_ns = encoder->start_ns,
                                        .end_ns = end_ns,

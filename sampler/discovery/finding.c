@@ -11,6 +11,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/deadline.h"
 #include "sampler/base/idmap.h"
+#include "sampler/base/vec.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/process/maps.h"
 #include "sampler/process/permission.h"
@@ -84,19 +85,6 @@ static enum runtime_presence find_file(struct known_files *files, const struct m
     return presence;
 }
 
-static bool make_room(struct known_files *files)
-{
-    if (files->count < files->room)
-        return true;
-    const size_t room = files->room ? files->room * 2 : 256;
-    struct file *const more = realloc(files->items, room * sizeof *more);
-    if (!more)
-        return false;
-    files->items = more;
-    files->room = room;
-    return true;
-}
-
 /* Files come and go, and numbers are used again: now and then all is forgotten. */
 static void keep_file(struct known_files *files, const struct mapping *m, unsigned uid,
                       enum runtime_presence presence)
@@ -106,7 +94,7 @@ static void keep_file(struct known_files *files, const struct mapping *m, unsign
         files->count = 0;
         idmap_clear(&files->map);
     }
-    if (make_room(files) &&
+    if (VEC_RESERVE(files->items, files->room, files->count + 1) &&
         !idmap_add(&files->map, hash_of(m, uid), (uint32_t)files->count, NULL))
         files->items[files->count++] = (struct file){
             .inode = m->inode,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
 
 static bool parse_line(const char *line, size_t length, struct mapping *out)
@@ -34,14 +35,8 @@ static enum err_code append(struct maps *maps, const struct mapping *mapping, si
 {
     if (maps->count == MAPS_MAX)
         return err_set(err, ERR_LIMIT, "more than %d mappings", MAPS_MAX);
-    if (maps->count == *room) {
-        const size_t more = *room ? *room * 2 : 64;
-        struct mapping *const items = realloc(maps->items, more * sizeof *items);
-        if (!items)
-            return err_nomem(err);
-        maps->items = items;
-        *room = more;
-    }
+    if (!VEC_RESERVE(maps->items, *room, maps->count + 1))
+        return err_nomem(err);
     maps->items[maps->count++] = *mapping;
     return ERR_OK;
 }

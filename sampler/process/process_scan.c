@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/base/scoped.h"
+#include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
 
 void pid_list_deinit(struct pid_list *list)
@@ -22,14 +23,8 @@ enum err_code pid_list_add(struct pid_list *list, int pid)
 {
     if (list->count == PROCESS_SCAN_MAX_PIDS)
         return ERR_LIMIT;
-    if (list->count == list->room) {
-        const size_t room = list->room ? list->room * 2 : 64;
-        int *const more = realloc(list->items, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        list->items = more;
-        list->room = room;
-    }
+    if (!VEC_RESERVE(list->items, list->room, list->count + 1))
+        return ERR_NOMEM;
     list->items[list->count++] = pid;
     return ERR_OK;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/vec.h"
 #include "sampler/process/procfs.h"
 
 void stopper_init(struct stopper *stopper)
@@ -31,14 +32,7 @@ void stopper_deinit(struct stopper *stopper)
 
 static enum err_code reserve(struct stopper *stopper, size_t count)
 {
-    if (count <= stopper->room)
-        return ERR_OK;
-    struct stopped *const more = realloc(stopper->items, count * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    stopper->items = more;
-    stopper->room = count;
-    return ERR_OK;
+    return VEC_RESERVE(stopper->items, stopper->room, count) ? ERR_OK : ERR_NOMEM;
 }
 
 static int is_known(const struct stopper *stopper, int32_t tid)

@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/profile/window.h"
 
-enum { FIRST_WINDOWS = 64, FEW_WINDOWS = 64 };
+enum { FEW_WINDOWS = 64 };
 
 #define SECOND_NS 1000000000ull
 
@@ -33,15 +34,8 @@ void history_deinit(struct history *history)
 
 enum err_code history_append(struct history *history, struct window *window, struct err *err)
 {
-    if (history->count == history->room) {
-        const size_t room = history->room ? history->room * 2 : FIRST_WINDOWS;
-        struct window **const windows =
-            realloc(history->windows, room * sizeof(struct window *));
-        if (!windows)
-            return err_nomem(err);
-        history->windows = windows;
-        history->room = room;
-    }
+    if (!VEC_RESERVE(history->windows, history->room, history->count + 1))
+        return err_nomem(err);
     history->windows[history->count++] = window;
     history->bytes += window_bytes(window);
     return ERR_OK;

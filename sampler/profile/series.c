@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_SECONDS = 64, FIRST_STEPS = 256 };
+#include "sampler/base/vec.h"
+
+enum { FIRST_SECONDS = 64 };
 
 void series_init(struct series *series)
 {
@@ -100,27 +102,12 @@ static void halve(struct series *series)
     series->step_seconds *= 2;
 }
 
-static bool reserve_steps(struct series *series, size_t count)
-{
-    size_t room = series->step_room ? series->step_room : FIRST_STEPS;
-    while (room < count)
-        room *= 2;
-    if (room == series->step_room)
-        return true;
-    struct series_step *const steps = realloc(series->steps, room * sizeof *steps);
-    if (!steps)
-        return false;
-    series->steps = steps;
-    series->step_room = room;
-    return true;
-}
-
 static bool add_coarse(struct series *series, uint64_t second, const struct series_bin *counts)
 {
     while (second / series->step_seconds >= SERIES_MAX_STEPS)
         halve(series);
     const size_t step = (size_t)(second / series->step_seconds);
-    if (!reserve_steps(series, step + 1))
+    if (!VEC_RESERVE(series->steps, series->step_room, step + 1))
         return false;
     while (series->step_count <= step)
         series->steps[series->step_count++] = (struct series_step){ { 0 } };

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TALLY_FIRST_CELLS = 64, TALLY_KEPT_CELLS = 4096, TALLY_WASTE = 16 };
+#include "sampler/base/vec.h"
+
+enum { TALLY_KEPT_CELLS = 4096, TALLY_WASTE = 16 };
 
 void tally_init(struct tally *tally, uint32_t max_cells)
 {
@@ -34,15 +36,8 @@ static enum err_code make_room(struct tally *tally, struct err *err)
 {
     if (tally->count >= tally->max_cells)
         return err_set(err, ERR_LIMIT, "a count of samples is full at %u cells", tally->count);
-    if (tally->count < tally->room)
-        return ERR_OK;
-    const uint32_t room = tally->room ? tally->room * 2 : TALLY_FIRST_CELLS;
-    struct tally_cell *const cells = realloc(tally->cells, room * sizeof *cells);
-    if (!cells)
-        return err_nomem(err);
-    tally->cells = cells;
-    tally->room = room;
-    return ERR_OK;
+    return VEC_RESERVE(tally->cells, tally->room, (size_t)tally->count + 1) ? ERR_OK
+                                                                            : err_nomem(err);
 }
 
 enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count, uint64_t ns,

@@ -16,6 +16,7 @@
 
 #include "sampler/base/err.h"
 #include "sampler/base/idmap.h"
+#include "sampler/base/vec.h"
 
 struct tally_cell {
     uint64_t key;
@@ -27,7 +28,7 @@ struct tally {
     struct idmap index; /* of positions in cells */
     struct tally_cell *cells;
     uint32_t count;
-    uint32_t room;
+    size_t room;
     uint32_t max_cells;
 };
 

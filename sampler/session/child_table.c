@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
+
 void child_table_init(struct child_table *table, size_t most)
 {
     *table = (struct child_table){ .most = most };
@@ -34,26 +36,12 @@ struct child *child_table_find(const struct child_table *table, int pid)
     return place < table->count && table->items[place].pid == pid ? &table->items[place] : NULL;
 }
 
-static enum err_code reserve(struct child_table *table)
-{
-    if (table->count < table->room)
-        return ERR_OK;
-    const size_t room = table->room ? table->room * 2 : 16;
-    struct child *const more = realloc(table->items, room * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    table->items = more;
-    table->room = room;
-    return ERR_OK;
-}
-
 enum err_code child_table_add(struct child_table *table, const struct child *child)
 {
     if (table->count == table->most)
         return ERR_LIMIT;
-    const enum err_code rc = reserve(table);
-    if (rc)
-        return rc;
+    if (!VEC_RESERVE(table->items, table->room, table->count + 1))
+        return ERR_NOMEM;
     const size_t place = place_of(table, child->pid);
     memmove(table->items + place + 1, table->items + place,
             (table->count - place) * sizeof *table->items);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
+
 void task_board_init(struct task_board *board)
 {
     memset(board, 0, sizeof *board);
@@ -33,23 +35,11 @@ void task_board_begin(struct task_board *board)
 static enum err_code reserve(struct task_board *board, size_t rows, size_t awaiters)
 {
     struct sampler_tasks *const next = &board->next;
-    if (next->count + rows > board->room) {
-        const size_t room = next->count + rows + next->count / 2;
-        struct sampler_task *const more = realloc(next->items, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        next->items = more;
-        board->room = room;
-    }
-    if (next->awaiter_count + awaiters > board->awaiter_room) {
-        const size_t room = next->awaiter_count + awaiters + next->awaiter_count / 2;
-        uint32_t *const more = realloc(next->awaiters, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        next->awaiters = more;
-        board->awaiter_room = room;
-    }
-    return ERR_OK;
+    return VEC_RESERVE(next->items, board->room, next->count + rows) &&
+                   VEC_RESERVE(next->awaiters, board->awaiter_room,
+                               next->awaiter_count + awaiters)
+               ? ERR_OK
+               : ERR_NOMEM;
 }
 
 static uint64_t since(uint64_t created_ns, uint64_t ns)

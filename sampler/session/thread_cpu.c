@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/vec.h"
 
 /* The kernel updates the account in steps of some milliseconds. */
 static const uint64_t ACCOUNT_NS = 12 * NS_PER_MS;
@@ -32,13 +33,10 @@ static enum err_code reserve(struct thread_cpus *cpus, thread_id thread)
 {
     if (thread < cpus->count)
         return ERR_OK;
-    const size_t count = ((size_t)thread + 16) * 2;
-    struct thread_cpu *const more = realloc(cpus->items, count * sizeof *more);
-    if (!more)
+    const size_t before = cpus->count;
+    if (!VEC_RESERVE(cpus->items, cpus->count, (size_t)thread + 1))
         return ERR_NOMEM;
-    memset(more + cpus->count, 0, (count - cpus->count) * sizeof *more);
-    cpus->items = more;
-    cpus->count = count;
+    memset(cpus->items + before, 0, (cpus->count - before) * sizeof *cpus->items);
     return ERR_OK;
 }
 

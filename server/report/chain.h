@@ -15,7 +15,7 @@
 struct chain {
     frame_id *frames; /* without the root */
     size_t depth;
-    size_t capacity;
+    size_t room;
 };
 
 MUST_CHECK enum err_code chain_up(struct chain *chain, const struct profile_snapshot *snapshot,

@@ -17,6 +17,7 @@
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
 #include "sampler/base/steady.h"
+#include "sampler/base/vec.h"
 #include "sampler/capture/reader.h"
 #include "server/sessions/capture_details.h"
 #include "server/sessions/capture_folder.h"
@@ -152,20 +153,10 @@ static void renew_item(const struct captures *captures, struct captures_item *it
 static struct captures_item *add_item(struct captures *captures, const char *name)
 {
     struct captures_item *const item = calloc(1, sizeof *item);
-    if (!item || captures->count == CAPTURES_MAX) {
+    if (!item || captures->count == CAPTURES_MAX ||
+        !VEC_RESERVE(captures->items, captures->room, captures->count + 1)) {
         free(item);
         return NULL;
-    }
-    if (captures->count == captures->room) {
-        const size_t room = captures->room ? captures->room * 2 : 64;
-        struct captures_item **const more =
-            realloc(captures->items, room * sizeof(struct captures_item *));
-        if (!more) {
-            free(item);
-            return NULL;
-        }
-        captures->items = more;
-        captures->room = room;
     }
     snprintf(item->entry.name, sizeof item->entry.name, "%s", name);
     captures->items[captures->count++] = item;

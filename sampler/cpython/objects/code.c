@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/bytecode.h"
 #include "sampler/cpython/objects/lnotab.h"
 
@@ -491,13 +492,10 @@ static enum err_code make_room(struct code_table *table, struct code *code)
         code->place_count = 0;
         return ERR_OK;
     }
-    const uint32_t room = code->place_room ? code->place_room * 2 : 4;
-    struct code_place *const more = realloc(code->places, room * sizeof *more);
-    if (!more)
+    const size_t before = code->place_room;
+    if (!VEC_RESERVE(code->places, code->place_room, before + 1))
         return ERR_NOMEM;
-    table->bytes += (room - code->place_room) * sizeof *more;
-    code->places = more;
-    code->place_room = room;
+    table->bytes += (code->place_room - before) * sizeof *code->places;
     return ERR_OK;
 }
 

@@ -83,7 +83,8 @@ struct code {
     uint64_t checked_epoch; /* 0: found to be another by now */
     unsigned char *table;   /* location table */
     uint32_t table_bytes;
-    uint32_t place_count, place_room, last_place;
+    uint32_t place_count, last_place;
+    size_t place_room;
     struct code_place *places; /* sorted by unit */
     unsigned char print[CODE_PRINT_BYTES];
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/utf8.h"
+#include "sampler/base/vec.h"
 
 void object_bytes_deinit(struct object_bytes *bytes)
 {
@@ -13,14 +14,7 @@ void object_bytes_deinit(struct object_bytes *bytes)
 
 enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t room)
 {
-    if (bytes->room >= room)
-        return ERR_OK;
-    unsigned char *const more = realloc(bytes->bytes, room);
-    if (!more)
-        return ERR_NOMEM;
-    bytes->bytes = more;
-    bytes->room = room;
-    return ERR_OK;
+    return VEC_RESERVE(bytes->bytes, bytes->room, room) ? ERR_OK : ERR_NOMEM;
 }
 
 /* PEP 393: how the characters of a str are stored.  The bit-field is the same since 3.11, but that

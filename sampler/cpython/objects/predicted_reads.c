@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
+
 void predicted_reads_init(struct predicted_reads *reads, struct memory *memory)
 {
     *reads = (struct predicted_reads){ .memory = memory };
@@ -101,14 +103,8 @@ static enum err_code add(struct predicted_reads *reads, remote_addr addr,
 {
     if (reads->count == PREDICTED_READS_MAX)
         return ERR_LIMIT;
-    if (reads->count == reads->room) {
-        const size_t room = reads->room ? reads->room * 2 : 64;
-        struct predicted_reads_place **const more = realloc(reads->places, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        reads->places = more;
-        reads->room = room;
-    }
+    if (!VEC_RESERVE(reads->places, reads->room, reads->count + 1))
+        return ERR_NOMEM;
     struct predicted_reads_place *const place = calloc(1, sizeof *place);
     if (!place)
         return ERR_NOMEM;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/copy_parts.h"
 
@@ -325,14 +326,7 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
 
 static enum err_code reserve_spans(struct copy *copy, size_t need)
 {
-    if (need <= copy->span_room)
-        return ERR_OK;
-    struct memory_span *const more = realloc(copy->spans, need * 2 * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    copy->spans = more;
-    copy->span_room = need * 2;
-    return ERR_OK;
+    return VEC_RESERVE(copy->spans, copy->span_room, need) ? ERR_OK : ERR_NOMEM;
 }
 
 /* All in one call, but for stacks with more places than one holds. */

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/copy.h"
 #include "sampler/cpython/stack/copy_parts.h"
@@ -29,15 +30,10 @@ static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
 
 static enum err_code reserve_chunks(struct copy *copy, size_t count)
 {
-    if (count <= copy->chunk_room)
-        return ERR_OK;
-    const size_t room = count < 4 ? 4 : count * 2;
-    struct copy_chunk *const more = realloc(copy->chunks, room * sizeof *more);
-    if (!more)
+    const size_t before = copy->chunk_room;
+    if (!VEC_RESERVE(copy->chunks, copy->chunk_room, count))
         return ERR_NOMEM;
-    memset(more + copy->chunk_room, 0, (room - copy->chunk_room) * sizeof *more);
-    copy->chunks = more;
-    copy->chunk_room = room;
+    memset(copy->chunks + before, 0, (copy->chunk_room - before) * sizeof *copy->chunks);
     return ERR_OK;
 }
 
@@ -98,19 +94,6 @@ struct link {
     uint64_t header[3];
 };
 
-static enum err_code push_link(struct link **links, size_t *room, size_t count)
-{
-    if (count < *room)
-        return ERR_OK;
-    const size_t more_room = *room ? *room * 2 : 16;
-    struct link *const more = realloc(*links, more_room * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    *links = more;
-    *room = more_room;
-    return ERR_OK;
-}
-
 /* Follows the list of chunks, newest first. */
 static enum err_code follow_links(struct copy *copy, remote_addr newest, struct link **links,
                                   size_t *count_out)
@@ -126,9 +109,10 @@ static enum err_code follow_links(struct copy *copy, remote_addr newest, struct 
             return ERR_CORRUPT;
         if ((count & (count - 1)) == 0)
             mark = addr;
-        rc = push_link(links, &room, count);
-        if (rc)
+        if (!VEC_RESERVE(*links, room, count + 1)) {
+            rc = ERR_NOMEM;
             break;
+        }
         struct link *const link = &(*links)[count++];
         link->addr = addr;
         rc = memory_read(copy->memory, addr, link->header, sizeof link->header);

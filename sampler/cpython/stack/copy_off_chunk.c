@@ -1,6 +1,6 @@
-#include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/copy.h"
 #include "sampler/cpython/stack/copy_parts.h"
@@ -76,15 +76,9 @@ static enum err_code reserve_loose(struct copy *copy)
 {
     if (copy->off_chunk_count == COPY_MAX_LOOSE)
         return ERR_LIMIT;
-    if (copy->off_chunk_count < copy->off_chunk_room)
-        return ERR_OK;
-    const size_t room = copy->off_chunk_room ? copy->off_chunk_room * 2 : 4;
-    struct copy_off_chunk *const more = realloc(copy->off_chunk, room * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    copy->off_chunk = more;
-    copy->off_chunk_room = room;
-    return ERR_OK;
+    return VEC_RESERVE(copy->off_chunk, copy->off_chunk_room, copy->off_chunk_count + 1)
+               ? ERR_OK
+               : ERR_NOMEM;
 }
 
 enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr)

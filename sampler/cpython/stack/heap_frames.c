@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 
 enum {
@@ -54,14 +55,8 @@ static enum err_code add(struct heap_frames *heap, remote_addr addr, struct heap
 {
     if (heap->count == HEAP_FRAMES_MAX)
         return ERR_LIMIT;
-    if (heap->count == heap->room) {
-        const size_t room = heap->room ? heap->room * 2 : 16;
-        struct heap_frame *const more = realloc(heap->items, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        heap->items = more;
-        heap->room = room;
-    }
+    if (!VEC_RESERVE(heap->items, heap->room, heap->count + 1))
+        return ERR_NOMEM;
     struct heap_frame *const item = &heap->items[heap->count];
     memset(item, 0, sizeof *item);
     item->addr = addr;

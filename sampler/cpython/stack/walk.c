@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/cpython/stack/walk_parts.h"
 
 enum { MAX_FETCHES = 256 /* of loose frames in one walk; more are found by the next ones */ };
@@ -49,14 +50,8 @@ static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)
 
 static enum err_code push_inner(struct walk *walk, const struct walk_frame *frame)
 {
-    if (walk->inner_count == walk->inner_room) {
-        const size_t room = walk->inner_room ? walk->inner_room * 2 : 64;
-        struct walk_frame *const more = realloc(walk->inner, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        walk->inner = more;
-        walk->inner_room = room;
-    }
+    if (!VEC_RESERVE(walk->inner, walk->inner_room, walk->inner_count + 1))
+        return ERR_NOMEM;
     walk->inner[walk->inner_count++] = *frame;
     return ERR_OK;
 }
@@ -300,15 +295,7 @@ static enum step walk_out(struct walker *w, enum err_code *rc)
 
 static enum err_code reserve_frames(struct walk *walk, size_t count)
 {
-    if (count <= walk->room)
-        return ERR_OK;
-    const size_t room = count * 2 < 64 ? 64 : count * 2;
-    struct walk_frame *const more = realloc(walk->frames, room * sizeof *more);
-    if (!more)
-        return ERR_NOMEM;
-    walk->frames = more;
-    walk->room = room;
-    return ERR_OK;
+    return VEC_RESERVE(walk->frames, walk->room, count) ? ERR_OK : ERR_NOMEM;
 }
 
 /* Puts a frame on top; what stood at its depth in the walk before is compared with it. */

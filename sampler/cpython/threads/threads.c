@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 
@@ -122,14 +123,8 @@ static enum err_code append(struct thread_list *list, struct thread *thread)
 {
     if (list->count == THREADS_MAX)
         return ERR_LIMIT;
-    if (list->count == list->room) {
-        const size_t room = list->room ? list->room * 2 : 16;
-        struct thread **const more = realloc(list->items, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        list->items = more;
-        list->room = room;
-    }
+    if (!VEC_RESERVE(list->items, list->room, list->count + 1))
+        return ERR_NOMEM;
     list->items[list->count++] = thread;
     return ERR_OK;
 }
@@ -214,14 +209,8 @@ static enum err_code add_interpreter(struct thread_list *list, remote_addr addr,
 {
     if (list->interpreter_count == THREADS_MAX_INTERPRETERS)
         return ERR_LIMIT;
-    if (list->interpreter_count == list->interpreter_room) {
-        const size_t room = list->interpreter_room ? list->interpreter_room * 2 : 1;
-        struct interpreter *const more = realloc(list->interpreters, room * sizeof *more);
-        if (!more)
-            return ERR_NOMEM;
-        list->interpreters = more;
-        list->interpreter_room = room;
-    }
+    if (!VEC_RESERVE(list->interpreters, list->interpreter_room, list->interpreter_count + 1))
+        return ERR_NOMEM;
     *out = &list->interpreters[list->interpreter_count++];
     memset(*out, 0, sizeof **out);
     (*out)->addr = addr;

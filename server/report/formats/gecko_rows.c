@@ -3,13 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/profile/state.h"
 #include "sampler/profile/views/view.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
 #include "server/report/slices.h"
 
-enum { FIRST_ROOM = 256, NO_MARKER = GECKO_MARKER_COUNT };
+enum { NO_MARKER = GECKO_MARKER_COUNT };
 
 static const struct {
     const char *category, *text;
@@ -37,26 +38,11 @@ struct making {
     thread_id thread;
 };
 
-static void *grow(void *items, size_t *room, size_t item_bytes, struct err *err)
-{
-    const size_t wanted = *room ? 2 * *room : FIRST_ROOM;
-    void *const grown = realloc(items, wanted * item_bytes);
-    if (grown)
-        *room = wanted;
-    else
-        err_nomem(err);
-    return grown;
-}
-
 static enum err_code add_row(struct gecko_rows *rows, const struct gecko_row *row,
                              struct err *err)
 {
-    if (rows->count == rows->row_room) {
-        void *const grown = grow(rows->rows, &rows->row_room, sizeof *rows->rows, err);
-        if (!grown)
-            return ERR_NOMEM;
-        rows->rows = grown;
-    }
+    if (!VEC_RESERVE(rows->rows, rows->row_room, rows->count + 1))
+        return err_nomem(err);
     rows->rows[rows->count++] = *row;
     return ERR_OK;
 }
@@ -68,12 +54,8 @@ static enum err_code add_marker(struct gecko_rows *rows, const struct gecko_mark
         rows->cut++;
         return ERR_OK;
     }
-    if (rows->marker_count == rows->marker_room) {
-        void *const grown = grow(rows->markers, &rows->marker_room, sizeof *rows->markers, err);
-        if (!grown)
-            return ERR_NOMEM;
-        rows->markers = grown;
-    }
+    if (!VEC_RESERVE(rows->markers, rows->marker_room, rows->marker_count + 1))
+        return err_nomem(err);
     rows->markers[rows->marker_count++] = *marker;
     return ERR_OK;
 }

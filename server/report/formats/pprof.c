@@ -3,6 +3,7 @@
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/vec.h"
 #include "sampler/profile/profile.h"
 #include "sampler/profile/state.h"
 #include "sampler/profile/views/view.h"
@@ -86,6 +87,7 @@ struct pprof {
     uint64_t period_ns;
     state_bits *states; /* whose words follow OWN_FIRST_STATE */
     uint32_t state_count;
+    size_t state_room;
 };
 
 static void put_message(struct pprof *pprof, unsigned field)
@@ -169,12 +171,9 @@ static enum err_code number_state(struct pprof *pprof, state_bits state, uint32_
     *number_out = at;
     if (at < pprof->state_count)
         return ERR_OK;
-    state_bits *const states =
-        realloc(pprof->states, (pprof->state_count + 1) * sizeof *states);
-    if (!states)
+    if (!VEC_RESERVE(pprof->states, pprof->state_room, (size_t)pprof->state_count + 1))
         return err_nomem(err);
-    states[pprof->state_count++] = state;
-    pprof->states = states;
+    pprof->states[pprof->state_count++] = state;
     return ERR_OK;
 }
 
