@@ -1,9 +1,11 @@
 /*
- * vec - growing arrays.
+ * vec - growing arrays, and searching sorted ones.
  *
  *     if (!VEC_RESERVE(list->items, list->room, list->count + 1))
  *         return ERR_NOMEM;
  *     list->items[list->count++] = item;
+ *
+ *     LOWER_BOUND(at, list->count, list->items[at].key < key);
  *
  * Ownership: the array is the caller's (free).
  * Depends on: libc.
@@ -20,5 +22,20 @@
 
 /* items: the address of the pointer to the items. */
 bool vec_reserve(void *items, size_t *room, size_t count, size_t item_bytes);
+
+/* Sets `at`, a size_t, to how many of the first items is_below, an expression of `at`,
+ * holds for: of `count` sorted items. */
+#define LOWER_BOUND(at, count, is_below)      \
+    do {                                      \
+        size_t low_ = 0, high_ = (count);     \
+        while (low_ < high_) {                \
+            (at) = low_ + (high_ - low_) / 2; \
+            if (is_below)                     \
+                low_ = (at) + 1;              \
+            else                              \
+                high_ = (at);                 \
+        }                                     \
+        (at) = low_;                          \
+    } while (0)
 
 #endif /* SAMPLER_BASE_VEC_H */

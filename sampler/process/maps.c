@@ -85,13 +85,7 @@ void maps_deinit(struct maps *maps)
 
 const struct mapping *maps_find(const struct maps *maps, remote_addr addr)
 {
-    size_t low = 0, high = maps->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (maps->items[middle].end <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < maps->count && maps->items[low].start <= addr ? &maps->items[low] : NULL;
+    size_t at;
+    LOWER_BOUND(at, maps->count, maps->items[at].end <= addr);
+    return at < maps->count && maps->items[at].start <= addr ? &maps->items[at] : NULL;
 }

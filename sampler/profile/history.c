@@ -58,15 +58,9 @@ static uint64_t limit_of(uint64_t age_ns, uint64_t now_ns, unsigned keep)
 /* The first window that starts at or after. */
 static size_t first_from(const struct history *history, uint64_t start_ns)
 {
-    size_t low = 0, high = history->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (history->windows[middle]->start_ns < start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    LOWER_BOUND(at, history->count, history->windows[at]->start_ns < start_ns);
+    return at;
 }
 
 /* How many windows from `first` on, all of which start before end_ns, fit into one. */

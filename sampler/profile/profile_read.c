@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
 #include "sampler/profile/profile_parts.h"
 #include "sampler/profile/window.h"
 
@@ -53,15 +54,9 @@ void profile_snapshot_release(struct profile_snapshot *snapshot)
 /* How many windows were complete at a generation. */
 static size_t windows_until(const struct profile_snapshot *snapshot, uint32_t generation)
 {
-    size_t low = 0, high = snapshot->window_count; /* those below low are old enough */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (snapshot->windows[middle]->generation <= generation)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    LOWER_BOUND(at, snapshot->window_count, snapshot->windows[at]->generation <= generation);
+    return at;
 }
 
 struct profile_sizes profile_snapshot_sizes_at(const struct profile_snapshot *snapshot,

@@ -19,15 +19,9 @@ void child_table_deinit(struct child_table *table)
 /* Index of the first row whose id is not lower; rows are sorted by id. */
 static size_t place_of(const struct child_table *table, int pid)
 {
-    size_t low = 0, high = table->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (table->items[middle].pid < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    LOWER_BOUND(at, table->count, table->items[at].pid < pid);
+    return at;
 }
 
 struct child *child_table_find(const struct child_table *table, int pid)

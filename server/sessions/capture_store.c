@@ -109,18 +109,11 @@ static int compare_names(const void *a, const void *b)
 
 static struct captures_item *find_item(const struct captures *captures, const char *name)
 {
-    size_t low = 0, high = captures->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int order = strcmp(captures->items[middle]->entry.name, name);
-        if (order == 0)
-            return captures->items[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    size_t at;
+    LOWER_BOUND(at, captures->count, strcmp(captures->items[at]->entry.name, name) < 0);
+    return at < captures->count && strcmp(captures->items[at]->entry.name, name) == 0
+               ? captures->items[at]
+               : NULL;
 }
 
 /* What has changed since is read again. */

@@ -132,15 +132,10 @@ static void sort_some(struct code_table *table)
 /* How many of the sorted ones can have an instruction at or below `instr`. */
 static size_t sorted_below(const struct code_table *table, remote_addr instr)
 {
-    size_t low = 0, high = table->sorted_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (code_at(table, table->sorted[middle])->instructions <= instr + UNIT_BYTES)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    LOWER_BOUND(at, table->sorted_count,
+                code_at(table, table->sorted[at])->instructions <= instr + UNIT_BYTES);
+    return at;
 }
 
 static bool holds_now(const struct code_table *table, code_id id, remote_addr instr)
@@ -442,15 +437,9 @@ bool code_holds(const struct code *code, remote_addr instr)
 
 static uint32_t search_place(const struct code *code, uint32_t unit)
 {
-    uint32_t low = 0, high = code->place_count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (code->places[middle].unit < unit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    LOWER_BOUND(at, code->place_count, code->places[at].unit < unit);
+    return (uint32_t)at;
 }
 
 /* Three kinds of tables, one after the other. */

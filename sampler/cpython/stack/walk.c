@@ -19,17 +19,11 @@ void walk_deinit(struct walk *walk)
 static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *copy)
 {
     const uint64_t changed = copy_changed_from(copy);
-    size_t low = 0, high = walk->count;
+    size_t at;
     if (changed == COPY_NOWHERE)
-        return high;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (walk->frames[middle].place + copy->layout->frame_bytes <= changed)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+        return walk->count;
+    LOWER_BOUND(at, walk->count, walk->frames[at].place + copy->layout->frame_bytes <= changed);
+    return at;
 }
 
 static size_t unchanged_frames(const struct walk *walk, const struct copy *copy)

@@ -3,20 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/vec.h"
+
 /* The windows [0, result) are not after `since` or start before `start_ns`. */
 static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t since,
                              uint64_t start_ns)
 {
-    size_t low = 0, high = snapshot->window_count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const struct window *const window = snapshot->windows[middle];
-        if (window->generation <= since || window->start_ns < start_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    LOWER_BOUND(at, snapshot->window_count,
+                snapshot->windows[at]->generation <= since ||
+                    snapshot->windows[at]->start_ns < start_ns);
+    return at;
 }
 
 /* A byte a row, 1 for those listed; NULL if there is no list. */

@@ -94,15 +94,9 @@ static node_id python_node(const struct profile_snapshot *snapshot, node_id node
 /* The first spot of `node` or after it. */
 static size_t find_spot(const struct view_spots *spots, node_id node)
 {
-    size_t low = 0, high = spots->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (spots->spots[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    LOWER_BOUND(at, spots->count, spots->spots[at].node < node);
+    return at;
 }
 
 /* A row's time is shared among the instructions seen in its frame in that slice. */

@@ -44,5 +44,20 @@ static void without_memory_nothing_changes(void **state)
     free(items);
 }
 
+static void the_first_that_is_not_below_is_found(void **state)
+{
+    static const int items[] = { 1, 3, 3, 7 };
+    static const size_t expected[] = { 0, 0, 1, 1, 3, 3, 3, 3, 4 };
+    (void)state;
+    for (int key = 0; key <= 8; key++) {
+        size_t at;
+        LOWER_BOUND(at, sizeof items / sizeof *items, items[at] < key);
+        assert_int_equal(at, expected[key]);
+        LOWER_BOUND(at, 0, items[at] < key);
+        assert_int_equal(at, 0);
+    }
+}
+
 TEST_MAIN(cmocka_unit_test(items_stay_while_the_room_grows),
-          cmocka_unit_test(without_memory_nothing_changes))
+          cmocka_unit_test(without_memory_nothing_changes),
+          cmocka_unit_test(the_first_that_is_not_below_is_found))
