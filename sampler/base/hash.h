@@ -1,6 +1,6 @@
 /*
- * hash - bytes as a number that names them: FNV-1a.  Not for secrets, and not against who looks for
- * equal ones.
+ * hash - bytes, and pairs of words, as one number.  Not for secrets, and not against whoever looks
+ * for equal ones.
  *
  * Depends on: libc.
  */
@@ -12,7 +12,19 @@
 
 #define HASH_SEED UINT64_C(0xcbf29ce484222325)
 
-/* Goes on from a hash; the first one goes on from HASH_SEED. */
+/* FNV-1a.  Goes on from a hash; the first one goes on from HASH_SEED. */
 uint64_t hash_bytes(const void *data, size_t bytes, uint64_t hash);
+
+/* Mixes two words (the finaliser of MurmurHash3 over their sum). */
+static inline uint32_t hash_mix(uint64_t a, uint64_t b)
+{
+    uint64_t h = a * 0x9e3779b97f4a7c15u + b;
+    h ^= h >> 33;
+    h *= 0xff51afd7ed558ccdu;
+    h ^= h >> 33;
+    h *= 0xc4ceb9fe1a85ec53u;
+    h ^= h >> 33;
+    return (uint32_t)h;
+}
 
 #endif /* SAMPLER_BASE_HASH_H */

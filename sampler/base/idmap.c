@@ -25,10 +25,10 @@ void idmap_clear(struct idmap *map)
 
 static void place(struct idmap *map, uint32_t hash, uint32_t id)
 {
-    uint32_t slot = idmap_first(map, hash);
-    while (map->slots[slot].id != IDMAP_NONE)
-        slot = idmap_next(map, slot);
-    map->slots[slot] = (struct idmap_slot){ .hash = hash, .id = id };
+    uint32_t at = hash & map->mask;
+    while (map->slots[at].id != IDMAP_NONE)
+        at = (at + 1) & map->mask;
+    map->slots[at] = (struct idmap_slot){ .hash = hash, .id = id };
 }
 
 static enum err_code grow(struct idmap *map, struct err *err)

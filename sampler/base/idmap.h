@@ -2,11 +2,11 @@
  * idmap - finds the id of a row by the hash of its key.
  *
  * Open addressing over (hash, id) pairs, power of two, linear probing.  It does not know the
- * keys: the caller walks the candidates with the same hash and compares rows itself.
+ * keys: the caller compares the rows that have the same hash.
  *
- *     for (uint32_t slot = idmap_first(m, h); (id = idmap_id(m, slot)) != IDMAP_NONE;
- *          slot = idmap_next(m, slot))
- *         if (idmap_hash(m, slot) == h && row_equals(id, key)) return id;
+ *     struct idmap_slot *at;
+ *     IDMAP_FIND(at, &map, hash, row_equals(at->id, key));
+ *     return at ? at->id : NONE;
  *
  * Ownership: the caller's storage holds the struct; the map owns its slots.
  * Threads: none; it is private to the writer of a table.
@@ -45,36 +45,29 @@ MUST_CHECK enum err_code idmap_add(struct idmap *map, uint32_t hash, uint32_t id
 /* Bytes held by the slots. */
 size_t idmap_bytes(const struct idmap *map);
 
-static inline uint32_t idmap_first(const struct idmap *map, uint32_t hash)
+/* The first slot where an id of that hash may stand, and the next one; NULL: there is no more. */
+static inline struct idmap_slot *idmap_first(const struct idmap *map, uint32_t hash)
 {
-    return hash & map->mask;
+    struct idmap_slot *const slot = map->slots ? &map->slots[hash & map->mask] : NULL;
+    return slot && slot->id != IDMAP_NONE ? slot : NULL;
 }
 
-static inline uint32_t idmap_next(const struct idmap *map, uint32_t slot)
+static inline struct idmap_slot *idmap_next(const struct idmap *map,
+                                            const struct idmap_slot *slot)
 {
-    return (slot + 1) & map->mask;
+    struct idmap_slot *const next = &map->slots[(slot - map->slots + 1) & map->mask];
+    return next->id != IDMAP_NONE ? next : NULL;
 }
 
-static inline uint32_t idmap_id(const struct idmap *map, uint32_t slot)
-{
-    return map->slots ? map->slots[slot].id : IDMAP_NONE;
-}
-
-static inline uint32_t idmap_hash(const struct idmap *map, uint32_t slot)
-{
-    return map->slots[slot].hash;
-}
-
-/* Mixes two words into a hash (the finaliser of MurmurHash3 over their sum). */
-static inline uint32_t idmap_mix(uint64_t a, uint64_t b)
-{
-    uint64_t h = a * 0x9e3779b97f4a7c15u + b;
-    h ^= h >> 33;
-    h *= 0xff51afd7ed558ccdu;
-    h ^= h >> 33;
-    h *= 0xc4ceb9fe1a85ec53u;
-    h ^= h >> 33;
-    return (uint32_t)h;
-}
+/* Sets `at`, a struct idmap_slot *, to the slot of that hash for which is_it, an expression of `at`,
+ * holds; NULL: there is none. */
+#define IDMAP_FIND(at, map, wanted_hash, is_it)           \
+    do {                                                  \
+        const struct idmap *const map_ = (map);           \
+        const uint32_t hash_ = (wanted_hash);             \
+        (at) = idmap_first(map_, hash_);                  \
+        while ((at) && ((at)->hash != hash_ || !(is_it))) \
+            (at) = idmap_next(map_, at);                  \
+    } while (0)
 
 #endif /* SAMPLER_BASE_IDMAP_H */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/utf8.h"
 
 enum { STRTAB_BLOCK_BYTES = 1 << 16 };
@@ -34,12 +35,9 @@ void strtab_deinit(struct strtab *tab)
     memset(tab, 0, sizeof *tab);
 }
 
-static uint32_t hash_of(const char *text, size_t length)
+static bool is_text(struct strtab_string s, const char *text, size_t length)
 {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (size_t i = 0; i < length; i++)
-        h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return idmap_mix(h, length);
+    return s.length == length && memcmp(s.text, text, length) == 0;
 }
 
 /* NUL-terminated copy in the newest block, or in one of its own if it is long. */
@@ -93,18 +91,12 @@ static enum err_code add(struct strtab *tab, uint32_t hash, const char *text, si
 static enum err_code intern_valid(struct strtab *tab, const char *text, size_t length,
                                   str_id *id_out, struct err *err)
 {
-    const uint32_t hash = hash_of(text, length);
-    uint32_t id;
-    for (uint32_t slot = idmap_first(&tab->index, hash);
-         (id = idmap_id(&tab->index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&tab->index, slot)) {
-        if (idmap_hash(&tab->index, slot) != hash)
-            continue;
-        const struct strtab_string s = strtab_get(tab, id);
-        if (s.length == length && memcmp(s.text, text, length) == 0) {
-            *id_out = id;
-            return ERR_OK;
-        }
+    const uint32_t hash = hash_mix(hash_bytes(text, length, HASH_SEED), length);
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &tab->index, hash, is_text(strtab_get(tab, at->id), text, length));
+    if (at) {
+        *id_out = at->id;
+        return ERR_OK;
     }
     if (tab->is_closed) {
         *id_out = tab->instead;

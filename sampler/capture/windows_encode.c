@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/names.h"
@@ -64,19 +65,13 @@ static enum err_code add_place(struct windows_encoder *encoder, uint32_t hash,
 static enum err_code find_place(struct windows_encoder *encoder, const struct run *run,
                                 uint32_t *out, struct err *err)
 {
-    const uint32_t hash = idmap_mix(
-        (uint64_t)run->node << 16 | run->state,
-        run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
-    const struct idmap *const index = &encoder->index;
-    uint32_t id;
-    for (uint32_t slot = idmap_first(index, hash); (id = idmap_id(index, slot)) != IDMAP_NONE;
-         slot = idmap_next(index, slot))
-        if (idmap_hash(index, slot) == hash && is_at(&encoder->places[id], run)) {
-            *out = id;
-            return ERR_OK;
-        }
-    *out = (uint32_t)encoder->place_count;
-    return add_place(encoder, hash, run, err);
+    const uint32_t hash =
+        hash_mix((uint64_t)run->node << 16 | run->state,
+                 run->spot == PROFILE_NO_SPOT ? 0 : (uint64_t)run->spot_node << 32 | run->spot);
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &encoder->index, hash, is_at(&encoder->places[at->id], run));
+    *out = at ? at->id : (uint32_t)encoder->place_count;
+    return at ? ERR_OK : add_place(encoder, hash, run, err);
 }
 
 /* Does the run go on where the last one of its thread ended?  A hole of a sample or two does not

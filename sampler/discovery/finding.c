@@ -10,6 +10,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/deadline.h"
+#include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/runtime/runtime.h"
@@ -61,26 +62,24 @@ void known_files_destroy(struct known_files *files)
 
 static uint32_t hash_of(const struct mapping *m, unsigned uid)
 {
-    return idmap_mix(m->inode,
-                     ((uint64_t)m->device_major << 32 | m->device_minor) ^ (uint64_t)uid << 16);
+    return hash_mix(m->inode,
+                    ((uint64_t)m->device_major << 32 | m->device_minor) ^ (uint64_t)uid << 16);
+}
+
+static bool is_of(const struct file *file, const struct mapping *m, unsigned uid)
+{
+    return file->inode == m->inode && file->device_major == m->device_major &&
+           file->device_minor == m->device_minor && file->uid == uid;
 }
 
 /* UNKNOWN: it is not known. */
 static enum runtime_presence find_file(struct known_files *files, const struct mapping *m,
                                        unsigned uid)
 {
-    const uint32_t hash = hash_of(m, uid);
-    enum runtime_presence presence = RUNTIME_UNKNOWN;
-    uint32_t id;
+    struct idmap_slot *at;
     pthread_mutex_lock(&files->lock);
-    for (uint32_t slot = idmap_first(&files->map, hash);
-         presence == RUNTIME_UNKNOWN && (id = idmap_id(&files->map, slot)) != IDMAP_NONE;
-         slot = idmap_next(&files->map, slot)) {
-        const struct file *const file = &files->items[id];
-        if (file->inode == m->inode && file->device_major == m->device_major &&
-            file->device_minor == m->device_minor && file->uid == uid)
-            presence = file->presence;
-    }
+    IDMAP_FIND(at, &files->map, hash_of(m, uid), is_of(&files->items[at->id], m, uid));
+    const enum runtime_presence presence = at ? files->items[at->id].presence : RUNTIME_UNKNOWN;
     pthread_mutex_unlock(&files->lock);
     return presence;
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/profile/cell_key.h"
 #include "sampler/profile/profile_parts.h"
 #include "sampler/profile/state.h"
@@ -80,7 +81,7 @@ enum err_code profile_function(struct profile *profile, str_id name, str_id file
     const struct profile_function row = { .name = name,
                                           .file = file,
                                           .first_line = first_line };
-    const uint32_t hash = idmap_mix((uint64_t)name << 32 | file, (uint32_t)first_line);
+    const uint32_t hash = hash_mix((uint64_t)name << 32 | file, (uint32_t)first_line);
     enum err_code rc = check_string(profile, name, err);
     if (!rc)
         rc = check_string(profile, file, err);
@@ -103,7 +104,7 @@ enum err_code profile_frame(struct profile *profile, function_id function, int32
                             frame_id *id_out, struct err *err)
 {
     const struct profile_frame row = { function, line };
-    const uint32_t hash = idmap_mix(function, (uint32_t)line);
+    const uint32_t hash = hash_mix(function, (uint32_t)line);
     const enum err_code rc =
         check(function, table_count(&profile->tables.functions), "function", err);
     return rc ? rc : table_intern(&profile->tables.frames, hash, &row, id_out, err);
@@ -113,7 +114,7 @@ enum err_code profile_node(struct profile *profile, node_id parent, frame_id fra
                            node_id *id_out, struct err *err)
 {
     const struct profile_node row = { parent, frame };
-    const uint32_t hash = idmap_mix(parent, frame);
+    const uint32_t hash = hash_mix(parent, frame);
     enum err_code rc = check(parent, table_count(&profile->tables.nodes), "node", err);
     if (!rc)
         rc = check(frame, table_count(&profile->tables.frames), "frame", err);
@@ -124,7 +125,7 @@ enum err_code profile_process(struct profile *profile, int32_t pid, str_id name,
                               process_id *id_out, struct err *err)
 {
     const struct profile_process row = { pid, name };
-    const uint32_t hash = idmap_mix((uint32_t)pid, name);
+    const uint32_t hash = hash_mix((uint32_t)pid, name);
     const enum err_code rc = check_string(profile, name, err);
     return rc ? rc : table_intern(&profile->tables.processes, hash, &row, id_out, err);
 }
@@ -132,8 +133,8 @@ enum err_code profile_process(struct profile *profile, int32_t pid, str_id name,
 enum err_code profile_thread(struct profile *profile, const struct profile_thread *thread,
                              thread_id *id_out, struct err *err)
 {
-    const uint32_t hash = idmap_mix((uint64_t)thread->process << 32 | (uint32_t)thread->tid,
-                                    thread->ident ^ (uint64_t)thread->name << 32);
+    const uint32_t hash = hash_mix((uint64_t)thread->process << 32 | (uint32_t)thread->tid,
+                                   thread->ident ^ (uint64_t)thread->name << 32);
     enum err_code rc =
         check(thread->process, table_count(&profile->tables.processes), "process", err);
     if (!rc)
@@ -168,7 +169,7 @@ enum err_code profile_add_timed(struct profile *profile, thread_id thread, state
 enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
                            spot_id *id_out, struct err *err)
 {
-    const uint32_t hash = idmap_mix(
+    const uint32_t hash = hash_mix(
         (uint64_t)spot->function << 32 | (uint32_t)spot->line,
         (uint64_t)(uint32_t)spot->column << 32 |
             (spot->opcode ^ (uint32_t)spot->end_column << 16 ^ spot->caller * 2654435761u));

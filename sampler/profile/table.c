@@ -13,17 +13,6 @@ void table_deinit(struct table *table)
     idmap_deinit(&table->index);
 }
 
-static uint32_t find(const struct table *table, uint32_t hash, const void *row)
-{
-    const struct idmap *const index = &table->index;
-    uint32_t id;
-    for (uint32_t slot = idmap_first(index, hash); (id = idmap_id(index, slot)) != IDMAP_NONE;
-         slot = idmap_next(index, slot))
-        if (idmap_hash(index, slot) == hash && table->same(table_at(table, id), row))
-            break;
-    return id;
-}
-
 static enum err_code add(struct table *table, uint32_t hash, const void *row, uint32_t *id_out,
                          struct err *err)
 {
@@ -44,10 +33,11 @@ static enum err_code add(struct table *table, uint32_t hash, const void *row, ui
 enum err_code table_intern(struct table *table, uint32_t hash, const void *row,
                            uint32_t *id_out, struct err *err)
 {
-    const uint32_t id = find(table, hash, row);
-    if (id == IDMAP_NONE)
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &table->index, hash, table->same(table_at(table, at->id), row));
+    if (!at)
         return add(table, hash, row, id_out, err);
-    *id_out = id;
+    *id_out = at->id;
     return ERR_OK;
 }
 

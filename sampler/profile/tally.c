@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 
 enum { TALLY_KEPT_CELLS = 4096, TALLY_WASTE = 16 };
@@ -21,17 +22,6 @@ void tally_deinit(struct tally *tally)
     memset(tally, 0, sizeof *tally);
 }
 
-static struct tally_cell *find(const struct tally *tally, uint32_t hash, uint64_t key)
-{
-    const struct idmap *const index = &tally->index;
-    uint32_t id;
-    for (uint32_t slot = idmap_first(index, hash); (id = idmap_id(index, slot)) != IDMAP_NONE;
-         slot = idmap_next(index, slot))
-        if (tally->cells[id].key == key)
-            return &tally->cells[id];
-    return NULL;
-}
-
 static enum err_code make_room(struct tally *tally, struct err *err)
 {
     if (tally->count >= tally->max_cells)
@@ -43,11 +33,12 @@ static enum err_code make_room(struct tally *tally, struct err *err)
 enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count, uint64_t ns,
                         struct err *err)
 {
-    const uint32_t hash = idmap_mix(key, 0);
-    struct tally_cell *const cell = find(tally, hash, key);
-    if (cell) {
-        cell->count += count;
-        cell->ns += ns;
+    const uint32_t hash = hash_mix(key, 0);
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &tally->index, hash, tally->cells[at->id].key == key);
+    if (at) {
+        tally->cells[at->id].count += count;
+        tally->cells[at->id].ns += ns;
         return ERR_OK;
     }
     enum err_code rc = make_room(tally, err);

@@ -24,6 +24,7 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/err.h"
+#include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
 #include "sampler/base/pool.h"
 #include "sampler/base/strtab.h"
@@ -84,14 +85,12 @@ static enum err_code find_node(struct reference *r, uint32_t parent, struct fram
                                uint32_t *out)
 {
     const uint32_t hash =
-        idmap_mix((uint64_t)parent << 32 | frame.code, (uint64_t)(uint32_t)frame.line);
-    uint32_t id;
-    for (uint32_t slot = idmap_first(&r->node_index, hash);
-         (id = idmap_id(&r->node_index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&r->node_index, slot)) {
-        const struct node *const node = pool_at(&r->nodes, id);
+        hash_mix((uint64_t)parent << 32 | frame.code, (uint64_t)(uint32_t)frame.line);
+    for (struct idmap_slot *at = idmap_first(&r->node_index, hash); at;
+         at = idmap_next(&r->node_index, at)) {
+        const struct node *const node = pool_at(&r->nodes, at->id);
         if (node->parent == parent && node->code == frame.code && node->line == frame.line) {
-            *out = id;
+            *out = at->id;
             return ERR_OK;
         }
     }
@@ -120,13 +119,9 @@ static enum err_code code_of(struct reference *r, remote_addr addr, code_id *out
 
 static uint32_t find_guess(const struct guesses *g, remote_addr addr)
 {
-    const uint32_t hash = idmap_mix(addr, 0);
-    uint32_t id;
-    for (uint32_t slot = idmap_first(&g->index, hash);
-         (id = idmap_id(&g->index, slot)) != IDMAP_NONE; slot = idmap_next(&g->index, slot))
-        if (g->spans[id].addr == addr)
-            return id;
-    return IDMAP_NONE;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &g->index, hash_mix(addr, 0), g->spans[at->id].addr == addr);
+    return at ? at->id : IDMAP_NONE;
 }
 
 static void drop_guesses(struct guesses *g)
@@ -140,7 +135,7 @@ static enum err_code add_guess(struct guesses *g, remote_addr addr, size_t bytes
     if (g->count == MEMORY_MAX_SPANS)
         drop_guesses(g);
     g->spans[g->count] = (struct memory_span){ addr, g->bytes[g->count], bytes };
-    return idmap_add(&g->index, idmap_mix(addr, 0), (uint32_t)g->count++, NULL);
+    return idmap_add(&g->index, hash_mix(addr, 0), (uint32_t)g->count++, NULL);
 }
 
 /* What is no longer mapped was a bad guess, now and later. */

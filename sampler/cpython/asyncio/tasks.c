@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/hash.h"
 #include "sampler/cpython/asyncio/tasks_parts.h"
 #include "sampler/cpython/objects/object.h"
 
@@ -60,20 +61,11 @@ uint32_t tasks_behind_head(const struct tasks *tasks)
     return tasks->layout->object_type + WORD;
 }
 
-static uint32_t hash_of(remote_addr addr)
-{
-    return idmap_mix(addr, 0);
-}
-
 static struct task *find_in(struct task *items, const struct idmap *map, remote_addr addr)
 {
-    const uint32_t hash = hash_of(addr);
-    uint32_t at;
-    for (uint32_t slot = idmap_first(map, hash); (at = idmap_id(map, slot)) != IDMAP_NONE;
-         slot = idmap_next(map, slot))
-        if (items[at].addr == addr)
-            return &items[at];
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, map, hash_mix(addr, 0), items[at->id].addr == addr);
+    return at ? &items[at->id] : NULL;
 }
 
 struct task *tasks_find(const struct tasks *tasks, remote_addr addr)
@@ -91,29 +83,22 @@ const struct thread *tasks_thread(const struct tasks *tasks, const struct task *
 
 struct task *tasks_of_frame(const struct tasks *tasks, remote_addr frame)
 {
-    const uint32_t hash = hash_of(frame);
-    uint32_t at;
-    for (uint32_t slot = idmap_first(&tasks->by_frame, hash);
-         (at = idmap_id(&tasks->by_frame, slot)) != IDMAP_NONE;
-         slot = idmap_next(&tasks->by_frame, slot))
-        if (tasks->items[at].frame == frame)
-            return &tasks->items[at];
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &tasks->by_frame, hash_mix(frame, 0), tasks->items[at->id].frame == frame);
+    return at ? &tasks->items[at->id] : NULL;
 }
 
 bool tasks_is_coroutine(struct tasks *tasks, remote_addr frame, code_id code)
 {
     const struct layout *const layout = tasks->layout;
-    uint32_t is;
+    struct idmap_slot *at;
     /* Until 3.10 a frame does not lie in what it is of. */
     if (layout->frame_lasti)
         return false;
-    for (uint32_t slot = idmap_first(&tasks->kinds_of_code, code);
-         (is = idmap_id(&tasks->kinds_of_code, slot)) != IDMAP_NONE;
-         slot = idmap_next(&tasks->kinds_of_code, slot))
-        if (idmap_hash(&tasks->kinds_of_code, slot) == code)
-            return is;
-    is = coroutine_is_there(&tasks->coroutines, frame - layout->gen_frame);
+    IDMAP_FIND(at, &tasks->kinds_of_code, code, true);
+    if (at)
+        return at->id;
+    const bool is = coroutine_is_there(&tasks->coroutines, frame - layout->gen_frame);
     (void)!idmap_add(&tasks->kinds_of_code, code, is, NULL);
     return is;
 }
@@ -221,7 +206,7 @@ enum err_code tasks_add(struct tasks *tasks, remote_addr addr, const unsigned ch
                            .ident = ident };
     enum err_code rc = remember(tasks, task);
     if (!rc)
-        rc = idmap_add(&tasks->by_addr, hash_of(addr), (uint32_t)tasks->count, NULL);
+        rc = idmap_add(&tasks->by_addr, hash_mix(addr, 0), (uint32_t)tasks->count, NULL);
     if (rc)
         return rc;
     tasks->count++;
@@ -309,7 +294,7 @@ static enum err_code follow_all(struct tasks *tasks)
         struct task *const task = &tasks->items[i];
         rc = follow(tasks, task);
         if (!rc && task->frame)
-            rc = idmap_add(&tasks->by_frame, hash_of(task->frame), (uint32_t)i, NULL);
+            rc = idmap_add(&tasks->by_frame, hash_mix(task->frame, 0), (uint32_t)i, NULL);
     }
     return rc;
 }

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
+
 /* Offsets in objects, the same from 3.11 to 3.15 (Include/cpython/methodobject.h, descrobject.h,
  * object.h), counted from where objects of builds with a GIL begin, and flags of types
  * (Include/object.h). */
@@ -233,23 +235,12 @@ static enum err_code load(struct callee_table *table, struct callee *callee)
     return rc == ERR_NOMEM || !callee->is_c ? rc : ERR_OK;
 }
 
-static uint32_t hash_of(remote_addr addr)
-{
-    return idmap_mix(addr, 0);
-}
-
 static struct callee *find(const struct callee_table *table, remote_addr addr)
 {
-    const uint32_t hash = hash_of(addr);
-    uint32_t id;
-    for (uint32_t slot = idmap_first(&table->by_addr, hash);
-         (id = idmap_id(&table->by_addr, slot)) != IDMAP_NONE;
-         slot = idmap_next(&table->by_addr, slot)) {
-        struct callee *const callee = pool_at(&table->callees, id);
-        if (callee->addr == addr)
-            return callee;
-    }
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &table->by_addr, hash_mix(addr, 0),
+               ((struct callee *)pool_at(&table->callees, at->id))->addr == addr);
+    return at ? pool_at(&table->callees, at->id) : NULL;
 }
 
 static void forget_all(struct callee_table *table)
@@ -267,7 +258,7 @@ static enum err_code add(struct callee_table *table, remote_addr addr, struct ca
         forget_all(table);
     enum err_code rc = pool_push(&table->callees, &callee, &id, NULL);
     if (!rc)
-        rc = idmap_add(&table->by_addr, hash_of(addr), id, NULL);
+        rc = idmap_add(&table->by_addr, hash_mix(addr, 0), id, NULL);
     if (!rc)
         *out = pool_at(&table->callees, id);
     return rc;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/bytecode.h"
 #include "sampler/cpython/objects/lnotab.h"
@@ -58,29 +59,19 @@ void code_table_clear(struct code_table *table)
     table->counters.clears++;
 }
 
-static uint32_t hash_of(remote_addr addr, uint32_t instructions_copy)
-{
-    return idmap_mix(addr, instructions_copy);
-}
-
 static bool is_named(const struct code *code, remote_addr addr, uint32_t instructions_copy)
 {
     return code->addr == addr && code->instructions_copy == instructions_copy;
 }
 
-/* The slot of the code object at addr; its id is CODE_NONE if there is none. */
+/* The slot of the code object at addr; NULL: there is none. */
 static struct idmap_slot *find_slot(const struct code_table *table, remote_addr addr,
                                     uint32_t instructions_copy)
 {
-    const uint32_t hash = hash_of(addr, instructions_copy);
-    uint32_t id;
-    for (uint32_t slot = idmap_first(&table->by_addr, hash);
-         (id = idmap_id(&table->by_addr, slot)) != IDMAP_NONE;
-         slot = idmap_next(&table->by_addr, slot))
-        if (idmap_hash(&table->by_addr, slot) == hash &&
-            is_named(code_at(table, id), addr, instructions_copy))
-            return &table->by_addr.slots[slot];
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &table->by_addr, hash_mix(addr, instructions_copy),
+               is_named(code_at(table, at->id), addr, instructions_copy));
+    return at;
 }
 
 code_id code_find(const struct code_table *table, remote_addr addr, uint32_t instructions_copy)
@@ -344,7 +335,7 @@ enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t ins
     if (slot)
         slot->id = id;
     else
-        rc = idmap_add(&table->by_addr, hash_of(addr, instructions_copy), id, NULL);
+        rc = idmap_add(&table->by_addr, hash_mix(addr, instructions_copy), id, NULL);
     if (!rc)
         *id_out = id;
     return rc;

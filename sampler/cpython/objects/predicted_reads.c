@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 
 void predicted_reads_init(struct predicted_reads *reads, struct memory *memory)
@@ -20,21 +21,11 @@ void predicted_reads_deinit(struct predicted_reads *reads)
     *reads = (struct predicted_reads){ 0 };
 }
 
-static uint32_t hash_of(remote_addr addr)
-{
-    return idmap_mix(addr, 0);
-}
-
 static struct predicted_reads_place *find(const struct predicted_reads *reads, remote_addr addr)
 {
-    const uint32_t hash = hash_of(addr);
-    uint32_t at;
-    for (uint32_t slot = idmap_first(&reads->index, hash);
-         (at = idmap_id(&reads->index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&reads->index, slot))
-        if (reads->places[at]->addr == addr)
-            return reads->places[at];
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &reads->index, hash_mix(addr, 0), reads->places[at->id]->addr == addr);
+    return at ? reads->places[at->id] : NULL;
 }
 
 /* The index has room for what it held before, so that adding cannot fail. */
@@ -50,7 +41,7 @@ static void forget_unused(struct predicted_reads *reads)
         }
         place->is_used = place->has_now = place->has_again = false;
         reads->places[kept] = place;
-        (void)!idmap_add(&reads->index, hash_of(place->addr), (uint32_t)kept, NULL);
+        (void)!idmap_add(&reads->index, hash_mix(place->addr, 0), (uint32_t)kept, NULL);
         kept++;
     }
     reads->count = kept;
@@ -109,7 +100,7 @@ static enum err_code add(struct predicted_reads *reads, remote_addr addr,
     if (!place)
         return ERR_NOMEM;
     const enum err_code rc =
-        idmap_add(&reads->index, hash_of(addr), (uint32_t)reads->count, NULL);
+        idmap_add(&reads->index, hash_mix(addr, 0), (uint32_t)reads->count, NULL);
     if (rc) {
         free(place);
         return rc;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/hash.h"
 #include "sampler/base/scoped.h"
 #include "sampler/cpython/runtime/runtime_search.h"
 #include "sampler/cpython/runtime/version_text.h"
@@ -321,7 +322,7 @@ enum err_code runtime_find_section(int pid, const char *name, remote_addr *out)
 
 static uint32_t file_hash(const struct mapping *m)
 {
-    return idmap_mix(m->inode, (uint64_t)m->device_major << 32 | m->device_minor);
+    return hash_mix(m->inode, (uint64_t)m->device_major << 32 | m->device_minor);
 }
 
 static bool is_same_file(const struct mapping *a, const struct mapping *b)
@@ -332,15 +333,9 @@ static bool is_same_file(const struct mapping *a, const struct mapping *b)
 
 static bool is_known_file(const struct search *search, const struct mapping *m)
 {
-    const uint32_t hash = file_hash(m);
-    uint32_t index;
-    for (uint32_t slot = idmap_first(&search->files, hash);
-         (index = idmap_id(&search->files, slot)) != IDMAP_NONE;
-         slot = idmap_next(&search->files, slot))
-        if (idmap_hash(&search->files, slot) == hash &&
-            is_same_file(&search->maps.items[index], m))
-            return true;
-    return false;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &search->files, file_hash(m), is_same_file(&search->maps.items[at->id], m));
+    return at != NULL;
 }
 
 /* Each file at its first mapping; libraries are mapped in several pieces. */

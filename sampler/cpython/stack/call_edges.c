@@ -1,5 +1,7 @@
 #include "sampler/cpython/stack/call_edges.h"
 
+#include "sampler/base/hash.h"
+
 void call_edges_init(struct call_edges *links)
 {
     pool_init(&links->items, sizeof(struct call_edge), CALL_EDGES_MAX);
@@ -12,20 +14,17 @@ void call_edges_deinit(struct call_edges *links)
     idmap_deinit(&links->index);
 }
 
+static bool is_from_to(const struct call_edge *link, code_id caller, code_id callee)
+{
+    return link->caller == caller && link->callee == callee;
+}
+
 static struct call_edge *find(const struct call_edges *links, code_id caller, code_id callee)
 {
-    const uint32_t hash = idmap_mix(caller, callee);
-    uint32_t id;
-    for (uint32_t slot = idmap_first(&links->index, hash);
-         (id = idmap_id(&links->index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&links->index, slot)) {
-        if (idmap_hash(&links->index, slot) != hash)
-            continue;
-        struct call_edge *const link = pool_at(&links->items, id);
-        if (link->caller == caller && link->callee == callee)
-            return link;
-    }
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &links->index, hash_mix(caller, callee),
+               is_from_to(pool_at(&links->items, at->id), caller, callee));
+    return at ? pool_at(&links->items, at->id) : NULL;
 }
 
 /* Any caller, for the sum of what is suspected of a callee. */
@@ -63,7 +62,7 @@ static struct call_edge *find_or_add(struct call_edges *links, code_id caller, c
     if (known)
         return known;
     if (pool_push(&links->items, &new, &id, NULL) ||
-        idmap_add(&links->index, idmap_mix(caller, callee), id, NULL))
+        idmap_add(&links->index, hash_mix(caller, callee), id, NULL))
         return NULL;
     return pool_at(&links->items, id);
 }

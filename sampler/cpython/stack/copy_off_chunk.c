@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/copy.h"
@@ -10,21 +11,12 @@ enum {
     OWNER_INTERPRETER = 3, /* "C stack" in 3.12 and 3.13; 4 in 3.14 is on the C stack too */
 };
 
-static uint32_t hash_of(remote_addr addr)
-{
-    return idmap_mix(addr, 0);
-}
-
 struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr addr)
 {
-    const uint32_t hash = hash_of(addr);
-    uint32_t at;
-    for (uint32_t slot = idmap_first(&copy->off_chunk_index, hash);
-         (at = idmap_id(&copy->off_chunk_index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&copy->off_chunk_index, slot))
-        if (copy->off_chunk[at].addr == addr)
-            return &copy->off_chunk[at];
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &copy->off_chunk_index, hash_mix(addr, 0),
+               copy->off_chunk[at->id].addr == addr);
+    return at ? &copy->off_chunk[at->id] : NULL;
 }
 
 /* The index has room for what it held before, so that this cannot fail. */
@@ -32,7 +24,7 @@ void copy_index_off_chunk(struct copy *copy)
 {
     idmap_clear(&copy->off_chunk_index);
     for (uint32_t i = 0; i < copy->off_chunk_count; i++)
-        (void)!idmap_add(&copy->off_chunk_index, hash_of(copy->off_chunk[i].addr), i, NULL);
+        (void)!idmap_add(&copy->off_chunk_index, hash_mix(copy->off_chunk[i].addr, 0), i, NULL);
 }
 
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
@@ -92,7 +84,7 @@ enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr)
     memset(&copy->off_chunk[at], 0, sizeof copy->off_chunk[at]);
     copy->off_chunk[at].addr = addr;
     copy->off_chunk[at].last_used = copy->readings;
-    return idmap_add(&copy->off_chunk_index, hash_of(addr), at, NULL);
+    return idmap_add(&copy->off_chunk_index, hash_mix(addr, 0), at, NULL);
 }
 
 /* Where the thread keeps the frame that runs. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
 
 void frame_history_deinit(struct frame_history *slots)
@@ -13,7 +14,7 @@ void frame_history_deinit(struct frame_history *slots)
 
 static struct slot *set_of(const struct frame_history *slots, remote_addr addr)
 {
-    return slots->items + (size_t)idmap_mix(addr, 0) % slots->set_count * FRAME_HISTORY_WAYS;
+    return slots->items + (size_t)hash_mix(addr, 0) % slots->set_count * FRAME_HISTORY_WAYS;
 }
 
 /* Which of a set is the slot's place: its own, a free one, or the one not used for longest. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/object.h"
 
@@ -34,21 +35,11 @@ static const struct layout *layout_of(const struct heap_frames *heap)
     return heap->copy->layout;
 }
 
-static uint32_t hash_of(remote_addr addr)
-{
-    return idmap_mix(addr, 0);
-}
-
 static struct heap_frame *find(const struct heap_frames *heap, remote_addr addr)
 {
-    const uint32_t hash = hash_of(addr);
-    uint32_t at;
-    for (uint32_t slot = idmap_first(&heap->index, hash);
-         (at = idmap_id(&heap->index, slot)) != IDMAP_NONE;
-         slot = idmap_next(&heap->index, slot))
-        if (heap->items[at].addr == addr)
-            return &heap->items[at];
-    return NULL;
+    struct idmap_slot *at;
+    IDMAP_FIND(at, &heap->index, hash_mix(addr, 0), heap->items[at->id].addr == addr);
+    return at ? &heap->items[at->id] : NULL;
 }
 
 static enum err_code add(struct heap_frames *heap, remote_addr addr, struct heap_frame **out)
@@ -61,7 +52,7 @@ static enum err_code add(struct heap_frames *heap, remote_addr addr, struct heap
     memset(item, 0, sizeof *item);
     item->addr = addr;
     const enum err_code rc =
-        idmap_add(&heap->index, hash_of(addr), (uint32_t)heap->count, NULL);
+        idmap_add(&heap->index, hash_mix(addr, 0), (uint32_t)heap->count, NULL);
     if (!rc) {
         heap->count++;
         *out = item;
@@ -469,7 +460,7 @@ void heap_frames_keep(struct heap_frames *heap)
         return;
     idmap_clear(&heap->index);
     for (size_t i = 0; i < heap->count; i++)
-        if (idmap_add(&heap->index, hash_of(heap->items[i].addr), (uint32_t)i, NULL)) {
+        if (idmap_add(&heap->index, hash_mix(heap->items[i].addr, 0), (uint32_t)i, NULL)) {
             /* No room for all: the others are read anew. */
             heap->count = i;
             break;

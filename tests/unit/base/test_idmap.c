@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
@@ -16,10 +17,8 @@ static void add(struct idmap *map, uint32_t hash, uint32_t id)
 static unsigned times_met(const struct idmap *map, uint32_t hash, uint32_t id)
 {
     unsigned times = 0;
-    uint32_t found;
-    for (uint32_t slot = idmap_first(map, hash); (found = idmap_id(map, slot)) != IDMAP_NONE;
-         slot = idmap_next(map, slot))
-        times += idmap_hash(map, slot) == hash && found == id;
+    for (struct idmap_slot *at = idmap_first(map, hash); at; at = idmap_next(map, at))
+        times += at->hash == hash && at->id == id;
     return times;
 }
 
@@ -41,10 +40,10 @@ static void every_entry_is_found_once_however_far_the_map_grew(void **state)
     (void)state;
     idmap_init(&map);
     for (uint32_t i = 0; i < MANY; i++)
-        add(&map, idmap_mix(i, 0), i);
+        add(&map, hash_mix(i, 0), i);
     for (uint32_t i = 0; i < MANY; i++)
-        assert_int_equal(times_met(&map, idmap_mix(i, 0), i), 1);
-    assert_int_equal(times_met(&map, idmap_mix(MANY, 0), MANY), 0);
+        assert_int_equal(times_met(&map, hash_mix(i, 0), i), 1);
+    assert_int_equal(times_met(&map, hash_mix(MANY, 0), MANY), 0);
     assert_int_equal(map.count, MANY);
     idmap_deinit(&map);
 }
@@ -91,6 +90,30 @@ static void clearing_forgets_all_and_keeps_the_room(void **state)
     idmap_deinit(&map);
 }
 
+static void the_row_that_is_asked_for_is_found_among_equal_hashes(void **state)
+{
+    static const int rows[] = { 7, 8, 9 };
+    struct idmap map;
+    struct idmap_slot *at;
+    (void)state;
+    idmap_init(&map);
+    IDMAP_FIND(at, &map, 3, true);
+    assert_null(at);
+    for (uint32_t id = 0; id < 3; id++)
+        add(&map, 3, id);
+    for (uint32_t id = 0; id < 3; id++) {
+        IDMAP_FIND(at, &map, 3, rows[at->id] == rows[id]);
+        assert_non_null(at);
+        assert_int_equal(at->id, id);
+    }
+    IDMAP_FIND(at, &map, 3, rows[at->id] == 6);
+    assert_null(at);
+    /* Of another hash, though it stands in the same slots. */
+    IDMAP_FIND(at, &map, 3 + 64, rows[at->id] == 7);
+    assert_null(at);
+    idmap_deinit(&map);
+}
+
 static void a_full_map_says_so(void **state)
 {
     struct idmap_slot slot;
@@ -130,7 +153,7 @@ static void neighbouring_keys_spread(void **state)
     (void)state;
     for (uint32_t a = 0; a < 320; a++)
         for (uint32_t b = 0; b < 320; b++)
-            buckets[idmap_mix(a, b) % BUCKETS]++;
+            buckets[hash_mix(a, b) % BUCKETS]++;
     for (size_t i = 0; i < BUCKETS; i++)
         assert_in_range(buckets[i], PER_BUCKET * 3 / 4, PER_BUCKET * 5 / 4);
 }
@@ -140,6 +163,7 @@ TEST_MAIN(cmocka_unit_test(an_empty_map_finds_nothing),
           cmocka_unit_test(entries_with_the_same_hash_are_all_candidates),
           cmocka_unit_test(a_quarter_of_the_slots_stays_free),
           cmocka_unit_test(clearing_forgets_all_and_keeps_the_room),
+          cmocka_unit_test(the_row_that_is_asked_for_is_found_among_equal_hashes),
           cmocka_unit_test(a_full_map_says_so),
           cmocka_unit_test(without_memory_nothing_is_added),
           cmocka_unit_test(neighbouring_keys_spread))

@@ -1,3 +1,4 @@
+#include "sampler/base/hash.h"
 #include "sampler/profile/table.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/test.h"
@@ -17,7 +18,7 @@ static bool same(const void *row, const void *other)
 static enum err_code try_intern(struct table *table, uint32_t number, uint32_t *id_out)
 {
     const struct row row = { number, 'r' };
-    return table_intern(table, idmap_mix(number, 0), &row, id_out, NULL);
+    return table_intern(table, hash_mix(number, 0), &row, id_out, NULL);
 }
 
 static uint32_t intern(struct table *table, uint32_t number)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/base/hash.h"
 #include "sampler/session/task_fold.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
@@ -82,7 +83,7 @@ static struct task *add(struct world *world, const char *name, const char *funct
     world->frames[at] = (struct walk_frame){ .addr = code, .is_off_chunk = true };
     world->frames[at].instr = fake_instr(&world->made->python, code, 4);
     assert_int_equal(code_load(&world->made->codes, code, 0, &world->frames[at].code), ERR_OK);
-    assert_int_equal(idmap_add(&world->tasks.by_frame, idmap_mix(code, 0), (uint32_t)at, NULL),
+    assert_int_equal(idmap_add(&world->tasks.by_frame, hash_mix(code, 0), (uint32_t)at, NULL),
                      ERR_OK);
     return task;
 }
