@@ -2,7 +2,7 @@
  * rights - what a process that reads source files may do: less and less.
  *
  * Threads: processes of one thread.
- * Depends on: owner.
+ * Depends on: owner, capabilities.
  */
 #ifndef SERVER_SOURCE_RIGHTS_H
 #define SERVER_SOURCE_RIGHTS_H

@@ -12,16 +12,16 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "server/access/capabilities.h"
 #include "server/command/options/options.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/syscall_filter.h"
 #include "server/sessions/capture_folder.h"
 
 /* CAP_CHECKPOINT_RESTORE since Linux 5.9; headers may be older. */
-enum { CHECKPOINT_RESTORE = 40, LAST_POSSIBLE = 63 };
+enum { CHECKPOINT_RESTORE = 40 };
 
 enum { NOBODY = 65534 };
 
@@ -169,27 +169,11 @@ static void choose_identity(const struct options *options, struct identity *out)
         out->gid = getgid();
 }
 
-struct capabilities {
-    struct __user_cap_header_struct header;
-    struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
-};
-
-static bool read_capabilities(struct capabilities *out)
-{
-    *out = (struct capabilities){ .header.version = _LINUX_CAPABILITY_VERSION_3 };
-    return syscall(SYS_capget, &out->header, out->sets) == 0;
-}
-
-static uint64_t permitted(const struct capabilities *of)
-{
-    return of->sets[0].permitted | (uint64_t)of->sets[1].permitted << 32;
-}
-
 bool privilege_is_held(void)
 {
-    struct capabilities now;
+    uint64_t held;
     return geteuid() == 0 || geteuid() != getuid() || getegid() != getgid() ||
-           !read_capabilities(&now) || permitted(&now) != 0;
+           !capabilities_held(&held) || held != 0;
 }
 
 /* Bounds what programs that we start could have, and what user id 0 is worth.  Without CAP_SETPCAP
@@ -198,10 +182,7 @@ static void narrow_bounds(bool keeps)
 {
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
                                SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-    for (unsigned i = 0; !keeps && i <= LAST_POSSIBLE; i++)
-        if (prctl(PR_CAPBSET_READ, i, 0, 0, 0) == 1)
-            (void)prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
-    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    capabilities_bound(keeps ? UINT64_MAX : 0);
     (void)prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);
     (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 }
@@ -221,35 +202,21 @@ static enum err_code become(const struct identity *choice, uint64_t held, struct
     return ERR_OK;
 }
 
-static enum err_code keep_only(uint64_t kept, struct capabilities *now, struct err *err)
-{
-    for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-        const uint32_t part = (uint32_t)(kept >> (32 * i));
-        now->sets[i].permitted &= part;
-        now->sets[i].effective = now->sets[i].permitted;
-        now->sets[i].inheritable = 0;
-    }
-    if (syscall(SYS_capset, &now->header, now->sets) != 0)
-        return err_sys(err, errno, "cannot drop capabilities");
-    return ERR_OK;
-}
-
 static enum err_code drop(const struct options *options, const struct need *need,
                           struct err *err)
 {
     struct identity choice;
-    struct capabilities now;
-    if (!read_capabilities(&now))
+    uint64_t held;
+    if (!capabilities_held(&held))
         return err_sys(err, errno, "cannot read our capabilities");
-    const uint64_t held = permitted(&now);
     const bool reads = (need->calls & SYSCALLS_READ) != 0;
     const bool keeps = reads && !(held & BIT(CAP_SYS_PTRACE));
     choose_identity(options, &choice);
     narrow_bounds(keeps);
     enum err_code rc = keeps || need->keeps_identity ? ERR_OK : become(&choice, held, err);
     const uint64_t override = choice.needs_override ? BIT(CAP_DAC_OVERRIDE) : 0;
-    if (rc == ERR_OK)
-        rc = keep_only(keeps ? held : need->capabilities | override, &now, err);
+    if (rc == ERR_OK && !capabilities_keep(keeps ? held : need->capabilities | override))
+        rc = err_sys(err, errno, "cannot drop capabilities");
     /* Other processes with our identity, such as nobody, cannot read our memory. */
     if (rc == ERR_OK && held != 0)
         (void)prctl(PR_SET_DUMPABLE, !syscall_filter_is_built(), 0, 0, 0);

@@ -30,7 +30,7 @@
  * Rights belong to threads: existing threads keep theirs.
  *
  * Threads: the main one, before others start; privilege_is_held: any.
- * Depends on: options, syscall_filter, sessions/capture_folder, err.
+ * Depends on: access/capabilities, options, syscall_filter, sessions/capture_folder, err.
  */
 #ifndef SERVER_COMMAND_PROCESS_PRIVILEGE_H
 #define SERVER_COMMAND_PROCESS_PRIVILEGE_H
