@@ -1,15 +1,74 @@
+#define _GNU_SOURCE
 #include "sampler/processes.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/discovery/processes_parts.h"
+#include "sampler/discovery/finding.h"
+#include "sampler/discovery/turns.h"
 #include "sampler/process/process_scan.h"
+#include "sampler/process/process_stats.h"
+
+/* Examiners are threads that take no part in the list: who is due stands in a queue; an examiner
+ * takes the next process, examines it with no lock held, and gives back what it found, which counts
+ * if the process is still there and still that program.  One examiner works; one that has not come
+ * back for PROCESSES_STUCK_NS hangs in the kernel and is left behind, and another takes its place.
+ *
+ * Owners take turns in the queue, and rest when their processes took long; one whose processes hang
+ * PROCESSES_HANG_MAX examiners gets no turn until one of these comes back. */
+enum { PROCESSES_EXAMINERS = 17, PROCESSES_HANG_MAX = 4 };
 
 /* One that rests is asked less often whether it is still the same program. */
 enum { OTHERS_ASKED_EVERY = 4 };
+
+/* What hangs is tried again after so long. */
+static const uint64_t HANGS_AGAIN_NS = 600 * NS_PER_S;
+
+struct entry {
+    int pid;
+    unsigned uid;
+    uint64_t serial;   /* of the program it runs; 0: it has not been examined */
+    uint64_t again_ns; /* when to examine it again; UINT64_MAX: never */
+    struct process_stats stats;
+    uint64_t measured_ns; /* of the CPU time in stats */
+    double cpu_percent;
+    bool has_uid;               /* asked for since it was examined last */
+    bool is_examined, is_taken; /* once; by an examiner right now */
+    struct finding finding;
+};
+
+struct examiner {
+    struct processes *processes;
+    bool is_there, is_left; /* there is such a thread; it hangs */
+    int pid;                /* of the process that it examines; 0: none */
+    unsigned uid;
+    uint64_t serial, since_ns;
+};
+
+struct processes {
+    pthread_mutex_t lock; /* guards all that is not atomic */
+    struct entry **items; /* by pid */
+    size_t count;
+    uint64_t scanned_ns, boot_ns; /* since 1970 */
+    uint64_t serials;
+    long ticks_per_s;
+    struct processes_summary summary;
+    bool hides_arguments; /* never changes once there is an examiner */
+
+    size_t users; /* the owner and the examiners: the last one frees */
+    atomic_bool is_ending;
+    pthread_cond_t changed;  /* the queue, or is_ending */
+    struct turn_item *queue; /* what is due, in turn */
+    size_t queue_count;
+    struct debts debts;
+    struct examiner examiners[PROCESSES_EXAMINERS];
+    struct known_files *files;
+};
 
 static struct processes *allocate(void)
 {
@@ -58,7 +117,8 @@ static void free_entry(struct entry *entry)
     free(entry);
 }
 
-void processes_leave(struct processes *processes)
+/* One user less; takes the lock with it. */
+static void leave(struct processes *processes)
 {
     const bool is_last = --processes->users == 0;
     pthread_mutex_unlock(&processes->lock);
@@ -81,7 +141,205 @@ void processes_destroy(struct processes *processes)
     pthread_mutex_lock(&processes->lock);
     atomic_store(&processes->is_ending, true);
     pthread_cond_broadcast(&processes->changed);
-    processes_leave(processes);
+    leave(processes);
+}
+
+static int compare_pid(const void *a, const void *b)
+{
+    const int pid = *(const int *)a;
+    const struct entry *const entry = *(struct entry *const *)b;
+    return (pid > entry->pid) - (pid < entry->pid);
+}
+
+/* NULL: none. */
+static struct entry *find_entry(const struct processes *processes, int pid)
+{
+    struct entry **const found = processes->count
+                                     ? bsearch(&pid, processes->items, processes->count,
+                                               sizeof *processes->items, compare_pid)
+                                     : NULL;
+    return found ? *found : NULL;
+}
+
+/* When its turn may be: 0: now; UINT64_MAX: not while its processes hang so many examiners. */
+static uint64_t rests_until_ns(const struct processes *processes, unsigned uid, uint64_t now_ns)
+{
+    int hanging = 0;
+    for (size_t i = 0; i < PROCESSES_EXAMINERS; i++)
+        hanging += processes->examiners[i].is_left && processes->examiners[i].uid == uid;
+    if (hanging >= PROCESSES_HANG_MAX)
+        return UINT64_MAX;
+    return debts_rest_until_ns(&processes->debts, uid, now_ns);
+}
+
+static void fill_queue(struct processes *processes, uint64_t now_ns)
+{
+    struct turn_item *const queue = calloc(processes->count + 1, sizeof *queue);
+    size_t count = 0;
+    if (!queue)
+        return;
+    for (size_t i = 0; i < processes->count; i++) {
+        struct entry *const entry = processes->items[i];
+        if (now_ns < entry->again_ns || entry->is_taken ||
+            (!entry->has_uid && process_stats_user(entry->pid, &entry->uid, NULL)))
+            continue;
+        entry->has_uid = true;
+        queue[count++] = (struct turn_item){ .pid = entry->pid, .uid = entry->uid };
+    }
+    turns_sort(queue, count);
+    free(processes->queue);
+    processes->queue = queue;
+    processes->queue_count = count;
+}
+
+/* The next one whose owner does not rest.  false: *until_ns_out says when to ask again. */
+static bool take_due(struct processes *processes, struct turn_item *out, uint64_t *until_ns_out)
+{
+    const uint64_t now_ns = clock_now_ns();
+    *until_ns_out = UINT64_MAX;
+    for (size_t i = 0; i < processes->queue_count; i++) {
+        const uint64_t until_ns = rests_until_ns(processes, processes->queue[i].uid, now_ns);
+        if (until_ns == 0) {
+            *out = processes->queue[i];
+            memmove(&processes->queue[i], &processes->queue[i + 1],
+                    (processes->queue_count - i - 1) * sizeof *processes->queue);
+            processes->queue_count--;
+            return true;
+        }
+        if (until_ns < *until_ns_out)
+            *until_ns_out = until_ns;
+    }
+    return false;
+}
+
+static void wait_for_change(struct processes *processes, uint64_t until_ns)
+{
+    const struct timespec until = clock_timespec(until_ns);
+    if (until_ns == UINT64_MAX)
+        pthread_cond_wait(&processes->changed, &processes->lock);
+    else
+        pthread_cond_timedwait(&processes->changed, &processes->lock, &until);
+}
+
+/* false: it is to end. */
+static bool take(struct examiner *examiner)
+{
+    struct processes *const processes = examiner->processes;
+    struct turn_item due;
+    uint64_t until_ns;
+    while (!atomic_load(&processes->is_ending) && !examiner->is_left) {
+        if (!take_due(processes, &due, &until_ns)) {
+            wait_for_change(processes, until_ns);
+            continue;
+        }
+        struct entry *const entry = find_entry(processes, due.pid);
+        if (!entry)
+            continue;
+        entry->is_taken = true;
+        examiner->pid = due.pid;
+        examiner->uid = due.uid;
+        examiner->serial = entry->serial;
+        examiner->since_ns = clock_now_ns();
+        return true;
+    }
+    return false;
+}
+
+/* It counts if the process is still that program. */
+static void give(struct examiner *examiner, struct finding *finding)
+{
+    struct processes *const processes = examiner->processes;
+    struct entry *const entry = find_entry(processes, examiner->pid);
+    const uint64_t now_ns = clock_now_ns();
+    debts_charge(&processes->debts, examiner->uid, now_ns - examiner->since_ns, now_ns);
+    examiner->pid = 0;
+    if (!entry || entry->serial != examiner->serial) {
+        finding_close(finding);
+        return;
+    }
+    finding_close(&entry->finding);
+    entry->finding = *finding;
+    if (examiner->processes->hides_arguments)
+        process_hide_arguments(&entry->finding.process);
+    entry->again_ns = finding->again_ns;
+    entry->is_examined = true;
+    entry->is_taken = entry->has_uid = false;
+}
+
+static void *run(void *context)
+{
+    struct examiner *const examiner = context;
+    struct processes *const processes = examiner->processes;
+    pthread_setname_np(pthread_self(), "examiner");
+    pthread_mutex_lock(&processes->lock);
+    while (take(examiner)) {
+        const uint64_t began_ns = clock_thread_ns();
+        struct finding finding;
+        pthread_mutex_unlock(&processes->lock);
+        finding_make(&finding, examiner->pid, examiner->uid, processes->files,
+                     &processes->is_ending);
+        pthread_mutex_lock(&processes->lock);
+        processes->summary.examined_cpu_ns += clock_thread_ns() - began_ns;
+        give(examiner, &finding);
+    }
+    *examiner = (struct examiner){ .is_there = false };
+    leave(processes);
+    return NULL;
+}
+
+/* Signals are the main thread's business; and nobody waits for it, as it may hang. */
+static bool start(struct processes *processes, struct examiner *examiner)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    *examiner = (struct examiner){ .processes = processes, .is_there = true };
+    sigfillset(&all);
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    examiner->is_there = pthread_create(&thread, &attributes, run, examiner) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    processes->users += examiner->is_there;
+    return examiner->is_there;
+}
+
+/* One that does not come back is left behind, and its process until later. */
+static void leave_behind(struct processes *processes, struct examiner *examiner,
+                         uint64_t now_ns)
+{
+    struct entry *const entry = find_entry(processes, examiner->pid);
+    examiner->is_left = true;
+    if (entry && entry->serial == examiner->serial) {
+        entry->again_ns = now_ns + HANGS_AGAIN_NS;
+        entry->is_taken = false;
+    }
+}
+
+static void keep_examining(struct processes *processes, uint64_t now_ns)
+{
+    struct examiner *vacant = NULL;
+    for (size_t i = 0; i < PROCESSES_EXAMINERS; i++) {
+        struct examiner *const examiner = &processes->examiners[i];
+        if (!examiner->is_there)
+            vacant = examiner;
+        else if (!examiner->is_left && examiner->pid && now_ns > examiner->since_ns &&
+                 now_ns - examiner->since_ns > PROCESSES_STUCK_NS)
+            leave_behind(processes, examiner, now_ns);
+        if (examiner->is_there && !examiner->is_left)
+            return;
+    }
+    if (vacant)
+        (void)start(processes, vacant);
+}
+
+/* Queues what is due, sees to it that there is an examiner, and wakes it. */
+static void queue_due(struct processes *processes, uint64_t now_ns)
+{
+    fill_queue(processes, now_ns);
+    keep_examining(processes, now_ns);
+    pthread_cond_broadcast(&processes->changed);
 }
 
 static void measure(const struct processes *processes, struct entry *entry,
@@ -146,7 +404,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The entries of these processes, by pid: those there were, and new ones. */
-static enum err_code take_census(struct processes *processes, struct err *err)
+static enum err_code scan(struct processes *processes, struct err *err)
 {
     struct pid_list pids = { 0 };
     size_t count = 0, old = 0;
@@ -180,7 +438,7 @@ static enum err_code take_census(struct processes *processes, struct err *err)
     return ERR_OK;
 }
 
-/* One that is gone between the census and now stays away. */
+/* One that has ended since the scan stays away. */
 static void renew_all(struct processes *processes, uint64_t now_ns)
 {
     size_t kept = 0;
@@ -194,39 +452,23 @@ static void renew_all(struct processes *processes, uint64_t now_ns)
     processes->count = kept;
 }
 
-static int compare_pid(const void *a, const void *b)
-{
-    const int pid = *(const int *)a;
-    const struct entry *const entry = *(struct entry *const *)b;
-    return (pid > entry->pid) - (pid < entry->pid);
-}
-
-struct entry *processes_entry(const struct processes *processes, int pid)
-{
-    struct entry **const found = processes->count
-                                     ? bsearch(&pid, processes->items, processes->count,
-                                               sizeof *processes->items, compare_pid)
-                                     : NULL;
-    return found ? *found : NULL;
-}
-
-static enum err_code look(struct processes *processes, struct err *err)
+static enum err_code refresh(struct processes *processes, struct err *err)
 {
     const uint64_t now_ns = clock_now_ns();
-    if (processes->looked_ns && now_ns - processes->looked_ns < PROCESSES_REST_NS)
+    if (processes->scanned_ns && now_ns - processes->scanned_ns < PROCESSES_REST_NS)
         return ERR_OK;
-    const enum err_code rc = take_census(processes, err);
+    const enum err_code rc = scan(processes, err);
     if (rc)
         return rc;
     processes->summary.number++;
     renew_all(processes, now_ns);
-    processes_queue(processes, now_ns);
-    processes->looked_ns = now_ns;
+    queue_due(processes, now_ns);
+    processes->scanned_ns = now_ns;
     processes->summary.at_ns = clock_wall_ns();
     return ERR_OK;
 }
 
-/* What examiners have found since the look counts too. */
+/* What examiners have found since the scan counts too. */
 static void count(struct processes *processes)
 {
     struct processes_summary *const summary = &processes->summary;
@@ -272,7 +514,7 @@ enum err_code processes_visit(struct processes *processes, processes_tell tell, 
                               struct processes_summary *out, struct err *err)
 {
     pthread_mutex_lock(&processes->lock);
-    const enum err_code rc = look(processes, err);
+    const enum err_code rc = refresh(processes, err);
     if (!rc)
         count(processes);
     for (size_t i = 0; !rc && tell && i < processes->count; i++)
