@@ -9,8 +9,8 @@
 #ifndef SAMPLER_ACCESS_CHECKS_H
 #define SAMPLER_ACCESS_CHECKS_H
 
-#include "sampler/base/access_check.h"
 #include "sampler/base/err.h"
+#include "sampler/process/access_check.h"
 
 /* Ends at the first gate that nothing leads past; the answer and *err are then what sampler_start says
  * of this process. */

@@ -1,5 +1,7 @@
 #include "sampler/base/clock.h"
 
+#include <stddef.h>
+
 static uint64_t read_clock(clockid_t id)
 {
     struct timespec t;
@@ -31,4 +33,24 @@ struct timespec clock_timespec(uint64_t ns)
 {
     return (struct timespec){ .tv_sec = (time_t)(ns / NS_PER_S),
                               .tv_nsec = (long)(ns % NS_PER_S) };
+}
+
+struct deadline deadline_after(uint64_t ns)
+{
+    return (struct deadline){ .at_ns = clock_now_ns() + ns, .is_cancelled = NULL };
+}
+
+struct deadline deadline_within(const struct deadline *whole, uint64_t ns)
+{
+    struct deadline part = deadline_after(ns);
+    if (part.at_ns > whole->at_ns)
+        part.at_ns = whole->at_ns;
+    part.is_cancelled = whole->is_cancelled;
+    return part;
+}
+
+bool deadline_is_over(const struct deadline *deadline)
+{
+    return (deadline->is_cancelled && atomic_load(deadline->is_cancelled)) ||
+           clock_now_ns() >= deadline->at_ns;
 }

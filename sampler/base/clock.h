@@ -1,11 +1,15 @@
 /*
- * clock - time in nanoseconds.  The wall clock may jump, whoever sets it; the others do not.
+ * clock - time in nanoseconds.  The wall clock jumps when somebody sets it; the others do not.
+ *
+ * Threads: any.
  *
  * Depends on: libc.
  */
 #ifndef SAMPLER_BASE_CLOCK_H
 #define SAMPLER_BASE_CLOCK_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -21,5 +25,17 @@ uint64_t clock_boot_ns(void);
 /* CPU time of the calling thread. */
 uint64_t clock_thread_ns(void);
 struct timespec clock_timespec(uint64_t ns);
+
+/* When work whose size others choose has to end: at a time, or once it is cancelled. */
+struct deadline {
+    uint64_t at_ns;                  /* of clock_now_ns */
+    const atomic_bool *is_cancelled; /* NULL: nobody cancels; outlives the deadline */
+};
+
+/* From now on. */
+struct deadline deadline_after(uint64_t ns);
+/* The same for a part of the work: never later than the whole. */
+struct deadline deadline_within(const struct deadline *whole, uint64_t ns);
+bool deadline_is_over(const struct deadline *deadline);
 
 #endif /* SAMPLER_BASE_CLOCK_H */

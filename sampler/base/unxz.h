@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "sampler/base/deadline.h"
+#include "sampler/base/clock.h"
 #include "sampler/base/err.h"
 
 enum { UNXZ_MAX_MEMORY_BYTES = 80 << 20 };

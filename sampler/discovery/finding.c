@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
-#include "sampler/base/deadline.h"
 #include "sampler/base/hash.h"
 #include "sampler/base/idmap.h"
 #include "sampler/base/vec.h"

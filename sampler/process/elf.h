@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/base/deadline.h"
+#include "sampler/base/clock.h"
 #include "sampler/base/err.h"
 
 struct elf;

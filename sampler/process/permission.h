@@ -10,8 +10,8 @@
 #ifndef SAMPLER_PROCESS_PERMISSION_H
 #define SAMPLER_PROCESS_PERMISSION_H
 
-#include "sampler/base/access_check.h"
 #include "sampler/base/err.h"
+#include "sampler/process/access_check.h"
 
 /* The gates between us and a process.  ERR_GONE: there is no such process. */
 MUST_CHECK enum err_code permission_of_process(int pid, struct access_checks *out,

@@ -16,12 +16,12 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
-#include "sampler/base/steady.h"
 #include "sampler/base/vec.h"
 #include "sampler/capture/reader.h"
 #include "server/sessions/capture_details.h"
 #include "server/sessions/capture_folder.h"
 #include "server/sessions/capture_item.h"
+#include "server/sessions/steady.h"
 
 struct captures {
     struct captures_settings settings;

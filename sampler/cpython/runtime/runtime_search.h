@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sampler/base/deadline.h"
+#include "sampler/base/clock.h"
 #include "sampler/base/idmap.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "sampler/process/maps.h"

@@ -1,4 +1,4 @@
-#include "sampler/base/steady.h"
+#include "server/sessions/steady.h"
 #include "tests/support/test.h"
 
 static const uint64_t YEAR_NS = 365 * 24 * 3600 * NS_PER_S, MINUTE_NS = 60 * NS_PER_S;

@@ -1,4 +1,4 @@
-#include "sampler/base/access_check.h"
+#include "sampler/process/access_check.h"
 
 #include <stdio.h>
 

@@ -10,8 +10,8 @@
  * Units: nanoseconds.
  * Depends on: libc.
  */
-#ifndef SAMPLER_BASE_STEADY_H
-#define SAMPLER_BASE_STEADY_H
+#ifndef SERVER_SESSIONS_STEADY_H
+#define SERVER_SESSIONS_STEADY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,4 +29,4 @@ struct steady {
 /* wall_ns: clock_wall_ns, boot_ns: clock_boot_ns. */
 bool steady_is_trusted(struct steady *steady, uint64_t wall_ns, uint64_t boot_ns);
 
-#endif /* SAMPLER_BASE_STEADY_H */
+#endif /* SERVER_SESSIONS_STEADY_H */

@@ -1,15 +1,16 @@
 /*
- * gate - one of the things that must be so before a process can be looked into: what was found, and
- * what opens it.
+ * access_check - one thing that must hold before a process can be read: what was found, and the
+ * remedy.
  *
- * Gates stand in the order in which they are met; the first one that is shut is the one to open.
+ * Checks stand in the order in which the kernel makes them: the first that is blocked is the one to
+ * remedy.
  *
  * Ownership: the caller's storage, nothing is allocated.
- * Limits: ACCESS_CHECKS_MAX gates; ACCESS_CHECK_TEXT_BYTES of each text.
+ * Limits: ACCESS_CHECKS_MAX checks; ACCESS_CHECK_TEXT_BYTES of each text.
  * Depends on: err.
  */
-#ifndef SAMPLER_BASE_ACCESS_CHECK_H
-#define SAMPLER_BASE_ACCESS_CHECK_H
+#ifndef SAMPLER_PROCESS_ACCESS_CHECK_H
+#define SAMPLER_PROCESS_ACCESS_CHECK_H
 
 #include <stddef.h>
 
@@ -33,7 +34,7 @@ struct access_check {
     const char *name; /* a literal */
     enum access_check_state state;
     char found[ACCESS_CHECK_TEXT_BYTES];
-    char remedy[ACCESS_CHECK_TEXT_BYTES]; /* what opens it; "": nothing is to be done */
+    char remedy[ACCESS_CHECK_TEXT_BYTES]; /* "": nothing is to be done */
 };
 
 struct access_checks {
@@ -46,8 +47,8 @@ struct access_check *access_checks_add(struct access_checks *checks, const char 
                                        enum access_check_state state, const char *format, ...)
     PRINTF_LIKE(4, 5);
 void access_check_remedy(struct access_check *check, const char *format, ...) PRINTF_LIKE(2, 3);
-/* NULL: none is shut. */
+/* NULL: none is blocked. */
 const struct access_check *access_checks_first_blocked(const struct access_checks *checks);
 const char *access_check_state_text(enum access_check_state state);
 
-#endif /* SAMPLER_BASE_ACCESS_CHECK_H */
+#endif /* SAMPLER_PROCESS_ACCESS_CHECK_H */

@@ -1,4 +1,4 @@
-#include "sampler/base/steady.h"
+#include "server/sessions/steady.h"
 
 bool steady_is_trusted(struct steady *steady, uint64_t wall_ns, uint64_t boot_ns)
 {
