@@ -4,8 +4,8 @@
 
 #include "sampler/base/clock.h"
 #include "sampler/base/random.h"
+#include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/runtime/runtime.h"
-#include "sampler/cpython/threads/pthread_tid.h"
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/thread_names.h"
 #include "sampler/process/namespace.h"
@@ -26,7 +26,7 @@ struct python {
     struct call_edges links;
     struct thread_list threads;
     struct tasks tasks;
-    struct pthread_tids tids; /* until 3.10 */
+    uint32_t tid_offset; /* until 3.10: in a pthread_t; 0: not found yet */
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
     struct thread **chosen; /* to be looked at in this tick */
@@ -76,14 +76,40 @@ void python_detach(struct python *python)
     free(python);
 }
 
-/* By which the target knows it; the interpreter keeps it from 3.11 on. */
+/* Where the C library keeps the number of a thread in the structure that a pthread_t of glibc and
+ * musl points to; 0: not found.  The main thread's number is that of the process.  glibc has it at
+ * 720 on x86-64, musl at 48; no structure is larger than what is examined. */
+static uint32_t find_tid_offset(struct memory *memory, uint64_t main_pthread, uint32_t number)
+{
+    enum { EXAMINED_BYTES = 1024, OF_GLIBC = 720, STEP = sizeof(uint32_t) };
+    unsigned char bytes[EXAMINED_BYTES];
+    if (!main_pthread || memory_read(memory, main_pthread, bytes, sizeof bytes))
+        return 0;
+    if (field_u32(bytes, OF_GLIBC) == number)
+        return OF_GLIBC;
+    for (uint32_t at = STEP; at < EXAMINED_BYTES; at += STEP)
+        if (field_u32(bytes, at) == number)
+            return at;
+    return 0;
+}
+
+/* The number by which the target knows its thread; 0: unknown.  Until 3.10 the interpreter keeps
+ * the pthread_t alone. */
 static int32_t native_tid(struct python *python, const struct thread_head *head)
 {
     const struct thread *const main = thread_list_main(&python->threads);
+    struct memory *const memory = &python->process->memory.memory;
+    uint32_t tid;
     if (python->runtime.layout.tstate_native_thread_id)
         return head->tid;
-    return pthread_tids_find(&python->tids, &python->process->memory.memory,
-                             python->process->pid, main ? main->head.ident : 0, head->ident);
+    if (!python->tid_offset)
+        python->tid_offset = find_tid_offset(memory, main ? main->head.ident : 0,
+                                             (uint32_t)namespace_inside(python->process->pid));
+    if (!python->tid_offset ||
+        memory_read(memory, head->ident + python->tid_offset, &tid, sizeof tid) ||
+        tid > INT32_MAX)
+        return 0;
+    return (int32_t)tid;
 }
 
 static void find_host_tids(struct python *python)

@@ -6,7 +6,6 @@
 #include "sampler/base/hash.h"
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/bytecode.h"
-#include "sampler/cpython/objects/lnotab.h"
 
 enum { UNIT_BYTES = 2, NAME_PRINT_BYTES = 16 };
 

@@ -1,10 +1,12 @@
 /*
- * location - the location table of a code object (3.11 and later): where in the source each
- * instruction comes from.
+ * location - the line tables of code objects: where in the source each instruction comes from.
  *
- * Format: Objects/locations.md of CPython ("Location table", PEP 657).  The bytes are untrusted:
- * a table that ends in the middle of an entry, or whose numbers overflow, ends there.
+ * Formats: from 3.11 on Objects/locations.md of CPython ("Location table", PEP 657); before,
+ * Objects/lnotab_notes.txt: 3.8 and 3.9 have steps (co_lnotab), 3.10 has ranges (PEP 626), both
+ * without columns.  The bytes are untrusted: a table that ends in the middle of an entry, or whose
+ * numbers overflow, ends there.
  *
+ * Units: an instruction is a unit of 2 bytes.
  * Depends on: libc.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_LOCATION_H
@@ -19,9 +21,17 @@ struct location {
     int32_t column, end_column; /* UTF-8 bytes from the start of the line, -1: unknown */
 };
 
-/* The location of the instruction `unit` code units (2 bytes each) from the start.
+/* The location of the instruction `unit` units from the start, from 3.11 on.
  * false: the table does not reach that far. */
 bool location_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
                    struct location *out);
+
+/* The line of that instruction, 3.8 and 3.9. */
+int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line,
+                    uint32_t unit);
+
+/* The same for 3.10.  0: it has none, or the table does not reach that far. */
+int32_t lnotab_find_range(const unsigned char *table, size_t bytes, int32_t first_line,
+                          uint32_t unit);
 
 #endif /* SAMPLER_CPYTHON_OBJECTS_LOCATION_H */

@@ -1,9 +1,8 @@
-/* Compares location_find and lnotab with what every interpreter of this machine says about its own code. */
+/* Compares line tables with what every interpreter of this machine says about its own code. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sampler/cpython/objects/lnotab.h"
 #include "sampler/cpython/objects/location.h"
 #include "tests/support/test.h"
 
