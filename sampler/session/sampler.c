@@ -140,7 +140,7 @@ static enum err_code attach_all(struct sampler *sampler, struct err *err)
     }
     target_table_left_out(&sampler->targets.target_table, over, unfit);
     if (rc == ERR_NOMEM)
-        return err_set(err, rc, "no memory for all processes");
+        return err_nomem(err);
     if (sampler->targets.count == 0)
         return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read%s",
                        unfit ? " and that tells what the mode keeps" : "");
