@@ -64,7 +64,7 @@ function sourceHandlers(dispatch, recorded) {
   };
 }
 
-// What the source watches for the view that is looked at.
+// What the source watches for the view that is shown.
 function watchFor(source, state, picture) {
   const { view } = state.address;
   source.watch("lanes", view === "threads" ? laneThreads({ ...state, picture }).map((thread) => thread.ids) : []);

@@ -46,7 +46,7 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Different edges, sorted; every node is told which one leads to it. */
+/* Sorts and numbers the edges; every node gets the number of the one that leads to it. */
 static size_t number_edges(struct descent *descent, struct keyed *keys, size_t count,
                            struct flat_edge *edges)
 {

@@ -49,7 +49,7 @@ struct report_header {
     state_bits require, exclude;
     const struct frame_filters *filters; /* NULL: none */
     bool has_all_processes, is_whole;
-    bool is_anonymized; /* names of threads and patterns are not told */
+    bool is_anonymized; /* names of threads and patterns are left out */
 };
 
 MUST_CHECK enum err_code report_header_init(struct report_header *header,

@@ -127,7 +127,7 @@ static enum err_code sum_spots(struct hotlines *hot, const struct report_source 
     return rc;
 }
 
-/* Spots are not told apart by thread or state: a view that asks for some has none. */
+/* Spots have no thread and no state: a view of some threads or states has none. */
 enum err_code hotlines_find_spots(struct hotlines *hot, const struct report_source *source,
                                   struct err *err)
 {

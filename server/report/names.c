@@ -63,7 +63,7 @@ static bool is_treacherous(uint32_t code)
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Of a character of n bytes; of four there is none that matters here. */
+/* The code point of a character of n bytes, up to three: those of four need no escape. */
 static uint32_t code_of(const unsigned char *text, size_t n)
 {
     switch (n) {

@@ -53,7 +53,7 @@ struct report_settings {
     bool no_source;  /* leave out the text of source files */
     bool by_time;    /* compare with the baseline by time, not by share of samples */
     bool colours;    /* for a terminal */
-    bool anonymizes; /* leave out what tells whose it is (anonymize.h) */
+    bool anonymizes; /* leave out what shows whose it is (anonymize.h) */
 };
 
 enum { REPORT_DEFAULT_LIMIT = 15 };
@@ -74,7 +74,7 @@ struct report_source {
     struct report_settings settings;
     const struct source_reader *files;    /* texts of source files; NULL: none */
     const struct report_source *baseline; /* to compare with; NULL: none */
-    /* Whose bins of 20 ms a heat map shows, as they are not told apart; NULL: the snapshot's. */
+    /* Has the bins of 20 ms of a heat map, which have no threads; NULL: the snapshot. */
     const struct profile_snapshot *heat_of;
 };
 

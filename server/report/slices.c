@@ -8,7 +8,7 @@
 #include "server/report/preorder.h"
 #include "server/report/report.h"
 
-static bool is_asked_for(const struct view_query *query, const struct window *window)
+static bool is_requested(const struct view_query *query, const struct window *window)
 {
     return window->generation > query->since && window->start_ns >= query->from_ns &&
            (query->to_ns == 0 || window->start_ns < query->to_ns) && window->cell_count > 0;
@@ -21,14 +21,14 @@ static enum err_code cut(struct slices *slices, struct err *err)
     const struct view_query *const query = slices->source->query;
     size_t wanted = 0, seen = 0;
     for (size_t i = 0; i < snapshot->window_count; i++)
-        wanted += is_asked_for(query, snapshot->windows[i]);
+        wanted += is_requested(query, snapshot->windows[i]);
     const size_t joined = wanted / SLICES_MAX + 1;
     slices->items = calloc(wanted / joined + 2, sizeof *slices->items);
     if (!slices->items)
         return err_nomem(err);
     for (size_t i = 0; i < snapshot->window_count; i++) {
         const struct window *const window = snapshot->windows[i];
-        if (!is_asked_for(query, window))
+        if (!is_requested(query, window))
             continue;
         struct slice *slice = &slices->items[slices->count];
         if (seen++ % joined == 0) {

@@ -29,7 +29,7 @@ const WATCH = `
   globalThis.tall = (element) => element !== null && element !== undefined && element.getBoundingClientRect().height > 0;
   globalThis.shown = () => hook("drawing-note").textContent;
   globalThis.hook = (id) => document.querySelector("[data-testid=" + id + "]");
-  globalThis.widest = (nth) => Array.from(document.querySelectorAll("g.frame")).filter((g) => !/remainder/.test(g.dataset.look))
+  globalThis.widest = (nth) => Array.from(document.querySelectorAll("g.frame")).filter((g) => !/remainder/.test(g.dataset.style))
     .map((g) => [g, g.querySelector("rect").getBoundingClientRect()]).filter(([, at]) => at.top < innerHeight - 60)
     .sort(([, a], [, b]) => b.width - a.width)[nth];
 `;
@@ -54,8 +54,8 @@ const ACTIONS = {
   search: `(async () => {
     const box = hook("search");
     const type = (text) => { box.value = text; box.dispatchEvent(new Event("input", { bubbles: true })); };
-    const ms = await took(() => type("function_" + (11 + round)), () => hook("matched").textContent.endsWith("%") && document.querySelector("g.frame[data-look~=other], g.frame[data-look~=match]") !== null);
-    await took(() => type(""), () => document.querySelector("g.frame[data-look~=other], g.frame[data-look~=match]") === null);
+    const ms = await took(() => type("function_" + (11 + round)), () => hook("matched").textContent.endsWith("%") && document.querySelector("g.frame[data-style~=other], g.frame[data-style~=match]") !== null);
+    await took(() => type(""), () => document.querySelector("g.frame[data-style~=other], g.frame[data-style~=match]") === null);
     return ms;
   })()`,
   invert: `(async () => {

@@ -53,12 +53,12 @@ export async function openPage(browser, url, options = {}) {
       await page.type(words);
       await until(hook("matched") + ".textContent.endsWith('%')");
     },
-    // Waits until more samples have come, so many times, and calls `look` after each.
-    async updates(times, look) {
+    // Waits until more samples have come, so many times, and calls `check` after each.
+    async updates(times, check) {
       for (let i = 0; i < times; i += 1) {
         const before = await page.evaluate(SAMPLES);
         await until(SAMPLES + " > " + before);
-        await look();
+        await check();
       }
     },
     picture: (name) => page.shot(join(FOLDER, "e2e-" + name + ".png")),

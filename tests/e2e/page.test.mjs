@@ -67,10 +67,10 @@ test("search says how much matches and marks it", async () => {
   const share = parseFloat(await page.text("matched"));
   // Two of five threads spin.
   assert.ok(share > 25 && share < 55, String(share));
-  assert.equal(await page.evaluate(FRAMES + ".filter((g) => /\\bmatch\\b/.test(g.dataset.look)).every((g) => g.getAttribute('name').startsWith('spin'))"), true);
-  assert.ok(await page.evaluate(FRAMES + ".some((g) => /\\bmatch\\b/.test(g.dataset.look))"));
+  assert.equal(await page.evaluate(FRAMES + ".filter((g) => /\\bmatch\\b/.test(g.dataset.style)).every((g) => g.getAttribute('name').startsWith('spin'))"), true);
+  assert.ok(await page.evaluate(FRAMES + ".some((g) => /\\bmatch\\b/.test(g.dataset.style))"));
   await page.updates(3, async () => {
-    assert.ok(await page.evaluate(FRAMES + ".some((g) => /\\bmatch\\b/.test(g.dataset.look))"));
+    assert.ok(await page.evaluate(FRAMES + ".some((g) => /\\bmatch\\b/.test(g.dataset.style))"));
     assert.equal(await page.evaluate(hook("search") + ".value"), "spin");
   });
   await page.search("/^(spin|rest) /");

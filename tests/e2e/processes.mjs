@@ -38,7 +38,7 @@ export function start(command, options = {}) {
   const child = spawn(file, words, { stdio: ["ignore", "pipe", "pipe"], ...options });
   const self = { pid: child.pid, out: "", err: "", code: undefined };
   const waiting = new Set();
-  const wake = () => { for (const look of waiting) look(); };
+  const wake = () => { for (const check of waiting) check(); };
   child.stdout.setEncoding("utf8").on("data", (text) => { self.out += text; wake(); });
   child.stderr.setEncoding("utf8").on("data", (text) => { self.err += text; wake(); });
   running.add(self);
@@ -58,19 +58,19 @@ export function start(command, options = {}) {
   };
   self.line = (pattern) => new Promise((found, failed) => {
     const finish = (how, value) => {
-      waiting.delete(look);
+      waiting.delete(check);
       clearTimeout(timer);
       how(value);
     };
-    const told = () => command.join(" ") + " (exit code " + self.code + ")\n" + self.out + "\n" + self.err;
-    function look() {
+    const output = () => command.join(" ") + " (exit code " + self.code + ")\n" + self.out + "\n" + self.err;
+    function check() {
       const match = pattern.exec(self.out);
       if (match) finish(found, match);
-      else if (self.code !== undefined) finish(failed, new Error("ended without " + pattern + ": " + told()));
+      else if (self.code !== undefined) finish(failed, new Error("ended without " + pattern + ": " + output()));
     }
-    const timer = setTimeout(() => finish(failed, new Error("no " + pattern + " in time: " + told())), WAIT_MS);
-    waiting.add(look);
-    look();
+    const timer = setTimeout(() => finish(failed, new Error("no " + pattern + " in time: " + output())), WAIT_MS);
+    waiting.add(check);
+    check();
   });
   return self;
 }

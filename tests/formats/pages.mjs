@@ -22,7 +22,7 @@ const textsOf = (selector) => "Array.from(document.querySelectorAll(" + JSON.str
 const pressed = (group) => "document.querySelector('[data-testid=" + group + "] [aria-pressed=true]')?.dataset.value";
 const GROUND = "getComputedStyle(document.documentElement).backgroundColor";
 
-// The page at the view at which it opens; nothing was loaded, nothing was said, and no name has become markup.
+// The page at the view at which it opens; nothing was loaded, nothing was said, and no name has become HTML.
 async function openAt(browser, file, view, options = {}) {
   const page = await browser.open(pathToFileURL(file).href, options);
   await page.until(pressed("view") + " === " + JSON.stringify(view));
@@ -80,9 +80,9 @@ async function testHeatmap(browser, file) {
   assert.match(await page.until(aboutOf("Tree.walk:")), /Called frommain {2}app\.py:15 24\.0 %Tree\.walk {2}tree\.py:9 18\.0 %/);
 
   // Only lines with samples; the theme.
-  assert.equal(await page.evaluate("document.querySelectorAll('.line:not([data-look])').length > 0"), true);
+  assert.equal(await page.evaluate("document.querySelectorAll('.line:not([data-style])').length > 0"), true);
   await page.evaluate(byId("source-hot-only") + ".click()");
-  await page.until("document.querySelectorAll('.line:not([data-look])').length === 0 && document.querySelectorAll('.line').length > 1");
+  await page.until("document.querySelectorAll('.line:not([data-style])').length === 0 && document.querySelectorAll('.line').length > 1");
   const light = await page.evaluate(GROUND);
 
   // An address says more than the report: it opens at the flame graph where it was left.
@@ -102,7 +102,7 @@ async function testHeatmap(browser, file) {
 }
 
 const frameOf = (name) => "Array.from(document.querySelectorAll('[data-testid=diff-flame] g.frame')).find((g) => g.getAttribute('name').replace(/^[+−↑↓] /, '').startsWith(" + JSON.stringify(name + "  ") + "))";
-const lookOf = (name) => "(" + frameOf(name) + "?.dataset.look ?? 'none')";
+const styleOf = (name) => "(" + frameOf(name) + "?.dataset.style ?? 'none')";
 const choose = (group, value) => "document.querySelector('[data-testid=" + group + "] [data-value=" + value + "]').click()";
 
 // What the tip says of a frame.
@@ -117,29 +117,29 @@ async function testDiff(browser, file) {
   await page.until("document.querySelectorAll('[data-testid=diff-flame] g.frame').length > 5");
   assert.match(await page.evaluate(byId("diff-baseline") + ".textContent"), /^1,000 samples in 6\.00 s of process 4711: /);
   assert.match(await page.evaluate(byId("diff-current") + ".textContent"), /^1,502 samples in 15\.0 s of process 4800: /);
-  assert.match(await page.evaluate(lookOf("parse")), /more-3/);
-  assert.match(await page.evaluate(lookOf("render")), /less-3/);
-  assert.match(await page.evaluate(lookOf("cache.<locals>.get")), /more-3/);
-  assert.match(await page.evaluate(lookOf("log")), /less-3/);
+  assert.match(await page.evaluate(styleOf("parse")), /more-3/);
+  assert.match(await page.evaluate(styleOf("render")), /less-3/);
+  assert.match(await page.evaluate(styleOf("cache.<locals>.get")), /more-3/);
+  assert.match(await page.evaluate(styleOf("log")), /less-3/);
   assert.match(await tipOf(page, "Tree.walk"), /Total: 24\.0 % \(240\) → 28\.0 % \(420\), \+4\.0 pp, more, q 0\.\d+Self: 0 % \(0\) → 0 % \(0\), 0 pp, too few samples$/);
   await expectHarmless(page);
   await shoot(page, "diff-light");
 
   // Widths: what is gone has none in the current profile, what is new none in the baseline.
   await page.evaluate(choose("diff-width", "current"));
-  await page.until(lookOf("log") + " === 'none'");
-  assert.match(await page.evaluate(lookOf("cache.<locals>.get")), /more-3/);
+  await page.until(styleOf("log") + " === 'none'");
+  assert.match(await page.evaluate(styleOf("cache.<locals>.get")), /more-3/);
   await page.evaluate(choose("diff-width", "baseline"));
-  assert.match(await page.until(lookOf("log") + " !== 'none' && " + lookOf("log")), /less-3/);
-  assert.equal(await page.evaluate(lookOf("cache.<locals>.get")), "none");
-  assert.match(await page.evaluate(lookOf("</script><img src=x onerror=alert(1)>")), /less-3/);
+  assert.match(await page.until(styleOf("log") + " !== 'none' && " + styleOf("log")), /less-3/);
+  assert.equal(await page.evaluate(styleOf("cache.<locals>.get")), "none");
+  assert.match(await page.evaluate(styleOf("</script><img src=x onerror=alert(1)>")), /less-3/);
   const share = "(() => { const of = (g) => g.querySelector('rect').getBoundingClientRect().width; return of(" + frameOf("parse") + ") / of(document.querySelector('[data-testid=diff-flame] g.frame')); })()";
   assert.ok(Math.abs((await page.evaluate(share)) - 0.4) < 0.02);
 
   // By self samples only what runs itself has a colour; functions by change of their self samples.
   await page.evaluate(choose("diff-by", "self"));
-  await page.until("!/more|less/.test(" + lookOf("Thread.run") + ")");
-  assert.match(await page.evaluate(lookOf("parse")), /more-3/);
+  await page.until("!/more|less/.test(" + styleOf("Thread.run") + ")");
+  assert.match(await page.evaluate(styleOf("parse")), /more-3/);
   const rows = await page.evaluate("Array.from(document.querySelectorAll('[data-testid=diff-table] tbody tr'), (row) => [row.dataset.verdict, row.querySelector('button').textContent, row.cells[0].textContent, row.cells[1].textContent, row.cells[2].textContent])");
   assert.deepEqual(rows[0], ["more", "parse", "+29.9 pp", "30.0 %", "59.9 %"]);
   assert.deepEqual(rows.find(([, name]) => name === "log"), ["gone", "log", "−6.0 pp", "6.0 %", "0 %"]);
@@ -147,13 +147,13 @@ async function testDiff(browser, file) {
 
   // Zoom and back, search, the same as a table.
   await page.evaluate(choose("diff-width", "both"));
-  await page.until(lookOf("render") + " !== 'none'");
+  await page.until(styleOf("render") + " !== 'none'");
   await page.evaluate(frameOf("Tree.walk") + ".querySelector('rect').dispatchEvent(new MouseEvent('click', { bubbles: true }))");
-  await page.until(lookOf("render") + " === 'none' && location.hash.includes('zoom=')");
+  await page.until(styleOf("render") + " === 'none' && location.hash.includes('zoom=')");
   await page.evaluate(byId("diff-reset") + ".click()");
-  await page.until(lookOf("render") + " !== 'none'");
+  await page.until(styleOf("render") + " !== 'none'");
   await page.evaluate("(() => { const box = " + byId("search") + "; box.value = 'view.py'; box.dispatchEvent(new Event('input', { bubbles: true })); })()");
-  await page.until("/match/.test(" + lookOf("render") + ") && /other/.test(" + lookOf("parse") + ")");
+  await page.until("/match/.test(" + styleOf("render") + ") && /other/.test(" + styleOf("parse") + ")");
   await page.evaluate(byId("as-table-diff-open") + ".click()");
   assert.ok((await page.until(textsOf("[data-testid=as-table-diff] tbody tr") + ".length > 5 && " + textsOf("[data-testid=as-table-diff] tbody tr"))).some((text) => /render.*12\.0 %6\.7 %−5\.3 ppless/.test(text)));
 

@@ -483,7 +483,7 @@ def test_pages(files):
 
 
 def test_diff(files):
-    """pyrometer diff tells of two captures what the same sessions in memory tell."""
+    """pyrometer diff says of two captures what the comparison of the same sessions in memory says."""
     pyrometer = os.environ.get("PYROMETER", os.path.join(ROOT, "build/debug/pyrometer"))
     before, now = (os.path.join(files.folder, name) for name in ("before.pyro", "now.pyro"))
     with open(os.path.join(files.folder, "diff.txt"), encoding="utf-8") as file:

@@ -13,7 +13,7 @@ import { createMockServer, reportPage } from "./mock-server.mjs";
 
 const VIEWS = [
   ["flame graph", "", "document.querySelectorAll('g.frame').length > 10"],
-  ["bottom-up and searched", "&bottom-up&search=price", "document.querySelectorAll('g.frame[data-look~=match]').length > 0"],
+  ["bottom-up and searched", "&bottom-up&search=price", "document.querySelectorAll('g.frame[data-style~=match]').length > 0"],
   ["sandwich without a function", "&view=sandwich", "document.querySelectorAll('.sandwich-choose button').length > 3"],
   ["sandwich", "&view=sandwich", "(document.querySelector('.sandwich-choose button')?.click(), document.querySelectorAll('.sandwich-side g.frame').length > 3)"],
   ["functions", "&view=table", "document.querySelectorAll('tbody tr').length > 10"],

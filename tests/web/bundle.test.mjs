@@ -89,7 +89,7 @@ test("the page names no other place on the network", () => {
   assert.deepEqual(addresses.filter((address) => !address.endsWith("//www.w3.org")), []);
 });
 
-test("no markup is made from strings, no style attributes are written", () => {
+test("no HTML is made from strings, no style attributes are written", () => {
   const files = readdirSync(join(ROOT, "web"), { recursive: true }).filter((file) => file.endsWith(".js"));
   assert.ok(files.length > 40);
   for (const file of files) {

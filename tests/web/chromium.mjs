@@ -1,4 +1,4 @@
-// A headless Chromium, spoken to over a pipe: enough of the DevTools protocol to open, press, type, read and look.
+// A headless Chromium, spoken to over a pipe: enough of the DevTools protocol to open, press, type and read.
 
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

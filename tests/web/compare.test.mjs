@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adjustPValues, changeLook, compareGroups, compareRows, pValueOfRates, pValueOfShares, comparedSides, verdictOf } from "../../web/model/compare.js";
+import { adjustPValues, changeStyle, compareGroups, compareRows, pValueOfRates, pValueOfShares, comparedSides, verdictOf } from "../../web/model/compare.js";
 import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../web/model/heatmap.js";
 import { defaultAddress } from "../../web/model/address.js";
 import { createPicture } from "../../web/model/picture.js";
@@ -24,10 +24,10 @@ test("many comparisons make each less certain; what is unknown stays so", () => 
   assert.deepEqual(adjustPValues([]), []);
 });
 
-test("a few samples are no news; new, gone, more and less are told apart", () => {
+test("a few samples are no news; new, gone, more and less are distinguished", () => {
   assert.deepEqual([verdictOf(0, 2, 100, 100, null), verdictOf(0, 60, 100, 100, 0.001), verdictOf(60, 0, 100, 100, 0.001), verdictOf(10, 60, 100, 100, 0.001), verdictOf(60, 10, 100, 100, 0.001), verdictOf(10, 60, 100, 100, 0.2)],
     ["few", "new", "gone", "more", "less", "same"]);
-  assert.deepEqual([changeLook("same", 0.4), changeLook("more", 0.4), changeLook("less", -0.01), changeLook("new", 0.001)], ["", "more-3", "less-2", "more-1"]);
+  assert.deepEqual([changeStyle("same", 0.4), changeStyle("more", 0.4), changeStyle("less", -0.01), changeStyle("new", 0.001)], ["", "more-3", "less-2", "more-1"]);
 });
 
 test("shares are compared, so twice the samples of the same program are no change", () => {
@@ -115,9 +115,9 @@ test("the comparison zooms in, and marks what is searched for beside what change
   assert.equal(String(zoomed.focus), idOf("f "));
   assert.ok(!drawnNames(zoomed).some((line) => line.includes("g ")));
   const searched = compute({ ...state, address: { ...state.address, search: "g.py" } }).diff.drawing;
-  const looks = Array.from(searched.byId.values(), ({ frame }) => [frame.name, searched.markOf(frame)]);
-  assert.match(looks.find(([name]) => name.includes("g  "))[1], /^more-3 match$/);
-  assert.match(looks.find(([name]) => name.includes("x  "))[1], /^less-3 other$/);
+  const styles = Array.from(searched.byId.values(), ({ frame }) => [frame.name, searched.markOf(frame)]);
+  assert.match(styles.find(([name]) => name.includes("g  "))[1], /^more-3 match$/);
+  assert.match(styles.find(([name]) => name.includes("x  "))[1], /^less-3 other$/);
 });
 
 test("cells of 20 ms: news take the place of what there was, old seconds are forgotten", () => {

@@ -11,7 +11,7 @@ const emptyOf = (changes, view = "flame") => {
 };
 const session = (state, quality = {}) => ({ state, quality, settings: { mode: "wall" }, target: {} });
 
-test("whoever sees nothing is told why and what to do, in every view", () => {
+test("an empty view says why, and what to do, in every view", () => {
   const cases = [
     [{}, TEXT.empty.connecting],
     [{ connection: { state: "denied" } }, TEXT.empty.denied],

@@ -38,7 +38,7 @@ const hooks = (id) => "Array.from(document.querySelectorAll('[data-testid=\"" + 
 const rows = hooks("process");
 const row = (pid) => "document.querySelector('[data-testid=process][data-pid=\"" + pid + "\"]')";
 
-// A host that moves when it is told to, and a page on it.
+// A host that moves on request, and a page on it.
 async function openHost({ fragment = "", size = {}, ...options } = {}) {
   const program = createProgram({ threads: 4, now: () => 0 });
   program.advance(2);
@@ -226,7 +226,7 @@ test("captures are found, named, opened, deleted with undo; files are added, and
   await page.close();
 });
 
-test("links are shared and revoked; a viewer is told, and can change nothing", async () => {
+test("links are shared and revoked; a viewer sees that, and can change nothing", async () => {
   const { page, host, press } = await openHost({ sessions: 1 });
   await press("share");
   await press("share-make");

@@ -36,7 +36,7 @@ test("what C does is the line's own that called it", () => {
   assert.deepEqual(files.map(plain), [["/app/a.py", 5, 5, [12, 5, 5]], ["/app/m.py", 0, 5, [1, 0, 5]]]);
 });
 
-test("C code is told apart from the line that called it, and listed with what has no file", () => {
+test("C code is distinguished from the line that called it, and listed with what has no file", () => {
   const { files, others, neighbours } = linesOf(["m:1;a:12;<native> sorted 5", "m:1;a:12 3", "<native> x 2"]);
   assert.deepEqual(files[0].lines.map(({ line, self, inC, total }) => [line, self, inC, total]), [[12, 8, 5, 8]]);
   assert.deepEqual(others.map(({ name, self, total }) => [name, self, total]), [["<native> sorted", 5, 5], ["<native> x", 2, 2]]);

@@ -6,7 +6,7 @@ import { createLiveSource } from "../../web/source/live.js";
 import { queryText } from "../../web/source/requests.js";
 import { createProgram } from "./made-up-program.mjs";
 
-// A server in memory, and a clock that runs a round when it is told to.
+// A server in memory, and a clock that runs a round on request.
 function createScene({ threads = 4 } = {}) {
   let now = 0;
   const scene = { program: createProgram({ threads, now: () => 0 }), asked: [], broken: null, due: null, sessions: [], connections: [], deliveries: [], threads: null, qualities: [], instructions: [], matches: [] };
@@ -162,7 +162,7 @@ test("a server that is gone is tried again, later and later, and what was read i
   assert.equal(scene.recording.counts.total, viewTotal(scene, {}));
 });
 
-test("a refusal is told from silence", async () => {
+test("a refusal is distinguished from silence", async () => {
   const scene = await started();
   scene.broken = () => new Response(JSON.stringify({ detail: "no" }), { status: 403 });
   await scene.round();
@@ -172,7 +172,7 @@ test("a refusal is told from silence", async () => {
   assert.deepEqual([scene.connections.at(-1).state, scene.connections.at(-1).detail], ["lost", "HTTP status 502"]);
 });
 
-test("a server that began anew is read anew", async () => {
+test("a server that began again is read again", async () => {
   const scene = await started();
   const old = scene.program;
   const renewed = createProgram({ threads: 2, seed: 9, now: () => 0 });
@@ -224,7 +224,7 @@ test("paused, another choice is answered and the numbers beside it stand still",
   assert.equal(sumThreads(scene.threads, []).samples, before);
 });
 
-test("all numbers of quality are asked for only while they are looked at", async () => {
+test("all numbers of quality are asked for only while they are shown", async () => {
   const scene = await started();
   assert.ok(!scene.asked.join().includes("/quality"));
   scene.source.watch("quality", true);

@@ -1,5 +1,5 @@
 // A made-up host for the tests of its page: processes that work and wait, sessions on them, captures that are kept. It
-// answers as server/openapi.json says, and moves when it is told to.
+// answers as server/openapi.json says, and moves on request.
 
 export const HOSTILE_COMMAND = ["python3", "</script><img src=x onerror=alert(1)>", "--name=\u202egnp.exe", "x".repeat(4000)];
 
@@ -152,7 +152,7 @@ export function createHost({ processes: count = 24, captures: kept = 9, sessions
 
   function answerOne(method, [resource, name, part], query, body) {
     if (resource === "access") return { value: { scope, share: null, session: null, expires_at: null, can_share: canShare && scope === "operator", host: true } };
-    if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may look, and change nothing");
+    if (method !== "GET" && scope !== "operator") throw new Problem(403, "this link may read, and change nothing");
     if (resource === "processes") return { value: { host: "build7", cpus: 4, scanned_at: at(now), examining: 0, total: processes.length, offset: 0, processes } };
     if (resource === "shares") return method === "POST" ? makeShare(body) : method === "DELETE" ? remove(shares, shares.find((share) => String(share.id) === name)) : { value: { shares } };
     if (resource === "captures" && name === undefined) return method === "POST" ? openCapture(body) : method === "PUT" ? takeUpload(query, body) : { value: listCaptures(query) };

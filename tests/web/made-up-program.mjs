@@ -88,7 +88,7 @@ const MAIN = [
   [4, 1, ["module", "main", "fib"]],
 ];
 
-const SECONDS_PER_LOOK = 0.001;
+const SECONDS_PER_TICK = 0.001;
 const WINDOW_SECONDS = 0.25;
 
 // State bits, as on the wire.
@@ -221,7 +221,7 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     quality[luck < 0.9975 ? "exact" : luck < 0.999 ? "repaired" : luck < 0.9999 ? "retried" : "truncated"] += 1;
   }
 
-  function look(at) {
+  function tick(at) {
     quality.ticks += 1;
     if (random() < 0.0004) quality.missed_ticks += 1;
     if (random() < 0.0002) quality.failed.gone += 1;
@@ -233,14 +233,14 @@ export function createProgram({ threads = 20, processes = 1, endsAfter = 0, deep
     }
   }
 
-  // Takes the looks that are due; every hundredth one is made, so that this costs little.
+  // Takes the ticks that are due; every hundredth one is made, so that this costs little.
   function advance(seconds) {
     if (ended !== null) return;
     const until = seconds ?? now() - begun;
     const begins = Math.max(elapsed, quietFor);
-    const due = Math.max(0, Math.floor((until - begins) / (SECONDS_PER_LOOK * 20)));
+    const due = Math.max(0, Math.floor((until - begins) / (SECONDS_PER_TICK * 20)));
     elapsed = until;
-    for (let i = 0; i < due; i += 1) look(begins + i * SECONDS_PER_LOOK * 20);
+    for (let i = 0; i < due; i += 1) tick(begins + i * SECONDS_PER_TICK * 20);
     quality.achieved_hz = elapsed > quietFor ? quality.ticks / (elapsed - quietFor) : 0;
     quality.requested_hz = 50;
     generation += 1;

@@ -1,10 +1,10 @@
-// A server that speaks the wire contract with a made-up program, to look at the page without a build:
+// A server that speaks the wire contract with a made-up program, to see the page without a build:
 //
 //   node tests/web/mock-server.mjs [--port 8765] [--ends SECONDS] [--threads N] [--deep LEVELS] [--quiet SECONDS]
 //                                  [--exceptions unknown] [--mode cpu] [--page FILE.html] [--report FILE.html]
 //                                  [--host PROCESSES [--sessions N] [--hostile yes] [--scope viewer]]
 //
-// With --host it is the server of a whole host. Without --page the page is bundled anew on every load. --report also writes a standalone report when it ends or stops.
+// With --host it is the server of a whole host. Without --page the page is bundled again on every load. --report also writes a standalone report when it ends or stops.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync, mkdtempSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The page in a real browser, on a made-up program that moves when it is told to: for the tests of the page. Whoever imports
+// The page in a real browser, on a made-up program that moves on request: for the tests of the page. Whoever imports
 // this has a browser and a bundled page while its tests run.
 
 import assert from "node:assert/strict";
@@ -36,7 +36,7 @@ export async function serve(program) {
   return { server, url: "http://127.0.0.1:" + server.address().port + "/" };
 }
 
-// A page on a program that moves when it is told to.
+// A page on a program that moves on request.
 export async function live({ seconds = 3, fragment = "", ...options } = {}) {
   let clock = seconds;
   const program = createProgram({ threads: 8, now: () => 0, ...options });

@@ -36,7 +36,7 @@ test("zoom, selection and search survive updates, and every label names its own 
     advance(2);
     await page.until(shownNumber + " > " + shown);
     assert.equal(await widthOf(page, "CheckoutView.post"), width);
-    assert.equal(await page.evaluate(frames + ".filter((g) => g.dataset.look.includes('match')).length > 0"), true);
+    assert.equal(await page.evaluate(frames + ".filter((g) => g.dataset.style.includes('match')).length > 0"), true);
     assert.equal(await page.evaluate(frames + ".every((g) => (g.querySelector('.d3-flame-graph-label')?.textContent ?? '') === (g.querySelector('rect').width.baseVal.value < 35 ? '' : g.getAttribute('name')))"), true);
     assert.equal(await page.evaluate(frameNamed("CheckoutView.post") + ".hasAttribute('data-selected')"), true);
   }
@@ -112,7 +112,7 @@ test("hostile names are text wherever they are shown", async () => {
   for (const name of [HOSTILE_NAMES[0], "__proto__", "constructor", "<lambda>", "(unnamed)", "invoice_\\u202egnp.exe", "half\\ud800surrogate", "nul\\u0000inside"]) assert.ok(names.includes(name), name);
   assert.ok(names.every((name) => name.length < 400));
   await page.evaluate("Array.from(document.querySelectorAll('.row-name')).find((button) => button.textContent.startsWith('</script>')).click()");
-  await page.until(frames + ".some((g) => g.dataset.look.includes('match'))");
+  await page.until(frames + ".some((g) => g.dataset.style.includes('match'))");
   await clickFrame(page, "</script>");
   await page.until(byId("details-name") + ".textContent.startsWith('</script>')");
   assert.equal(await page.evaluate("document.querySelectorAll('img').length"), 0);
@@ -121,7 +121,7 @@ test("hostile names are text wherever they are shown", async () => {
   await page.close();
 });
 
-test("every number of quality is one key away, and goes on while it is looked at", async () => {
+test("every number of quality is one key away, and goes on while it is shown", async () => {
   const { page, program, advance } = await live();
   await drawn(page);
   await page.press("q");
@@ -132,7 +132,7 @@ test("every number of quality is one key away, and goes on while it is looked at
   await page.until(samples + " === '" + program.session().quality.samples.toLocaleString("en-US") + "'");
   await page.press("Escape");
   await page.until("!" + byId("quality-dialog") + ".open");
-  // The browser tells of the closing a moment later.
+  // The browser reports the closing a moment later.
   await page.evaluate("new Promise((resolve) => setTimeout(resolve, 100))");
   await click(page, "quality-open");
   await page.until(byId("quality-dialog") + ".open");

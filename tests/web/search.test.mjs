@@ -54,7 +54,7 @@ test("frames are marked as found or as others", () => {
   assert.equal(drawing.markOf(main.children[0]), "match");
 });
 
-test("another search draws the same frames, which only look different", () => {
+test("another search draws the same frames, which only differ in style", () => {
   const compute = createPicture();
   const state = stateOf(["main;work 5"], {});
   const first = compute(state).drawing;

@@ -44,7 +44,7 @@ test("base names are what follows the last slash", () => {
   assert.equal(baseName("c.py"), "c.py");
 });
 
-test("files of one name are told apart by the folders they are in", () => {
+test("files of one name are distinguished by the folders they are in", () => {
   const names = distinctNames(["/a/db/base.py", "/a/core/base.py", "/b/core/base.py", "/a/app.py", "app.py"]);
   assert.deepEqual(Array.from(names.values()), ["db/base.py", "a/core/base.py", "b/core/base.py", "a/app.py", "app.py"]);
   assert.equal(distinctNames(["/x/__proto__"]).get("/x/__proto__"), "__proto__");

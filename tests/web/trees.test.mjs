@@ -7,7 +7,7 @@ import { frameCounts, heldRows, nameRanks, sortedRows, tableRows, topFrames } fr
 import { bottomUpTree, createMergedNames, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees.js";
 import { answersOf, recordingOf } from "./sample.mjs";
 
-function look(lines, by = "function") {
+function treeOf(lines, by = "function") {
   const recording = recordingOf(lines);
   const grouping = currentGrouping(recording, by);
   const totals = groupTotals(grouping, recording.counts);
@@ -22,7 +22,7 @@ function asText(seen, tree, id = 0, level = 0) {
 }
 
 test("totals are what is below, self is what is here", () => {
-  const seen = look(["a 1", "a;b 2", "a;b;c 4", "d 8"]);
+  const seen = treeOf(["a 1", "a;b 2", "a;b;c 4", "d 8"]);
   const tree = topDownTree(seen.grouping, seen.totals);
   assert.deepEqual(asText(seen, tree), ["a 7", " b 6", "  c 4", "d 8"]);
   assert.equal(seen.totals.sum, 15);
@@ -30,26 +30,26 @@ test("totals are what is below, self is what is here", () => {
 
 test("by function the lines of one function are one frame, by line they are not", () => {
   const lines = ["a:1;b 2", "a:2;b 3", "a:2 1"];
-  const byFunction = look(lines);
+  const byFunction = treeOf(lines);
   assert.deepEqual(asText(byFunction, topDownTree(byFunction.grouping, byFunction.totals)), ["a 6", " b 5"]);
-  const byLine = look(lines, "line");
+  const byLine = treeOf(lines, "line");
   assert.deepEqual(asText(byLine, topDownTree(byLine.grouping, byLine.totals)).sort(), [" b 2", " b 3", "a 2", "a 4"]);
 });
 
 test("bottomUp, the running functions come first and their callers below, merged", () => {
-  const seen = look(["a;x 1", "b;x 2", "a;b;x 4", "a 8"]);
+  const seen = treeOf(["a;x 1", "b;x 2", "a;b;x 4", "a 8"]);
   const tree = bottomUpTree(createMergedNames(), seen.grouping, seen.totals);
   assert.deepEqual(asText(seen, tree), ["a 8", "x 7", " a 1", " b 6", "  a 4"]);
 });
 
 test("bottomUp totals of the first level add up to all samples", () => {
-  const seen = look(["a;b;c 5", "a;c 3", "c 2", "a;b 7"]);
+  const seen = treeOf(["a;b;c 5", "a;c 3", "c 2", "a;b 7"]);
   const tree = bottomUpTree(createMergedNames(), seen.grouping, seen.totals);
   assert.equal(tree.children(0).reduce((sum, id) => sum + tree.total(id), 0), seen.totals.sum);
 });
 
 test("recursion is kept as it was, in both directions", () => {
-  const seen = look(["f;f;f 2", "f;f 1"]);
+  const seen = treeOf(["f;f;f 2", "f;f 1"]);
   assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
   assert.deepEqual(asText(seen, bottomUpTree(createMergedNames(), seen.grouping, seen.totals)), ["f 3", " f 3", "  f 2"]);
 });
@@ -71,7 +71,7 @@ test("ids stay the same while the profile grows", () => {
 });
 
 test("a path of keys leads back to its frame, and as far as there is one", () => {
-  const seen = look(["a;b;c 1", "a;d 1"]);
+  const seen = treeOf(["a;b;c 1", "a;d 1"]);
   const tree = topDownTree(seen.grouping, seen.totals);
   const frames = seen.grouping.frames;
   const keys = treeKeys(tree, frames, seen.profile, 3);
@@ -84,8 +84,8 @@ test("a path of keys leads back to its frame, and as far as there is one", () =>
 });
 
 test("keys depend on name, file and line, not on ids", () => {
-  const one = look(["a;b 1"]);
-  const two = look(["x 1", "b 1", "a 2"]);
+  const one = treeOf(["a;b 1"]);
+  const two = treeOf(["x 1", "b 1", "a 2"]);
   const keyOf = (seen, name) => {
     const frames = seen.grouping.frames;
     const frame = frames.function.findIndex((_, at) => at > 0 && frameLabel(frames, seen.profile, at).name === name);
@@ -96,19 +96,19 @@ test("keys depend on name, file and line, not on ids", () => {
 });
 
 test("names that are properties of objects are just names", () => {
-  const seen = look(["__proto__;constructor;toString 3", "hasOwnProperty 1"]);
+  const seen = treeOf(["__proto__;constructor;toString 3", "hasOwnProperty 1"]);
   assert.deepEqual(asText(seen, topDownTree(seen.grouping, seen.totals)), ["__proto__ 3", " constructor 3", "  toString 3", "hasOwnProperty 1"]);
 });
 
-test("synthetic frames are told from functions that only look like them", () => {
-  const { profile, grouping } = look(["<native> 1", "<lambda> 1"]);
+test("synthetic frames are distinguished from functions that only look like them", () => {
+  const { profile, grouping } = treeOf(["<native> 1", "<lambda> 1"]);
   const kinds = [1, 2].map((frame) => isSynthetic(profile, grouping.frames.function[frame]));
   assert.deepEqual(kinds, [true, false]);
   assert.equal(originOf(profile, grouping.frames.function[2]).kind, "own");
 });
 
 test("the table counts a sample once however often a function recurs", () => {
-  const seen = look(["f;f;f 2", "f;g;f 3", "g 5"]);
+  const seen = treeOf(["f;f;f 2", "f;g;f 3", "g 5"]);
   const rows = tableRows(frameCounts(seen.grouping, seen.totals));
   const found = rows.map((row) => [frameLabel(seen.grouping.frames, seen.profile, row.frame).name, row.self, row.total]);
   assert.deepEqual(found.sort(), [["f", 5, 5], ["g", 5, 8]]);
@@ -126,7 +126,7 @@ test("equal rows of the table keep their order, whatever their numbers are", () 
 });
 
 test("names are put in order by function and file, lines of a function by number", () => {
-  const seen = look(["b:10 1", "b:9 1", "a:2 1", "b:100 1", "__proto__:1 1"], "line");
+  const seen = treeOf(["b:10 1", "b:9 1", "a:2 1", "b:100 1", "__proto__:1 1"], "line");
   const ranks = nameRanks(seen.grouping.frames, seen.profile);
   const named = tableRows(frameCounts(seen.grouping, seen.totals)).sort((a, b) => ranks[a.frame] - ranks[b.frame]);
   assert.deepEqual(named.map((row) => frameLabel(seen.grouping.frames, seen.profile, row.frame).label), ["__proto__  __proto__.py:1", "a  a.py:2", "b  b.py:9", "b  b.py:10", "b  b.py:100"]);
@@ -142,7 +142,7 @@ test("the hottest rows are the first of all of them sorted", () => {
 
 test("a stack of 10,000 frames goes through everything without recursion", () => {
   const deep = Array.from({ length: 10000 }, (_, i) => (i % 2 ? "f" : "g")).join(";") + " 4";
-  const seen = look([deep, "g 1"]);
+  const seen = treeOf([deep, "g 1"]);
   const tree = topDownTree(seen.grouping, seen.totals);
   assert.equal(treeKeys(tree, seen.grouping.frames, seen.profile, 10000).length, 10000);
   assert.equal(tableRows(frameCounts(seen.grouping, seen.totals)).length, 2);

@@ -7,13 +7,13 @@ import { el } from "../view/dom.js";
 export function listenForPlaces() {
   const session = sessionOf(location.hash);
   // First of all that listen: nobody else may take the new address for one of the page that is left.
-  const look = (event) => {
+  const follow = (event) => {
     if (sessionOf(location.hash) === session) return;
     event.stopImmediatePropagation();
     location.reload();
   };
-  window.addEventListener("popstate", look);
-  window.addEventListener("hashchange", look);
+  window.addEventListener("popstate", follow);
+  window.addEventListener("hashchange", follow);
   return {
     session,
     showWayBack() {

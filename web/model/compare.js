@@ -114,8 +114,8 @@ export function compareRows(baselineRows, currentRows, sides) {
 
 const CHANGE_STEPS = [0.005, 0.03];
 
-// How a change looks: "more-1" .. "less-3", or "" when it is not significant.
-export function changeLook(verdict, change) {
+// The style of a change: "more-1" .. "less-3", or "" when it is not significant.
+export function changeStyle(verdict, change) {
   if (verdict === "same" || verdict === "few") return "";
   const level = 1 + CHANGE_STEPS.filter((step) => Math.abs(change) >= step).length;
   return (change > 0 ? "more-" : "less-") + level;

@@ -6,8 +6,8 @@
 //   show PATTERN        keep only matching frames
 //   show-from PATTERN   start stacks at the outermost matching frame; drop stacks without one
 //
-// PATTERN is text, ignoring case, or /a regular expression/. WHAT says where to look: function:, file:, module: (a package, or
-// the name of a file without folders and ending); without it, wherever the search looks. "libraries" is the standard library
+// PATTERN is text, ignoring case, or /a regular expression/. WHAT says what to match: function:, file:, module: (a package, or
+// the name of a file without folders and ending); without it, wherever the search matches. "libraries" is the standard library
 // and installed packages. The server reads patterns in the same way (sampler/profile/views/pattern.h); tests/filters.json
 // holds cases for both. Several terms with one verb match what any of them matches. The order of terms has no effect: focus
 // and ignore see whole stacks, then hide and show remove frames, then show-from sees the rest. A sample without a frame left is dropped.

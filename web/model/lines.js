@@ -150,7 +150,7 @@ export function lineNeighbours(grouping, totals, frames) {
   return { callers: sortedEdges(edges.callers), callees: sortedEdges(edges.callees) };
 }
 
-// The file that is looked at: the one of this path, else the hottest.
+// The file that is shown: the one of this path, else the hottest.
 export function chosenFile(files, path) {
   return files.find((file) => file.path === path) ?? files[0];
 }

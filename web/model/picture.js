@@ -1,7 +1,7 @@
 // From the state to what is drawn: trees, zoom, search, the cut drawing. Each step is cached until its inputs change.
 
 import { TEXT } from "../text/session.js";
-import { changeLook, compareGroups, compareRows, comparedSides } from "./compare.js";
+import { changeStyle, compareGroups, compareRows, comparedSides } from "./compare.js";
 import { FLAME_VIEWS } from "./address.js";
 import { cutTree } from "./cut.js";
 import { isWithoutGil } from "./activity.js";
@@ -95,7 +95,7 @@ function makeDrawing(recording, version, grouping, totals, tree, focus, width) {
   return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum);
 }
 
-// The drawing with what a search makes of its frames, markOf(frame): only how they look differs, not where they are.
+// The drawing with what a search makes of its frames, markOf(frame): only their style differs, not their place.
 function markDrawing(drawing, matcher) {
   if (drawing === null || !matcher.search.active) return drawing;
   return { ...drawing, markOf: (frame) => (matcher.matched[frame.function ?? 0] ? "match" : "other") };
@@ -179,7 +179,7 @@ function makeDiff(compared, recording, grouping, width, zoom, widthOf, by) {
     const label = frameLabel(frames, recording.profile, tree.frame(id));
     const { verdict, baselineShare, currentShare } = changes[by];
     const name = (DIFF_SIGNS[verdict] ?? "") + label.label;
-    return { name, label: name, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeLook(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
+    return { name, label: name, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
   };
   const { id, missing } = resolveKeys(tree, frames, recording.profile, zoom);
   const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
@@ -255,7 +255,7 @@ function makeTasks(recording, version, tasks, reason) {
   return { ...taskRows(tasks, recording.profile), reason };
 }
 
-// All rows in their order; labels are made where they are looked at.
+// All rows in their order; labels are made where they are shown.
 function makeTable(recording, version, grouping, all, matcher, table, ranks) {
   const { frames } = grouping;
   const rows = matcher.search.active ? all.filter((row) => matcher.matched[frames.function[row.frame]]) : all;

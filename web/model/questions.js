@@ -24,7 +24,7 @@ export function searchedFor({ address: { view, search } }, picture) {
   return view === "heatmap" && search.trim() !== "" && picture.matched !== null ? { term: search, matched: picture.matched } : null;
 }
 
-// Whose instructions are looked at: those of the file of the chosen line. Null: none.
+// Whose instructions are shown: those of the file of the chosen line. Null: none.
 export function openedFile({ address: { view, line, file } }, picture) {
   return view === "source" && line > 0 ? chosenFile(picture.source.files, file) ?? null : null;
 }

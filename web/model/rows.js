@@ -84,7 +84,7 @@ function joinedSlots(slots, most) {
   return joined;
 }
 
-// Times as far as they are told apart.
+// Times as far as they are distinguished.
 function spanText({ start, end }) {
   const step = end - start < 1 || start % 1 !== 0 ? 0.25 : 1;
   return timeLabel(start, step) + " – " + timeLabel(end, step);

@@ -18,7 +18,7 @@ export function topDownTree(grouping, totals) {
   };
 }
 
-// Ids for the frames of merged trees that were ever looked at; they outlive the counts.
+// Ids for the frames of merged trees that were ever shown; they outlive the counts.
 export function createMergedNames() {
   const names = { parent: createColumn(), frame: createColumn(), index: createPairs() };
   columnPush(names.parent, 0);
@@ -73,7 +73,7 @@ function calleesOf(grouping, totals) {
   };
 }
 
-// A tree of groups merged by frame, built where it is looked at: `first` is below the root, step(groups, weights) gives
+// A tree of groups merged by frame, built where it is shown: `first` is below the root, step(groups, weights) gives
 // what is below a node. Both are {groups, weights}.
 function mergedTree(names, grouping, sum, first, step) {
   const tree = new Map();

@@ -1,4 +1,4 @@
-// What is polled of a session beside its profile while somebody looks at it. A poller is a function of the
+// What is polled of a session beside its profile while its view is open. A poller is a function of the
 // feed that says what is wanted now: null, or
 //   {question, subject, once, always, read(since) -> promise of an answer, take(answer, before) -> what is kept}
 // Another `question` is asked from the start; the same one again when the session has news, unless the page is paused or it is

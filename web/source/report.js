@@ -66,7 +66,7 @@ export function createReportSource(base64, handlers) {
     return foldedStacks(profile, report.cells, asked.threads, asked.states);
   }
 
-  // What is watched is told once, and again with another question.
+  // Answers what is watched once, and again when the question changes.
   const watch = {
     heat(on) {
       if (!on || watched.heat || report.heat === undefined) return;
@@ -105,7 +105,7 @@ export function createReportSource(base64, handlers) {
       asked = query;
       if (report !== null) deliver(false);
     },
-    // Whether times are told apart here.
+    // Whether times are distinguished here.
     hasTimes: () => report !== null && report.slots !== undefined,
     pause() {},
     retry() {},

@@ -5,7 +5,7 @@ import { setAttribute } from "./dom.js";
 const THIN_PX = 4;
 
 // What a frame looks like, as words the style sheet knows.
-export function frameLook(frame, pxPerSample, mark = frame.mark ?? "") {
+export function frameStyle(frame, pxPerSample, mark = frame.mark ?? "") {
   const words = ["h" + frame.heat, "u-" + frame.hue];
   if (frame.neutral) words.push("neutral");
   if (frame.remainder) words.push("remainder");
@@ -42,12 +42,12 @@ export function createChart(holder, onClick, upwards = false) {
   }
 
   return {
-    // A drawing whose frames are those drawn already is only looked at anew.
+    // A drawing whose frames are those drawn already is only given new styles.
     draw(drawing, width) {
       if (drawing.root !== drawn || width !== drawnWidth) place(drawing, width);
       const pxPerSample = width / drawing.root.value;
-      d3.select(holder).selectAll("g.frame").each(function setLook(node) {
-        setAttribute(this, "data-look", frameLook(node.data, pxPerSample, drawing.markOf?.(node.data)));
+      d3.select(holder).selectAll("g.frame").each(function setStyle(node) {
+        setAttribute(this, "data-style", frameStyle(node.data, pxPerSample, drawing.markOf?.(node.data)));
       });
     },
     frameAt: (element) => element?.closest?.("g.frame") ?? null,
@@ -59,7 +59,7 @@ export function createChart(holder, onClick, upwards = false) {
   };
 }
 
-// Tells the state how wide charts may be when `observed` changes and isNews(width of `holder`) says so.
+// Writes the width that charts may have into the state when `observed` changes and isNews(width of `holder`) says so.
 export function watchWidth(observed, holder, dispatch, isNews) {
   new ResizeObserver(() => {
     const width = Math.floor(holder.clientWidth);

@@ -75,7 +75,7 @@ function createOptions(change) {
   const width = segmented(TEXT.compare.width, "diff-width", DIFF_WIDTHS.map((value) => ({ value, label: TEXT.compare.widths[value] })), (value) => change({ diffWidth: value }));
   const by = segmented(TEXT.compare.by, "diff-by", DIFF_BY.map((value) => ({ value, label: TEXT.table[value] })), (value) => change({ diffBy: value }));
   const reset = el("button", { type: "button", class: "link", "data-testid": "diff-reset", on: { click: () => change({ zoom: [] }) } }, TEXT.crumbs.reset);
-  const scale = [["less-3", TEXT.compare.verdicts.less], ["", TEXT.compare.verdicts.same], ["more-3", TEXT.compare.verdicts.more]].map(([look, text]) => el("span", { class: "scale" }, el("i", { class: "swatch", "data-look": look }), text));
+  const scale = [["less-3", TEXT.compare.verdicts.less], ["", TEXT.compare.verdicts.same], ["more-3", TEXT.compare.verdicts.more]].map(([style, text]) => el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": style }), text));
   const basis = el("span", {});
   return {
     element: el("div", { class: "diff-legend soft" }, el("span", {}, TEXT.compare.width), width.element, el("span", {}, TEXT.compare.by), by.element, ...scale, basis, reset),

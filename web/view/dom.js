@@ -1,4 +1,4 @@
-// Creating elements. Text is text: no code of the page parses markup.
+// Creating elements. Text is text: no code of the page parses HTML.
 
 function setOne(element, name, value) {
   if (value === undefined || value === null || value === false) return;

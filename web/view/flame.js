@@ -87,7 +87,7 @@ function createDrawn(holder, onClick) {
       const isPointedAt = pointer !== null && pointer.type !== "touch" && state.hover !== null;
       return state.picture.drawing !== shown.drawing && isPointedAt && shown.drawing !== null && state.width === shown.width && askedFor(state) === shown.question;
     },
-    // Whether it was drawn anew.
+    // Whether it was drawn again.
     draw(state) {
       const { picture: { drawing }, width } = state;
       if (drawing === shown.drawing && width === shown.width) return false;

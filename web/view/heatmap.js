@@ -52,7 +52,7 @@ function cellText(state, { second, bin, time }) {
 function createHeatHead(measure, readout) {
   const hint = el("span", { class: "soft" });
   const most = el("span", { class: "soft", "data-testid": "heat-most" });
-  const swatches = Array.from({ length: HEAT_LEVELS }, (_, level) => el("i", { class: "swatch", "data-look": "h" + level }));
+  const swatches = Array.from({ length: HEAT_LEVELS }, (_, level) => el("i", { class: "swatch", "data-style": "h" + level }));
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0"), el("span", { class: "swatches", "aria-hidden": "true" }, ...swatches), most);
   const found = el("p", { class: "heat-found soft", "data-testid": "heat-found", role: "status" });
   return {

@@ -10,10 +10,10 @@ export function createLegend(root, dispatch) {
     { value: "heat", label: TEXT.colour.heat, hint: TEXT.colour.heatHint },
     { value: "module", label: TEXT.colour.module, hint: TEXT.colour.moduleHint },
   ], (value) => dispatch({ type: "address", changes: { colour: value }, how: "push" }));
-  const swatches = [0, ...HEAT_STEPS].map((step, level) => el("i", { class: "swatch", "data-look": "h" + level, "data-hint": step === 0 ? TEXT.colour.below(HEAT_STEPS[0] * 100) : TEXT.colour.from(step * 100) }));
+  const swatches = [0, ...HEAT_STEPS].map((step, level) => el("i", { class: "swatch", "data-style": "h" + level, "data-hint": step === 0 ? TEXT.colour.below(HEAT_STEPS[0] * 100) : TEXT.colour.from(step * 100) }));
   const meaning = el("span", {});
   const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0 %"), el("span", { class: "swatches" }, ...swatches), el("span", { class: "soft" }, "40 %"));
-  const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-look": "neutral" }), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
+  const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": "neutral" }), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
   const element = el("div", { class: "legend" }, colour.element, meaning, scale, neutral);
   root.append(element);
   return {

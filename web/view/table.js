@@ -78,7 +78,7 @@ export function createTable(root, dispatch) {
   let all = [];
   let arrangedFor = "";
 
-  // Whoever points at a row finds it where it was: only another question, or leaving, sorts anew.
+  // A row under the pointer stays where it is: only another question, or leaving, sorts again.
   function arrange() {
     const question = JSON.stringify([state.address, state.table]);
     const { rows: sorted } = state.picture.table;
@@ -95,7 +95,7 @@ export function createTable(root, dispatch) {
   }
 
   // The rows from `first` on that there have to be.
-  function rowsInSight(count) {
+  function rowsInView(count) {
     const height = Math.max(1, rows[0]?.element.offsetHeight ?? ROW_PX);
     const scroller = element.scrollHeight > element.clientHeight + 1 ? element : document.documentElement;
     const above = scroller === element ? element.scrollTop : Math.max(0, -element.getBoundingClientRect().top);
@@ -118,7 +118,7 @@ export function createTable(root, dispatch) {
   }
 
   function fillRows() {
-    const { height, last } = rowsInSight(all.length);
+    const { height, last } = rowsInView(all.length);
     while (rows.length < last - first) {
       rows.push(createTableRow(find, about));
       body.append(rows[rows.length - 1].element);
@@ -133,7 +133,7 @@ export function createTable(root, dispatch) {
   function onScroll() {
     if (state === null || element.hidden) return;
     const before = first;
-    rowsInSight(all.length);
+    rowsInView(all.length);
     if (first !== before) fillRows();
   }
   body.addEventListener("pointerleave", () => {

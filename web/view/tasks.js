@@ -50,8 +50,8 @@ export function createTasks(root, dispatch) {
     const isOpen = open.has(row.key);
     const button = el("button", { type: "button", class: "task-open", "aria-expanded": String(isOpen), "aria-label": TEXT.tasks.stack(formatCount(row.count), isOpen, row.name || row.coroutine?.name), "data-key": row.key, on: { click: () => toggle(row) } }, formatCount(row.count));
     const cells = [nameCell(row), taskPlace(row.coroutine), TEXT.tasks.states[row.state], row.state === "waiting" ? taskPlace(row.at) : el("span", { class: "soft" }, "—"), row.state === "waiting" ? formatDuration(row.longest) : "", row.awaiters.length === 0 ? "" : isolated(row.awaiters.map((name) => name || TEXT.tasks.noName).join(", "))];
-    const looks = ["", "", "task-state", "", "number", ""];
-    return el("tr", { "data-testid": "task", "data-state": row.state, "data-match": matches(row, matched) ? "yes" : null }, el("td", {}, button), ...cells.map((cell, i) => el("td", { class: looks[i] }, cell)));
+    const classes = ["", "", "task-state", "", "number", ""];
+    return el("tr", { "data-testid": "task", "data-state": row.state, "data-match": matches(row, matched) ? "yes" : null }, el("td", {}, button), ...cells.map((cell, i) => el("td", { class: classes[i] }, cell)));
   }
 
   // The row that has the keyboard keeps it.

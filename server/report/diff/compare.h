@@ -1,7 +1,7 @@
 /*
- * compare - is a difference between two counts more than chance?
+ * compare - whether two counts differ significantly.
  *
- * Samples are taken as independent looks, so a count among all of them is a proportion, and two
+ * Samples are taken as independent, so a count among all of them is a proportion, and two
  * proportions are compared by the two-sided z test with pooled variance.  Where many are
  * compared at once some differ by chance alone: q values bound the expected share of false ones
  * among those called different (Benjamini and Hochberg 1995).

@@ -249,8 +249,8 @@ static double seconds(const struct report_source *source)
     return (double)report_header_duration_ns(source->header) / (double)NS_PER_S;
 }
 
-/* By time a hit counts for what it stands for: the rates of the two need not be the same, so the
- * time is measured in each side's own looks. */
+/* By time a sample counts for the time it stands for, measured in ticks of its own profile: the two
+ * may have different rates. */
 static void set_basis(struct comparison *comparison, const struct report_source *base,
                       const struct report_source *now)
 {

@@ -1,8 +1,8 @@
 /*
  * comparison - two profiles laid over each other: by function and by path.
  *
- * A path is functions from the outermost on, told apart by name and file; lines are not looked
- * at, as they move when a program changes.  Everything is compared as shares of all samples, or
+ * A path is functions from the outermost on, distinguished by name and file.  Lines are ignored:
+ * they move when a program changes.  Everything is compared as shares of all samples, or
  * by time as seconds of each second, and every change has its q value (compare.h).
  *
  * Ownership: the struct owns all it holds and needs nothing of the sources afterwards;
@@ -30,7 +30,7 @@ enum comparison_basis { COMPARISON_BY_SAMPLES, COMPARISON_BY_TIME };
     X(MORE, "more", "more than before")     \
     X(LESS, "less", "less than before")     \
     X(NEW, "new", "not there before")       \
-    X(GONE, "gone", "not there any more")
+    X(GONE, "gone", "no longer there")
 
 enum comparison_verdict {
 #define X(name, text, meaning) COMPARISON_##name,

@@ -19,7 +19,7 @@ struct diff {
     struct report_settings settings; /* limit and colours */
 };
 
-/* What changed by more than chance, largest change first: functions by themselves and with what
+/* Significant changes, largest change first: functions by themselves and with what
  * they call, paths that are new or gone. */
 MUST_CHECK enum err_code diff_write_text(const struct diff *diff, struct buffer *out,
                                          struct err *err);

@@ -10,7 +10,7 @@
 #include "server/report/report.h"
 
 /*
- * Lines are told apart by their text, and texts are as long as stacks are deep: so none is made
+ * Lines are distinguished by their text, which is as long as its stack is deep: so none is made
  * before it is written.  A label is what a frame adds to a line; frames of one label are one.  A
  * line is then a thread's label and a path of labels, and paths form a tree of their own.
  */

@@ -186,7 +186,7 @@ static void put_extra(struct gecko *gecko)
     put_counter(gecko, "Repaired", quality->repaired);
     put_counter(gecko, "Retried", quality->retried);
     put_counter(gecko, "Truncated", quality->truncated);
-    put_counter(gecko, "Missed looks", quality->missed_ticks);
+    put_counter(gecko, "Missed ticks", quality->missed_ticks);
     json_end(&gecko->json);
     json_end(&gecko->json);
     json_end(&gecko->json);

@@ -74,7 +74,7 @@ static void write_slot_column(struct json *json, const struct timed *timed)
     json_end(json);
 }
 
-/* What samples stand for is told of each cell only where it is not the same for all. */
+/* Cells have a column of what a sample stands for only where it differs. */
 static void write_cells(struct json *json, const struct timed *timed, bool has_periods)
 {
     json_key(json, "cells");

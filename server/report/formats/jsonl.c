@@ -243,7 +243,7 @@ static void put_spot(struct jsonl *jsonl, const struct view_spot *cell)
     put_uint(jsonl, "cumulative", cell->total);
 }
 
-/* Spots are not told apart by thread or state: a view that asks for some has none. */
+/* Spots have no thread and no state: a view of some threads or states has none. */
 static enum err_code put_spots(struct jsonl *jsonl, uint64_t samples, struct err *err)
 {
     const struct view_query *const query = jsonl->source->query;
