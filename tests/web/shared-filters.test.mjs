@@ -6,9 +6,10 @@ import { test } from "node:test";
 import { cleanTerm, filterParameters, parseTerm } from "../../web/model/filter.js";
 import { groupTotals } from "../../web/model/grouping.js";
 import { createRecording, currentGrouping, takeDelivery } from "../../web/model/recording.js";
+import { parseSearch } from "../../web/model/search.js";
 import { topDownTree } from "../../web/model/trees.js";
 
-const { functions, patterns, refused, stacks, cases } = JSON.parse(readFileSync(new URL("../filters.json", import.meta.url), "utf8"));
+const { functions, patterns, refused, letters, stacks, cases } = JSON.parse(readFileSync(new URL("../filters.json", import.meta.url), "utf8"));
 const keys = Object.keys(functions);
 
 // What /tree and /view answer of the stacks.
@@ -64,6 +65,16 @@ test("a pattern matches what it matches on the server", () => {
 
 test("a pattern is refused where the server refuses it", () => {
   for (const pattern of refused) assert.ok(parseTerm("hide " + pattern).error?.length > 10, pattern);
+});
+
+test("letters are the same as on the server", () => {
+  for (const [kind, expected] of [["same", true], ["other", false]]) {
+    for (const [one, other] of letters[kind]) {
+      assert.equal(parseSearch(`/${one}/i`).test(other), expected, one + other);
+      assert.equal(parseSearch(one).test(other), expected, one + other);
+      assert.equal(parseSearch(`/${one}/`).test(other), false, one + other);
+    }
+  }
 });
 
 test("filters leave what they leave on the server", () => {

@@ -7,6 +7,19 @@ import { functionCount } from "./profile.js";
 const SEARCHED_LENGTH_MAX = 10000;
 const EXACT_LENGTH_MAX = 500;
 
+// With the flag u, letters and characters are those of Unicode, as on the server. The stricter syntax that comes with it is not required.
+function compile(source, flags) {
+  new RegExp("", flags); // throws where a flag is given twice
+  const others = flags.replace("u", "");
+  try {
+    return new RegExp(source, others + "u");
+  } catch {
+    return new RegExp(source, others);
+  }
+}
+
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+
 // {active, isExpression, error, test(text)}; an expression that is not valid matches nothing and says why.
 export function parseSearch(term) {
   const none = { active: false, isExpression: false, error: null, test: () => false };
@@ -14,15 +27,15 @@ export function parseSearch(term) {
   const expression = /^\/(.+)\/([imsu]*)$/.exec(term);
   if (expression) {
     try {
-      const compiled = new RegExp(expression[1], expression[2]);
+      const compiled = compile(expression[1], expression[2]);
       return { active: true, isExpression: true, error: null, test: (text) => compiled.test(text) };
     } catch (problem) {
       const said = String(problem.message).replace(/^Invalid regular expression: /, "");
       return { ...none, error: TEXT.search.invalid(said) };
     }
   }
-  const wanted = term.toLowerCase();
-  return { active: true, isExpression: false, error: null, test: (text) => text.toLowerCase().includes(wanted) };
+  const wanted = compile(escaped(term), "i");
+  return { active: true, isExpression: false, error: null, test: (text) => wanted.test(text) };
 }
 
 export function searchedText(profile, functionId) {
@@ -32,7 +45,7 @@ export function searchedText(profile, functionId) {
 
 // An expression that finds the functions of this name, wherever they are, and nothing else.
 export function exactSearch(name) {
-  return "/^" + name.slice(0, EXACT_LENGTH_MAX).replace(/[.*+?^${}()|[\]\\/]/g, "\\$&") + (name.length > EXACT_LENGTH_MAX ? "/" : " /");
+  return "/^" + escaped(name.slice(0, EXACT_LENGTH_MAX)) + (name.length > EXACT_LENGTH_MAX ? "/" : " /");
 }
 
 // Remembers per function whether it matches; functions that appear later are tested when they do.

@@ -1,16 +1,17 @@
 /*
  * expression - does a text contain what a regular expression, or a plain text, describes?
  *
- * The syntax is the part of JavaScript's that needs no backtracking, so that the page and the
- * server match the same: . [] [^] \d \D \w \W \s \S \b \B ^ $ | () (?:) * + ? {n,m}, lazy forms,
- * \t \n \v \f \r \0 \xHH \uHHHH, and \ before a sign.  Look-around, back-references and named
- * groups are refused.  Case is ignored for Latin, Greek and Cyrillic letters.
+ * PCRE2 matches.  The syntax is the part of JavaScript's that the page knows too, with the
+ * meaning that it has there: . [] [^] \d \D \w \W \s \S \b \B ^ $ | () (?:) * + ? {n,m}, lazy
+ * forms, \t \n \v \f \r \0 \xHH \uHHHH, and \ before a sign.  Look-around, back-references, named
+ * groups and everything else that is PCRE2's own are refused.  Characters are those of Unicode,
+ * with the flag u and without it.
  *
  * Ownership: expression_compile allocates; expression_destroy accepts NULL.
- * Threads: a compiled expression may be asked by any number of threads.
- * Cost: of a match, at most the length of the text times EXPRESSION_MAX_STEPS.
- * Limits: the enum below; ERR_INVALID beyond them.
- * Depends on: err, characters.
+ * Threads: one at a time asks a compiled expression.
+ * Limits: the enum below.  A match beyond them is ERR_INVALID, so a hostile pattern on a hostile
+ *         text costs a bounded time.
+ * Depends on: err, buffer, utf8, PCRE2.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_EXPRESSION_H
 #define SAMPLER_PROFILE_VIEWS_EXPRESSION_H
@@ -21,10 +22,10 @@
 #include "sampler/base/err.h"
 
 enum {
-    EXPRESSION_MAX_TEXT = 2000, /* bytes */
-    EXPRESSION_MAX_STEPS = 2048,
-    EXPRESSION_MAX_RANGES = 2048,
-    EXPRESSION_MAX_DEPTH = 64 /* groups in groups */
+    EXPRESSION_MAX_TEXT = 2000,             /* bytes of a pattern */
+    EXPRESSION_MAX_GROUPS = 64,             /* groups in groups */
+    EXPRESSION_MAX_STEPS = 100000,          /* of one match, wherever in the text it begins */
+    EXPRESSION_MAX_BACKTRACK_KIB = 4 * 1024 /* memory of one match */
 };
 
 struct expression;
@@ -35,6 +36,8 @@ MUST_CHECK enum err_code expression_compile(const char *text, size_t length, con
                                             struct expression **out, struct err *err);
 void expression_destroy(struct expression *expression);
 
-bool expression_matches(const struct expression *expression, const char *text, size_t length);
+/* Bytes that are not UTF-8 are U+FFFD.  ERR_INVALID: it takes too long to find out. */
+MUST_CHECK enum err_code expression_matches(struct expression *expression, const char *text,
+                                            size_t length, bool *out, struct err *err);
 
 #endif /* SAMPLER_PROFILE_VIEWS_EXPRESSION_H */

@@ -42,11 +42,10 @@ enum err_code frame_matcher_init(struct frame_matcher *matcher,
                                  const struct frame_filters *filters, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    *matcher = (struct frame_matcher){ 0 };
+    *matcher = (struct frame_matcher){ .filters = filters };
     for (size_t i = 0; filters && i < filters->count && !rc; i++) {
         rc = pattern_init(&matcher->patterns[i], filters->items[i].pattern, err);
-        matcher->kinds[i] = filters->items[i].kind;
-        matcher->used |= 1U << matcher->kinds[i];
+        matcher->used |= 1U << filters->items[i].kind;
         matcher->count++;
     }
     return rc;
@@ -59,14 +58,24 @@ void frame_matcher_deinit(struct frame_matcher *matcher)
     matcher->count = 0;
 }
 
-unsigned frame_matcher_kinds(const struct frame_matcher *matcher, const char *name,
-                             const char *file, int32_t line)
+enum err_code frame_matcher_kinds(const struct frame_matcher *matcher, const char *name,
+                                  const char *file, int32_t line, unsigned *out,
+                                  struct err *err)
 {
     unsigned kinds = 0;
-    for (size_t i = 0; i < matcher->count; i++)
-        if (pattern_matches(&matcher->patterns[i], name, file, line))
-            kinds |= 1U << matcher->kinds[i];
-    return kinds;
+    for (size_t i = 0; i < matcher->count; i++) {
+        const struct frame_filter *const filter = &matcher->filters->items[i];
+        bool matches;
+        const enum err_code rc =
+            pattern_matches(&matcher->patterns[i], name, file, line, &matches, err);
+        if (rc)
+            return err_wrap(err, rc, "the filter %s %.100s", frame_filter_name(filter->kind),
+                            filter->pattern);
+        if (matches)
+            kinds |= 1U << filter->kind;
+    }
+    *out = kinds;
+    return ERR_OK;
 }
 
 static bool is_of(unsigned kinds, enum frame_filter_kind kind)

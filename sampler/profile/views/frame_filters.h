@@ -63,20 +63,21 @@ uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash);
 /* Filters made ready to be asked. */
 struct frame_matcher {
     size_t count;
-    enum frame_filter_kind kinds[FRAME_FILTERS_MAX];
+    const struct frame_filters *filters;
     struct pattern patterns[FRAME_FILTERS_MAX];
     unsigned used; /* a bit a kind: 1 << kind */
 };
 
-/* filters: NULL for none. */
+/* filters: NULL for none; they are borrowed until deinit. */
 MUST_CHECK enum err_code frame_matcher_init(struct frame_matcher *matcher,
                                             const struct frame_filters *filters,
                                             struct err *err);
 void frame_matcher_deinit(struct frame_matcher *matcher);
 
-/* The kinds whose filters match a function, a bit each. */
-unsigned frame_matcher_kinds(const struct frame_matcher *matcher, const char *name,
-                             const char *file, int32_t line);
+/* The kinds whose filters match a function, a bit each.  ERR_INVALID: a filter takes too long. */
+MUST_CHECK enum err_code frame_matcher_kinds(const struct frame_matcher *matcher,
+                                             const char *name, const char *file, int32_t line,
+                                             unsigned *out, struct err *err);
 
 /* What is known of a stack down to a frame: bits. */
 enum {

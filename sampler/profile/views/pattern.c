@@ -117,34 +117,34 @@ static bool is_library(const char *name, const char *file)
     return !is_mark(name, file) && (package_in(file) || is_standard_library(file));
 }
 
-static bool matches_module(const struct expression *expression, const char *name,
-                           const char *file)
+static enum err_code matches_module(struct expression *expression, const char *name,
+                                    const char *file, bool *out, struct err *err)
 {
     const char *const package = package_in(file);
     const char *const slash = strrchr(file, '/');
     const char *const begin = package ? package : slash ? slash + 1 : file;
     size_t length = strcspn(begin, "/");
     if (is_mark(name, file))
-        return expression_matches(expression, "", 0);
+        return expression_matches(expression, "", 0, out, err);
     if (!package && is_standard_library(file))
-        return expression_matches(expression, "Python", strlen("Python"));
+        return expression_matches(expression, "Python", strlen("Python"), out, err);
     if (length >= 3 && strncmp(begin + length - 3, ".py", 3) == 0)
         length -= 3;
-    return expression_matches(expression, begin, length);
+    return expression_matches(expression, begin, length, out, err);
 }
 
-bool pattern_matches(const struct pattern *pattern, const char *name, const char *file,
-                     int32_t line)
+enum err_code pattern_matches(const struct pattern *pattern, const char *name, const char *file,
+                              int32_t line, bool *out, struct err *err)
 {
-    const struct expression *const expression = pattern->expression;
+    struct expression *const expression = pattern->expression;
     char all[PATTERN_MAX_LOOKED_AT];
     switch (pattern->what) {
-    case PATTERN_FUNCTION: return expression_matches(expression, name, strlen(name));
-    case PATTERN_FILE: return expression_matches(expression, file, strlen(file));
-    case PATTERN_MODULE: return matches_module(expression, name, file);
-    case PATTERN_LIBRARY: return is_library(name, file);
+    case PATTERN_FUNCTION: return expression_matches(expression, name, strlen(name), out, err);
+    case PATTERN_FILE: return expression_matches(expression, file, strlen(file), out, err);
+    case PATTERN_MODULE: return matches_module(expression, name, file, out, err);
+    case PATTERN_LIBRARY: *out = is_library(name, file); return ERR_OK;
     case PATTERN_ANY: break;
     }
     snprintf(all, sizeof all, "%s %s:%" PRId32, name, file, line);
-    return expression_matches(expression, all, strlen(all));
+    return expression_matches(expression, all, strlen(all), out, err);
 }

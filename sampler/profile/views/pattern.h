@@ -14,7 +14,7 @@
  * (web/model/filter.js); tests/filters.json holds cases for both.
  *
  * Ownership: pattern_deinit frees; it accepts a zeroed one.
- * Threads: a pattern may be asked by any number of threads.
+ * Threads: one at a time asks a pattern.
  * Limits: those of expression; PATTERN_MAX_LOOKED_AT bytes of a function are looked at.
  * Depends on: expression.
  */
@@ -40,7 +40,9 @@ MUST_CHECK enum err_code pattern_init(struct pattern *pattern, const char *text,
                                       struct err *err);
 void pattern_deinit(struct pattern *pattern);
 
-bool pattern_matches(const struct pattern *pattern, const char *name, const char *file,
-                     int32_t line);
+/* ERR_INVALID: it takes too long to find out. */
+MUST_CHECK enum err_code pattern_matches(const struct pattern *pattern, const char *name,
+                                         const char *file, int32_t line, bool *out,
+                                         struct err *err);
 
 #endif /* SAMPLER_PROFILE_VIEWS_PATTERN_H */

@@ -64,15 +64,19 @@ static void reshape_deinit(struct reshape *reshape)
 }
 
 /* Function 0 is the root's, which no filter is about. */
-static void match_functions(struct reshape *reshape)
+static enum err_code match_functions(struct reshape *reshape, struct err *err)
 {
-    for (function_id id = 1; id < reshape->from->sizes.functions; id++) {
+    enum err_code rc = ERR_OK;
+    for (function_id id = 1; id < reshape->from->sizes.functions && !rc; id++) {
         const struct profile_function function = profile_function_at(reshape->from, id);
         const char *const name = profile_string(reshape->from, function.name).text;
         const char *const file = profile_string(reshape->from, function.file).text;
-        reshape->kinds[id] = (unsigned char)frame_matcher_kinds(&reshape->matcher, name, file,
-                                                                function.first_line);
+        unsigned kinds = 0;
+        rc = frame_matcher_kinds(&reshape->matcher, name, file, function.first_line, &kinds,
+                                 err);
+        reshape->kinds[id] = (unsigned char)kinds;
     }
+    return rc;
 }
 
 static enum err_code copy_string(const struct reshape *reshape, str_id id, str_id *out,
@@ -306,8 +310,9 @@ static enum err_code copy_tables(struct reshape *reshape, const struct view_quer
     enum err_code rc = view_init(&view, reshape->from, query, err);
     if (rc)
         return rc;
-    match_functions(reshape);
-    rc = copy_nodes(reshape, &view, err);
+    rc = match_functions(reshape, err);
+    if (!rc)
+        rc = copy_nodes(reshape, &view, err);
     view_deinit(&view);
     return rc;
 }

@@ -58,8 +58,12 @@ static void patterns_match_what_they_match_in_the_page(void **state)
         cJSON_ArrayForEach(function, cJSON_GetObjectItem(cases, "functions"))
         {
             const bool expected = names(cJSON_GetArrayItem(row, 1), function->string);
-            if (pattern_matches(&pattern, text_at(function, 0), text_at(function, 1),
-                                cJSON_GetArrayItem(function, 2)->valueint) != expected)
+            bool matches;
+            assert_ok(pattern_matches(&pattern, text_at(function, 0), text_at(function, 1),
+                                      cJSON_GetArrayItem(function, 2)->valueint, &matches,
+                                      &err),
+                      &err);
+            if (matches != expected)
                 fail_msg("'%s' and %s", text_at(row, 0), function->string);
         }
         pattern_deinit(&pattern);
@@ -203,6 +207,41 @@ static void filters_leave_what_they_leave_in_the_page(void **state)
     }
 }
 
+static struct expression *made_expression(const char *text, const char *flags)
+{
+    struct expression *made = NULL;
+    struct err err = { 0 };
+    assert_ok(expression_compile(text, strlen(text), flags, &made, &err), &err);
+    return made;
+}
+
+static bool is_match(const char *expression, const char *flags, const char *text)
+{
+    struct expression *const made = made_expression(expression, flags);
+    struct err err = { 0 };
+    bool matches;
+    assert_ok(expression_matches(made, text, strlen(text), &matches, &err), &err);
+    expression_destroy(made);
+    return matches;
+}
+
+static void letters_are_the_same_as_in_the_page(void **state)
+{
+    static const char *const kinds[] = { "same", "other" };
+    const cJSON *const letters = cJSON_GetObjectItem(cases, "letters");
+    (void)state;
+    for (int kind = 0; kind < 2; kind++) {
+        const cJSON *pair;
+        cJSON_ArrayForEach(pair, cJSON_GetObjectItem(letters, kinds[kind]))
+        {
+            if (is_match(text_at(pair, 0), "i", text_at(pair, 1)) != (kind == 0) ||
+                is_match(text_at(pair, 0), NULL, text_at(pair, 1)) != (kind == 0) ||
+                is_match(text_at(pair, 0), "", text_at(pair, 1)))
+                fail_msg("%s and %s", text_at(pair, 0), text_at(pair, 1));
+        }
+    }
+}
+
 static void there_is_an_end_to_filters_and_to_expressions(void **state)
 {
     struct frame_filters filters = { 0 };
@@ -220,27 +259,103 @@ static void there_is_an_end_to_filters_and_to_expressions(void **state)
     memset(text, '(', sizeof text);
     assert_int_equal(expression_compile(text, 1000, "", &made, &err), ERR_INVALID);
     static const char *const large[] = { "a{999999999999}", "((a{100}){100}){100}",
-                                         "(a{0,9999}){0,9999}", "(((()*)*)*){9999}b{2048}" };
+                                         "(a{0,9999}){0,9999}", "(((()*)*)*){9999}b{2048}",
+                                         "(((((((a{9}){9}){9}){9}){9}){9}){9}){9}" };
     for (size_t i = 0; i < sizeof large / sizeof *large; i++)
         assert_int_equal(expression_compile(large[i], strlen(large[i]), "", &made, &err),
                          ERR_INVALID);
 }
 
-/* What takes a backtracking matcher longer than the world has lasted. */
-static void no_expression_takes_long(void **state)
+/* Every start of an expression, and every pair of signs, is read to its end or refused. */
+static void no_expression_is_read_beyond_its_end(void **state)
 {
-    static const char *const rows[] = { "(a*)*b", "(a|a)*b", "(a|aa)+$b", "^(([a-z])+.)+[A-Z]$",
-                                        "(.*)(.*)(.*)(.*)(.*)(.*)b" };
-    char text[2000];
+    static const char all[] = "(?:[^\\]a-\\S\\x41-\\u00ff[:]|\\d.\\0+?){1,2}?$\\b\xc3\xbc";
+    static const char signs[] = "()[]{}\\^$.|*+?-:,/&~#<=!0123xuSdbcé";
     (void)state;
-    memset(text, 'a', sizeof text);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    for (size_t length = 0; length < sizeof all; length++) {
         struct expression *made = NULL;
-        struct err err = { 0 };
-        assert_ok(expression_compile(rows[i], strlen(rows[i]), "", &made, &err), &err);
-        assert_false(expression_matches(made, text, sizeof text));
+        char *const copy = malloc(length + 1);
+        memcpy(copy, all, length);
+        (void)!expression_compile(copy, length, "ims", &made, NULL);
+        expression_destroy(made);
+        free(copy);
+    }
+    for (size_t i = 0; i < sizeof signs * sizeof signs * sizeof signs; i++) {
+        struct expression *made = NULL;
+        bool matches;
+        const char text[] = { signs[i % sizeof signs], signs[i / sizeof signs % sizeof signs],
+                              signs[i / sizeof signs / sizeof signs], '\0' };
+        if (expression_compile(text, strlen(text), "", &made, NULL) == ERR_OK)
+            assert_int_equal(expression_matches(made, signs, sizeof signs, &matches, NULL),
+                             ERR_OK);
         expression_destroy(made);
     }
+}
+
+/* Without bounds a backtracking matcher takes longer on them than the world has lasted; the last
+ * ones need fewer steps than are allowed wherever they begin, but begin everywhere. */
+static const char *const endless[] = { "(a+)+$",
+                                       "(a*)*[bc]",
+                                       "(a|a)*[bc]",
+                                       "(a|aa)+$",
+                                       "^(([a-z])+.)+[A-Z]$",
+                                       "((a*)*)*$",
+                                       "(.*)(.*)(.*)(.*)(.*)(.*)[bc]",
+                                       "(?:a|a){14}[bc]",
+                                       "(?:a?){14}[bc]" };
+
+static void expressions_that_take_long_say_so(void **state)
+{
+    char text[PATTERN_MAX_LOOKED_AT];
+    (void)state;
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = '!';
+    for (size_t i = 0; i < sizeof endless / sizeof *endless; i++) {
+        struct expression *const made = made_expression(endless[i], "");
+        struct err err = { 0 };
+        bool matches;
+        if (expression_matches(made, text, sizeof text, &matches, &err) != ERR_INVALID)
+            fail_msg("%s", endless[i]);
+        assert_ok(expression_matches(made, "b", 1, &matches, &err), &err);
+        expression_destroy(made);
+    }
+}
+
+static void filters_that_take_long_are_named(void **state)
+{
+    struct frame_filters filters = { 0 };
+    struct frame_matcher matcher;
+    struct err err = { 0 };
+    char name[2000];
+    unsigned kinds;
+    (void)state;
+    memset(name, 'a', sizeof name);
+    memcpy(name + sizeof name - 2, "!", 2);
+    for (int i = 0; i < FRAME_FILTERS_MAX; i++)
+        assert_ok(frame_filters_add(&filters, FRAME_FILTER_HIDE,
+                                    i < 9 ? "function:/^a+b/" : "function:/(a+)+$/", &err),
+                  &err);
+    assert_ok(frame_matcher_init(&matcher, &filters, &err), &err);
+    assert_ok(frame_matcher_kinds(&matcher, "aaab", "~", 0, &kinds, &err), &err);
+    assert_int_equal(kinds, 1U << FRAME_FILTER_HIDE);
+    assert_int_equal(frame_matcher_kinds(&matcher, name, "~", 0, &kinds, &err), ERR_INVALID);
+    assert_non_null(strstr(err.message, "hide function:/(a+)+$/"));
+    frame_matcher_deinit(&matcher);
+}
+
+/* A long name is no hostile one. */
+static void simple_expressions_match_the_longest_names(void **state)
+{
+    char text[PATTERN_MAX_LOOKED_AT];
+    (void)state;
+    memset(text, 'a', sizeof text - 1);
+    memcpy(text + sizeof text - 4, "b.c", 4);
+    assert_true(is_match("a+b\\.c$", "", text));
+    assert_true(is_match("^(?:a|b)+\\.c$", "", text));
+    assert_true(is_match("^.*b\\.", "", text));
+    assert_true(is_match("(?:a|b)\\.c", "i", text));
+    assert_true(is_match("B.C", NULL, text));
+    assert_false(is_match("[xy]$", "", text));
 }
 
 static void lines_and_dots_are_as_the_flags_say(void **state)
@@ -248,29 +363,22 @@ static void lines_and_dots_are_as_the_flags_say(void **state)
     static const struct {
         const char *text, *flags;
         bool matches;
-    } rows[] = { { "^b$", "", false },    { "^b$", "m", true },   { "a.b", "", false },
-                 { "a.b", "s", true },    { "B", "", false },     { "B", "i", true },
-                 { "A\\SB", "i", false }, { "A\\sB", "iu", true } };
+    } rows[] = { { "^b$", "", false },    { "^b$", "m", true },     { "a.b", "", false },
+                 { "a.b", "s", true },    { "B", "", false },       { "B", "i", true },
+                 { "A\\SB", "i", false }, { "A\\sB", "iu", true },  { "a$", "", false },
+                 { "a$", "m", true },     { "b$", "", true },       { "[^\\S]b", "", true },
+                 { "[\\S]b", "", false }, { "[\\s\\S]b", "", true } };
     (void)state;
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct expression *made = NULL;
-        struct err err = { 0 };
-        assert_ok(
-            expression_compile(rows[i].text, strlen(rows[i].text), rows[i].flags, &made, &err),
-            &err);
-        assert_int_equal(expression_matches(made, "a\nb", 3), rows[i].matches);
-        expression_destroy(made);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (is_match(rows[i].text, rows[i].flags, "a\nb") != rows[i].matches)
+            fail_msg("/%s/%s", rows[i].text, rows[i].flags);
 }
 
 static void bytes_that_are_no_text_match_as_characters(void **state)
 {
-    struct expression *made = NULL;
-    struct err err = { 0 };
     (void)state;
-    assert_ok(expression_compile("^a..$", 5, "", &made, &err), &err);
-    assert_true(expression_matches(made, "a\xff\xc3", 3));
-    expression_destroy(made);
+    assert_true(is_match("^a..$", "", "a\xff\xc3"));
+    assert_true(is_match("^a\\ufffd{2}$", "", "a\xff\xc3"));
 }
 
 static void every_allocation_may_fail(void **state)
@@ -297,7 +405,11 @@ int main(void)
         cmocka_unit_test(patterns_that_mean_nothing_are_refused_with_a_reason),
         cmocka_unit_test(filters_leave_what_they_leave_in_the_page),
         cmocka_unit_test(there_is_an_end_to_filters_and_to_expressions),
-        cmocka_unit_test(no_expression_takes_long),
+        cmocka_unit_test(letters_are_the_same_as_in_the_page),
+        cmocka_unit_test(no_expression_is_read_beyond_its_end),
+        cmocka_unit_test(expressions_that_take_long_say_so),
+        cmocka_unit_test(filters_that_take_long_are_named),
+        cmocka_unit_test(simple_expressions_match_the_longest_names),
         cmocka_unit_test(lines_and_dots_are_as_the_flags_say),
         cmocka_unit_test(bytes_that_are_no_text_match_as_characters),
         cmocka_unit_test(every_allocation_may_fail),

@@ -301,6 +301,7 @@ static void bad_parameters_are_named(void **state)
         { SESSION "/view?at=x", "unknown parameter \\\"at\\\"" },
         { SESSION "/view?focus=/(?=x)/", "parameter \\\"focus\\\"" },
         { SESSION "/view?hide=function:", "parameter \\\"hide\\\"" },
+        { SESSION "/view?hide=/(.|.|.|.){9}[~!]/", "the filter hide /(.|.|.|.){9}[~!]/" },
         { SESSION "/heatmap?from=x", "parameter \\\"from\\\"" },
         { SESSION "/view?slots=3", "unknown parameter \\\"slots\\\"" },
     };
