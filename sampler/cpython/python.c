@@ -10,11 +10,11 @@
 #include "sampler/cpython/threads/thread_names.h"
 #include "sampler/process/namespace.h"
 
-/* Names of new threads are read a few times at this distance, those of all as often as reading
- * them costs next to nothing: a program may rename its threads. */
+/* The names of new threads are read a few times, NAMES_AGAIN_NS apart.  A program may rename its
+ * threads, so all names are read again; A_NAME_AGAIN_NS for each thread makes the cost negligible. */
 static const uint64_t NAMES_AGAIN_NS = NS_PER_S, A_NAME_AGAIN_NS = 20 * NS_PER_MS;
-/* Between these checks of the whole list, the heads of the lists tell of new threads and their
- * own reading tells of those that ended. */
+/* The interval of full checks of the thread list.  Between them, the heads of the lists show new
+ * threads, and the readings of the threads show ended ones. */
 static const uint64_t LIST_AGAIN_NS = 100 * NS_PER_MS;
 
 struct python {
@@ -23,13 +23,13 @@ struct python {
     struct strtab *strings;
     struct code_table codes;
     struct leaves leaves;
-    struct call_edges links;
+    struct call_edges edges;
     struct thread_list threads;
     struct tasks tasks;
     uint32_t tid_offset; /* until 3.10: in a pthread_t; 0: not found yet */
     uint64_t names_read_ns, all_named_ns, list_checked_ns;
     bool list_is_old;
-    struct thread **chosen; /* to be looked at in this tick */
+    struct thread **chosen; /* to be sampled in this tick */
     size_t chosen_count;
     struct thread *some[PYTHON_MAX_THREADS_PER_TICK];
     struct random random;
@@ -56,7 +56,7 @@ enum err_code python_attach(struct process *process, enum runtime_effort effort,
     layout_name(&runtime.layout, python->version);
     code_table_init(&python->codes, memory, &python->runtime.layout, strings);
     leaves_init(&python->leaves, memory, &python->runtime.layout, &python->codes, strings);
-    call_edges_init(&python->links);
+    call_edges_init(&python->edges);
     thread_list_init(&python->threads, memory, &python->runtime);
     tasks_init(&python->tasks, process->pid, memory, &python->runtime, &python->threads,
                &python->codes, strings);
@@ -70,31 +70,31 @@ void python_detach(struct python *python)
         return;
     tasks_deinit(&python->tasks);
     thread_list_deinit(&python->threads);
-    call_edges_deinit(&python->links);
+    call_edges_deinit(&python->edges);
     leaves_deinit(&python->leaves);
     code_table_deinit(&python->codes);
     free(python);
 }
 
-/* Where the C library keeps the number of a thread in the structure that a pthread_t of glibc and
- * musl points to; 0: not found.  The main thread's number is that of the process.  glibc has it at
- * 720 on x86-64, musl at 48; no structure is larger than what is examined. */
-static uint32_t find_tid_offset(struct memory *memory, uint64_t main_pthread, uint32_t number)
+/* The offset of the tid in the C library's structure that a pthread_t of glibc and musl points to;
+ * 0: not found.  The main thread's tid is the pid of the process.  The tid is at 720 in glibc on
+ * x86-64, and at 48 in musl; both are within EXAMINED_BYTES. */
+static uint32_t find_tid_offset(struct memory *memory, uint64_t main_pthread, uint32_t tid)
 {
     enum { EXAMINED_BYTES = 1024, OF_GLIBC = 720, STEP = sizeof(uint32_t) };
     unsigned char bytes[EXAMINED_BYTES];
     if (!main_pthread || memory_read(memory, main_pthread, bytes, sizeof bytes))
         return 0;
-    if (field_u32(bytes, OF_GLIBC) == number)
+    if (field_u32(bytes, OF_GLIBC) == tid)
         return OF_GLIBC;
     for (uint32_t at = STEP; at < EXAMINED_BYTES; at += STEP)
-        if (field_u32(bytes, at) == number)
+        if (field_u32(bytes, at) == tid)
             return at;
     return 0;
 }
 
-/* The number by which the target knows its thread; 0: unknown.  Until 3.10 the interpreter keeps
- * the pthread_t alone. */
+/* The thread's id in the target's pid namespace; 0: unknown.  Until 3.10 the interpreter stores only
+ * the pthread_t. */
 static int32_t native_tid(struct python *python, const struct thread_head *head)
 {
     const struct thread *const main = thread_list_main(&python->threads);
@@ -103,8 +103,9 @@ static int32_t native_tid(struct python *python, const struct thread_head *head)
     if (python->runtime.layout.tstate_native_thread_id)
         return head->tid;
     if (!python->tid_offset)
-        python->tid_offset = find_tid_offset(memory, main ? main->head.ident : 0,
-                                             (uint32_t)namespace_inside(python->process->pid));
+        python->tid_offset =
+            find_tid_offset(memory, main ? main->head.ident : 0,
+                            (uint32_t)namespace_inner_pid(python->process->pid));
     if (!python->tid_offset ||
         memory_read(memory, head->ident + python->tid_offset, &tid, sizeof tid) ||
         tid > INT32_MAX)
@@ -147,16 +148,16 @@ static enum err_code refresh_threads(struct python *python, bool only_main, uint
     return rc;
 }
 
-static enum err_code report(struct thread *thread, enum err_code rc, python_seen seen,
+static enum err_code report(struct thread *thread, enum err_code rc, python_sample_fn on_sample,
                             void *context)
 {
     if (rc == ERR_NOMEM || (rc == ERR_GONE && thread->is_main))
         return rc;
-    return sub_stacks_is_away(thread) ? ERR_OK : seen(context, thread, rc);
+    return sub_stacks_runs_elsewhere(thread) ? ERR_OK : on_sample(context, thread, rc);
 }
 
-/* Adds the plans of threads from `from` on to the call, as many as leave `rest` places.  A stack too
- * deep for one call is planned by nobody and read on its own. */
+/* Adds the plans of the threads from `from` on to the call, as many as leave room for `rest` spans.
+ * Returns 0 if the first stack is too deep for one call; the caller reads that one by itself. */
 static size_t plan_threads(struct python *python, size_t from, size_t rest, size_t *span_count)
 {
     size_t threads = 0;
@@ -178,30 +179,30 @@ static size_t bytes_of(const struct memory_span *spans, size_t count)
     return bytes;
 }
 
-/* A prediction that was wrong ends a call early; the threads behind it are read on their own. */
+/* A wrong prediction ends the call early; the threads after it are read one by one. */
 static enum err_code finish_threads(struct python *python, size_t from, size_t threads,
                                     const struct memory_span *spans, size_t arrived,
-                                    python_seen seen, void *context)
+                                    python_sample_fn on_sample, void *context)
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < threads && !rc; i++) {
         struct thread *const thread = python->chosen[from + i];
         const size_t count = thread->stack.copy.plan_spans;
         const size_t bytes = bytes_of(spans, count);
-        thread_list_pass_generation(&python->threads, thread);
+        thread_list_set_generation(&python->threads, thread);
         const enum err_code outcome =
-            arrived || !count ? stack_finish(&thread->stack, &python->codes, &python->links,
+            arrived || !count ? stack_finish(&thread->stack, &python->codes, &python->edges,
                                              spans, count, arrived)
-                              : stack_read(&thread->stack, &python->codes, &python->links);
+                              : stack_read(&thread->stack, &python->codes, &python->edges);
         arrived = arrived > bytes ? arrived - bytes : 0;
         spans += count;
         python->list_is_old = python->list_is_old || outcome == ERR_GONE;
-        rc = report(thread, outcome, seen, context);
+        rc = report(thread, outcome, on_sample, context);
     }
     return rc;
 }
 
-/* The heads of the lists lie behind the threads; what could not be read there ended the call. */
+/* The heads of the lists come after the threads' spans; a call that ended early did not read them. */
 static enum err_code see_heads(struct python *python, const struct memory_span *spans,
                                size_t arrived)
 {
@@ -214,15 +215,15 @@ static enum err_code see_heads(struct python *python, const struct memory_span *
     return rc;
 }
 
-/* One call for as many threads as it holds, and then the heads of the lists: the generation of code
- * objects that is among them is one after all frames have been read.  *done_out counts the
- * threads looked at; new threads are looked at from the next tick on. */
+/* One call reads as many threads as it holds, and then the heads of the lists.  So the generation of
+ * code objects, which is among the heads, is read after all frames.  *done_out counts the sampled
+ * threads; new threads are sampled from the next tick on. */
 static enum err_code scan_batch(struct python *python, size_t from, size_t *done_out,
-                                python_seen seen, void *context)
+                                python_sample_fn on_sample, void *context)
 {
     size_t spans = 0, arrived = 0;
     const size_t heads = thread_list_plan_count(&python->threads);
-    const size_t threads = plan_threads(python, from, heads + COPY_MAX_HOPES, &spans);
+    const size_t threads = plan_threads(python, from, heads + COPY_MAX_PREDICTIONS, &spans);
     const size_t bytes = bytes_of(python->spans, spans);
     thread_list_plan(&python->threads, python->spans + spans);
     const size_t all_bytes = bytes + bytes_of(python->spans + spans, heads);
@@ -241,24 +242,25 @@ static enum err_code scan_batch(struct python *python, size_t from, size_t *done
         copy_settle_predictions(only, arrived > all_bytes ? arrived - all_bytes : 0);
     *done_out = threads;
     if (threads)
-        return finish_threads(python, from, threads, python->spans, arrived, seen, context);
+        return finish_threads(python, from, threads, python->spans, arrived, on_sample,
+                              context);
     struct thread *const deep = python->chosen[from];
     *done_out = 1;
-    return report(deep, stack_read(&deep->stack, &python->codes, &python->links), seen,
+    return report(deep, stack_read(&deep->stack, &python->codes, &python->edges), on_sample,
                   context);
 }
 
-static enum err_code sample_chosen(struct python *python, python_seen seen, void *context)
+static enum err_code sample_chosen(struct python *python, python_sample_fn on_sample,
+                                   void *context)
 {
     enum err_code rc = ERR_OK;
     size_t done = 0;
     for (size_t from = 0; from < python->chosen_count && !rc; from += done)
-        rc = scan_batch(python, from, &done, seen, context);
+        rc = scan_batch(python, from, &done, on_sample, context);
     return rc;
 }
 
-/* A run of the list that begins anywhere and goes on at its front: every thread is as likely to
- * be in it as any other. */
+/* Chooses consecutive threads from a random start, wrapping around: all threads are equally likely. */
 static void choose_some(struct python *python)
 {
     const size_t count = python->threads.count;
@@ -286,20 +288,20 @@ static enum err_code choose_threads(struct python *python, bool all_threads)
     return ERR_OK;
 }
 
-/* Code objects that are gone fill the table: whatever knows one by its id begins anew. */
+/* When freed code objects have filled the table, clears it and everything that stores ids of code. */
 static void clear_if_full(struct python *python)
 {
     if (!code_table_is_full(&python->codes))
         return;
     thread_list_clear_stacks(&python->threads);
     tasks_clear(&python->tasks);
-    call_edges_deinit(&python->links);
-    call_edges_init(&python->links);
+    call_edges_deinit(&python->edges);
+    call_edges_init(&python->edges);
     code_table_clear(&python->codes);
     leaves_clear(&python->leaves);
 }
 
-enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
+enum err_code python_tick(struct python *python, bool all_threads, python_sample_fn on_sample,
                           void *context)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -313,7 +315,7 @@ enum err_code python_tick(struct python *python, bool all_threads, python_seen s
     if (!rc)
         rc = choose_threads(python, all_threads);
     if (!rc)
-        rc = sample_chosen(python, seen, context);
+        rc = sample_chosen(python, on_sample, context);
     python->list_is_old = python->list_is_old || rc;
     return rc;
 }
@@ -333,17 +335,17 @@ size_t python_threads_per_tick(const struct python *python, bool all_threads)
                                                  : PYTHON_MAX_THREADS_PER_TICK;
 }
 
-bool python_tells_gil(const struct python *python)
+bool python_knows_gil(const struct python *python)
 {
-    return thread_list_tells_gil(&python->threads);
+    return thread_list_knows_gil(&python->threads);
 }
 
-bool python_tells_exceptions(const struct python *python)
+bool python_knows_exceptions(const struct python *python)
 {
-    return thread_list_tells_exceptions(&python->threads);
+    return thread_list_knows_exceptions(&python->threads);
 }
 
-struct thread_state python_info(struct python *python, const struct thread *thread)
+struct thread_state python_thread_state(struct python *python, const struct thread *thread)
 {
     return thread_list_state(&python->threads, thread);
 }

@@ -1,11 +1,11 @@
 /*
  * python - the Python interpreter inside a process: its threads and their stacks.
  *
- * python_tick keeps the list of threads and reads the stack of each that is wanted.  A thread
- * that cannot be read spoils only itself.
+ * python_tick updates the list of threads and reads the stacks of the threads it samples.  If a
+ * thread cannot be read, the others are sampled all the same.
  *
- * Ownership: python_attach makes, python_detach frees; strings are interned into the strtab that
- * was given and that must outlive it.  The process stays the caller's.
+ * Ownership: python_attach allocates, python_detach frees.  Strings are interned into the caller's
+ * strtab, which must outlive this object.  The process stays the caller's.
  * Threads: none.
  * Depends on: base, process, runtime, threads, code.
  */
@@ -24,7 +24,7 @@
 #include "sampler/cpython/threads/threads.h"
 #include "sampler/process/process.h"
 
-/* Threads looked at in one tick; of more a random part is, each as likely as any other. */
+/* Threads sampled in one tick.  Of more threads a random part is sampled, all equally likely. */
 enum { PYTHON_MAX_THREADS_PER_TICK = 256 };
 
 struct python;
@@ -34,39 +34,40 @@ MUST_CHECK enum err_code python_attach(struct process *process, enum runtime_eff
                                        struct err *err);
 void python_detach(struct python *python);
 
-/* Called for each thread looked at.  failure ERR_OK: thread->stack is its stack. */
-typedef enum err_code (*python_seen)(void *context, struct thread *thread,
-                                     enum err_code failure);
+/* Called for each sampled thread.  failure ERR_OK: thread->stack is its stack. */
+typedef enum err_code (*python_sample_fn)(void *context, struct thread *thread,
+                                          enum err_code failure);
 
-/* Looks at the main thread of the main interpreter, or at all threads of all interpreters.
- * Returns the first error of `seen`, or one that concerns the process as a whole: ask
- * process_fate what became of it. */
-MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads, python_seen seen,
-                                     void *context);
+/* Samples the main thread of the main interpreter, or all threads of all interpreters.
+ * Returns the first error of `on_sample`, or an error of the whole process; process_fate then says
+ * whether the process still runs. */
+MUST_CHECK enum err_code python_tick(struct python *python, bool all_threads,
+                                     python_sample_fn on_sample, void *context);
 
-/* Does this version tell of its threads who holds the GIL, and who handles an exception? */
-bool python_tells_gil(const struct python *python);
-bool python_tells_exceptions(const struct python *python);
+/* Can the state of a thread be read in this version: does it hold the GIL, does it handle an exception?
+ * false: the state is VALUE_UNKNOWN for all threads. */
+bool python_knows_gil(const struct python *python);
+bool python_knows_exceptions(const struct python *python);
 
-/* What the thread was doing at this tick; for `seen`. */
-struct thread_state python_info(struct python *python, const struct thread *thread);
-/* How many threads each one looked at in this tick stands for; 1 unless there are more than
- * PYTHON_MAX_THREADS_PER_TICK. */
+/* What the thread was doing at this tick; valid in `on_sample` only. */
+struct thread_state python_thread_state(struct python *python, const struct thread *thread);
+/* The number of threads that each sampled thread represents in this tick; 1 unless there are more
+ * than PYTHON_MAX_THREADS_PER_TICK. */
 double python_weight(const struct python *python);
-/* How many threads a tick would look at, 1 before the first. */
+/* The number of threads that a tick samples; 1 before the first tick. */
 size_t python_threads_per_tick(const struct python *python, bool all_threads);
-/* The threads of all interpreters as they were listed last; none before the first tick. */
+/* The threads of all interpreters, as last listed; none before the first tick. */
 struct thread *const *python_threads(const struct python *python, size_t *count_out);
-/* Looks at the asyncio tasks of the process; what it saw stays until the next look. */
+/* Reads the asyncio tasks of the process; python_tasks holds them until the next call. */
 MUST_CHECK enum err_code python_read_tasks(struct python *python, uint64_t now_ns);
 struct tasks *python_tasks(struct python *python);
 struct code_table *python_codes(struct python *python);
-/* For looking at the leaf of a stack. */
+/* For leaf_read. */
 struct leaves *python_leaves(struct python *python);
 const char *python_version(const struct python *python);
 bool python_is_validated(const struct python *python);
 const struct runtime *python_runtime(const struct python *python);
-/* An address that is mapped as long as the program runs: _PyRuntime. */
+/* The address of _PyRuntime, which is mapped as long as the program runs. */
 remote_addr python_anchor(const struct python *python);
 
 #endif /* SAMPLER_CPYTHON_PYTHON_H */

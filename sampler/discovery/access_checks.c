@@ -26,7 +26,7 @@ struct looked {
 
 static void add_process(const struct process *process, struct access_checks *out)
 {
-    const int32_t inside = namespace_inside(process->pid);
+    const int32_t inside = namespace_inner_pid(process->pid);
     const char *const name = *process->executable ? process->executable
                              : process->argc      ? process->argv[0]
                                                   : "a kernel thread, or not to be seen";

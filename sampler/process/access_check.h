@@ -1,9 +1,8 @@
 /*
- * access_check - one thing that must hold before a process can be read: what was found, and the
+ * access_check - one condition that must hold before a process can be read: what was found, and the
  * remedy.
  *
- * Checks stand in the order in which the kernel makes them: the first that is blocked is the one to
- * remedy.
+ * Checks are in the order in which the kernel makes them, so remedy the first blocked one first.
  *
  * Ownership: the caller's storage, nothing is allocated.
  * Limits: ACCESS_CHECKS_MAX checks; ACCESS_CHECK_TEXT_BYTES of each text.
@@ -26,7 +25,7 @@ enum { ACCESS_CHECKS_MAX = 16, ACCESS_CHECK_TEXT_BYTES = 280 };
 
 enum access_check_state {
 #define X(name, text) ACCESS_CHECK_##name,
-    ACCESS_CHECK_STATES(X) /* BYPASSED: blocked, but a capability leads past it */
+    ACCESS_CHECK_STATES(X) /* BYPASSED: blocked, but a capability bypasses it */
 #undef X
 };
 
@@ -34,7 +33,7 @@ struct access_check {
     const char *name; /* a literal */
     enum access_check_state state;
     char found[ACCESS_CHECK_TEXT_BYTES];
-    char remedy[ACCESS_CHECK_TEXT_BYTES]; /* "": nothing is to be done */
+    char remedy[ACCESS_CHECK_TEXT_BYTES]; /* "": none */
 };
 
 struct access_checks {
@@ -42,12 +41,12 @@ struct access_checks {
     size_t count;
 };
 
-/* What was found, as a sentence.  Behind ACCESS_CHECKS_MAX the last one is written over. */
+/* The format makes a sentence about what was found.  A check beyond ACCESS_CHECKS_MAX replaces the last. */
 struct access_check *access_checks_add(struct access_checks *checks, const char *name,
                                        enum access_check_state state, const char *format, ...)
     PRINTF_LIKE(4, 5);
 void access_check_remedy(struct access_check *check, const char *format, ...) PRINTF_LIKE(2, 3);
-/* NULL: none is blocked. */
+/* NULL: no check blocks. */
 const struct access_check *access_checks_first_blocked(const struct access_checks *checks);
 const char *access_check_state_text(enum access_check_state state);
 

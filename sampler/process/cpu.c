@@ -59,7 +59,7 @@ bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out)
     return true;
 }
 
-/* "running" and a line end, or the number of the system call it waits in. */
+/* The file holds "running", or the number of the system call that the thread waits in. */
 static bool says_running(const char *text)
 {
     return strncmp(text, "running", strlen("running")) == 0;
@@ -85,7 +85,7 @@ bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runn
         meter->state_fd = open_task_file(pid, tid, "stat");
     if (meter->state_fd < 0 || !read_text(meter->state_fd, text, sizeof text))
         return false;
-    /* The name may hold anything, parentheses and spaces too: the last one ends it. */
+    /* The thread's name may hold parentheses and spaces, so the last parenthesis ends it. */
     const char *const end = strrchr(text, ')');
     if (!end || end[1] != ' ')
         return false;

@@ -1,13 +1,13 @@
 /*
- * cpu - how long one thread has run, and whether it runs, from the kernel's own accounting.
+ * cpu - the CPU time of one thread, and whether the thread runs, from the kernel's accounting.
  *
- * /proc/PID/task/TID/schedstat gives the nanoseconds it has spent on a CPU.  While it runs they
- * go on only at the kernel's ticks, up to 10 ms apart: over shorter times they say nothing.
- * /proc/PID/task/TID/syscall says whether it runs at this moment; where that cannot be read, the
- * third field of stat does.  Read through descriptors that stay open the first two cost about a
- * microsecond, stat three.
+ * /proc/PID/task/TID/schedstat gives the nanoseconds that the thread has spent on a CPU.  While the
+ * thread runs, the kernel updates them at its timer interrupts only, up to 10 ms apart, so
+ * differences over shorter times mean nothing.  /proc/PID/task/TID/syscall says whether the thread
+ * runs now; where it cannot be read, the third field of stat does.  The descriptors stay open: a
+ * read of schedstat or syscall takes about a microsecond, one of stat three.
  *
- * Ownership: the caller's storage; cpu_meter_close accepts one that is not open.
+ * Ownership: the caller's storage; cpu_meter_close accepts a meter that is not open.
  * Depends on: libc.
  */
 #ifndef SAMPLER_PROCESS_CPU_H
@@ -18,19 +18,19 @@
 
 struct cpu_meter {
     int run_fd;      /* schedstat; -1: not open */
-    int call_fd;     /* syscall; less than -1: not needed yet */
-    int state_fd;    /* stat; -1: not needed yet */
+    int call_fd;     /* syscall; -1: cannot be opened; less: not opened yet */
+    int state_fd;    /* stat; -1: not open */
     uint64_t run_ns; /* at the last reading */
 };
 
-/* false: there is no such thread, or the kernel does not account (CONFIG_SCHED_INFO). */
+/* false: the thread does not exist, or the kernel lacks CONFIG_SCHED_INFO. */
 bool cpu_meter_open(struct cpu_meter *meter, int pid, int tid);
 void cpu_meter_close(struct cpu_meter *meter);
 
-/* Nanoseconds on a CPU since the reading before (the first one: since opening). */
+/* Nanoseconds on a CPU since the previous reading (the first time: since opening). */
 bool cpu_meter_read(struct cpu_meter *meter, uint64_t *ran_ns_out);
 
-/* Is it running or ready to run at this moment? */
+/* Is the thread running or ready to run now?  false: unknown. */
 bool cpu_meter_is_runnable(struct cpu_meter *meter, int pid, int tid, bool *runnable_out);
 
 #endif /* SAMPLER_PROCESS_CPU_H */

@@ -11,9 +11,9 @@
 #include "sampler/base/scoped.h"
 #include "sampler/base/unxz.h"
 
-/* Read between two looks at the clock. */
+/* Read between two checks of the deadline. */
 enum { BLOCK_SYMBOLS = 8192, BLOCK_BYTES = BLOCK_SYMBOLS * sizeof(Elf64_Sym) };
-/* A name is stored once, or a few times as the end of longer ones. */
+/* A string table holds a name once, or a few times as the end of longer names. */
 enum { PLACES_MAX = 64 };
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 enum { OWN_BYTE_ORDER = ELFDATA2LSB };
@@ -22,23 +22,23 @@ enum { OWN_BYTE_ORDER = ELFDATA2MSB };
 #endif
 
 struct elf {
-    int fd;                     /* -1: it is in memory */
-    const unsigned char *bytes; /* then */
+    int fd;                     /* -1: the file is in memory */
+    const unsigned char *bytes; /* the file in memory */
     uint64_t size;
     struct deadline deadline;
     bool is_unfinished;
     Elf64_Shdr *sections;
     size_t section_count;
-    char *section_names; /* ends with a NUL; NULL: there are none */
-    size_t name_bytes;   /* without that */
+    char *section_names; /* ends with a NUL; NULL: none */
+    size_t name_bytes;   /* without the NUL */
     Elf64_Phdr *segments;
     size_t segment_count;
-    bool has_unpacked; /* what is packed in it, or failed to */
-    unsigned char *unpacked;
-    struct elf *inner; /* NULL: nothing is packed in it */
+    bool has_decompressed; /* decompression of .gnu_debugdata was tried */
+    unsigned char *decompressed;
+    struct elf *inner; /* the decompressed file; NULL: none */
 };
 
-/* A part of the file, cut off where that ends. */
+/* A part of the file, cut off at the end of the file. */
 struct range {
     uint64_t begin, end;
 };
@@ -54,7 +54,7 @@ static struct range range_of(const struct elf *elf, uint64_t offset, uint64_t by
     return (struct range){ offset, offset + length };
 }
 
-/* false: the file has not as many bytes there. */
+/* false: the file does not have that many bytes there. */
 static bool read_at(const struct elf *elf, uint64_t offset, void *buffer, size_t bytes)
 {
     if (offset > elf->size || bytes > elf->size - offset)
@@ -73,7 +73,8 @@ static bool read_at(const struct elf *elf, uint64_t offset, void *buffer, size_t
     return true;
 }
 
-/* Where the next byte is that is on the disk: a hole costs nothing to make, and has no names. */
+/* The offset of the next byte that is on the disk.  A hostile file may have huge holes, and holes
+ * hold no names. */
 static uint64_t skip_hole(const struct elf *elf, uint64_t offset, uint64_t end)
 {
     if (elf->fd < 0 || offset >= end)
@@ -90,7 +91,7 @@ static bool has_time(struct elf *elf)
     return !elf->is_unfinished;
 }
 
-/* The table as it is in the file.  NULL: it is not there as a whole, or larger than it may be. */
+/* A table of the file.  NULL: the file does not hold all of it, or it is larger than max. */
 static void *read_table(const struct elf *elf, uint64_t offset, uint64_t count, uint64_t max,
                         size_t item_bytes)
 {
@@ -121,7 +122,7 @@ static void read_section_names(struct elf *elf, size_t index)
     elf->name_bytes = bytes;
 }
 
-/* Numbers that do not fit into the header stand in the first section. */
+/* Counts that do not fit into the header are in the first section. */
 static void read_sections(struct elf *elf, const Elf64_Ehdr *header)
 {
     Elf64_Shdr first;
@@ -144,7 +145,7 @@ static bool is_header(const Elf64_Ehdr *header)
            header->e_ident[EI_VERSION] == EV_CURRENT;
 }
 
-/* false: it is no such file. */
+/* false: not a supported ELF file. */
 static bool read_headers(struct elf *elf)
 {
     Elf64_Ehdr header;
@@ -186,7 +187,7 @@ void elf_close(struct elf *elf)
     if (!elf)
         return;
     elf_close(elf->inner);
-    free(elf->unpacked);
+    free(elf->decompressed);
     free(elf->sections);
     free(elf->section_names);
     free(elf->segments);
@@ -198,7 +199,7 @@ bool elf_is_unfinished(const struct elf *elf)
     return elf->is_unfinished;
 }
 
-/* NULL: there is none. */
+/* NULL: no section has that name. */
 static const Elf64_Shdr *section_named(const struct elf *elf, const char *name)
 {
     for (size_t i = 0; i < elf->section_count; i++)
@@ -224,7 +225,7 @@ bool elf_has_symbols(const struct elf *elf)
     return false;
 }
 
-/* Where a name begins in a table of strings. */
+/* The offsets at which a name begins in a string table. */
 struct places {
     uint32_t items[PLACES_MAX];
     size_t count;
@@ -253,8 +254,8 @@ static void note_places(struct places *places, const char *block, size_t bytes, 
     }
 }
 
-/* Most files do not have the name at all, and strings are fewer bytes than symbols that would have to
- * be asked for theirs. */
+/* Searches the string table first: most files do not hold the name, and strings take fewer bytes
+ * than symbols. */
 static void find_places(struct elf *elf, const Elf64_Shdr *strings, const char *name,
                         struct places *out)
 {
@@ -271,7 +272,7 @@ static void find_places(struct elf *elf, const Elf64_Shdr *strings, const char *
         note_places(out, block, bytes, at - range.begin, name);
         if (bytes == left || out->count == PLACES_MAX)
             return;
-        /* A name may lie across the end of a block. */
+        /* A name may cross the end of a block. */
         at = skip_hole(elf, at + bytes - (name_bytes - 1), range.end);
     }
 }
@@ -329,34 +330,34 @@ static bool find_in_tables(struct elf *elf, const char *name, struct elf_place *
     return false;
 }
 
-/* Distributions strip their programs and pack the symbols that are worth keeping into a section:
- * an ELF file as .xz. */
-static void unpack(struct elf *elf)
+/* Distributions strip their programs and store the most useful symbols in this section, as an
+ * xz-compressed ELF file. */
+static void decompress(struct elf *elf)
 {
     const Elf64_Shdr *const section = section_named(elf, ".gnu_debugdata");
     size_t bytes = 0;
-    elf->has_unpacked = true;
+    elf->has_decompressed = true;
     if (!section || section->sh_type == SHT_NOBITS)
         return;
-    const size_t embedded_profile_bytes = (size_t)section->sh_size;
-    SCOPED_FREE unsigned char *packed =
-        read_table(elf, section->sh_offset, section->sh_size, ELF_MAX_PACKED_BYTES, 1);
-    if (!packed || unxz(packed, embedded_profile_bytes, ELF_MAX_UNPACKED_BYTES, &elf->deadline,
-                        &elf->unpacked, &bytes))
+    const size_t compressed_bytes = (size_t)section->sh_size;
+    SCOPED_FREE unsigned char *compressed =
+        read_table(elf, section->sh_offset, section->sh_size, ELF_MAX_COMPRESSED_BYTES, 1);
+    if (!compressed || unxz(compressed, compressed_bytes, ELF_MAX_DECOMPRESSED_BYTES,
+                            &elf->deadline, &elf->decompressed, &bytes))
         return;
     const struct elf inner = { .fd = -1,
-                               .bytes = elf->unpacked,
+                               .bytes = elf->decompressed,
                                .size = bytes,
                                .deadline = elf->deadline,
-                               .has_unpacked = true };
+                               .has_decompressed = true };
     if (open_any(&inner, &elf->inner, NULL))
         elf->inner = NULL;
 }
 
-static bool find_in_packed(struct elf *elf, const char *name, struct elf_place *out)
+static bool find_in_compressed(struct elf *elf, const char *name, struct elf_place *out)
 {
-    if (!elf->has_unpacked && has_time(elf))
-        unpack(elf);
+    if (!elf->has_decompressed && has_time(elf))
+        decompress(elf);
     (void)has_time(elf);
     const bool found = elf->inner && find_in_tables(elf->inner, name, out);
     elf->is_unfinished = elf->is_unfinished || (elf->inner && elf->inner->is_unfinished);
@@ -365,10 +366,10 @@ static bool find_in_packed(struct elf *elf, const char *name, struct elf_place *
 
 bool elf_find_symbol(struct elf *elf, const char *name, struct elf_place *out)
 {
-    return find_in_tables(elf, name, out) || find_in_packed(elf, name, out);
+    return find_in_tables(elf, name, out) || find_in_compressed(elf, name, out);
 }
 
-/* A PT_LOAD as far as pages go. */
+/* A PT_LOAD segment, rounded down to whole pages. */
 struct segment {
     uint64_t vaddr;       /* of the first page */
     uint64_t first, past; /* offsets into the file: the first page, the end of the last */
@@ -399,7 +400,7 @@ static bool get_lowest_segment(const struct elf *elf, uint64_t page, struct segm
     return found;
 }
 
-/* From the segments that hold the page: they must agree. */
+/* The bias that all segments with that page agree on. */
 static bool bias_of_any(const struct elf *elf, uint64_t page, uint64_t start,
                         uint64_t file_offset, uint64_t *bias_out)
 {

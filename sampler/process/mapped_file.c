@@ -15,13 +15,13 @@
 
 #include "sampler/base/scoped.h"
 
-/* Those that <linux/magic.h> does not have everywhere. */
+/* Not in every <linux/magic.h>. */
 enum { FUSE_MAGIC = 0x65735546, CONFIGFS = 0x62656570, MQUEUE = 0x19800202 };
 
-/* Reading a file of these runs code of the kernel's, or of another process. */
-static bool is_kernels_own(long type)
+/* Reading a file of these file systems runs code of the kernel, or of another process. */
+static bool is_kernel_filesystem(long type)
 {
-    static const unsigned long own[] = {
+    static const unsigned long types[] = {
         PROC_SUPER_MAGIC,
         SYSFS_MAGIC,
         DEBUGFS_MAGIC,
@@ -46,14 +46,14 @@ static bool is_kernels_own(long type)
         CONFIGFS,
         MQUEUE,
     };
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if ((unsigned long)type == own[i])
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if ((unsigned long)type == types[i])
             return true;
     return false;
 }
 
-/* What the file system knows without asking anybody. */
-static bool look_at(int fd, struct statx *out)
+/* AT_STATX_DONT_SYNC: a network file system answers from its cache. */
+static bool read_statx(int fd, struct statx *out)
 {
     return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, out) == 0;
 }
@@ -63,16 +63,16 @@ static bool may_be_opened(int fd, const struct mapping *mapping)
 {
     struct statx st;
     struct statfs fs;
-    if (!look_at(fd, &st) || !S_ISREG(st.stx_mode) ||
+    if (!read_statx(fd, &st) || !S_ISREG(st.stx_mode) ||
         (mapping && st.stx_ino != mapping->inode) || fstatfs(fd, &fs) ||
-        is_kernels_own(fs.f_type))
+        is_kernel_filesystem(fs.f_type))
         return false;
     return !mapping || fs.f_type == OVERLAYFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC ||
            (st.stx_dev_major == mapping->device_major &&
             st.stx_dev_minor == mapping->device_minor);
 }
 
-/* Opens what has been looked at. */
+/* Opens the file that may_be_opened has accepted. */
 static enum mapped_file open_again(int path_fd, int *fd_out)
 {
     char path[32];
@@ -91,7 +91,7 @@ static enum mapped_file open_link(const char *link, const struct mapping *mappin
                                                            : MAPPED_FILE_REFUSED;
 }
 
-/* One directory down, or the file itself; a symbolic link is neither. */
+/* Opens one component of a path; a symbolic link is not followed. */
 static int step_down(int at, const char *name, size_t length)
 {
     char component[NAME_MAX + 1];
@@ -104,7 +104,8 @@ static int step_down(int at, const char *name, size_t length)
     return openat(at, component, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* The kernel writes the path of a mapping without links, so that one in it is another file. */
+/* The kernel writes the path of a mapping without symbolic links.  So a path that holds one now leads
+ * to another file. */
 static int find_below(int root_fd, const char *path)
 {
     int at = openat(root_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -157,5 +158,5 @@ uint64_t mapped_file_program_inode(int pid)
     struct statx st;
     snprintf(link, sizeof link, "/proc/%d/exe", pid);
     SCOPED_FD int path_fd = open(link, O_PATH | O_CLOEXEC);
-    return path_fd >= 0 && look_at(path_fd, &st) ? st.stx_ino : 0;
+    return path_fd >= 0 && read_statx(path_fd, &st) ? st.stx_ino : 0;
 }

@@ -1,19 +1,20 @@
 /*
- * mapped_file - opens a file that a process has mapped, and nothing else, for reading.
+ * mapped_file - opens a file for reading, only if a process has mapped it.
  *
- * A process chooses what it maps and what lies at the path of it.  So a file is looked at through a
- * descriptor that opens nothing (O_PATH) first: it must be a regular file, with the inode and the
- * device of the mapping, of no file system of the kernel's own.  Only then it is opened, without
- * waiting for who holds a lease on it.  It is reached through map_files, which is the mapped file
- * itself whatever lies at its path now; where that is refused, as the program of the process, or by
- * its path beneath the process's root, component by component, no symbolic link followed.
+ * A hostile process chooses what it maps and what lies at a mapping's path.  So the file is first
+ * checked through a descriptor that opens nothing (O_PATH): it must be a regular file with the inode
+ * and device of the mapping, and not on a file system of the kernel, such as /proc.  Only then is it
+ * opened, without waiting for the holder of a lease.  The file is reached through map_files, which
+ * is the mapped file whatever lies at its path now.  Where map_files is refused, it is reached as
+ * the program of the process, or by its path beneath the process's root, component by component,
+ * without following symbolic links.
  *
- * On overlayfs and btrfs the mapping has another device than the file; there the inode alone is
- * compared.  So what is learned about a file says nothing about those of another user.
+ * On overlayfs and btrfs the mapping and the file have different devices, so only the inode is
+ * compared there.  Therefore do not use what one user's file says for a file of another user.
  *
- * Files of FUSE are not opened: reading one takes the good will of another process, for ever.  Those
- * of network file systems are, as interpreters lie there and only the administrator mounts them:
- * callers must be able to go without an answer.
+ * Files on FUSE are refused: the process behind FUSE could block a read for ever.  Files on network
+ * file systems are opened, because interpreters are installed there and only the administrator
+ * mounts them.  A read of those may block too, so callers must be able to do without an answer.
  *
  * Threads: any; a call may take as long as the file system does.
  * Depends on: maps.
@@ -27,18 +28,18 @@
 
 enum mapped_file {
     MAPPED_FILE_OPENED,
-    MAPPED_FILE_BUSY, /* somebody holds a lease on it: later */
+    MAPPED_FILE_BUSY, /* another process holds a lease on it: retry later */
     MAPPED_FILE_REFUSED
 };
 
-/* OPENED: *fd_out is the caller's, to be closed; otherwise it is untouched. */
+/* OPENED: the caller closes *fd_out; otherwise *fd_out is unchanged. */
 enum mapped_file mapped_file_open(int pid, const struct mapping *mapping, int *fd_out);
-/* The same by its path beneath a directory: how it is done where map_files is refused. */
+/* The same, by its path beneath a directory. */
 enum mapped_file mapped_file_open_below(int root_fd, const struct mapping *mapping,
                                         int *fd_out);
-/* The program that the process runs, with the same care. */
+/* The program that the process runs, with the same checks but those of a mapping. */
 enum mapped_file mapped_file_open_program(int pid, int *fd_out);
-/* Its inode; 0: it cannot be told. */
+/* The program's inode; 0: unknown. */
 uint64_t mapped_file_program_inode(int pid);
 
 #endif /* SAMPLER_PROCESS_MAPPED_FILE_H */

@@ -54,7 +54,7 @@ enum err_code maps_parse(struct maps *maps, const char *text, struct err *err)
         if (parse_line(text, length, &mapping))
             rc = append(maps, &mapping, &room, err);
         else
-            err_set(err, ERR_CORRUPT, "cannot make sense of the mapping '%.*s'",
+            err_set(err, ERR_CORRUPT, "cannot parse the mapping '%.*s'",
                     (int)(length > 80 ? 80 : length), text);
         if (rc) {
             free(mapping.path);

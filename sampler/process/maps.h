@@ -19,11 +19,11 @@ enum { MAPS_MAX = 1 << 17 };
 
 struct mapping {
     remote_addr start, end;
-    uint64_t offset; /* into the file */
+    uint64_t offset; /* in the file */
     uint64_t inode;  /* 0: anonymous */
     uint32_t device_major, device_minor;
     bool readable, writable, executable;
-    char *path; /* "": anonymous; " (deleted)" stays part of it */
+    char *path; /* "": anonymous; includes the kernel's suffix " (deleted)" */
 };
 
 struct maps {
@@ -32,10 +32,10 @@ struct maps {
 };
 
 MUST_CHECK enum err_code maps_read(struct maps *maps, int pid, struct err *err);
-/* The same from text, for what was read elsewhere. */
+/* The same from text that was read elsewhere. */
 MUST_CHECK enum err_code maps_parse(struct maps *maps, const char *text, struct err *err);
 void maps_deinit(struct maps *maps);
-/* The mapping that holds addr, NULL: none. */
+/* The mapping that holds addr; NULL: none. */
 const struct mapping *maps_find(const struct maps *maps, remote_addr addr);
 
 #endif /* SAMPLER_PROCESS_MAPS_H */

@@ -40,7 +40,7 @@ static enum err_code read_process(struct memory *memory, const struct memory_spa
     size_t wanted = 0;
     for (size_t i = 0; i < count; i++) {
         local[i] = (struct iovec){ spans[i].buffer, spans[i].bytes };
-        /* The one place where a remote address becomes a pointer; only the kernel follows it. */
+        /* Here alone a remote address becomes a pointer, and only the kernel follows it. */
         remote[i] = (struct iovec){ (void *)(uintptr_t)spans[i].addr, spans[i].bytes };
         wanted += spans[i].bytes;
     }

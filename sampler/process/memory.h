@@ -1,13 +1,12 @@
 /*
  * memory - another process's memory as an interface.
  *
- * A live process, a core file and bytes in a test are the same thing to whoever reads.  A read
- * names several places at once and is one call: places are read in order, so what stands first
- * was read first.
+ * A live process, a stack that the kernel copied and the bytes of a test all implement it.  One call
+ * reads several spans, in their order.
  *
- * Ownership: the caller embeds struct memory in its own and passes that.
+ * Ownership: an implementation embeds struct memory in a struct of its own.
  * Threads: one at a time.
- * Limits: MEMORY_MAX_SPANS places a call.
+ * Limits: MEMORY_MAX_SPANS spans a call.
  * Depends on: err.
  */
 #ifndef SAMPLER_PROCESS_MEMORY_H
@@ -29,25 +28,25 @@ struct memory_span {
 };
 
 struct memory {
-    /* Reads spans in order until one fails.  *bytes_out says how much arrived, also on failure;
-     * what arrived is always a prefix of the spans. */
+    /* Reads spans in order until one fails.  *bytes_out says how many bytes arrived, also on
+     * failure; they are always a prefix of the spans. */
     enum err_code (*readv)(struct memory *memory, const struct memory_span *spans, size_t count,
                            size_t *bytes_out);
     uint64_t reads;      /* calls made */
     uint64_t read_bytes; /* bytes that arrived */
 };
 
-/* ERR_OK only if everything arrived. */
+/* ERR_OK: all bytes of all spans arrived. */
 MUST_CHECK enum err_code memory_readv(struct memory *memory, const struct memory_span *spans,
                                       size_t count, size_t *bytes_out);
 MUST_CHECK enum err_code memory_read(struct memory *memory, remote_addr addr, void *buffer,
                                      size_t bytes);
 
-/* One little- or big-endian word as the target stores it. */
+/* One word, in this machine's byte order. */
 MUST_CHECK enum err_code memory_read_u64(struct memory *memory, remote_addr addr,
                                          uint64_t *out);
 
-/* A live process, read with process_vm_readv: nothing is written, nothing is stopped. */
+/* A live process, read with process_vm_readv, which neither writes to the process nor stops it. */
 struct process_memory {
     struct memory memory;
     int pid;

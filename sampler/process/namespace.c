@@ -8,43 +8,43 @@
 #include "sampler/base/scoped.h"
 #include "sampler/process/procfs.h"
 
-struct numbers {
-    int count;      /* of namespaces the thread is in */
-    int32_t inmost; /* its number in the inmost one */
+struct ids {
+    int count;         /* of pid namespaces that the thread is in */
+    int32_t innermost; /* the thread's id in the innermost of them */
 };
 
-/* The line "NSpid:\t4711\t17": the number here first, the inmost last. */
-static struct numbers read_numbers(int pid, const char *file)
+/* Parses the line "NSpid:\t4711\t17": the host's id first, the innermost last. */
+static struct ids read_ids(int pid, const char *file)
 {
-    struct numbers numbers = { 0, 0 };
+    struct ids ids = { 0, 0 };
     SCOPED_FREE char *status = NULL;
     size_t bytes;
     if (procfs_read(pid, file, &status, &bytes, NULL))
-        return numbers;
+        return ids;
     const char *at = strstr(status, "\nNSpid:");
     if (!at)
-        return numbers;
+        return ids;
     at += strlen("\nNSpid:");
     for (char *end; *at && *at != '\n'; at = end) {
-        const long number = strtol(at, &end, 10);
+        const long id = strtol(at, &end, 10);
         if (end == at)
             break;
-        numbers.count++;
-        numbers.inmost = (int32_t)number;
+        ids.count++;
+        ids.innermost = (int32_t)id;
     }
-    return numbers;
+    return ids;
 }
 
 static int32_t search(int pid, DIR *tasks, int32_t tid)
 {
     char file[300];
     for (const struct dirent *task = readdir(tasks); task; task = readdir(tasks)) {
-        const long number = strtol(task->d_name, NULL, 10);
-        if (number <= 0)
+        const long host_tid = strtol(task->d_name, NULL, 10);
+        if (host_tid <= 0)
             continue;
         snprintf(file, sizeof file, "task/%s/status", task->d_name);
-        if (read_numbers(pid, file).inmost == tid)
-            return (int32_t)number;
+        if (read_ids(pid, file).innermost == tid)
+            return (int32_t)host_tid;
     }
     return 0;
 }
@@ -54,7 +54,7 @@ int32_t namespace_host_tid(int pid, int32_t tid)
     char path[32];
     if (tid <= 0)
         return 0;
-    if (read_numbers(pid, "status").count <= 1)
+    if (read_ids(pid, "status").count <= 1)
         return tid;
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *const tasks = opendir(path);
@@ -65,8 +65,8 @@ int32_t namespace_host_tid(int pid, int32_t tid)
     return found;
 }
 
-int32_t namespace_inside(int pid)
+int32_t namespace_inner_pid(int pid)
 {
-    const struct numbers numbers = read_numbers(pid, "status");
-    return numbers.count > 1 ? numbers.inmost : (int32_t)pid;
+    const struct ids ids = read_ids(pid, "status");
+    return ids.count > 1 ? ids.innermost : (int32_t)pid;
 }

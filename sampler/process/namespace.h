@@ -1,7 +1,7 @@
 /*
- * namespace - numbers of threads across pid namespaces.
+ * namespace - translates thread and process ids between pid namespaces.
  *
- * A program in a container knows its threads by other numbers than this host does.
+ * Inside a container, threads have other ids than on this host.
  *
  * Depends on: procfs.
  */
@@ -10,11 +10,11 @@
 
 #include <stdint.h>
 
-/* The number by which this host knows the thread that process `pid` itself calls `tid`.
- * 0: it has none (any more). */
+/* The id on this host of the thread whose id is `tid` in the pid namespace of process `pid`.
+ * 0: the process has no such thread, or no longer. */
 int32_t namespace_host_tid(int pid, int32_t tid);
 
-/* The number by which process `pid` knows itself: that of its own pid namespace. */
-int32_t namespace_inside(int pid);
+/* The id of process `pid` in its innermost pid namespace. */
+int32_t namespace_inner_pid(int pid);
 
 #endif /* SAMPLER_PROCESS_NAMESPACE_H */

@@ -28,20 +28,20 @@ static const char in_container[] =
     "start the container with it: docker run --cap-add=SYS_PTRACE ..., or kubectl debug -it POD "
     "--target=CONTAINER --profile=sysadmin";
 
-/* What /proc/PID/status says of who a process is. */
+/* From /proc/PID/status. */
 struct credentials {
     unsigned uids[3], gids[3]; /* real, effective, saved */
     uint64_t permitted, effective;
     int seccomp;
 };
 
-/* What lies between us and one process. */
+/* What the access checks of one process depend on. */
 struct view {
     int pid;
     struct credentials we, it;
-    bool same_namespace; /* of users; false also where that may not be asked */
-    bool is_elsewhere;   /* it is known to be in another */
-    bool reaches;        /* our CAP_SYS_PTRACE counts there */
+    bool same_namespace; /* both have the same user namespace; false also: unknown */
+    bool is_elsewhere;   /* its user namespace is known to be another */
+    bool reaches;        /* our CAP_SYS_PTRACE is valid in its user namespace */
 };
 
 static const char *find_line(const char *status, const char *name)
@@ -50,7 +50,7 @@ static const char *find_line(const char *status, const char *name)
     return at ? at + strlen(name) : "";
 }
 
-/* What the user may do about it depends on who that is, not on what we have become since. */
+/* The remedy depends on who started us, not on the privileges that we have dropped since. */
 static bool was_started_by_root(void)
 {
     return getauxval(AT_EUID) == 0;
@@ -91,17 +91,16 @@ static bool is_same(int fd, int other)
            a.st_dev == b.st_dev;
 }
 
-/* A capability counts in the user namespace it was given in and in those below. */
+/* A capability is valid in the user namespace it was given in, and in those below. */
 static void check_namespaces(struct view *view)
 {
     char path[48];
     snprintf(path, sizeof path, "/proc/%d/ns/user", view->pid);
     SCOPED_FD int ours = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
     int its = open(path, O_RDONLY | O_CLOEXEC);
-    /* Hidden from us: then the capability, if we have it, does not count there. */
     const bool has_none = ours < 0 && errno == ENOENT;
     view->same_namespace = has_none || (its >= 0 && is_same(ours, its));
-    /* To ask takes the capability: with it one is refused only elsewhere. */
+    /* CAP_SYS_PTRACE lets us open the file unless the process is outside of our user namespace. */
     view->is_elsewhere = !view->same_namespace && (its >= 0 || has_capability(&view->we));
     bool is_below = view->same_namespace;
     for (int i = 0; i < MAX_NAMESPACES && its >= 0 && !is_below; i++) {
@@ -146,14 +145,14 @@ static enum access_check_state blocked_unless(const struct view *view)
     return view->reaches ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_BLOCKED;
 }
 
-/* What opens a gate that CAP_SYS_PTRACE leads past. */
-static void tell_capability(struct access_check *check, const struct view *view)
+/* The remedy for a check that CAP_SYS_PTRACE bypasses. */
+static void add_capability_remedy(struct access_check *check, const struct view *view)
 {
     if (check->state != ACCESS_CHECK_BLOCKED)
         return;
     if (has_capability(&view->we))
         access_check_remedy(
-            check, "our CAP_SYS_PTRACE counts in our user namespace only: run pyrometer "
+            check, "our CAP_SYS_PTRACE is valid in our user namespace only: run pyrometer "
                    "as root of the host, or of the namespace that the process is in");
     else
         access_check_remedy(check, "%s",
@@ -172,7 +171,8 @@ static void add_capability(const struct view *view, struct access_checks *out)
             "we have CAP_SYS_PTRACE, but the process is outside of our user namespace");
     else
         access_checks_add(out, "capability", ACCESS_CHECK_BYPASSED,
-                          "we do not have CAP_SYS_PTRACE, and need it only past a shut gate");
+                          "we do not have CAP_SYS_PTRACE, and need it only where another "
+                          "check blocks");
 }
 
 static void add_owner(const struct view *view, struct access_checks *out)
@@ -197,7 +197,7 @@ static void add_owner(const struct view *view, struct access_checks *out)
             "process %d has another real, effective or saved user or group than "
             "you (user %u, group %u)",
             view->pid, uid, gid);
-    tell_capability(check, view);
+    add_capability_remedy(check, view);
     if (check->state == ACCESS_CHECK_BLOCKED && view->it.uids[1] != uid &&
         !was_started_by_root() && view->it.uids[1])
         access_check_remedy(
@@ -205,7 +205,7 @@ static void add_owner(const struct view *view, struct access_checks *out)
             view->it.uids[1]);
 }
 
-/* The files of a process that is not dumpable belong to root, whoever it is. */
+/* The /proc files of a process that is not dumpable belong to root. */
 static void add_dumpable(const struct view *view, struct access_checks *out)
 {
     char path[48];
@@ -215,13 +215,14 @@ static void add_dumpable(const struct view *view, struct access_checks *out)
         return;
     if (st.st_uid == view->it.uids[1]) {
         const bool is_listed = view->it.uids[1] != 0;
-        access_checks_add(
-            out, "dumpable", is_listed ? ACCESS_CHECK_OK : ACCESS_CHECK_UNKNOWN,
-            "process %d is %s", view->pid,
-            is_listed ? "dumpable" : "root's, and those do not show whether they are dumpable");
+        access_checks_add(out, "dumpable", is_listed ? ACCESS_CHECK_OK : ACCESS_CHECK_UNKNOWN,
+                          "process %d is %s", view->pid,
+                          is_listed
+                              ? "dumpable"
+                              : "owned by root, so /proc does not show whether it is dumpable");
         return;
     }
-    tell_capability(
+    add_capability_remedy(
         access_checks_add(out, "dumpable", blocked_unless(view),
                           "process %d is not dumpable (prctl(PR_SET_DUMPABLE), a setuid "
                           "program, or a binary that only root may read)",
@@ -237,23 +238,23 @@ static void add_privileges(const struct view *view, struct access_checks *out)
                           "process %d has no capability that we do not have", view->pid);
         return;
     }
-    /* How many we lack depends on how many we have given up since we were started. */
+
     struct access_check *const check = access_checks_add(
         out, "privileges", blocked_unless(view),
-        view->is_elsewhere ? "process %d is in another user namespace than we are"
+        view->is_elsewhere ? "process %d is in another user namespace"
                            : "process %d has capabilities that we do not have",
         view->pid);
-    tell_capability(check, view);
+    add_capability_remedy(check, view);
 }
 
 static const char *const scopes[] = {
-    "0: a user may read the processes of its own",
+    "0: users may read their own processes",
     "1: only ancestors may read a process",
-    "2: only with CAP_SYS_PTRACE",
-    "3: nobody may read a process",
+    "2: reading a process takes CAP_SYS_PTRACE",
+    "3: no process may read another",
 };
 
-static void tell_yama(struct access_check *check, int scope)
+static void add_yama_remedy(struct access_check *check, int scope)
 {
     if (check->state != ACCESS_CHECK_BLOCKED)
         return;
@@ -282,12 +283,12 @@ static void add_yama(const struct view *view, struct access_checks *out)
         state = ACCESS_CHECK_BLOCKED;
     else if (scope > 0 && !(scope == 1 && is_descendant(view->pid)))
         state = blocked_unless(view);
-    tell_yama(
+    add_yama_remedy(
         access_checks_add(out, "Yama", state, "kernel.yama.ptrace_scope is %s", scopes[scope]),
         scope);
 }
 
-/* Everybody may read oneself, unless the call itself is forbidden. */
+/* A process may always read itself, unless seccomp forbids the system call. */
 static void add_seccomp(struct access_checks *out)
 {
     char from = 1, to = 0;
@@ -373,15 +374,15 @@ enum err_code permission_explain(int pid, struct err *err)
     const enum err_code rc = permission_of_process(pid, &checks, err);
     if (rc)
         return rc;
-    const struct access_check *const shut = access_checks_first_blocked(&checks);
-    if (shut && strncmp(shut->found, "process ", strlen("process ")) == 0)
-        return err_set(err, ERR_PERM, "%.130s: %s", shut->found, shut->remedy);
-    if (shut)
-        return err_set(err, ERR_PERM, "process %d cannot be read, %.120s: %s", pid, shut->found,
-                       shut->remedy);
+    const struct access_check *const blocked = access_checks_first_blocked(&checks);
+    if (blocked && strncmp(blocked->found, "process ", strlen("process ")) == 0)
+        return err_set(err, ERR_PERM, "%.130s: %s", blocked->found, blocked->remedy);
+    if (blocked)
+        return err_set(err, ERR_PERM, "process %d cannot be read, %.120s: %s", pid,
+                       blocked->found, blocked->remedy);
     return err_set(
         err, ERR_PERM,
-        "the kernel refuses to let us read process %d, though every gate that we know "
-        "is open: a security module (AppArmor, SELinux) may forbid it, see the audit log",
+        "the kernel refuses to let us read process %d, although no known access check "
+        "blocks: a security module (AppArmor, SELinux) may forbid it, see the audit log",
         pid);
 }

@@ -53,7 +53,7 @@ enum err_code process_open(struct process *process, int pid, struct err *err)
     process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process->pidfd < 0 && errno == ESRCH)
         return err_set(err, ERR_GONE, "no process %d", pid);
-    /* EINVAL until Linux 6.8. */
+    /* A thread's id gives EINVAL until Linux 6.8, then ENOENT. */
     if (process->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
         return err_set(err, ERR_GONE, "%d is not a process (it may be a thread)", pid);
     enum err_code rc = refuse_zombie(pid, err);
@@ -111,7 +111,7 @@ static bool has_exited(const struct process *process)
            state == 'Z';
 }
 
-/* Does it have an address space of its own?  One that is exiting has given it up already. */
+/* An exiting process has already released its address space. */
 static bool has_memory(const struct process *process)
 {
     SCOPED_FREE char *text = NULL;
@@ -119,7 +119,7 @@ static bool has_memory(const struct process *process)
     return !procfs_read(process->pid, "maps", &text, &bytes, NULL) && bytes > 0;
 }
 
-/* The address space that was opened is empty: replaced, or given up on the way out. */
+/* The address space that was opened is empty: exec has replaced it, or the process exits. */
 static enum process_fate fate_without_space(const struct process *process)
 {
     enum { WAITS = 200, WAIT_NS = 1000000 };

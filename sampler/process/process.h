@@ -1,10 +1,12 @@
 /*
- * process - one target process, held so that its number cannot come to mean another.
+ * process - one target process, guarded against a reused pid.
  *
- * A pidfd says when it exits; its start time guards the number; a descriptor of its memory says
- * when it replaces itself (exec): the old address space then reads as empty.
+ * A pidfd says when the process exits.  The start time distinguishes it from a later process with the
+ * same pid.  A descriptor of its memory says when it calls exec: the old address space then reads
+ * as empty.
  *
- * Ownership: the caller's storage; process_close accepts a zeroed one that process_open filled.
+ * Ownership: the caller's storage; process_close may follow process_open, even a failed one, and
+ * itself.
  * Depends on: err, memory, procfs.
  */
 #ifndef SAMPLER_PROCESS_PROCESS_H
@@ -22,23 +24,23 @@ enum process_fate { PROCESS_RUNS, PROCESS_EXITED, PROCESS_REPLACED };
 
 struct process {
     int pid;
-    int pidfd;    /* -1: the kernel has none, the start time alone guards */
-    int space_fd; /* its address space at the time of opening; -1: not permitted */
+    int pidfd;    /* -1: the kernel has none; only the start time guards the pid */
+    int space_fd; /* the address space at the time of opening; -1: not permitted */
     uint64_t start_time;
     char *executable;
     char **argv; /* argc strings and a NULL */
     size_t argc;
     struct process_memory memory;
-    const atomic_bool *is_cancelled; /* who searches it ends then; NULL: nobody cancels */
+    const atomic_bool *is_cancelled; /* true ends a search of the process; NULL: never */
 };
 
-/* ERR_GONE: no such process (or it is a zombie). */
+/* ERR_GONE: no such process, or it is a zombie. */
 MUST_CHECK enum err_code process_open(struct process *process, int pid, struct err *err);
 void process_close(struct process *process);
 /* Keeps only the first word of its command line. */
 void process_hide_arguments(struct process *process);
 
-/* One or two system calls; mapped_addr is any address that was mapped when it was opened. */
+/* One or two system calls; mapped_addr is any address that was mapped when the process was opened. */
 enum process_fate process_fate(struct process *process, remote_addr mapped_addr);
 
 #endif /* SAMPLER_PROCESS_PROCESS_H */

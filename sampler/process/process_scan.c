@@ -60,11 +60,11 @@ enum err_code process_scan_all(struct pid_list *out, struct err *err)
     return rc ? err_set(err, rc, "cannot list the processes of this host") : ERR_OK;
 }
 
-enum process_scan_way process_scan_way(void)
+enum process_scan_method process_scan_method(void)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)gettid());
-    return access(path, R_OK) == 0 ? PROCESS_SCAN_LISTED : PROCESS_SCAN_ASKED;
+    return access(path, R_OK) == 0 ? PROCESS_SCAN_CHILD_LISTS : PROCESS_SCAN_PARENTS;
 }
 
 static enum err_code add_words(const char *text, struct pid_list *out)
@@ -82,7 +82,7 @@ static enum err_code add_words(const char *text, struct pid_list *out)
     return rc;
 }
 
-/* A child is its thread's that forked it. */
+/* A child is in the list of the thread that forked it. */
 static enum err_code add_listed(int parent, struct pid_list *out)
 {
     char path[64];
@@ -106,7 +106,7 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static enum err_code add_asked(const int *parents, size_t count, struct pid_list *out)
+static enum err_code add_by_parent(const int *parents, size_t count, struct pid_list *out)
 {
     struct pid_list all = { 0 };
     struct procfs_identity identity;
@@ -125,12 +125,12 @@ static enum err_code add_asked(const int *parents, size_t count, struct pid_list
     return rc;
 }
 
-enum err_code process_scan_children(enum process_scan_way way, const int *parents, size_t count,
-                                    struct pid_list *out)
+enum err_code process_scan_children(enum process_scan_method method, const int *parents,
+                                    size_t count, struct pid_list *out)
 {
     enum err_code rc = ERR_OK;
-    if (way == PROCESS_SCAN_ASKED)
-        return add_asked(parents, count, out);
+    if (method == PROCESS_SCAN_PARENTS)
+        return add_by_parent(parents, count, out);
     for (size_t i = 0; i < count && !rc; i++)
         rc = add_listed(parents[i], out);
     return rc;

@@ -1,8 +1,8 @@
 /*
- * census - which processes there are: all of this host, or the children of some.
+ * process_scan - lists all processes of this host, or the children of some.
  *
- * Linux lists the children of each thread where it was built so (CONFIG_PROC_CHILDREN); where it
- * does not, all processes are asked for their parent.
+ * A kernel with CONFIG_PROC_CHILDREN lists the children of each thread.  With others, the parents of
+ * all processes are read.
  *
  * Ownership: the caller's storage; pid_list_deinit accepts a zeroed one.
  * Limits: PROCESS_SCAN_MAX_PIDS.
@@ -27,17 +27,18 @@ void pid_list_deinit(struct pid_list *list);
 
 MUST_CHECK enum err_code pid_list_add(struct pid_list *list, int pid);
 
-/* Adds all processes that we see. */
+/* Adds all processes that /proc shows. */
 MUST_CHECK enum err_code process_scan_all(struct pid_list *out, struct err *err);
 
-enum process_scan_way { PROCESS_SCAN_LISTED, PROCESS_SCAN_ASKED };
+enum process_scan_method { PROCESS_SCAN_CHILD_LISTS, PROCESS_SCAN_PARENTS };
 
-/* The cheaper way that this kernel has. */
-enum process_scan_way process_scan_way(void);
+/* The cheapest method of this kernel. */
+enum process_scan_method process_scan_method(void);
 
-/* Adds the children of these processes; those that are gone have none.  A list of children that
- * changes while it is read may miss some of them: look again. */
-MUST_CHECK enum err_code process_scan_children(enum process_scan_way way, const int *parents,
-                                               size_t count, struct pid_list *out);
+/* Adds the children of these processes; a process that is gone has none.  A list of children that
+ * changes while it is read may miss some of them: scan again. */
+MUST_CHECK enum err_code process_scan_children(enum process_scan_method method,
+                                               const int *parents, size_t count,
+                                               struct pid_list *out);
 
 #endif /* SAMPLER_PROCESS_PROCESS_SCAN_H */

@@ -13,7 +13,7 @@ enum { ID_LEAST_DIGITS = 32 };
 
 enum err_code process_stats_parse(const char *stat, struct process_stats *out)
 {
-    /* The name may hold spaces and parentheses. */
+    /* The process's name may hold spaces and parentheses. */
     const char *const end = strrchr(stat, ')');
     uint64_t user = 0, system = 0;
     struct process_stats stats = { .state = '?' };
@@ -56,7 +56,7 @@ enum err_code process_stats_user(int pid, unsigned *uid_out, struct err *err)
     return ERR_OK;
 }
 
-/* The first run of hex digits that is long enough; *length_out 0: none. */
+/* The first run of hex digits that is long enough for an id; NULL: none. */
 static const char *find_id(const char *text, size_t bytes, size_t *length_out)
 {
     const char *const end = text + bytes;
@@ -73,8 +73,8 @@ static const char *find_id(const char *text, size_t bytes, size_t *length_out)
     return NULL;
 }
 
-/* "docker-ID.scope" and ".../docker/ID": what stands before the id. */
-static void name_maker(const char *path, const char *id, char out[CONTAINER_NAME_BYTES])
+/* The runtime's name is before the id: "docker-ID.scope", ".../docker/ID". */
+static void name_runtime(const char *path, const char *id, char out[CONTAINER_NAME_BYTES])
 {
     const char *end = id, *start = NULL;
     if (end > path && (end[-1] == '-' || end[-1] == '/' || end[-1] == ':'))
@@ -92,7 +92,7 @@ static void parse_line(const char *line, size_t bytes, struct container *out)
 {
     size_t length = 0;
     const char *id = NULL, *at = line;
-    /* Containers may lie in others: the inmost counts. */
+    /* A container may be inside another: the innermost counts. */
     for (size_t found = 0;; at = id + length) {
         const char *const next = find_id(at, (size_t)(line + bytes - at), &found);
         if (!next)
@@ -104,7 +104,7 @@ static void parse_line(const char *line, size_t bytes, struct container *out)
         return;
     memcpy(out->id, id, length);
     out->id[length] = '\0';
-    name_maker(line, id, out->name);
+    name_runtime(line, id, out->name);
 }
 
 void container_parse(const char *cgroup, struct container *out)

@@ -1,5 +1,5 @@
 /*
- * vitals - what a process uses and to whom it belongs, as /proc shows it to everybody.
+ * process_stats - the resources, owner and container of a process, as /proc shows them to every user.
  *
  * Units: bytes; clock ticks since boot, and of CPU time.
  * Depends on: err, procfs.
@@ -18,29 +18,29 @@ struct process_stats {
     uint64_t cpu_ticks; /* of all its threads */
     uint64_t start_ticks;
     uint64_t rss_bytes;
-    uint64_t code_start, stack_start; /* another program has others; 0 or 1: hidden from us */
+    uint64_t code_start, stack_start; /* change at exec; 0 or 1: hidden from us */
 };
 
-/* One small file.  ERR_GONE: no such process. */
+/* Reads one small file.  ERR_GONE: no such process. */
 MUST_CHECK enum err_code process_stats_read(int pid, struct process_stats *out,
                                             struct err *err);
-/* The same from the text of /proc/PID/stat.  ERR_CORRUPT: it is none. */
+/* The same from the text of /proc/PID/stat.  ERR_CORRUPT: not such a text. */
 MUST_CHECK enum err_code process_stats_parse(const char *stat, struct process_stats *out);
 
-/* The real user, also where the process is not dumpable. */
+/* The real user id, also of a process that is not dumpable. */
 MUST_CHECK enum err_code process_stats_user(int pid, unsigned *uid_out, struct err *err);
 
 enum { CONTAINER_ID_BYTES = 80, CONTAINER_NAME_BYTES = 32 };
 
 struct container {
-    char id[CONTAINER_ID_BYTES]; /* "": in none */
-    char name
-        [CONTAINER_NAME_BYTES]; /* who made it: docker, libpod, cri-containerd; "": unknown */
+    char id[CONTAINER_ID_BYTES]; /* "": in no container */
+    /* The runtime that made it: docker, libpod, cri-containerd; "": unknown. */
+    char name[CONTAINER_NAME_BYTES];
 };
 
-/* Reads /proc/PID/cgroup.  What cannot be read is in no container. */
+/* Reads /proc/PID/cgroup; if that cannot be read, the process counts as in no container. */
 void container_of(int pid, struct container *out);
-/* The same from its text: the last part of a path that has 32 or more hex digits in a row. */
+/* The same from its text: the id is the last run of 32 or more hex digits in a line. */
 void container_parse(const char *cgroup, struct container *out);
 
 #endif /* SAMPLER_PROCESS_PROCESS_STATS_H */

@@ -12,7 +12,7 @@
 
 #include "sampler/base/scoped.h"
 
-/* /proc says ENOENT where a process is gone and ESRCH where it went while being read. */
+/* /proc gives ENOENT for a process that is gone, and ESRCH for one that went during the read. */
 static enum err_code fail(int pid, const char *name, int sys, struct err *err)
 {
     if (sys == ENOENT || sys == ESRCH)
@@ -68,7 +68,7 @@ enum err_code procfs_read(int pid, const char *name, char **text_out, size_t *by
     return ERR_OK;
 }
 
-/* The command name may hold spaces and parentheses, so fields are counted from the last one. */
+/* The command name may hold spaces and parentheses, so fields count from the last parenthesis. */
 static const char *stat_field(const char *stat, int number)
 {
     const char *at = strrchr(stat, ')');

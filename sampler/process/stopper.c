@@ -43,7 +43,7 @@ static int is_known(const struct stopper *stopper, int32_t tid)
     return 0;
 }
 
-/* errno of the refusal, 0: seized and asked to stop. */
+/* The errno of a refusal; 0: seized and asked to stop. */
 static int seize(struct stopper *stopper, int32_t tid)
 {
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
@@ -58,7 +58,7 @@ static void forget(struct stopper *stopper, size_t index)
     stopper->items[index] = stopper->items[--stopper->count];
 }
 
-/* What a wait said of a thread: stopped (with a signal on its way or without), or gone. */
+/* Takes the status from waitpid: the thread has stopped, perhaps with a pending signal, or is gone. */
 static void take_status(struct stopper *stopper, size_t index, int status)
 {
     struct stopped *const item = &stopper->items[index];
@@ -71,7 +71,7 @@ static void take_status(struct stopper *stopper, size_t index, int status)
         item->signal = WSTOPSIG(status);
 }
 
-/* The end of our own child is told once, and not for us: who started it waits for that. */
+/* The kernel reports the end of our own child once; that report is for the code that started it. */
 static int is_end_of_own_child(int32_t tid)
 {
     siginfo_t info = { 0 };
@@ -81,17 +81,17 @@ static int is_end_of_own_child(int32_t tid)
         return 0;
     if (procfs_identify(tid, &identity, NULL) || identity.parent != (int)getpid())
         return 0;
-    /* Only processes have one, threads do not. */
+    /* A pidfd exists for processes only, not for threads. */
     const int pidfd = (int)syscall(SYS_pidfd_open, tid, 0);
     if (pidfd >= 0)
         close(pidfd);
     return pidfd >= 0;
 }
 
-/* Asks once for each thread that has not stopped yet; returns how many are still out. */
+/* Polls each thread that has not stopped yet; returns how many of them have still not stopped. */
 static size_t poll_threads(struct stopper *stopper)
 {
-    size_t out = 0;
+    size_t running = 0;
     for (size_t i = stopper->count; i-- > 0;) {
         int status;
         if (stopper->items[i].state == STOPPER_STOPPED)
@@ -106,9 +106,9 @@ static size_t poll_threads(struct stopper *stopper)
         else if (rc < 0 && errno == ECHILD)
             forget(stopper, i);
         else
-            out++;
+            running++;
     }
-    return out;
+    return running;
 }
 
 enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t count,
@@ -137,8 +137,8 @@ enum err_code stopper_stop(struct stopper *stopper, const int32_t *tids, size_t 
 }
 
 #if defined __x86_64__ || defined __aarch64__
-/* A call that waits and is interrupted has one of these results, which the kernel keeps from the
- * program and starts the call again (include/linux/errno.h), or EINTR. */
+/* An interrupted system call has the result EINTR, or one of these, which only the kernel sees before
+ * it restarts the call (include/linux/errno.h). */
 static bool is_interruption(int64_t result)
 {
     enum { RESTART_SYS = 512, RESTART_NO_INTR, RESTART_NO_HAND, RESTART_BLOCK = 516 };
@@ -156,7 +156,7 @@ bool stopper_has_interrupted_wait(int32_t tid)
 #if defined __x86_64__
     if ((int64_t)registers.orig_rax < 0)
         return false;
-    /* The kernel has set it back to the call already, and it has not run since. */
+    /* The registers are already set to restart the call, and the thread has not run since. */
     return registers.rax == registers.orig_rax || is_interruption((int64_t)registers.rax);
 #else
     return is_interruption((int64_t)registers.regs[0]);

@@ -65,7 +65,7 @@ struct child_tracker {
 
     /* Used by the thread only. */
     struct child_table children;
-    enum process_scan_way way;
+    enum process_scan_method scan_method;
     bool adopts;
     pid_t helper;
     int newest_fd; /* /proc/loadavg; -1: there is none */
@@ -246,7 +246,8 @@ static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t 
     if (tracker->adopts)
         (void)!pid_list_add(&parents, (int)getpid());
     while (parents.count > 0) {
-        (void)!process_scan_children(tracker->way, parents.items, parents.count, &children);
+        (void)!process_scan_children(tracker->scan_method, parents.items, parents.count,
+                                     &children);
         parents.count = 0;
         for (size_t i = 0; i < children.count; i++)
             if (meet(tracker, children.items[i], now_ns, settle_ns) &&
@@ -408,7 +409,7 @@ enum err_code child_tracker_create(struct strtab *strings, enum sampler_mode mod
     tracker->strings = strings;
     atomic_init(&tracker->is_ending, false);
     tracker->mode = mode;
-    tracker->way = process_scan_way();
+    tracker->scan_method = process_scan_method();
     tracker->adopts = adopts;
     tracker->helper = helper;
     tracker->newest_fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);

@@ -17,8 +17,8 @@ static const uint64_t STOP_DEADLINE_NS = 10 * NS_PER_MS;
 static enum err_code check_mode(const struct target *target, enum sampler_mode mode,
                                 struct err *err)
 {
-    const bool is_gil = mode == SAMPLER_MODE_GIL && !python_tells_gil(target->python);
-    if (!is_gil && (mode != SAMPLER_MODE_EXCEPTION || python_tells_exceptions(target->python)))
+    const bool is_gil = mode == SAMPLER_MODE_GIL && !python_knows_gil(target->python);
+    if (!is_gil && (mode != SAMPLER_MODE_EXCEPTION || python_knows_exceptions(target->python)))
         return ERR_OK;
     return err_set(err, ERR_INVALID,
                    "process %d runs Python %s, which does not tell which threads %s: mode %s "
@@ -134,8 +134,8 @@ static enum err_code count_thread(void *context, struct thread *thread, enum err
     struct target *const target = now->target;
     struct fold *const fold = &target->fold;
     struct tick *const tick = now->tick;
-    thread->looked_ns = tick->now_ns;
-    const struct thread_state info = python_info(target->python, thread);
+    thread->sampled_ns = tick->now_ns;
+    const struct thread_state info = python_thread_state(target->python, thread);
     const double weight = python_weight(target->python) * tick->weight;
     const uint32_t times = whole(tick, weight);
     enum err_code rc = fold_thread(fold, thread, info, failure, tick->now_ns);

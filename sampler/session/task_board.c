@@ -75,7 +75,7 @@ enum err_code task_board_add(struct task_board *board, struct task_fold *fold,
     rows = all->count < rows ? all->count : rows;
     enum err_code rc = reserve(board, rows, all->edge_count);
     next->is_cut |= all->is_cut || rows < all->count;
-    next->at_ns = since(created_ns, all->looked_ns);
+    next->at_ns = since(created_ns, all->read_ns);
     for (size_t i = 0; i < rows && !rc; i++)
         rc = add_row(board, fold, &all->items[i], created_ns);
     for (size_t i = 0; i < rows && !rc; i++) {

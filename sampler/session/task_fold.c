@@ -226,7 +226,7 @@ void task_fold_settle(struct task_fold *fold, uint64_t now_ns)
             continue;
         const struct thread *const thread = runs ? NULL : tasks_thread(all, task);
         /* Its thread was not sampled at this tick. */
-        if (!runs && (!thread || thread->looked_ns != now_ns))
+        if (!runs && (!thread || thread->sampled_ns != now_ns))
             continue;
         profile_quality(fold->of_threads->profile)->tasks_moving += !task->is_moving;
         task->is_running = false;
@@ -254,13 +254,13 @@ enum err_code task_fold_count(struct task_fold *fold)
     const struct tasks *const all = fold->tasks;
     struct quality *const quality = profile_quality(fold->of_threads->profile);
     if (!fold->readings)
-        fold->counted_ns = all->looked_ns;
+        fold->counted_ns = all->read_ns;
     fold->readings++;
     fold->is_fresh = true;
-    fold->read_ns = all->looked_ns;
+    fold->read_ns = all->read_ns;
     fold->every_ns = next_after(all->cost_ns);
     quality->tasks += all->count;
     for (size_t i = 0; i < all->count; i++)
         quality->tasks_moving += all->items[i].is_moving;
-    return task_fold_flush(fold, all->looked_ns);
+    return task_fold_flush(fold, all->read_ns);
 }

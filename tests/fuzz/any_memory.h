@@ -1,8 +1,8 @@
 /*
  * any_memory - a target's memory in which every address is mapped.
  *
- * The byte at an address is the byte of the input at that address modulo its size, so that
- * whatever address comes out of the input leads back into it.
+ * The byte at an address is the input's byte at that address modulo the input's size.  So every address
+ * in the input leads back into the input.
  *
  * Ownership: the input stays the caller's.
  * Depends on: memory.
@@ -21,7 +21,7 @@ struct any_memory {
     size_t size;
 };
 
-/* size > 0.  After some thousand reads the target is gone, so that no input runs for long. */
+/* size > 0.  After some thousand reads the target is gone, so no input runs for long. */
 void any_memory_init(struct any_memory *any, const uint8_t *data, size_t size);
 
 #endif /* TESTS_FUZZ_ANY_MEMORY_H */

@@ -1,8 +1,7 @@
 /*
- * fuzz - what a fuzz target is: one function that may be given any bytes.
+ * fuzz - the interface of a fuzz target: one function that takes any bytes.
  *
- * It returns 0.  What must never happen is a crash, a finding of a sanitizer, or a failed
- * fuzz_check.
+ * It returns 0.  It must never crash, cause a finding of a sanitizer, or fail a fuzz_check.
  *
  * Depends on: libc.
  */
@@ -15,19 +14,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Ends the program if a promise is not kept. */
+/* Aborts the program if a promise is broken. */
 static inline void fuzz_check(int kept)
 {
     if (!kept)
         abort();
 }
 
-/* What is left of the bytes that were given. */
+/* The rest of the input. */
 struct fuzz_input {
     const uint8_t *at, *end;
 };
 
-/* The next bytes as a number, little-endian; beyond the end there are zeros. */
+/* The next bytes as a little-endian number; zeros follow the end of the input. */
 static inline uint64_t fuzz_take(struct fuzz_input *input, size_t bytes)
 {
     uint64_t value = 0;

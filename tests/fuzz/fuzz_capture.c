@@ -1,6 +1,6 @@
-/* Input: a capture as it is, when it begins like one; else blocks, each kind u8, bytes u16 and
- * these, which get the heads and checksums that let them in, behind facts of a capture.  With its
- * highest bit set a kind is that of a piece of a stream. */
+/* Input: a capture if it begins like one.  Otherwise blocks: kind u8, size u16 and that many bytes.  The
+ * target adds valid heads and checksums to the blocks, and a valid first block.  A kind with its
+ * highest bit set is a piece of a stream. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/mman.h>
@@ -58,7 +58,7 @@ static void read_runs(struct reader *reader)
             fuzz_check(window.runs[i].count > 0);
 }
 
-/* The count of instructions adds up to what was counted. */
+/* The counts of the instructions add up to the total. */
 static void read_spots(const struct profile_snapshot *snapshot)
 {
     struct view_spots spots;

@@ -7,7 +7,7 @@
 #include "sampler/process/elf.h"
 #include "tests/fuzz/fuzz.h"
 
-/* A file that costs more than this to read is a finding. */
+/* A file that takes longer to read is a finding. */
 static const uint64_t MOST_NS = NS_PER_S;
 
 static int file_of(const uint8_t *data, size_t size)

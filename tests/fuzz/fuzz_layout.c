@@ -1,6 +1,6 @@
 /*
- * Input: a table of offsets; what comes after it, and the table itself, is the memory it speaks
- * of.  A table that is accepted must do no harm, whatever it says.
+ * Input: a table of offsets and more bytes; all of it is also the memory of the target.  A table that is
+ * accepted must do no harm.
  */
 #include <string.h>
 
@@ -26,23 +26,23 @@ static void read_stack(struct memory *memory, const struct layout *layout)
 {
     struct strtab strings;
     struct code_table codes;
-    struct call_edges links;
+    struct call_edges edges;
     struct stack stack;
     code_id id;
     if (strtab_init(&strings, NULL))
         return;
     code_table_init(&codes, memory, layout, &strings);
-    call_edges_init(&links);
+    call_edges_init(&edges);
     stack_init(&stack, memory, layout, SOMEWHERE, 0);
-    /* Any type will do for a code object, or none would ever be read. */
+    /* Every type counts as that of code objects; otherwise none would be read. */
     (void)!memory_read_u64(memory, SOMEWHERE + layout->object_type, &codes.code_type);
     if (!code_load(&codes, SOMEWHERE, 0, &id)) {
         (void)code_place(&codes, id, code_at(&codes, id)->instructions + 2);
         (void)code_check(&codes, &id, 1);
     }
-    (void)!stack_read(&stack, &codes, &links);
+    (void)!stack_read(&stack, &codes, &edges);
     stack_deinit(&stack);
-    call_edges_deinit(&links);
+    call_edges_deinit(&edges);
     code_table_deinit(&codes);
     strtab_deinit(&strings);
 }

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const unsigned char *const table = data + sizeof head;
     const size_t bytes = size - sizeof head;
     (void)location_find(table, bytes, head.first_line, head.unit, &found);
-    /* What is found for a unit needs no more of the table than is there. */
+    /* The search for a unit must not read beyond the table. */
     for (uint32_t unit = 0; unit < 32; unit++) {
         found.end_column = -2;
         if (location_find(table, bytes, head.first_line, unit, &found))

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     const struct layout layout = layout_of(data[0]);
     any_memory_init(&any, data + 1, size - 1);
-    /* A multiple of the size, so that the object begins with the input. */
+    /* A multiple of the size, so the object begins with the input. */
     const remote_addr addr = (remote_addr)(size - 1) * 4096;
     if (!object_read_str(&any.memory, &layout, addr, &bytes)) {
         fuzz_check(bytes.count <= OBJECT_MAX_CHARACTERS * 4);

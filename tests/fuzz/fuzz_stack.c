@@ -1,6 +1,6 @@
 /*
- * Input: a version, then what happens to a thread, byte by byte: calls, returns, damage to any
- * word of its memory, and reads its stack.
+ * Input: a version, then one event of a thread a byte: calls, returns, damage to any word of its memory,
+ * and readings of its stack.
  */
 #include <string.h>
 
@@ -21,10 +21,10 @@ struct world {
     struct fake_thread thread;
     struct strtab strings;
     struct code_table codes;
-    struct call_edges links;
+    struct call_edges edges;
     struct stack stack;
     remote_addr functions[CODES];
-    /* Who made the memory no longer understands it. */
+    /* The damaged memory no longer matches the simulation. */
     bool is_damaged;
     unsigned calls, reads;
     struct fuzz_input input;
@@ -32,7 +32,7 @@ struct world {
 
 static void act(struct world *world);
 
-/* Something happens between two spans of a read, too. */
+/* Events also happen between two spans of a read. */
 static void meanwhile(struct fake_memory *memory, const struct fake_read_at *moment,
                       void *context)
 {
@@ -57,7 +57,7 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
     struct memory *const memory = &world->python.memory.memory;
     fuzz_check(!strtab_init(&world->strings, NULL));
     code_table_init(&world->codes, memory, layout, &world->strings);
-    call_edges_init(&world->links);
+    call_edges_init(&world->edges);
     stack_init(&world->stack, memory, layout, world->thread.addr,
                layout->interp_code_generation ? interp + layout->interp_code_generation : 0);
     world->python.memory.hook = meanwhile;
@@ -67,7 +67,7 @@ static void begin(struct world *world, const uint8_t *data, size_t size)
 static void end(struct world *world)
 {
     stack_deinit(&world->stack);
-    call_edges_deinit(&world->links);
+    call_edges_deinit(&world->edges);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);
@@ -123,7 +123,7 @@ static void act(struct world *world)
 static void read_stack(struct world *world)
 {
     const uint64_t before = world->python.memory.memory.reads;
-    const enum err_code rc = stack_read(&world->stack, &world->codes, &world->links);
+    const enum err_code rc = stack_read(&world->stack, &world->codes, &world->edges);
     world->reads++;
     fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_TICK);
     for (size_t i = 0; !rc && i < world->stack.count; i++) {

@@ -1,6 +1,6 @@
 /*
- * Input: a version, then what happens to asyncio tasks, byte by byte: new ones, damage to any word of their
- * memory, and reads all of them.
+ * Input: a version, then one event of asyncio tasks a byte: new tasks, damage to any word of their memory,
+ * and readings of all tasks.
  */
 #include <string.h>
 
@@ -15,7 +15,7 @@ enum {
     MADE = 64
 };
 
-/* Everything that was made, to be awaited by others and to be damaged. */
+/* All simulated objects; others may await them, and events damage them. */
 struct made {
     remote_addr addrs[MADE];
     size_t count;
@@ -60,7 +60,7 @@ static void read_tasks(struct task_world *world)
 {
     struct tasks *const tasks = &world->tasks;
     const uint64_t before = world->python.memory.memory.reads;
-    const enum err_code rc = tasks_read(tasks, tasks->looked_ns + 1);
+    const enum err_code rc = tasks_read(tasks, tasks->read_ns + 1);
     fuzz_check(world->python.memory.memory.reads - before < MAX_READS_A_TICK);
     fuzz_check(tasks->count <= TASKS_MAX && tasks->frame_count <= TASKS_MAX_FRAMES);
     for (size_t i = 0; !rc && i < tasks->count; i++) {

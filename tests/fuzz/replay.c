@@ -1,6 +1,6 @@
 /*
- * Gives every file of the folders that are named to the fuzz target, in the order of their names.
- * Exit code: 0 all were survived, 1 there was none.
+ * Gives every file of the named folders to the fuzz target, in the order of their names.
+ * Exit code: 0 the target survived all files, 1 there was no file.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -36,7 +36,7 @@ static int is_file(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Returns the number of files, -1: one cannot be read. */
+/* Returns the number of files; -1: a file cannot be read. */
 static int replay_folder(const char *folder)
 {
     struct dirent **entries;
@@ -44,7 +44,7 @@ static int replay_folder(const char *folder)
     int done = count;
     for (int i = 0; i < count; i++) {
         char path[PATH_MAX];
-        /* Said first, so that whoever crashes is the last that was named. */
+        /* Printed first, so the last name is that of the file that crashes. */
         snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         printf("%s\n", path);
         fflush(stdout);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the files below corpus/ that fuzzing starts from.
+"""Writes the initial files below corpus/ for fuzzing.
 
 Usage: seeds.py [FOLDER]
 

@@ -7,15 +7,16 @@
 
 enum {
     WORD = sizeof(uint64_t),
-    HEAD_BYTES = 32,  /* of an object: its type, and one word behind its head */
-    STATE_BEFORE = 5, /* gi_frame_state stands so far before the frame */
+    HEAD_BYTES = 32,  /* the head of an object, with its type, and its first field */
+    STATE_BEFORE = 5, /* gi_frame_state is this many bytes before the frame */
     MAX_VALUES = 1 << 20,
-    /* Of frame states: until 3.12 one that is suspended does not say whether in an await; 3.13 and 3.14
-     * count from below zero, later ones from zero. */
-    FIRST_TELLING_AWAITS = 13,
+    /* Frame states: until 3.12 there is one state of suspension, with or without an await.  Until 3.14
+     * the states begin below zero, later at zero. */
+    FIRST_WITH_AWAIT_STATE = 13,
     FIRST_FROM_ZERO = 15,
-    FIRST_WITH_POINTER = 14, /* to the top of the value stack; a depth before */
-    FIRST_WITH_INDEX = 15,   /* above what is awaited stands another value */
+    FIRST_WITH_POINTER =
+        14, /* the frame points to the top of the value stack; before, it has a depth */
+    FIRST_WITH_INDEX = 15, /* another value is above the awaited object */
     LAST_IN_HEAP = 10,
     EXECUTING_BELOW_ZERO = 0,
     EXECUTING_FROM_ZERO = 4,
@@ -48,7 +49,7 @@ static enum coroutine_kind kind_of_name(const char *name)
         { "async_generator_athrow", COROUTINE_WRAPPER },
         { "anext_awaitable", COROUTINE_WRAPPER },
         { "_asyncio.FutureIter", COROUTINE_FUTURE },
-        { "_GatheringFuture", COROUTINE_GATHERING },
+        { "_GatheringFuture", COROUTINE_GATHER },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(name, kinds[i].name) == 0)
@@ -79,7 +80,7 @@ enum coroutine_kind coroutine_kind_of(struct coroutines *coroutines, remote_addr
     return seen.kind;
 }
 
-bool coroutine_is_there(struct coroutines *coroutines, remote_addr object)
+bool coroutine_is_at(struct coroutines *coroutines, remote_addr object)
 {
     uint64_t type;
     return !memory_read_u64(coroutines->memory, object + coroutines->layout->object_type,
@@ -105,7 +106,7 @@ enum err_code coroutine_frame(struct coroutines *coroutines, remote_addr object,
     return rc;
 }
 
-/* A frame, and where it lies in what was copied. */
+/* A frame and its copied bytes. */
 struct coroutine_state {
     remote_addr addr;
     const unsigned char *frame;
@@ -125,12 +126,12 @@ static enum doing doing_of(const struct layout *layout, int state)
         return state == EXECUTING_BELOW_ZERO ? EXECUTES : IS_OVER;
     if (state == -1)
         return AWAITS;
-    return minor >= FIRST_TELLING_AWAITS && state == -2 ? IS_SUSPENDED : DOES_NOT_RUN_YET;
+    return minor >= FIRST_WITH_AWAIT_STATE && state == -2 ? IS_SUSPENDED : DOES_NOT_RUN_YET;
 }
 
-/* The frame lies in the object. */
-static enum err_code see_inside(struct coroutines *coroutines, remote_addr object,
-                                struct coroutine_state *out)
+/* For versions whose frames are inside the coroutine object. */
+static enum err_code read_inside(struct coroutines *coroutines, remote_addr object,
+                                 struct coroutine_state *out)
 {
     const struct layout *const layout = coroutines->layout;
     const unsigned char *copy;
@@ -168,7 +169,7 @@ static enum err_code see(struct coroutines *coroutines, remote_addr object,
                          struct coroutine_state *out)
 {
     return is_in_heap(coroutines) ? see_in_heap(coroutines, object, out)
-                                  : see_inside(coroutines, object, out);
+                                  : read_inside(coroutines, object, out);
 }
 
 static enum err_code frame_of(struct coroutines *coroutines,
@@ -191,7 +192,7 @@ static enum err_code frame_of(struct coroutines *coroutines,
     return code_holds(code, out->instr) ? ERR_OK : ERR_CORRUPT;
 }
 
-/* Where on the value stack the awaited object is. */
+/* The address of the value stack's slot that holds the awaited object. */
 static enum err_code find_slot(const struct coroutines *coroutines,
                                const struct coroutine_state *state, remote_addr *out)
 {
@@ -245,7 +246,7 @@ static enum err_code kind_at(struct coroutines *coroutines, remote_addr object,
     return ERR_OK;
 }
 
-/* One frame; *next: what it awaits, 0: nothing that is known. */
+/* Adds one frame; *next: the object it awaits; 0: unknown. */
 static enum err_code add_frame(struct coroutines *coroutines, remote_addr object,
                                struct coroutine_chain *chain, remote_addr *next)
 {
@@ -264,8 +265,9 @@ static enum err_code add_frame(struct coroutines *coroutines, remote_addr object
     return state.doing == AWAITS ? awaited_by(coroutines, &state, next) : ERR_OK;
 }
 
-/* One frame that has not begun yet has nothing on its value stack, which until 3.10 it does not say. */
-static enum err_code pass(enum err_code rc, const struct coroutine_chain *chain)
+/* Corrupt data after the first frame only ends the chain: until 3.10 a frame that has not begun, whose
+ * value stack is empty, cannot be recognized. */
+static enum err_code end_chain(enum err_code rc, const struct coroutine_chain *chain)
 {
     return rc == ERR_CORRUPT && chain->count ? ERR_OK : rc;
 }
@@ -283,23 +285,23 @@ enum err_code coroutine_follow(struct coroutines *coroutines, remote_addr object
         remote_addr stands_for, next;
         rc = kind_at(coroutines, object, &kind, &stands_for);
         if (rc)
-            return pass(rc == ERR_FAULT ? ERR_CORRUPT : rc, out);
+            return end_chain(rc == ERR_FAULT ? ERR_CORRUPT : rc, out);
         switch (kind) {
         case COROUTINE_FRAMED:
-            rc = pass(add_frame(coroutines, object, out, &next), out);
+            rc = end_chain(add_frame(coroutines, object, out, &next), out);
             object = next;
             break;
         case COROUTINE_WRAPPER: object = stands_for; break;
         case COROUTINE_FUTURE: out->awaits = stands_for; return ERR_OK;
-        case COROUTINE_GATHERING:
+        case COROUTINE_GATHER:
         case COROUTINE_OTHER: out->awaits = object; return ERR_OK;
         }
     }
     return rc;
 }
 
-bool coroutine_stayed(const struct coroutines *coroutines, const struct walk_frame *frames,
-                      size_t count)
+bool coroutine_is_unchanged(const struct coroutines *coroutines,
+                            const struct walk_frame *frames, size_t count)
 {
     const struct layout *const layout = coroutines->layout;
     for (size_t i = 0; i < count; i++) {

@@ -1,19 +1,18 @@
 /*
- * coroutine - where a coroutine that waits stands: its frame, that of what it awaits, and so on.
+ * coroutine - the stack of a suspended coroutine: its frame, the frame of what it awaits, and so on.
  *
- * A coroutine object holds its frame (3.11 and later) or points to it; one that is suspended in an await
- * has the awaited object on top of its value stack.  Async generators and the objects that
- * stand between a coroutine and what it awaits are followed; the way ends at a future, or
- * at whatever else C made.
+ * A coroutine object holds its frame (3.11 and later) or points to it.  If it is suspended in an await,
+ * the awaited object is on top of its value stack.  The chain leads through async generators and
+ * wrapper objects, and ends at a future or another object of C.
  *
- * Structures: PyGenObject (Include/cpython/genobject.h), _PyInterpreterFrame, PyFrameObject; PyCoroWrapper,
- * PyAsyncGenASend, anext_awaitable (Objects/genobject.c) and FutureIter (_asynciomodule.c) hold what
- * they stand for right behind the object's head.
+ * Structures: PyGenObject (Include/cpython/genobject.h), _PyInterpreterFrame and PyFrameObject.
+ * PyCoroWrapper, PyAsyncGenASend, anext_awaitable (Objects/genobject.c) and FutureIter
+ * (_asynciomodule.c) hold the wrapped object in their first field.
  *
- * Ownership: the caller's storage; coroutines_deinit accepts a zeroed one.  What is read is the revisit's.
+ * Ownership: the caller's storage; the bytes that were read belong to the predicted reads.
  * Threads: none.
- * Limits: COROUTINE_MAX_FRAMES frames of a chain; the rest is left out.
- * Depends on: base, memory, layout, object, code, revisit, walk (frames).
+ * Limits: COROUTINE_MAX_FRAMES frames of a chain; more are left out.
+ * Depends on: base, memory, layout, object, code, predicted_reads, walk (frames).
  */
 #ifndef SAMPLER_CPYTHON_ASYNCIO_COROUTINE_H
 #define SAMPLER_CPYTHON_ASYNCIO_COROUTINE_H
@@ -30,13 +29,13 @@
 
 enum { COROUTINE_MAX_FRAMES = 512, COROUTINE_MAX_TYPES = 64 };
 
-/* What an object is, by its type. */
+/* The kind of an object, by its type. */
 enum coroutine_kind {
     COROUTINE_OTHER,
-    COROUTINE_FRAMED,    /* coroutine, generator, async generator: has a frame */
-    COROUTINE_WRAPPER,   /* stands for another object */
-    COROUTINE_FUTURE,    /* an iterator over a future */
-    COROUTINE_GATHERING, /* the future of asyncio.gather */
+    COROUTINE_FRAMED,  /* a coroutine, generator or async generator: has a frame */
+    COROUTINE_WRAPPER, /* wraps another object */
+    COROUTINE_FUTURE,  /* an iterator over a future */
+    COROUTINE_GATHER,  /* the future of asyncio.gather */
 };
 
 struct coroutine_type {
@@ -49,7 +48,7 @@ struct coroutines {
     const struct layout *layout;
     struct code_table *codes;
     struct predicted_reads *reads;
-    struct coroutine_type types[COROUTINE_MAX_TYPES]; /* seen lately */
+    struct coroutine_type types[COROUTINE_MAX_TYPES]; /* the last ones seen */
     size_t type_count, oldest_type;
 };
 
@@ -57,9 +56,8 @@ struct coroutines {
 struct coroutine_chain {
     struct walk_frame frames[COROUTINE_MAX_FRAMES];
     size_t count;
-    remote_addr
-        awaits; /* where it ends: a future, a task or another object; 0: it does not wait */
-    bool is_suspended; /* no part of it runs */
+    remote_addr awaits; /* the end: a future, a task or another object; 0: does not wait */
+    bool is_suspended;  /* no frame of the chain runs */
 };
 
 void coroutines_init(struct coroutines *coroutines, struct memory *memory,
@@ -67,16 +65,16 @@ void coroutines_init(struct coroutines *coroutines, struct memory *memory,
                      struct predicted_reads *reads);
 
 enum coroutine_kind coroutine_kind_of(struct coroutines *coroutines, remote_addr type);
-/* Is the object there a coroutine (or a generator)?  Reads its type. */
-bool coroutine_is_there(struct coroutines *coroutines, remote_addr object);
-/* The frame of a coroutine object; 0: it has none any more. */
+/* Is the object a coroutine or generator?  Reads its type. */
+bool coroutine_is_at(struct coroutines *coroutines, remote_addr object);
+/* The frame of a coroutine object; 0: the coroutine has ended. */
 MUST_CHECK enum err_code coroutine_frame(struct coroutines *coroutines, remote_addr object,
                                          remote_addr *out);
-/* ERR_CORRUPT, ERR_FAULT: it has changed meanwhile, or is none. */
+/* ERR_CORRUPT, ERR_FAULT: the object has changed meanwhile, or is not a coroutine. */
 MUST_CHECK enum err_code coroutine_follow(struct coroutines *coroutines, remote_addr object,
                                           struct coroutine_chain *out);
-/* After predicted_reads_again: have the frames stayed as they were? */
-bool coroutine_stayed(const struct coroutines *coroutines, const struct walk_frame *frames,
-                      size_t count);
+/* After predicted_reads_again: are the frames the same as before? */
+bool coroutine_is_unchanged(const struct coroutines *coroutines,
+                            const struct walk_frame *frames, size_t count);
 
 #endif /* SAMPLER_CPYTHON_ASYNCIO_COROUTINE_H */

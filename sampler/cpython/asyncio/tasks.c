@@ -8,7 +8,7 @@
 #include "sampler/cpython/asyncio/tasks_parts.h"
 #include "sampler/cpython/objects/object.h"
 
-/* A process may import asyncio at any time, and an event loop move to another thread. */
+/* A process may import asyncio at any time, and an event loop may move to another thread. */
 static const uint64_t SEARCH_AGAIN_NS = NS_PER_S;
 
 enum { WORD = sizeof(uint64_t), MAX_SET_SLOTS = 1 << 18 };
@@ -27,7 +27,7 @@ void tasks_init(struct tasks *tasks, int pid, struct memory *memory,
     coroutines_init(&tasks->coroutines, tasks->memory, tasks->layout, codes, &tasks->reads);
     idmap_init(&tasks->by_addr);
     idmap_init(&tasks->by_frame);
-    idmap_init(&tasks->before_by_addr);
+    idmap_init(&tasks->previous_by_addr);
     idmap_init(&tasks->kinds_of_code);
 }
 
@@ -37,10 +37,10 @@ void tasks_deinit(struct tasks *tasks)
     object_bytes_deinit(&tasks->scratch);
     idmap_deinit(&tasks->by_addr);
     idmap_deinit(&tasks->by_frame);
-    idmap_deinit(&tasks->before_by_addr);
+    idmap_deinit(&tasks->previous_by_addr);
     idmap_deinit(&tasks->kinds_of_code);
     free(tasks->items);
-    free(tasks->before);
+    free(tasks->previous);
     free(tasks->frames);
     free(tasks->edges);
     free(tasks->awaiters);
@@ -52,11 +52,11 @@ void tasks_clear(struct tasks *tasks)
     tasks->count = tasks->frame_count = tasks->edge_count = 0;
     idmap_clear(&tasks->by_addr);
     idmap_clear(&tasks->by_frame);
-    idmap_clear(&tasks->before_by_addr);
+    idmap_clear(&tasks->previous_by_addr);
     idmap_clear(&tasks->kinds_of_code);
 }
 
-uint32_t tasks_behind_head(const struct tasks *tasks)
+uint32_t tasks_first_field(const struct tasks *tasks)
 {
     return tasks->layout->object_type + WORD;
 }
@@ -92,36 +92,36 @@ bool tasks_is_coroutine(struct tasks *tasks, remote_addr frame, code_id code)
 {
     const struct layout *const layout = tasks->layout;
     struct idmap_slot *at;
-    /* Until 3.10 a frame does not lie in what it is of. */
+    /* Until 3.10 a frame is not inside its coroutine. */
     if (layout->frame_lasti)
         return false;
     IDMAP_FIND(at, &tasks->kinds_of_code, code, true);
     if (at)
         return at->id;
-    const bool is = coroutine_is_there(&tasks->coroutines, frame - layout->gen_frame);
+    const bool is = coroutine_is_at(&tasks->coroutines, frame - layout->gen_frame);
     (void)!idmap_add(&tasks->kinds_of_code, code, is, NULL);
     return is;
 }
 
-/* Room for the most there may be: pages that nobody writes to cost nothing. */
+/* Allocates room for the maximum: unused pages cost no memory. */
 static enum err_code make_room(struct tasks *tasks)
 {
     if (tasks->awaiters)
         return ERR_OK;
     if (!tasks->items)
         tasks->items = calloc(TASKS_MAX, sizeof *tasks->items);
-    if (!tasks->before)
-        tasks->before = calloc(TASKS_MAX, sizeof *tasks->before);
+    if (!tasks->previous)
+        tasks->previous = calloc(TASKS_MAX, sizeof *tasks->previous);
     if (!tasks->frames)
         tasks->frames = malloc(TASKS_MAX_FRAMES * sizeof *tasks->frames);
     if (!tasks->edges)
         tasks->edges = malloc(TASKS_MAX_EDGES * sizeof *tasks->edges);
-    if (tasks->items && tasks->before && tasks->frames && tasks->edges)
+    if (tasks->items && tasks->previous && tasks->frames && tasks->edges)
         tasks->awaiters = malloc(TASKS_MAX_EDGES * sizeof *tasks->awaiters);
     return tasks->awaiters ? ERR_OK : ERR_NOMEM;
 }
 
-/* "Task-12" is what a task without a name of its own is called. */
+/* "Task-12" is the default name of a task. */
 static bool is_given(const struct object_bytes *text, uint64_t *number)
 {
     static const char prefix[] = "Task-";
@@ -138,11 +138,11 @@ static bool is_given(const struct object_bytes *text, uint64_t *number)
     return false;
 }
 
-/* 3.12 and later keep the number until somebody asks for the name. */
+/* 3.12 and later store the number until the program first asks for the name. */
 static uint64_t read_number(const struct tasks *tasks, remote_addr object)
 {
     uint32_t digit;
-    return memory_read(tasks->memory, object + tasks_behind_head(tasks) + WORD, &digit,
+    return memory_read(tasks->memory, object + tasks_first_field(tasks) + WORD, &digit,
                        sizeof digit)
                ? 0
                : digit;
@@ -171,14 +171,14 @@ static enum err_code read_name(struct tasks *tasks, struct task *task)
                          tasks->scratch.count, &task->name, NULL);
 }
 
-/* What is known of it from the look before; a name seldom changes. */
+/* Takes over what the previous reading found of the task; a name seldom changes. */
 static enum err_code remember(struct tasks *tasks, struct task *task)
 {
     const struct task *const before =
-        find_in(tasks->before, &tasks->before_by_addr, task->addr);
+        find_in(tasks->previous, &tasks->previous_by_addr, task->addr);
     if (!before || before->coroutine != task->coroutine ||
         before->name_object != task->name_object) {
-        task->seen_ns = task->since_ns = tasks->looked_ns;
+        task->seen_ns = task->since_ns = tasks->read_ns;
         return read_name(tasks, task);
     }
     task->name = before->name;
@@ -233,9 +233,9 @@ enum err_code tasks_add_edge(struct tasks *tasks, const struct task *task,
 enum err_code tasks_read_set(struct tasks *tasks, remote_addr set, remote_addr *members,
                              size_t room, size_t *count_out)
 {
-    /* PySetObject: entries in use and filled, the mask, the table of keys with their hashes. */
+    /* PySetObject: the numbers of filled and used entries, the mask, the table of keys and hashes. */
     enum { MASK_WORDS = 2, TABLE_WORDS = 3, SET_WORDS = 4, ENTRY_WORDS = 2, BATCH = 512 };
-    const uint32_t head = tasks_behind_head(tasks);
+    const uint32_t head = tasks_first_field(tasks);
     const unsigned char *copy;
     uint64_t entries[BATCH * ENTRY_WORDS];
     size_t count = 0;
@@ -252,7 +252,7 @@ enum err_code tasks_read_set(struct tasks *tasks, remote_addr set, remote_addr *
         rc = memory_read(tasks->memory, table + at * ENTRY_WORDS * WORD, entries,
                          (size_t)some * ENTRY_WORDS * WORD);
         for (size_t i = 0; i < some && !rc && count < room; i++)
-            /* What has been removed has left a key whose hash none can have. */
+            /* A removed entry has a hash that no object has. */
             if (entries[i * ENTRY_WORDS] && entries[i * ENTRY_WORDS + 1] != UINT64_MAX)
                 members[count++] = entries[i * ENTRY_WORDS];
     }
@@ -299,7 +299,7 @@ static enum err_code follow_all(struct tasks *tasks)
     return rc;
 }
 
-/* Edges sorted by their task, of which each knows its part. */
+/* Sorts the edges by task; each task knows its range. */
 static void sort_edges(struct tasks *tasks)
 {
     uint32_t at = 0;
@@ -324,7 +324,7 @@ static void forget_frames(struct task *task)
     task->frame_count = 0;
 }
 
-/* Their code objects must be what they were, too. */
+/* The code objects of all frames must be unchanged too. */
 static void check_codes(struct tasks *tasks)
 {
     enum { BATCH = 256 };
@@ -344,7 +344,7 @@ static void check_codes(struct tasks *tasks)
         forget_frames(&tasks->items[i]);
 }
 
-static bool stands_where_it_stood(const struct task *task, const struct task *before)
+static bool is_unmoved(const struct task *task, const struct task *before)
 {
     return before->frame_count == task->frame_count && before->awaits == task->awaits &&
            !task->is_running && !before->is_running;
@@ -355,42 +355,42 @@ static void settle(struct tasks *tasks)
     for (size_t i = 0; i < tasks->count; i++) {
         struct task *const task = &tasks->items[i];
         const struct task *const before =
-            find_in(tasks->before, &tasks->before_by_addr, task->addr);
-        if (!coroutine_stayed(&tasks->coroutines, tasks->frames + task->first_frame,
-                              task->frame_count))
+            find_in(tasks->previous, &tasks->previous_by_addr, task->addr);
+        if (!coroutine_is_unchanged(&tasks->coroutines, tasks->frames + task->first_frame,
+                                    task->frame_count))
             forget_frames(task);
-        if (!before || !stands_where_it_stood(task, before))
-            task->since_ns = tasks->looked_ns;
+        if (!before || !is_unmoved(task, before))
+            task->since_ns = tasks->read_ns;
     }
 }
 
-/* What was seen before is what is known from now on. */
+/* The tasks of the last reading become the previous ones. */
 static void begin(struct tasks *tasks, uint64_t now_ns)
 {
-    struct task *const items = tasks->before;
-    struct idmap map = tasks->before_by_addr;
-    tasks->before = tasks->items;
-    tasks->before_by_addr = tasks->by_addr;
+    struct task *const items = tasks->previous;
+    struct idmap map = tasks->previous_by_addr;
+    tasks->previous = tasks->items;
+    tasks->previous_by_addr = tasks->by_addr;
     tasks->items = items;
     tasks->by_addr = map;
     idmap_clear(&tasks->by_addr);
     idmap_clear(&tasks->by_frame);
     tasks->count = tasks->frame_count = tasks->edge_count = 0;
     tasks->is_cut = false;
-    tasks->looked_ns = now_ns;
+    tasks->read_ns = now_ns;
 }
 
 static enum err_code find_places(struct tasks *tasks, uint64_t now_ns)
 {
     struct task_places *const places = &tasks->places;
-    const bool keeps = tasks_have_lists(tasks) && places->is_found;
-    if (keeps || (places->searched_ns && now_ns - places->searched_ns < SEARCH_AGAIN_NS))
+    const bool is_done = tasks_have_lists(tasks) && places->is_found;
+    if (is_done || (places->searched_ns && now_ns - places->searched_ns < SEARCH_AGAIN_NS))
         return ERR_OK;
     places->searched_ns = now_ns;
     tasks->loop_count = tasks->type_count = 0;
     const enum err_code rc =
         tasks_have_lists(tasks) ? tasks_find_lists(tasks) : tasks_find_sets(tasks);
-    /* What was found stays, though the program may have kept us from finding it again. */
+    /* The program may have disturbed this search; what an earlier one found stays valid. */
     places->is_found = places->is_found || !rc;
     return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
 }
@@ -404,7 +404,7 @@ static enum err_code read_tasks(struct tasks *tasks)
         rc = follow_all(tasks);
     if (!rc)
         rc = tasks_have_lists(tasks) ? tasks_link_lists(tasks) : tasks_link_sets(tasks);
-    /* More than there may be at once: what was met is read again all the same. */
+    /* There are more tasks than fit; those that do are read again all the same. */
     if (rc == ERR_LIMIT) {
         tasks->is_cut = true;
         rc = ERR_OK;

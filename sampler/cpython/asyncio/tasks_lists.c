@@ -8,7 +8,7 @@ bool tasks_have_lists(const struct tasks *tasks)
     return LAYOUT_MINOR(tasks->layout->version) >= FIRST_WITH_LISTS;
 }
 
-/* struct Py_AsyncioModuleDebugOffsets of Modules/_asynciomodule.c. */
+/* struct Py_AsyncioModuleDebugOffsets in Modules/_asynciomodule.c. */
 enum debug_slot {
     TASK_SIZE,
     TASK_NAME,
@@ -68,8 +68,8 @@ enum err_code tasks_find_lists(struct tasks *tasks)
     return ERR_OK;
 }
 
-/* Lists change while they are followed: one that leads elsewhere ends there, and what was met is
- * right. */
+/* A list may change while it is followed.  If a link leads elsewhere the walk ends; the tasks found
+ * before that are valid. */
 static enum err_code collect(struct tasks *tasks, remote_addr head, uint64_t ident)
 {
     const struct task_places *const places = &tasks->places;
@@ -110,7 +110,7 @@ enum err_code tasks_collect_lists(struct tasks *tasks)
         if (!rc)
             rc = mark_running(tasks, thread);
     }
-    /* Of threads that have ended. */
+    /* The interpreter has the tasks of threads that have ended. */
     for (size_t i = 0; i < list->interpreter_count && !rc; i++)
         rc = collect(tasks, list->interpreters[i].addr + tasks->places.interp_tasks, 0);
     return rc;

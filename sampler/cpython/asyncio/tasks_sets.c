@@ -8,10 +8,9 @@ enum {
     WORD = sizeof(uint64_t),
     FIRST_WITH_EAGER = 12,
     MAX_MEMBERS = TASKS_MAX,
-    /* Of a task, as far as its coroutine is looked for. */
+    /* The part of a task that is searched for its coroutine. */
     TASK_BYTES = PREDICTED_READS_MAX_BYTES,
-    /* Behind the head of an object: the event loop is the first field of a future; a list has its
-     * length and then its items. */
+    /* The first field of a future is the event loop; those of a list are its length and its items. */
     LIST_ITEMS_WORDS = 1,
     TYPE_BASE = 256, /* in builds with a GIL */
     MAX_BASES = 16,
@@ -32,7 +31,7 @@ static enum err_code find_module(const struct tasks *tasks, const char *name,
     if (!rc)
         rc = dict_find(tasks->memory, layout, modules, name, &module);
     if (!rc)
-        rc = memory_read_u64(tasks->memory, module + tasks_behind_head(tasks), attributes);
+        rc = memory_read_u64(tasks->memory, module + tasks_first_field(tasks), attributes);
     return rc;
 }
 
@@ -55,7 +54,7 @@ enum err_code tasks_find_sets(struct tasks *tasks)
     return rc;
 }
 
-/* Is it _asyncio.Task, or made from it? */
+/* Is the type _asyncio.Task, or derived from it? */
 static bool read_is_task_type(const struct tasks *tasks, remote_addr type)
 {
     const remote_addr base = TYPE_BASE + layout_object_shift(tasks->layout);
@@ -87,8 +86,8 @@ static enum err_code find_fields(struct tasks *tasks, remote_addr addr)
     const enum err_code rc = predicted_reads_get(&tasks->reads, addr, TASK_BYTES, &copy);
     if (rc)
         return rc;
-    for (uint32_t at = tasks_behind_head(tasks); at + 2 * WORD <= TASK_BYTES; at += WORD)
-        if (coroutine_is_there(&tasks->coroutines, field_u64(copy, at))) {
+    for (uint32_t at = tasks_first_field(tasks); at + 2 * WORD <= TASK_BYTES; at += WORD)
+        if (coroutine_is_at(&tasks->coroutines, field_u64(copy, at))) {
             places->task_coroutine = at;
             places->task_name = at + WORD;
             places->task_bytes = at + 2 * WORD;
@@ -97,12 +96,12 @@ static enum err_code find_fields(struct tasks *tasks, remote_addr addr)
     return ERR_CORRUPT;
 }
 
-/* An event loop of asyncio knows its thread, one that is not written in Python does not tell: then
- * it is taken to be the main thread's. */
+/* The thread of an event loop.  asyncio's loops store it; a loop that is not written in Python does not,
+ * and is taken to be the main thread's. */
 static uint64_t ident_of(struct tasks *tasks, remote_addr loop)
 {
     const struct layout *const layout = tasks->layout;
-    enum { DIGITS_BEHIND_HEAD = 1, DIGIT_BITS = 30, DIGITS = 2 };
+    enum { DIGITS_AFTER_HEAD = 1, DIGIT_BITS = 30, DIGITS = 2 };
     const struct thread *const main = thread_list_main(tasks->threads);
     uint32_t digits[DIGITS];
     remote_addr number;
@@ -112,12 +111,12 @@ static uint64_t ident_of(struct tasks *tasks, remote_addr loop)
     uint64_t ident = main ? main->head.ident : 0;
     if (!object_attribute(tasks->memory, layout, loop, "_thread_id", &number) &&
         !memory_read(tasks->memory,
-                     number + tasks_behind_head(tasks) + DIGITS_BEHIND_HEAD * WORD, digits,
+                     number + tasks_first_field(tasks) + DIGITS_AFTER_HEAD * WORD, digits,
                      sizeof digits)) {
-        const uint64_t told = digits[0] | (uint64_t)digits[1] << DIGIT_BITS;
+        const uint64_t thread_ident = digits[0] | (uint64_t)digits[1] << DIGIT_BITS;
         for (size_t i = 0; i < tasks->threads->count; i++)
-            if (tasks->threads->items[i]->head.ident == told)
-                ident = told;
+            if (tasks->threads->items[i]->head.ident == thread_ident)
+                ident = thread_ident;
     }
     if (tasks->loop_count < TASKS_MAX_LOOPS)
         tasks->loops[tasks->loop_count++] = (struct task_loop){ loop, ident };
@@ -129,18 +128,18 @@ static enum err_code collect_task(struct tasks *tasks, remote_addr addr, struct 
     const unsigned char *copy;
     *out = NULL;
     enum err_code rc =
-        predicted_reads_get(&tasks->reads, addr, tasks_behind_head(tasks), &copy);
+        predicted_reads_get(&tasks->reads, addr, tasks_first_field(tasks), &copy);
     if (!rc && !is_task_type(tasks, field_u64(copy, tasks->layout->object_type)))
         rc = ERR_CORRUPT;
     if (!rc && !tasks->places.task_bytes)
         rc = find_fields(tasks, addr);
     if (!rc)
         rc = predicted_reads_get(&tasks->reads, addr, tasks->places.task_bytes, &copy);
-    /* One that is over may have let go of its coroutine. */
+    /* A task that has ended may have released its coroutine. */
     if (rc || !field_u64(copy, tasks->places.task_coroutine))
         return rc == ERR_NOMEM || rc == ERR_GONE ? rc : ERR_OK;
     return tasks_add(tasks, addr, copy,
-                     ident_of(tasks, field_u64(copy, tasks_behind_head(tasks))), out);
+                     ident_of(tasks, field_u64(copy, tasks_first_field(tasks))), out);
 }
 
 static enum err_code collect_set(struct tasks *tasks, remote_addr set, bool is_weak)
@@ -153,10 +152,10 @@ static enum err_code collect_set(struct tasks *tasks, remote_addr set, bool is_w
         struct task *task;
         remote_addr addr = members[i];
         if (is_weak &&
-            predicted_reads_get(&tasks->reads, addr, tasks_behind_head(tasks) + WORD, &copy))
+            predicted_reads_get(&tasks->reads, addr, tasks_first_field(tasks) + WORD, &copy))
             continue;
         if (is_weak)
-            addr = field_u64(copy, tasks_behind_head(tasks));
+            addr = field_u64(copy, tasks_first_field(tasks));
         rc = collect_task(tasks, addr, &task);
     }
     return rc == ERR_FAULT || rc == ERR_CORRUPT ? ERR_OK : rc;
@@ -186,12 +185,12 @@ enum err_code tasks_collect_sets(struct tasks *tasks)
     return rc ? rc : mark_running(tasks);
 }
 
-/* Whom the future of asyncio.gather waits for. */
+/* Adds edges to the tasks that the future of asyncio.gather waits for. */
 static enum err_code link_gathered(struct tasks *tasks, const struct task *awaiter)
 {
     remote_addr list, items, children[MAX_MEMBERS];
     uint64_t count = 0;
-    const uint32_t head = tasks_behind_head(tasks);
+    const uint32_t head = tasks_first_field(tasks);
     enum err_code rc =
         object_attribute(tasks->memory, tasks->layout, awaiter->awaits, "_children", &list);
     if (!rc)
@@ -216,11 +215,11 @@ enum err_code tasks_link_sets(struct tasks *tasks)
         if (task)
             rc = tasks_add_edge(tasks, task, awaiter);
         else if (awaiter->awaits &&
-                 !predicted_reads_get(&tasks->reads, awaiter->awaits, tasks_behind_head(tasks),
+                 !predicted_reads_get(&tasks->reads, awaiter->awaits, tasks_first_field(tasks),
                                       &copy) &&
                  coroutine_kind_of(&tasks->coroutines,
                                    field_u64(copy, tasks->layout->object_type)) ==
-                     COROUTINE_GATHERING)
+                     COROUTINE_GATHER)
             rc = link_gathered(tasks, awaiter);
     }
     return rc;

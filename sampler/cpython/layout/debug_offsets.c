@@ -3,9 +3,9 @@
 #include "sampler/cpython/layout/layout.h"
 
 /*
- * _Py_DebugOffsets is a list of 64-bit numbers whose order differs by minor version.  Each order
- * below names, slot by slot after the cookie, version and free-threaded flag, the field of ours
- * that the slot fills; SKIP is a slot we do not use.
+ * _Py_DebugOffsets is an array of 64-bit numbers whose order differs by minor version.  Each order
+ * below names, for each number after the cookie, version and free-threaded flag, the field of
+ * struct layout that it fills; SKIP is a number we do not use.
  * Source: Include/internal/pycore_debug_offsets.h of 3.14 and 3.15, pycore_runtime.h of 3.13.
  */
 enum { FRAME_HISTORY_BEFORE = 3, SKIP = UINT16_MAX };
@@ -127,7 +127,7 @@ static const struct order {
     { 15, sizeof order_3_15 / sizeof *order_3_15, order_3_15 },
 };
 
-/* The newest order not newer than the target: a later minor has so far kept the start. */
+/* The newest order that is not newer than the target: so far a new minor has not moved the start. */
 static const struct order *order_of(uint32_t version)
 {
     const struct order *best = NULL;
@@ -156,7 +156,7 @@ static enum err_code fill(struct layout *layout, const struct order *order,
     return ERR_OK;
 }
 
-/* What the target does not say but fixed neighbours tell. */
+/* Fields that the target does not describe, from their fixed distance to fields that it does. */
 static void derive(struct layout *layout)
 {
     enum {
@@ -164,16 +164,16 @@ static void derive(struct layout *layout)
         FIRSTTRACEABLE_BEFORE_INSTRUCTIONS = 16,
         UTF8_AND_ITS_LENGTH = 16,
         BASICSIZE_AFTER_NAME = 8,
-        /* Of 3.13 and 3.14, which do not say. */
+        /* 3.13 and 3.14 do not describe these. */
         CACHED_KEYS = 880,
-        CURRENT_EXCEPTION = 112, /* the same without the GIL */
+        CURRENT_EXCEPTION = 112, /* the same in free-threaded builds */
         EXC_STATE = 256,
         VALUES_HEAD = 8,
-        GEN_FRAME = 72, /* of 3.13 */
+        GEN_FRAME = 72, /* 3.13 */
     };
     layout->tstate_datastack_top = layout->tstate_datastack_chunk + (uint32_t)sizeof(uint64_t);
     layout->code_framesize = layout->code_firstlineno + FRAMESIZE_AFTER_FIRSTLINENO;
-    /* 3.13 keeps the depth of the value stack next to the instruction. */
+    /* 3.13 stores the depth of the value stack next to the instruction. */
     if (!layout->frame_stack)
         layout->frame_stack = layout->frame_instr + (uint32_t)sizeof(uint64_t);
     layout->code_firsttraceable =

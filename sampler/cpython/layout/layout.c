@@ -35,8 +35,8 @@ static enum err_code check_field(const char *name, uint32_t offset, uint32_t wid
     return ERR_OK;
 }
 
-/* Some fields are read together, as one range: the head of an object with what it begins, the
- * identifying bytes of a code object. */
+/* Some fields are read together as one range: the head of an object, and the bytes that identify a code
+ * object. */
 static bool ranges_hold(const struct layout *layout)
 {
     return layout->object_type + sizeof(uint64_t) <= layout->code_bytes &&

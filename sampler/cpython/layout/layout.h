@@ -1,16 +1,16 @@
 /*
- * layout - where the fields of one interpreter's structures are.
+ * layout - the offsets of the fields of one interpreter's structures.
  *
- * From CPython 3.13 on the target says so itself (_Py_DebugOffsets, the first member of
- * _PyRuntime); its tables are untrusted, so every offset that is ever used is on the list below
- * and is checked once, against the size the target reports and against our buffers.  For 3.8
- * to 3.12 the tables are generated from CPython's headers (scripts/layouts).  After that the
- * hot path uses the offsets as they are.
+ * CPython 3.13 and later describe themselves (_Py_DebugOffsets, at the start of _PyRuntime).  Those
+ * tables are untrusted: each offset that we use is on the list below, and is checked once against
+ * the size that the target reports and against our buffers.  For 3.8 to 3.12 the tables are
+ * generated from CPython's headers (scripts/layouts).  After the check the hot path uses the
+ * offsets as they are.
  *
- * Until 3.10 frames are objects in the heap: frame_lasti is there, and nothing of data stacks.
+ * Until 3.10 frames are heap objects: frame_lasti is set, and no field of data stacks is.
  *
- * Units: bytes from the start of the structure; 0 where a version has no such field, for those
- * that never lie at 0.
+ * Units: bytes from the start of the structure; 0: the version has no such field (unless the field
+ * can be at 0).
  * Depends on: err.
  */
 #ifndef SAMPLER_CPYTHON_LAYOUT_LAYOUT_H
@@ -24,7 +24,7 @@
 
 enum { LAYOUT_OLDEST_MINOR = 8 };
 
-/* What we are ready to hold of one structure. */
+/* The most bytes that we store of one structure. */
 enum {
     LAYOUT_MAX_RUNTIME_BYTES = 1 << 20,
     LAYOUT_MAX_INTERP_BYTES = 1 << 20,
@@ -37,7 +37,7 @@ enum {
     LAYOUT_DEBUG_OFFSETS_BYTES = 1024,
 };
 
-/* X(field, width in bytes, structure it lies in) */
+/* X(field, width in bytes, structure) */
 #define LAYOUT_FIELDS(X)                     \
     X(runtime_interpreters_head, 8, runtime) \
     X(runtime_gil_locked, 4, runtime)        \
@@ -108,9 +108,9 @@ enum {
 
 struct layout {
     uint32_t version; /* PY_VERSION_HEX */
-    bool validated;   /* false: a minor newer than any we were tested with */
+    bool validated;   /* false: newer than any minor that we were tested with */
     bool is_free_threaded;
-    /* Sizes of the structures the fields lie in. */
+    /* Sizes of the structures that hold the fields. */
     uint32_t runtime_bytes, interp_bytes, tstate_bytes, cframe_bytes, frame_bytes, code_bytes,
         object_bytes;
 #define X(field, width, structure) uint32_t field;
@@ -118,8 +118,8 @@ struct layout {
 #undef X
 };
 
-/* Free-threaded builds keep more in front of an object's type; what comes behind it lies further
- * back by so much. */
+/* Free-threaded builds store more before an object's type, so the fields after it are this many bytes
+ * later. */
 static inline uint32_t layout_object_shift(const struct layout *layout)
 {
     enum { TYPE_OF_A_REFERENCE_COUNT = 8 };
@@ -129,13 +129,12 @@ static inline uint32_t layout_object_shift(const struct layout *layout)
 #define LAYOUT_MINOR(version) ((version) >> 16 & 0xff)
 #define LAYOUT_MAJOR(version) ((version) >> 24)
 
-/* The table made from headers for a version that describes nothing itself (3.8 to 3.12).
- * ERR_UNSUPPORTED: none. */
+/* The table from CPython's headers, for a version that does not describe itself (3.8 to 3.12).
+ * ERR_UNSUPPORTED: no such table. */
 MUST_CHECK enum err_code layout_of_version(uint32_t version, struct layout *out,
                                            struct err *err);
 
-/* From the bytes at _PyRuntime.  ERR_NOT_FOUND: no cookie there.  ERR_CORRUPT: a table that
- * cannot be true. */
+/* Parses the bytes at _PyRuntime.  ERR_NOT_FOUND: no cookie.  ERR_CORRUPT: an impossible table. */
 MUST_CHECK enum err_code layout_of_debug_offsets(const void *bytes, size_t length,
                                                  struct layout *out, struct err *err);
 
@@ -145,7 +144,7 @@ MUST_CHECK enum err_code layout_check(const struct layout *layout, struct err *e
 /* "3.11.2", "3.14.0rc1"; out has LAYOUT_VERSION_TEXT bytes. */
 enum { LAYOUT_VERSION_TEXT = 24 };
 void layout_version_text(uint32_t version, char out[LAYOUT_VERSION_TEXT]);
-/* The same of the interpreter itself: "3.14.0t" is free-threaded. */
+/* The same with the build: "3.14.0t" is free-threaded. */
 void layout_name(const struct layout *layout, char out[LAYOUT_VERSION_TEXT]);
 
 #endif /* SAMPLER_CPYTHON_LAYOUT_LAYOUT_H */

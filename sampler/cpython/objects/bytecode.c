@@ -9,12 +9,12 @@ struct walker {
     const struct bytecode *code;
     int32_t *depths; /* before each unit; UNKNOWN at first */
     int extended_arg;
-    bool again; /* a depth was found for what had been passed already */
+    bool again; /* a unit already passed has got a depth: walk again */
 };
 
 struct step {
     const struct opcode *base;
-    uint8_t opcode; /* of the base */
+    uint8_t opcode; /* the base form */
     uint32_t oparg;
     uint32_t next; /* unit */
 };
@@ -28,7 +28,7 @@ static void reach(struct walker *w, int64_t from, int64_t unit, int64_t depth)
     w->again = w->again || unit <= from;
 }
 
-/* One number of the exception table: six bits a byte, the highest first; bit 6 says that more
+/* Reads a number of the exception table: six bits a byte, highest first.  Bit 6 says that more bytes
  * follow, bit 7 marks the first number of an entry.  false: the table ends. */
 static bool read_number(const struct bytecode *code, size_t *at, int64_t *out)
 {
@@ -45,8 +45,8 @@ static bool read_number(const struct bytecode *code, size_t *at, int64_t *out)
     return false;
 }
 
-/* A handler begins with the stack cut to the depth of its entry, and on it the exception and, if
- * the entry says so, where it was raised. */
+/* A handler begins with the depth of its entry, plus the exception and, if the entry says so, the
+ * instruction that raised it. */
 static void reach_handlers(struct walker *w)
 {
     int64_t start, length, target, depth_lasti;
@@ -81,7 +81,7 @@ static void follow(struct walker *w, uint32_t unit, const struct step *step)
         reach(w, unit, step->next, after);
 }
 
-/* Walks all instructions in order; `wanted` is reported when met. */
+/* Walks all instructions in order, and returns the one at `wanted`. */
 static bool pass(struct walker *w, uint32_t wanted, struct step *out)
 {
     uint32_t extended = 0;

@@ -1,13 +1,12 @@
 /*
- * bytecode - what stands at an instruction, and how deep the value stack is there.
+ * bytecode - decodes an instruction, and computes the depth of the value stack before it.
  *
- * The depth of the value stack is the same each time an instruction is reached, so it can be
- * told from the code alone: from where a function begins, along falls, jumps and the handlers of
- * exceptions.  That tells where in a frame the callable of a call lies, also on versions that
- * do not keep the top of the stack in the frame.
+ * The depth is the same each time an instruction is reached, so the code alone determines it: walk
+ * from the start of the function, through jumps and exception handlers.  The depth gives the place of
+ * a callable in a frame, also in versions that do not store the top of the stack in the frame.
  *
- * The bytes are those of a running program, with specialised instructions and caches, and
- * untrusted: what contradicts itself is unknown.
+ * The bytes come from a running program, so they hold specialised instructions and caches.  They are
+ * untrusted: where they contradict themselves, the depth is unknown.
  *
  * Limits: BYTECODE_MAX_UNITS.
  * Depends on: err, opcodes.
@@ -33,17 +32,17 @@ struct bytecode {
 };
 
 struct instruction {
-    uint8_t opcode; /* the base */
-    uint32_t oparg; /* with what EXTENDED_ARG adds */
+    uint8_t opcode; /* the base form */
+    uint32_t oparg; /* EXTENDED_ARG included */
     int32_t depth;  /* of the value stack before it */
 };
 
-/* The instruction at `unit`.  ERR_NOT_FOUND: none begins there, or its depth cannot be told.
- * ERR_LIMIT: there are too many.  Costs a walk through the whole code. */
+/* The instruction at `unit`.  ERR_NOT_FOUND: no instruction begins there, or its depth is unknown.
+ * ERR_LIMIT: the code is too long.  Walks through all of the code. */
 MUST_CHECK enum err_code bytecode_position(const struct bytecode *code, uint32_t unit,
                                            struct instruction *out);
 
-/* Where the instruction begins that `unit` is a part of: behind an instruction stands data. */
+/* The start of the instruction that `unit` is part of: cache units follow an instruction. */
 uint32_t bytecode_start(const struct bytecode *code, uint32_t unit);
 
 #endif /* SAMPLER_CPYTHON_OBJECTS_BYTECODE_H */

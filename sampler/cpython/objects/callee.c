@@ -5,9 +5,8 @@
 
 #include "sampler/base/hash.h"
 
-/* Offsets in objects, the same from 3.11 to 3.15 (Include/cpython/methodobject.h, descrobject.h,
- * object.h), counted from where objects of builds with a GIL begin, and flags of types
- * (Include/object.h). */
+/* Offsets in objects of builds with a GIL, the same from 3.11 to 3.15 (Include/cpython/methodobject.h,
+ * descrobject.h, object.h), and flags of types (Include/object.h). */
 enum {
     REFERENCES_BYTES = 8,
     FUNCTION_DEFINITION = 16,
@@ -59,7 +58,7 @@ static enum err_code read_str(struct callee_table *table, remote_addr addr,
     return object_text_is_plain(out, text->count) ? ERR_OK : ERR_CORRUPT;
 }
 
-/* Where an object would begin if it had nothing but a count of references before its type. */
+/* Where the object would begin if only a reference count were before its type. */
 static remote_addr begin_of(const struct callee_table *table, remote_addr addr)
 {
     return addr + layout_object_shift(table->layout);
@@ -90,13 +89,13 @@ static enum err_code read_type_of(struct callee_table *table, remote_addr object
     return rc ? rc : read_type(table, type, out);
 }
 
-/* Types made by class statements have no module in their C name; those of C code do. */
+/* The C name of a type that C code made includes its module; that of a class statement does not. */
 static bool is_made_by_c(const struct type *type)
 {
     return type->is_static || strchr(type->name, '.');
 }
 
-/* "<native> OWNER.NAME", without an owner when it is the builtins. */
+/* "<native> OWNER.NAME"; the owner `builtins` is left out. */
 static enum err_code set_name(struct callee_table *table, struct callee *callee,
                               const char *owner, const char *name)
 {
@@ -129,7 +128,7 @@ static enum err_code name_function(struct callee_table *table, struct callee *ca
         return ERR_CORRUPT;
     if (module && !read_type_of(table, module, &of_module) &&
         strcmp(of_module.name, "str") == 0 && !read_str(table, module, owner))
-        callee->is_kept = strcmp(type.name, "module") == 0;
+        callee->is_permanent = strcmp(type.name, "module") == 0;
     else if (type.makes_types)
         rc = read_type(table, self, &type);
     if (!rc && !*owner)
@@ -146,11 +145,11 @@ static enum err_code name_method(struct callee_table *table, struct callee *call
     enum err_code rc = read_type(table, field_u64(copy, DESCRIPTOR_TYPE), &type);
     if (!rc)
         rc = read_str(table, field_u64(copy, DESCRIPTOR_NAME), name);
-    callee->is_kept = !rc && is_made_by_c(&type);
+    callee->is_permanent = !rc && is_made_by_c(&type);
     return rc ? rc : set_name(table, callee, type.name, name);
 }
 
-/* A class that Python code made may have an __init__ in Python, and is not called C. */
+/* A class that Python code made may have an __init__ in Python, so it does not count as C. */
 static enum err_code name_class(struct callee_table *table, struct callee *callee)
 {
     struct type type;
@@ -159,7 +158,7 @@ static enum err_code name_class(struct callee_table *table, struct callee *calle
         return rc;
     if (!is_made_by_c(&type))
         return ERR_OK;
-    callee->is_kept = type.is_static;
+    callee->is_permanent = type.is_static;
     return set_name(table, callee, type.name, "");
 }
 
@@ -185,17 +184,17 @@ static enum form form_of(const struct type *type)
     return type->makes_types ? FORM_CLASS : FORM_OTHER;
 }
 
-/* More than the type tells two of them apart. */
+/* For objects that their type alone does not identify. */
 static enum err_code name_by_content(struct callee_table *table, struct callee *callee,
                                      enum form form)
 {
-    unsigned char copy[REFERENCES_BYTES + CALLEE_MAX_PRINT_BYTES];
+    unsigned char copy[REFERENCES_BYTES + CALLEE_MAX_FINGERPRINT_BYTES];
     const enum err_code rc =
         memory_read(table->memory, begin_of(table, callee->addr), copy, sizeof copy);
     if (rc)
         return rc;
-    callee->print_bytes = CALLEE_MAX_PRINT_BYTES;
-    memcpy(callee->print, copy + REFERENCES_BYTES, CALLEE_MAX_PRINT_BYTES);
+    callee->fingerprint_bytes = CALLEE_MAX_FINGERPRINT_BYTES;
+    memcpy(callee->fingerprint, copy + REFERENCES_BYTES, CALLEE_MAX_FINGERPRINT_BYTES);
     if (form == FORM_CLASS)
         return name_class(table, callee);
     return form == FORM_FUNCTION ? name_function(table, callee, copy)
@@ -222,16 +221,16 @@ static enum err_code load(struct callee_table *table, struct callee *callee)
     uint64_t type_addr;
     memset(callee, 0, sizeof *callee);
     callee->addr = addr;
-    callee->print_bytes = sizeof type_addr;
+    callee->fingerprint_bytes = sizeof type_addr;
     enum err_code rc =
         memory_read_u64(table->memory, addr + table->layout->object_type, &type_addr);
     if (rc)
         return rc;
-    memcpy(callee->print, &type_addr, sizeof type_addr);
+    memcpy(callee->fingerprint, &type_addr, sizeof type_addr);
     rc = read_type(table, type_addr, &type);
     if (!rc)
         rc = name_callee(table, callee, &type);
-    /* What has no readable name may still be known to be C. */
+    /* An object without a readable name may still be known to be C. */
     return rc == ERR_NOMEM || !callee->is_c ? rc : ERR_OK;
 }
 
@@ -264,19 +263,19 @@ static enum err_code add(struct callee_table *table, remote_addr addr, struct ca
     return rc;
 }
 
-struct memory_span callee_print_span(const struct callee_table *table,
-                                     const struct callee *callee, unsigned char *now)
+struct memory_span callee_fingerprint_span(const struct callee_table *table,
+                                           const struct callee *callee, unsigned char *now)
 {
     return (struct memory_span){ begin_of(table, callee->addr) + REFERENCES_BYTES, now,
-                                 callee->print_bytes };
+                                 callee->fingerprint_bytes };
 }
 
 static bool still_is(struct callee_table *table, const struct callee *callee)
 {
-    unsigned char now[CALLEE_MAX_PRINT_BYTES];
-    const struct memory_span span = callee_print_span(table, callee, now);
+    unsigned char now[CALLEE_MAX_FINGERPRINT_BYTES];
+    const struct memory_span span = callee_fingerprint_span(table, callee, now);
     return span.bytes && !memory_read(table->memory, span.addr, span.buffer, span.bytes) &&
-           memcmp(now, callee->print, span.bytes) == 0;
+           memcmp(now, callee->fingerprint, span.bytes) == 0;
 }
 
 enum err_code callee_read(struct callee_table *table, remote_addr addr,
@@ -289,12 +288,12 @@ enum err_code callee_read(struct callee_table *table, remote_addr addr,
         if (rc)
             return rc;
     }
-    /* Where there is no name none can be wrong. */
+    /* A callee without a name cannot give a wrong one. */
     const bool is_trusted =
-        (callee->is_kept || !callee->name) && callee->uses % CALLEE_TRUSTED_USES != 0;
+        (callee->is_permanent || !callee->name) && callee->uses % CALLEE_TRUSTED_USES != 0;
     if (!is_trusted && !still_is(table, callee))
         rc = load(table, callee);
-    /* What could not be read is not trusted to stay so. */
+    /* After a failed read, the next use reads again. */
     callee->uses = rc ? 0 : callee->uses + 1;
     *out = callee;
     return rc;

@@ -1,15 +1,16 @@
 /*
- * callee - what Python code calls, by address: is it C, and what is its name?
+ * callee - says of a callable object whether it runs C code, and its name.
  *
- * C functions are named as Python code knows them: sorted, time.sleep, list.append,
- * _json.Encoder.__call__.  Objects are freed and their addresses used again.  Functions of a
- * module and methods of a type live as long as those do and are compared with what they were
- * every CALLEE_TRUSTED_USES uses, and so is what has no name; others (bound methods) at each use.
+ * C functions have the names that Python code uses: sorted, time.sleep, list.append,
+ * _json.Encoder.__call__.  Python frees objects and uses their addresses again, so an object is
+ * compared with what was read of it.  Functions of a module and methods of a type live as long as
+ * these do, so they are compared every CALLEE_TRUSTED_USES uses only, and so are objects without a
+ * name.  Others, such as bound methods, are compared at each use.
  *
- * Everything read is bounded and must be plain text; what cannot be named is known as C or not
- * at all.
+ * All lengths are bounded, and names must be plain text.  An object whose name cannot be read may
+ * still be known to be C.
  *
- * Ownership: the caller's storage; names are interned into the strtab that was given.
+ * Ownership: the caller's storage; names are interned into the caller's strtab.
  * Threads: none.
  * Limits: CALLEE_MAX addresses, then all are forgotten; CALLEE_MAX_NAME_BYTES a name.
  * Depends on: base, memory, layout, object.
@@ -32,7 +33,7 @@
 enum {
     CALLEE_MAX = 1 << 16,
     CALLEE_MAX_NAME_BYTES = 256,
-    CALLEE_MAX_PRINT_BYTES = 40,
+    CALLEE_MAX_FINGERPRINT_BYTES = 40,
     CALLEE_TRUSTED_USES = 256,
 };
 
@@ -41,11 +42,11 @@ enum {
 struct callee {
     remote_addr addr;
     enum three_valued is_c;
-    bool is_kept;        /* its address is not used again while the program runs, very likely */
-    uint8_t print_bytes; /* behind the count of references */
+    bool is_permanent;         /* its address is very likely never reused */
+    uint8_t fingerprint_bytes; /* after the reference count */
     uint32_t uses;
     str_id name; /* CALLEE_PREFIX and the name; 0: none */
-    unsigned char print[CALLEE_MAX_PRINT_BYTES];
+    unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
 };
 
 struct callee_table {
@@ -61,14 +62,14 @@ void callee_table_init(struct callee_table *table, struct memory *memory,
                        const struct layout *layout, struct strtab *strings);
 void callee_table_deinit(struct callee_table *table);
 
-/* What is called at addr; good until the next call.  ERR_FAULT, ERR_CORRUPT: no object is there.
- * No read for one that is known and trusted. */
+/* The callable at addr; valid until the next call.  ERR_FAULT, ERR_CORRUPT: no object is there.  Does
+ * not read memory for an object that is known and trusted. */
 MUST_CHECK enum err_code callee_read(struct callee_table *table, remote_addr addr,
                                      const struct callee **out);
 
-/* What of the object tells it from others, to be read into `now` (CALLEE_MAX_PRINT_BYTES) and
- * compared with its print. */
-struct memory_span callee_print_span(const struct callee_table *table,
-                                     const struct callee *callee, unsigned char *now);
+/* The bytes that distinguish the object from others, for the caller to read into `now`
+ * (CALLEE_MAX_FINGERPRINT_BYTES) and to compare with the fingerprint. */
+struct memory_span callee_fingerprint_span(const struct callee_table *table,
+                                           const struct callee *callee, unsigned char *now);
 
 #endif /* SAMPLER_CPYTHON_OBJECTS_CALLEE_H */

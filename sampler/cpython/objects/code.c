@@ -7,7 +7,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/cpython/objects/bytecode.h"
 
-enum { UNIT_BYTES = 2, NAME_PRINT_BYTES = 16 };
+enum { UNIT_BYTES = 2, NAME_FINGERPRINT_BYTES = 16 };
 
 void code_table_init(struct code_table *table, struct memory *memory,
                      const struct layout *layout, struct strtab *strings)
@@ -17,7 +17,7 @@ void code_table_init(struct code_table *table, struct memory *memory,
     table->layout = layout;
     table->strings = strings;
     table->opcodes = opcodes_of(layout->version);
-    table->epoch = 2; /* 0 marks the forgotten, 1 what is older than any epoch */
+    table->epoch = 2; /* 0 marks forgotten code objects, 1 those older than any epoch */
     pool_init(&table->codes, sizeof(struct code), CODE_MAX);
     idmap_init(&table->by_addr);
 }
@@ -95,7 +95,7 @@ static int compare_keys(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Sorts again when so many have been added that looking through them would take long. */
+/* Sorts again when so many have been added that a linear search would be slow. */
 static void sort_some(struct code_table *table)
 {
     enum { FEW = 64 };
@@ -119,7 +119,7 @@ static void sort_some(struct code_table *table)
     free(keys);
 }
 
-/* How many of the sorted ones can have an instruction at or below `instr`. */
+/* The number of sorted code objects that can have an instruction at or below `instr`. */
 static size_t sorted_below(const struct code_table *table, remote_addr instr)
 {
     size_t at;
@@ -145,12 +145,12 @@ code_id code_holding(struct code_table *table, remote_addr instr)
                                                                       : CODE_NONE;
 }
 
-static bool has_name_print(const struct layout *layout)
+static bool has_name_fingerprint(const struct layout *layout)
 {
     return LAYOUT_MINOR(layout->version) <= 11;
 }
 
-static size_t print_bytes(const struct layout *layout)
+static size_t fingerprint_bytes(const struct layout *layout)
 {
     return layout->code_linetable + sizeof(uint64_t) - layout->code_firstlineno;
 }
@@ -196,21 +196,21 @@ static enum err_code read_table(struct code_table *table, remote_addr addr, stru
     return ERR_OK;
 }
 
-static enum err_code read_prints(struct code_table *table, const unsigned char *copy,
-                                 struct code *code)
+static enum err_code read_fingerprint(struct code_table *table, const unsigned char *copy,
+                                      struct code *code)
 {
     const struct layout *const layout = table->layout;
-    const size_t bytes = print_bytes(layout);
-    if (bytes + NAME_PRINT_BYTES > sizeof code->print)
+    const size_t bytes = fingerprint_bytes(layout);
+    if (bytes + NAME_FINGERPRINT_BYTES > sizeof code->fingerprint)
         return ERR_UNSUPPORTED;
-    memcpy(code->print, copy + layout->code_firstlineno, bytes);
-    if (!has_name_print(layout))
+    memcpy(code->fingerprint, copy + layout->code_firstlineno, bytes);
+    if (!has_name_fingerprint(layout))
         return ERR_OK;
     return memory_read(table->memory, code->qualname + layout->unicode_length,
-                       code->print + bytes, NAME_PRINT_BYTES);
+                       code->fingerprint + bytes, NAME_FINGERPRINT_BYTES);
 }
 
-/* 3.11 does not keep the size; it is the fixed part, the locals and the value stack. */
+/* 3.11 does not store the size: it is the fixed part, the locals and the value stack. */
 static uint32_t frame_words(const struct layout *layout, const unsigned char *copy)
 {
     if (layout->frame_lasti)
@@ -222,8 +222,8 @@ static uint32_t frame_words(const struct layout *layout, const unsigned char *co
            field_u32(copy, layout->code_stacksize);
 }
 
-/* The code of a shim has nothing to trace, and says so with a place beyond its end; its frames
- * are never being set up. */
+/* The first traceable instruction of a shim is beyond its end: nothing of it is traceable, and its
+ * frames are never being set up. */
 static void set_first_traceable(const struct layout *layout, const unsigned char *copy,
                                 struct code *code)
 {
@@ -234,7 +234,7 @@ static void set_first_traceable(const struct layout *layout, const unsigned char
         code->first_traceable = 0;
 }
 
-/* Until 3.10 they are a bytes object of their own. */
+/* Until 3.10 the instructions are in a separate bytes object. */
 static enum err_code find_instructions(struct code_table *table, remote_addr addr,
                                        const unsigned char *copy, struct code *code)
 {
@@ -272,7 +272,7 @@ static enum err_code read_code(struct code_table *table, remote_addr addr, struc
     code->first_line = (int32_t)field_u32(copy, layout->code_firstlineno);
     code->frame_words = frame_words(layout, copy);
     set_first_traceable(layout, copy, code);
-    rc = read_prints(table, copy, code);
+    rc = read_fingerprint(table, copy, code);
     if (!rc)
         rc = intern_str(table, code->qualname, &code->name);
     if (!rc)
@@ -282,7 +282,7 @@ static enum err_code read_code(struct code_table *table, remote_addr addr, struc
     return rc;
 }
 
-/* The list of a code object's copies is a length and as many addresses; the first is its own. */
+/* The list of a code object's copies is a length and that many addresses; the first is its own. */
 static enum err_code find_copy(const struct code_table *table, remote_addr addr,
                                uint32_t instructions_copy, remote_addr *out)
 {
@@ -301,7 +301,7 @@ static enum err_code find_copy(const struct code_table *table, remote_addr addr,
     return !rc && !*out ? ERR_CORRUPT : rc;
 }
 
-bool code_copy_stands(const struct code_table *table, code_id id)
+bool code_copy_is_valid(const struct code_table *table, code_id id)
 {
     const struct code *const code = code_at(table, id);
     remote_addr now;
@@ -328,7 +328,7 @@ enum err_code code_load(struct code_table *table, remote_addr addr, uint32_t ins
     }
     table->bytes += code.table_bytes;
     table->counters.misses++;
-    /* Read in several calls, so it is not known to be one object until it has been checked. */
+    /* Several calls read it, so only a check can show that all read the same object. */
     code_at(table, id)->checked_epoch = table->epoch - 1;
     struct idmap_slot *const slot = find_slot(table, addr, instructions_copy);
     if (slot)
@@ -354,17 +354,17 @@ static void forget(struct code_table *table, struct code *code)
 
 struct check {
     code_id id;
-    unsigned char now[CODE_PRINT_BYTES];
+    unsigned char now[CODE_FINGERPRINT_BYTES];
 };
 
-/* Compares the prints of up to CHECK_BATCH code objects read in one call. */
 enum { CHECK_BATCH = 128 };
 
+/* Compares the fingerprints of the code objects in one call. */
 static bool check_batch(struct code_table *table, struct check *checks, size_t count)
 {
     const struct layout *const layout = table->layout;
-    const size_t bytes = print_bytes(layout);
-    const size_t name_bytes = has_name_print(layout) ? NAME_PRINT_BYTES : 0;
+    const size_t bytes = fingerprint_bytes(layout);
+    const size_t name_bytes = has_name_fingerprint(layout) ? NAME_FINGERPRINT_BYTES : 0;
     struct memory_span spans[CHECK_BATCH * 2] = { { 0 } };
     size_t span_count = 0, arrived;
     bool fresh = true;
@@ -381,7 +381,7 @@ static bool check_batch(struct code_table *table, struct check *checks, size_t c
     for (size_t i = 0; i < count; i++) {
         struct code *const code = code_at(table, checks[i].id);
         const bool complete = arrived >= (i + 1) * (bytes + name_bytes);
-        if (complete && memcmp(code->print, checks[i].now, bytes + name_bytes) == 0) {
+        if (complete && memcmp(code->fingerprint, checks[i].now, bytes + name_bytes) == 0) {
             code->checked_epoch = table->epoch;
             continue;
         }
@@ -406,7 +406,7 @@ bool code_check(struct code_table *table, const code_id *ids, size_t count)
             fresh = false;
             continue;
         }
-        /* Taken as checked for now, so that it waits once however often it is in the stack. */
+        /* Marked as checked now, so that it is checked once however often it is in the stack. */
         code->checked_epoch = table->epoch;
         checks[waiting++].id = ids[i];
         if (waiting == CHECK_BATCH) {
@@ -432,7 +432,7 @@ static uint32_t search_place(const struct code *code, uint32_t unit)
     return (uint32_t)at;
 }
 
-/* Three kinds of tables, one after the other. */
+/* CPython has had three formats of tables. */
 static void find_location(const struct layout *layout, const struct code *code, uint32_t unit,
                           struct location *out)
 {
@@ -447,8 +447,8 @@ static void find_location(const struct layout *layout, const struct code *code, 
                 : lnotab_find(code->table, code->table_bytes, code->first_line, unit);
 }
 
-/* Instructions without a line stand before the first one that can be traced, and the first of a
- * module is on line 0: neither is a line that anybody wrote. */
+/* Instructions before the first traceable one may have no line, and a module begins on line 0.  Neither
+ * is a line of the source, so they get the first line of the function. */
 static struct location locate(const struct layout *layout, const struct code *code,
                               uint32_t unit)
 {
@@ -461,8 +461,7 @@ static struct location locate(const struct layout *layout, const struct code *co
     return location;
 }
 
-/* More room for places; those of a code object that has too many are made anew as they are seen
- * again. */
+/* Makes room for a place.  A code object with too many places loses them all. */
 static enum err_code make_room(struct code_table *table, struct code *code)
 {
     if (code->place_count < code->place_room)
@@ -508,8 +507,8 @@ struct code_place *code_place(struct code_table *table, code_id id, remote_addr 
     return &code->places[at];
 }
 
-/* Until 3.12 a frame that has called Python code stands at the last unit of the instruction it did
- * that with, which is data: where that begins is told from the start of the code. */
+/* Until 3.12 a frame that has called Python code is at the last cache unit of its call instruction.
+ * Finding the start of that instruction takes a walk from the start of the code. */
 static remote_addr instruction_at(struct code_table *table, const struct code *code,
                                   uint32_t unit)
 {

@@ -5,7 +5,7 @@
 
 #include "sampler/cpython/objects/object.h"
 
-/* Until 3.10: dk_size, dk_nentries, dk_indices; indices are as wide as dk_size needs. */
+/* Until 3.10: dk_size, dk_nentries, dk_indices; dk_size determines the width of an index. */
 enum {
     OLD_KEYS_SIZE = 8,
     OLD_KEYS_ENTRY_COUNT = 32,
@@ -83,7 +83,7 @@ static size_t entry_words(const struct keys *keys)
     return keys->kind == KIND_GENERAL ? 3 : 2;
 }
 
-/* Entries as they lie there, the deleted ones too. */
+/* All entries, deleted ones included. */
 static enum err_code read_entries(struct memory *memory, const struct keys *keys,
                                   struct dict_entries *out)
 {
@@ -130,7 +130,7 @@ static void drop_deleted(struct dict_entries *entries)
     entries->count = kept;
 }
 
-/* values 0: the entries hold their own. */
+/* values 0: the entries hold the values. */
 static enum err_code read_pairs(struct memory *memory, const struct layout *layout,
                                 remote_addr keys_addr, remote_addr values,
                                 struct dict_entries *out)
@@ -219,17 +219,17 @@ enum err_code dict_find(struct memory *memory, const struct layout *layout, remo
     return rc;
 }
 
-/* Where an instance keeps what it has no slot for; one of the two is 0. */
+/* Where an instance stores its attributes; one of the two is 0. */
 struct storage {
     remote_addr dict, values;
 };
 
-/* Until 3.10, and where a type of C has made the place itself, the type says where in the object the
- * dictionary is; instances whose size varies count from their end, and are not looked into. */
+/* Until 3.10, and for types of C that place the dictionary themselves, the type holds the dictionary's
+ * offset in the object.  Types of variable size count it from the end; they are not supported. */
 static enum err_code find_old_storage(struct memory *memory, const struct layout *layout,
                                       remote_addr object, remote_addr type, struct storage *out)
 {
-    enum { DICTOFFSET = 288 }; /* where the layout does not say, in builds with a GIL */
+    enum { DICTOFFSET = 288 }; /* if the layout lacks it; in builds with a GIL */
     const uint32_t place = layout->type_dictoffset ? layout->type_dictoffset
                                                    : DICTOFFSET + layout_object_shift(layout);
     uint64_t offset, dict = 0;
@@ -241,9 +241,9 @@ static enum err_code find_old_storage(struct memory *memory, const struct layout
     return rc;
 }
 
-/* Pointers before the object header: 3.11 has one for values and one for the dictionary, 3.12 a
- * tagged one for either, 3.13 and later one for the dictionary and values inside the object.  No
- * links of the garbage collector stand between them and the header in free-threaded builds. */
+/* The pointers are before the object header.  3.11 has one to values and one to the dictionary; 3.12 has
+ * a tagged one to either; 3.13 and later have one to the dictionary, and values inside the object.
+ * In builds with a GIL the links of the garbage collector are between the pointers and the header. */
 static enum err_code find_storage(struct memory *memory, const struct layout *layout,
                                   remote_addr object, remote_addr type, struct storage *out)
 {
@@ -272,7 +272,7 @@ static enum err_code find_storage(struct memory *memory, const struct layout *la
     return rc;
 }
 
-/* Does the interpreter keep the place itself?  From 3.11 on. */
+/* Does the interpreter place the dictionary?  3.11 and later. */
 static bool is_managed(struct memory *memory, const struct layout *layout, remote_addr type)
 {
     enum { FLAGS = 168 };

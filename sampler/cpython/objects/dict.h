@@ -1,9 +1,8 @@
 /*
- * dict - dictionaries of the target, and attributes of its plain objects.
+ * dict - reads dictionaries of the target, and attributes of instances of plain classes.
  *
- * Layout of the keys (dk_*): Objects/dictobject.c and pycore_dict.h, 3.8 to 3.10, and the same from 3.11 to
- * 3.15.
- * These reads are rare (thread names), so they are simple: keys are copied whole.
+ * The layout of the keys (dk_*) is in Objects/dictobject.c and pycore_dict.h.  There are two: 3.8 to
+ * 3.10, and 3.11 to 3.15.  These reads are rare (thread names), so they are simple and copy all keys.
  *
  * Ownership: the caller's storage; dict_entries_deinit accepts a zeroed one.
  * Limits: DICT_MAX_ENTRIES.
@@ -22,12 +21,12 @@
 enum { DICT_MAX_ENTRIES = 1 << 18 };
 
 struct dict_entry {
-    uint64_t hash; /* 0 where keys are all str: theirs is in the key */
+    uint64_t hash; /* 0: all keys are str, which store their own hash */
     remote_addr key, value;
 };
 
 struct dict_entries {
-    struct dict_entry *items; /* deleted ones are left out */
+    struct dict_entry *items; /* without deleted ones */
     size_t count;
 };
 
@@ -35,12 +34,12 @@ MUST_CHECK enum err_code dict_read(struct memory *memory, const struct layout *l
                                    remote_addr dict, struct dict_entries *out);
 void dict_entries_deinit(struct dict_entries *entries);
 
-/* The value under a str key of ASCII characters.  ERR_NOT_FOUND: there is none. */
+/* The value of an ASCII str key.  ERR_NOT_FOUND: no such key. */
 MUST_CHECK enum err_code dict_find(struct memory *memory, const struct layout *layout,
                                    remote_addr dict, const char *key, remote_addr *out);
 
-/* The attribute of an instance of a plain Python class, wherever its version keeps it: in a
- * dictionary, or in values beside or inside the object. */
+/* The attribute of an instance of a plain Python class.  Depending on the version it is in a dictionary,
+ * or in values beside or inside the object. */
 MUST_CHECK enum err_code object_attribute(struct memory *memory, const struct layout *layout,
                                           remote_addr object, const char *name,
                                           remote_addr *out);

@@ -1,6 +1,6 @@
 #include "sampler/cpython/objects/location.h"
 
-/* How an entry is stored, from bits 3-6 of its first byte. */
+/* The form of an entry: bits 3 to 6 of its first byte. */
 enum {
     FORM_SHORT_LAST = 9,
     FORM_ONE_LINE_0 = 10,
@@ -24,7 +24,7 @@ static uint32_t take_byte(struct cursor *c)
     return *c->at++;
 }
 
-/* Six bits a byte, least significant first; bit 6 says that more follow. */
+/* A number has six bits a byte, least significant first; bit 6 says that more bytes follow. */
 static uint32_t take_varint(struct cursor *c)
 {
     enum { MORE = 0x40, BITS = 6, MAX_SHIFT = 30 };
@@ -88,7 +88,7 @@ static void take_one_line(struct cursor *c, uint32_t form, int32_t *line, struct
     out->end_column = (int32_t)take_byte(c);
 }
 
-/* One entry; `line` is carried from entry to entry.  Returns its length in code units. */
+/* Reads one entry; `line` carries over to the next entry.  Returns the entry's length in code units. */
 static uint32_t take_entry(struct cursor *c, int32_t *line, struct location *out)
 {
     const uint32_t head = take_byte(c);
@@ -128,7 +128,7 @@ bool location_find(const unsigned char *table, size_t bytes, int32_t first_line,
     return false;
 }
 
-/* Of line tables until 3.10. */
+/* For line tables until 3.10. */
 enum { UNIT_BYTES = 2, PAIR = 2, NO_LINE = -128 };
 
 static int32_t in_range(int64_t line)
@@ -136,7 +136,7 @@ static int32_t in_range(int64_t line)
     return line > INT32_MAX ? INT32_MAX : line < 0 ? 0 : (int32_t)line;
 }
 
-/* Pairs of steps: so many bytes on, so many lines on (or back). */
+/* The table holds pairs: a step in bytes, and a step in lines, which may be negative. */
 int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit)
 {
     const uint64_t wanted = (uint64_t)unit * UNIT_BYTES;
@@ -151,7 +151,7 @@ int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line
     return in_range(line);
 }
 
-/* Pairs of a length and how far its line is from the one before. */
+/* The table holds pairs: a length in bytes, and the difference of its line to the previous one. */
 int32_t lnotab_find_range(const unsigned char *table, size_t bytes, int32_t first_line,
                           uint32_t unit)
 {

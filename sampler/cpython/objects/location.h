@@ -1,10 +1,10 @@
 /*
- * location - the line tables of code objects: where in the source each instruction comes from.
+ * location - finds the source location of an instruction in the line table of a code object.
  *
  * Formats: from 3.11 on Objects/locations.md of CPython ("Location table", PEP 657); before,
  * Objects/lnotab_notes.txt: 3.8 and 3.9 have steps (co_lnotab), 3.10 has ranges (PEP 626), both
- * without columns.  The bytes are untrusted: a table that ends in the middle of an entry, or whose
- * numbers overflow, ends there.
+ * without columns.  The bytes are untrusted: where an entry is incomplete or a number overflows, the
+ * table ends.
  *
  * Units: an instruction is a unit of 2 bytes.
  * Depends on: libc.
@@ -22,15 +22,15 @@ struct location {
 };
 
 /* The location of the instruction `unit` units from the start, from 3.11 on.
- * false: the table does not reach that far. */
+ * false: the instruction is beyond the end of the table. */
 bool location_find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
                    struct location *out);
 
-/* The line of that instruction, 3.8 and 3.9. */
+/* The line of the instruction, for 3.8 and 3.9. */
 int32_t lnotab_find(const unsigned char *table, size_t bytes, int32_t first_line,
                     uint32_t unit);
 
-/* The same for 3.10.  0: it has none, or the table does not reach that far. */
+/* The same for 3.10.  0: the instruction has no line, or is beyond the end of the table. */
 int32_t lnotab_find_range(const unsigned char *table, size_t bytes, int32_t first_line,
                           uint32_t unit);
 

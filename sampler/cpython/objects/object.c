@@ -17,8 +17,8 @@ enum err_code object_bytes_reserve(struct object_bytes *bytes, size_t room)
     return VEC_RESERVE(bytes->bytes, bytes->room, room) ? ERR_OK : ERR_NOMEM;
 }
 
-/* PEP 393: how the characters of a str are stored.  The bit-field is the same since 3.11, but that
- * free-threaded builds from 3.14 on keep a byte in front of it where others have two bits. */
+/* How the characters of a str are stored (PEP 393).  The bit-field has been the same since 3.11; but
+ * free-threaded builds from 3.14 on have a byte before it where others have two bits. */
 struct str_form {
     size_t width; /* bytes a character */
     bool compact, ascii;
@@ -34,7 +34,7 @@ static struct str_form str_form(const struct layout *layout, uint32_t state)
         struct str_form){ .width = form & 7, .compact = form >> 3 & 1, .ascii = form >> 4 & 1 };
 }
 
-/* Encodes `count` characters that lie at the end of the buffer to its start. */
+/* Encodes the `count` characters at the end of the buffer to the start of the buffer. */
 static size_t encode(unsigned char *buffer, const unsigned char *characters, size_t width,
                      size_t count)
 {
@@ -57,7 +57,7 @@ enum err_code object_read_str(struct memory *memory, const struct layout *layout
     unsigned char head[LAYOUT_MAX_STR_HEAD_BYTES];
     if (addr == 0)
         return ERR_CORRUPT;
-    /* No more than the shortest form has: what follows it may not be mapped. */
+    /* Reads as much as the shortest form has: the bytes after it may not be mapped. */
     enum err_code rc = memory_read(memory, addr, head, layout->unicode_ascii_bytes);
     if (rc)
         return rc;
@@ -69,7 +69,7 @@ enum err_code object_read_str(struct memory *memory, const struct layout *layout
         count = OBJECT_MAX_CHARACTERS;
     const remote_addr data =
         addr + (form.ascii ? layout->unicode_ascii_bytes : layout->unicode_compact_bytes);
-    /* The encoded text never overtakes the characters: those start behind its largest size. */
+    /* The characters start after the largest size of the encoded text, so it never overwrites them. */
     const size_t text_room = (size_t)count * MAX_UTF8_BYTES;
     const size_t raw_bytes = (size_t)count * form.width;
     rc = object_bytes_reserve(out, text_room + raw_bytes + 1);
@@ -116,7 +116,7 @@ bool object_text_is_plain(const char *text, size_t length)
     return length > 0;
 }
 
-/* As much as is mapped: the next page may not be. */
+/* A short read is fine: the next page may not be mapped. */
 enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out, size_t room)
 {
     enum { PAGE_BYTES = 4096 };

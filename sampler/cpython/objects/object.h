@@ -1,9 +1,9 @@
 /*
- * object - text and bytes objects of the target, copied out with every length bounded.
+ * object - copies str and bytes objects of the target; every length is bounded.
  *
  * Ownership: struct object_bytes is the caller's storage and grows as needed; object_bytes_deinit
  * accepts a zeroed one.
- * Limits: OBJECT_MAX_CHARACTERS of a str (more are cut off), OBJECT_MAX_BYTES of a bytes object.
+ * Limits: OBJECT_MAX_CHARACTERS of a str (the rest is cut off), OBJECT_MAX_BYTES of a bytes object.
  * Depends on: err, memory, layout.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_OBJECT_H
@@ -33,17 +33,17 @@ MUST_CHECK enum err_code object_read_str(struct memory *memory, const struct lay
 MUST_CHECK enum err_code object_read_bytes(struct memory *memory, const struct layout *layout,
                                            remote_addr addr, struct object_bytes *out);
 
-/* Does the object's type carry this name?  Reads the type, then its tp_name. */
+/* Does the type have this name?  Reads its tp_name. */
 bool object_type_is(struct memory *memory, const struct layout *layout, remote_addr type,
                     const char *name);
 
-/* A name that ends with a 0 byte within `room` bytes.  ERR_CORRUPT: it does not, or is empty or not of
- * visible ASCII characters without spaces. */
+/* Reads a C string that ends within `room` bytes.  ERR_CORRUPT: it does not end there, is empty, or has
+ * other than visible ASCII characters. */
 MUST_CHECK enum err_code object_read_text(struct memory *memory, remote_addr addr, char *out,
                                           size_t room);
 bool object_text_is_plain(const char *text, size_t length);
 
-/* Fields of a local copy of a structure. */
+/* A field of a local copy of a structure. */
 static inline uint64_t field_u64(const void *copy, uint32_t offset)
 {
     uint64_t value;

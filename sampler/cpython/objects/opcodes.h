@@ -1,9 +1,9 @@
 /*
- * opcodes - the instructions of CPython's bytecode: names, forms, sizes, effects on the stack.
+ * opcodes - the names, forms, sizes and stack effects of CPython's bytecode instructions.
  *
- * The code of a running program holds specialised forms of instructions: each has a base, the
- * instruction the compiler wrote.  The tables are generated from the interpreters themselves
- * (scripts/opcodes); the numbers are part of a minor version.
+ * The code of a running program holds specialised forms of instructions.  The base of a form is the
+ * instruction that the compiler wrote.  scripts/opcodes generates the tables from the interpreters;
+ * opcode numbers are fixed for a minor version.
  *
  * Depends on: libc.
  */
@@ -19,12 +19,12 @@ enum { OPCODES = 256 };
 enum opcode_flags {
     OPCODE_JUMPS = 1,      /* forward by its argument */
     OPCODE_JUMPS_BACK = 2, /* backward by its argument */
-    OPCODE_ENDS = 4,       /* the next instruction is not reached from here */
-    OPCODE_RUNS_SLOTS = 8, /* runs whatever C code the type of an operand has */
+    OPCODE_ENDS = 4,       /* execution does not continue with the next instruction */
+    OPCODE_RUNS_SLOTS = 8, /* runs a C slot of the operand's type */
 };
 
-/* Change of the depth of the value stack: base + slope * oparg + those of bits whose bit is set
- * in the low four of oparg + high * (oparg >> 8). */
+/* The change of the value stack's depth: base + slope * oparg + high * (oparg >> 8), plus bits[i] for each
+ * bit i that is set in the low four bits of oparg. */
 struct opcode_effect {
     int8_t base, slope;
     int8_t bits[4];
@@ -33,18 +33,18 @@ struct opcode_effect {
 };
 
 struct opcode {
-    const char *name;            /* NULL: there is no such instruction */
-    uint8_t base;                /* number of the instruction this is a form of, or its own */
-    uint8_t caches;              /* code units behind it that are data */
-    uint8_t flags;               /* of the form; jumps and ends are told of bases only */
+    const char *name;            /* NULL: no such instruction */
+    uint8_t base;                /* number of the base; its own number if it is one */
+    uint8_t caches;              /* cache units after it */
+    uint8_t flags;               /* jumps and ends are set for bases only */
     int8_t jump_effect;          /* added to the effect when it jumps */
-    struct opcode_effect effect; /* of bases only */
+    struct opcode_effect effect; /* set for bases only */
 };
 
 /* OPCODES rows; NULL: an unknown minor. */
 const struct opcode *opcodes_of(uint32_t version);
 
-/* The number of the instruction of this name, -1: there is none. */
+/* The number of the instruction with this name; -1: none. */
 int opcodes_find(const struct opcode *opcodes, const char *name);
 
 int64_t opcode_effect(const struct opcode *opcode, uint32_t oparg);

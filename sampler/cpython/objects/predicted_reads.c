@@ -28,7 +28,7 @@ static struct predicted_reads_place *find(const struct predicted_reads *reads, r
     return at ? reads->places[at->id] : NULL;
 }
 
-/* The index has room for what it held before, so that adding cannot fail. */
+/* The index has room for what it held before, so adding cannot fail. */
 static void forget_unused(struct predicted_reads *reads)
 {
     size_t kept = 0;
@@ -60,7 +60,7 @@ static void mark(struct predicted_reads_place *place, bool again)
         place->has_now = true;
 }
 
-/* A place that is not mapped any more ends a call; the next one goes on behind it. */
+/* A place that is no longer mapped ends a call; the next call begins after it. */
 static enum err_code read_all(struct predicted_reads *reads, bool again)
 {
     struct memory_span spans[MEMORY_MAX_SPANS];

@@ -1,19 +1,20 @@
 /*
- * revisit - places of the target that are read at every look.
+ * predicted_reads - reads linked structures of the target again and again, in few calls.
  *
- * Structures that are linked (lists, objects that hold one another) change little from look to look: what
- * the last look has met is read in a few calls first, and only what was not predicted by a call of its
- * own.  At the end all that was met is read again, which tells what has changed meanwhile.
+ * Linked structures (lists, objects that hold one another) change little between two readings.  So the
+ * addresses that the last reading used are read first, in a few calls; an address that was not
+ * predicted takes a call of its own.  At the end all used addresses are read again, to see which of
+ * them have changed during the reading.
  *
  *     predicted_reads_begin(r);
  *     while (...) predicted_reads_get(r, addr, bytes, &copy);
  *     predicted_reads_again(r);
  *     predicted_reads_is_same(r, addr, from, to);
  *
- * Ownership: the caller's storage; predicted_reads_deinit accepts a zeroed one.  Copies are good until the next
- * predicted_reads_begin.
+ * Ownership: the caller's storage; predicted_reads_deinit accepts a zeroed one.  Copies are valid
+ * until the next predicted_reads_begin.
  * Threads: none.
- * Limits: PREDICTED_READS_MAX places of PREDICTED_READS_MAX_BYTES in one look, then ERR_LIMIT.
+ * Limits: PREDICTED_READS_MAX places of PREDICTED_READS_MAX_BYTES in one reading, then ERR_LIMIT.
  * Depends on: err, idmap, memory.
  */
 #ifndef SAMPLER_CPYTHON_OBJECTS_PREDICTED_READS_H
@@ -46,13 +47,13 @@ struct predicted_reads {
 void predicted_reads_init(struct predicted_reads *reads, struct memory *memory);
 void predicted_reads_deinit(struct predicted_reads *reads);
 
-/* Forgets what the last look did not ask for, and reads the rest. */
+/* Forgets the places that the last reading did not use, and reads the others. */
 MUST_CHECK enum err_code predicted_reads_begin(struct predicted_reads *reads);
-/* ERR_FAULT: it is not mapped. */
+/* ERR_FAULT: addr is not mapped. */
 MUST_CHECK enum err_code predicted_reads_get(struct predicted_reads *reads, remote_addr addr,
                                              size_t bytes, const unsigned char **out);
 MUST_CHECK enum err_code predicted_reads_again(struct predicted_reads *reads);
-/* Were bytes `from` to `to` of that place the same both times? */
+/* After predicted_reads_again: were bytes `from` to `to` of the place the same both times? */
 bool predicted_reads_is_same(const struct predicted_reads *reads, remote_addr addr, size_t from,
                              size_t to);
 

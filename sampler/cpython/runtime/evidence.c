@@ -10,10 +10,10 @@ enum { MAX_SCANS = 4 };
 struct witness {
     struct memory *memory;
     const struct layout *layout;
-    remote_addr code_type; /* 0: none has been seen yet */
+    remote_addr code_type; /* 0: not found yet */
 };
 
-/* 0: nothing, or it cannot be read. */
+/* 0: the word is 0, or cannot be read. */
 static remote_addr read_at(const struct witness *w, remote_addr structure, uint32_t offset)
 {
     uint64_t value;
@@ -38,7 +38,7 @@ static remote_addr innermost_frame(const struct witness *w, remote_addr tstate)
     return read_at(w, read_at(w, tstate, layout->tstate_cframe), layout->cframe_current_frame);
 }
 
-/* What is entered from C has a frame without a code object. */
+/* Entry frames have no code object, so not every frame counts. */
 static unsigned count_frames(struct witness *w, remote_addr tstate)
 {
     remote_addr frame = innermost_frame(w, tstate);

@@ -1,9 +1,9 @@
 /*
- * evidence - what speaks for an interpreter where one seems to be: its stacks lead from code object
- * to code object, and it keeps its modules in a dictionary.
+ * evidence - checks that an address is a real interpreter: its frames name code objects, and its
+ * modules are in a dictionary.
  *
- * A light unwind that is nobody's sample: of some threads, some frames, by single reads.  A program
- * that runs meanwhile may spoil a look, so there are a few.
+ * It reads some frames of some threads, one read at a time.  A program that runs meanwhile may
+ * invalidate a reading, so several are made.
  *
  * Threads: any; nothing is interned.
  * Limits: EVIDENCE_MAX_INTERPRETERS, EVIDENCE_MAX_THREADS of each, EVIDENCE_MAX_FRAMES of each.
@@ -21,10 +21,10 @@ enum { EVIDENCE_MAX_INTERPRETERS = 16, EVIDENCE_MAX_THREADS = 16, EVIDENCE_MAX_F
 
 struct evidence {
     unsigned frames;  /* that name a code object */
-    bool has_modules; /* what is imported lies in a dict */
+    bool has_modules; /* the imported modules are in a dict */
 };
 
-/* Of the interpreter and those behind it in the list: the first that runs something. */
+/* Evidence of the first interpreter that runs code, among `interp` and those after it in the list. */
 struct evidence evidence_gather(struct memory *memory, const struct layout *layout,
                                 remote_addr interp);
 

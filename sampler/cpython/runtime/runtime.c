@@ -15,8 +15,8 @@
 #include "sampler/process/mapped_file.h"
 #include "sampler/process/permission.h"
 
-/* What a process, and a file of it, may take: one that nobody has named, and one that the user waits
- * for.  A cold file of a gigabyte of symbols takes some seconds. */
+/* Time limits for a process and for one of its files, in a quick and in a thorough search.  A
+ * gigabyte of symbols that is not cached takes some seconds. */
 static const uint64_t QUICK_NS = 2 * NS_PER_S, QUICK_FILE_NS = NS_PER_S,
                       THOROUGH_NS = 60 * NS_PER_S, THOROUGH_FILE_NS = 20 * NS_PER_S,
                       SECTION_NS = 2 * NS_PER_S;
@@ -64,7 +64,7 @@ static enum err_code leads_back(struct memory *memory, const struct layout *layo
     return !rc && back != interp ? ERR_NOT_PYTHON : rc;
 }
 
-/* A sub-interpreter that nobody is in has no thread (3.13 and later), so any of them will do. */
+/* A sub-interpreter may have no thread (3.13 and later), so one interpreter with a thread is enough. */
 enum err_code runtime_confirm(struct memory *memory, const struct runtime *runtime,
                               remote_addr *interp_out)
 {
@@ -92,7 +92,7 @@ void runtime_refuse(struct search *search, enum err_code code, const struct err 
         *search->err = *why;
 }
 
-/* Until 3.6 there was no place where all of an interpreter is found. */
+/* Python 3.6 and older have no _PyRuntime. */
 static void refuse_old(struct search *search)
 {
     struct err why = { .code = ERR_OK };
@@ -103,7 +103,7 @@ static void refuse_old(struct search *search)
     runtime_refuse(search, ERR_UNSUPPORTED, &why);
 }
 
-/* It has no interpreter of CPython's, only its name. */
+/* PyPy has some symbols of CPython, but not its interpreter. */
 static void refuse_pypy(struct search *search)
 {
     struct err why = { .code = ERR_OK };
@@ -132,7 +132,7 @@ static enum err_code layout_at(struct search *search, remote_addr addr, uint32_t
                              "not supported: CPython 3.8 to 3.15 can be read");
 }
 
-/* Whatever has been found by its pointers alone must have more that speaks for it. */
+/* An interpreter that was found by its pointers alone needs evidence too. */
 static enum err_code confirm(struct search *search, struct runtime *runtime, struct err *why)
 {
     struct memory *const memory = &search->process->memory.memory;
@@ -174,7 +174,7 @@ bool runtime_try_place(struct search *search, remote_addr addr, uint32_t version
     return search->effort != RUNTIME_EXHAUSTIVE && runtime.evidence.frames > 0;
 }
 
-/* The number behind the symbol Py_Version (3.11 and later), 0: there is none. */
+/* The value of the symbol Py_Version (3.11 and later); 0: none. */
 static uint32_t read_version(struct search *search, struct elf *elf, uint64_t bias)
 {
     struct elf_place place;
@@ -186,7 +186,7 @@ static uint32_t read_version(struct search *search, struct elf *elf, uint64_t bi
     return (uint32_t)version;
 }
 
-/* Not a device, nor memory that has a name. */
+/* Excludes devices and named memory. */
 static bool may_be_program(const struct mapping *mapping)
 {
     static const char *const others[] = { "/dev/", "/memfd:", "/SYSV", "/anon_hugepage" };
@@ -196,13 +196,12 @@ static bool may_be_program(const struct mapping *mapping)
     return *mapping->path == '/';
 }
 
-/* A file of a process, with the time that is left for it. */
 struct opened {
     int fd;
     struct elf *elf;
 };
 
-/* OPENED without an ELF file in it: it is none. */
+/* OPENED with a NULL elf: the file is not an ELF file. */
 static enum mapped_file open_elf(int pid, const struct mapping *mapping,
                                  const struct deadline *deadline, uint64_t file_ns,
                                  struct opened *out)
@@ -338,7 +337,7 @@ static bool is_known_file(const struct search *search, const struct mapping *m)
     return at != NULL;
 }
 
-/* Each file at its first mapping; libraries are mapped in several pieces. */
+/* Searches each file at its first mapping; libraries have several mappings. */
 static bool search_files(struct search *search)
 {
     for (uint32_t i = 0; i < search->maps.count; i++) {
@@ -355,7 +354,7 @@ static bool search_files(struct search *search)
     return false;
 }
 
-/* One byte of the program itself: may we read it at all? */
+/* Reads one byte of the program to learn whether its memory can be read. */
 static enum err_code probe(struct search *search)
 {
     unsigned char byte;
@@ -368,7 +367,6 @@ static enum err_code probe(struct search *search)
     return ERR_OK;
 }
 
-/* Of another word size than the one that is known here. */
 static bool is_32_bit_program(int pid)
 {
     unsigned char ident[EI_NIDENT] = { 0 };
@@ -418,7 +416,7 @@ static enum err_code find(struct search *search)
                        "kernel thread, or it is just ending)",
                        pid);
     rc = probe(search);
-    if (rc == ERR_PERM || rc == ERR_UNSUPPORTED) /* a kernel that does not have the call */
+    if (rc == ERR_PERM || rc == ERR_UNSUPPORTED) /* UNSUPPORTED: no process_vm_readv */
         return permission_explain(pid, err);
     search->program_inode = mapped_file_program_inode(pid);
     if (search->effort == RUNTIME_HIDDEN_ONLY)
@@ -459,7 +457,7 @@ enum err_code runtime_find(struct process *process, enum runtime_effort effort,
     const enum err_code rc = find_in(process, effort, &list, err);
     if (rc)
         return rc;
-    /* The one that runs something ended the search. */
+    /* An interpreter that runs code ended the search, so it is the last one. */
     const struct runtime *const last = &list.items[list.count - 1];
     *out = last->evidence.frames ? *last : list.items[0];
     return ERR_OK;

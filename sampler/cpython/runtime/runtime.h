@@ -1,23 +1,23 @@
 /*
  * runtime - finds the interpreter inside a process.
  *
- * Never by file name: every file mapped into the process is looked at for the section .PyRuntime
- * and the symbol _PyRuntime, opened through the process's own view of the file system, so that
- * containers, renamed and deleted binaries work; then writable memory is scanned, the data of mapped
- * files first: for the cookie of 3.13 and later, and for pointers from the list of interpreters to a
- * thread and back, where the data also says which version of 3.8 to 3.12 it is.  A place is
- * accepted only when the interpreter and thread found from it point back at each other; the first that
- * a stack of code objects is found in is the one.  An interpreter that runs nothing is taken where
- * there is no other.
+ * File names play no part.  Every mapped file is searched for the section .PyRuntime and the symbol
+ * _PyRuntime.  Files are opened through the process's own view of the file system, so containers and
+ * renamed or deleted binaries work.  Then writable memory is scanned, the data of mapped files
+ * first: for the cookie of 3.13 and later; and, where the data names a version from 3.8 to 3.12, for
+ * pointers from the list of interpreters to a thread and back.
  *
- * A process that nobody has named is looked at quickly: of its memory only the data of mapped files is
- * scanned, and that only where one of the files cannot be opened; or that of the program, where it has
- * no symbols.
+ * An address is accepted only if its interpreter and thread point back at each other.  The search
+ * ends at the first interpreter that has a stack of code objects.  An interpreter that runs nothing
+ * is taken only if no other is found.
  *
- * Limits: 4 GiB of memory are scanned; an error says how much was not.  RUNTIME_LIST_MAX interpreters.
- * A process takes 2 s where nobody has named it, 60 s otherwise, a file of it half and a third of that;
- * process->is_cancelled ends a search at once.
- * Threads: any; files and memory of a process may keep a call waiting for as long as that process likes.
+ * A quick search scans less: only the data of mapped files, and only if one of them cannot be opened;
+ * or the data of the program, if that has no symbols.
+ *
+ * Limits: 4 GiB of memory are scanned; an error says how much was left out.  RUNTIME_LIST_MAX
+ * interpreters.  A quick search takes at most 2 s for a process and 1 s for a file, others 60 s and
+ * 20 s.  process->is_cancelled ends a search at once.
+ * Threads: any; a hostile process can block a read of its files and memory for as long as it likes.
  * Depends on: base, process, maps, mapped_file, elf, layout, evidence.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_RUNTIME_H
@@ -59,8 +59,8 @@ struct runtime_list {
     size_t count;
 };
 
-/* HIDDEN_ONLY: as quick as QUICK, for a program that runtime_in_file says may hide one.
- * EXHAUSTIVE: does not stop at the first. */
+/* HIDDEN_ONLY: quick, for a program for which runtime_in_file returned RUNTIME_HIDDEN.
+ * EXHAUSTIVE: does not stop at the first interpreter. */
 enum runtime_effort {
     RUNTIME_QUICK,
     RUNTIME_THOROUGH,
@@ -68,28 +68,29 @@ enum runtime_effort {
     RUNTIME_HIDDEN_ONLY
 };
 
-/* ERR_NOT_PYTHON: no interpreter in it (or none that has started yet), ERR_PERM,
- * ERR_UNSUPPORTED: a version we cannot read, ERR_GONE, ERR_LIMIT: there was no time for all of it. */
+/* ERR_NOT_PYTHON: no interpreter, or none that has started yet.  ERR_UNSUPPORTED: a version we
+ * cannot read.  ERR_LIMIT: the time was over before all was searched.  ERR_PERM.  ERR_GONE. */
 MUST_CHECK enum err_code runtime_find(struct process *process, enum runtime_effort effort,
                                       struct runtime *out, struct err *err);
-/* All there are, in the order in which they are found. */
+/* All interpreters of the process, in the order in which they are found. */
 MUST_CHECK enum err_code runtime_find_all(struct process *process, struct runtime_list *out,
                                           struct err *err);
 /* "its section .PyRuntime" */
 const char *runtime_way_text(enum runtime_way way);
 
-/* HIDDEN: it is the program itself and has no symbols, or cannot be opened.  UNKNOWN: it is leased, or has more than can be
- * read in time: later.  ABSENT also where it cannot be opened. */
+/* HIDDEN: the file is the program itself, and has no symbols or cannot be opened.  UNKNOWN: the file
+ * is leased, or too large to read in time: retry later.  ABSENT also: another file that cannot be
+ * opened. */
 enum runtime_presence { RUNTIME_ABSENT, RUNTIME_PRESENT, RUNTIME_HIDDEN, RUNTIME_UNKNOWN };
 enum runtime_presence runtime_in_file(int pid, const struct mapping *mapping,
                                       const struct deadline *deadline);
 
-/* Where a section of any file that is mapped lies in the process.  ERR_NOT_FOUND: no file has it, or
- * none that can be opened. */
+/* The address in the process of a section of any mapped file.  ERR_NOT_FOUND: no file that can be
+ * opened has it. */
 MUST_CHECK enum err_code runtime_find_section(int pid, const char *name, remote_addr *out);
 
-/* Does the chain runtime -> interpreter -> thread -> interpreter close, and for which of the
- * interpreters? */
+/* Checks that the chain runtime -> interpreter -> thread -> interpreter closes, and returns the
+ * interpreter for which it does. */
 enum { RUNTIME_MAX_INTERPRETERS = 256 };
 MUST_CHECK enum err_code runtime_confirm(struct memory *memory, const struct runtime *runtime,
                                          remote_addr *interp_out);

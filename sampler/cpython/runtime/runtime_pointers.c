@@ -7,16 +7,16 @@
 
 enum { BLOCK_WORDS = 1 << 17, WORD = sizeof(uint64_t), PIECES_MAX = 3 };
 enum { INTERPRETERS_MAX = 256 };
-/* Tried between two looks at the clock: each may be a read, or a list of them. */
-enum { WORDS_A_GLANCE = 64 };
+/* Words tried between two checks of the deadline: each may take several reads. */
+enum { WORDS_PER_CHECK = 64 };
 
-/* Looks for `interpreters.head`: it is followed by `interpreters.main`, which is the same unless there
- * are sub-interpreters. */
+/* Searches for `interpreters.head`, which is followed by `interpreters.main`.  The two are equal
+ * unless there are sub-interpreters. */
 struct hunt {
     struct search *search;
     struct layout layout;
     remote_addr begin;
-    bool is_alone; /* only where both are the same, which costs next to nothing */
+    bool is_alone; /* try only where the two are equal, which costs little */
 };
 
 static bool is_writable(const struct search *search, remote_addr addr)
@@ -33,7 +33,7 @@ static remote_addr read_at(const struct hunt *hunt, remote_addr structure, uint3
                : value;
 }
 
-/* Is it an interpreter as far as its own thread tells? */
+/* Does the thread of this interpreter point back at it? */
 static bool leads_back(const struct hunt *hunt, remote_addr interp)
 {
     const remote_addr tstate = read_at(hunt, interp, hunt->layout.interp_threads_head);
@@ -41,7 +41,7 @@ static bool leads_back(const struct hunt *hunt, remote_addr interp)
            read_at(hunt, tstate, hunt->layout.tstate_interp) == interp;
 }
 
-/* The list begins with the newest and ends with the main interpreter, number 0. */
+/* The list begins with the newest interpreter and ends with the main one, whose id is 0. */
 static bool is_list(const struct hunt *hunt, remote_addr head, remote_addr main)
 {
     remote_addr interp = head;
@@ -63,7 +63,7 @@ static bool try_block(const struct hunt *hunt, remote_addr addr, const uint64_t 
     const uint32_t head = hunt->layout.runtime_interpreters_head;
     for (size_t i = 0; i + 1 < count; i++) {
         const remote_addr at = addr + i * WORD;
-        if (i % WORDS_A_GLANCE == 0 && runtime_is_out_of_time(hunt->search))
+        if (i % WORDS_PER_CHECK == 0 && runtime_is_out_of_time(hunt->search))
             return false;
         if (!words[i] || (words[i] == words[i + 1]) != hunt->is_alone ||
             at - hunt->begin < head || !is_writable(hunt->search, words[i]) ||
@@ -93,7 +93,7 @@ static bool try_range(const struct hunt *hunt, remote_addr end, uint64_t *block)
     return false;
 }
 
-/* An object may lie half in the initialised data and half in what is zeroed behind it. */
+/* An object may be half in the initialised data and half in the zeroed data after it. */
 static remote_addr end_of_data(const struct maps *maps, const struct mapping *m)
 {
     const struct mapping *const end = maps->items + maps->count;
@@ -104,7 +104,7 @@ static remote_addr end_of_data(const struct maps *maps, const struct mapping *m)
     return last->end;
 }
 
-/* One of each file: what else fits in there are parts of it. */
+/* A file holds one _PyRuntime: another match in its data would be a part of the first. */
 static bool is_found(const struct search *search, remote_addr begin, remote_addr end)
 {
     for (size_t i = 0; i < search->out->count; i++)
@@ -125,7 +125,7 @@ bool runtime_scan_pointers(struct search *search, const struct mapping *m)
     if (!version)
         return false;
     if (layout_of_version(version, &hunt.layout, &why)) {
-        /* Later ones are found by their cookie. */
+        /* Newer versions are found by their cookie. */
         if (LAYOUT_MINOR(version) < LAYOUT_OLDEST_MINOR)
             runtime_refuse(search, ERR_UNSUPPORTED, &why);
         return false;

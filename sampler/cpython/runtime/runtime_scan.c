@@ -6,8 +6,8 @@
 #include "sampler/cpython/runtime/runtime_search.h"
 
 enum { SCAN_BLOCK_BYTES = 1 << 20, COOKIE_ALIGNMENT = 8 };
-/* Of all writable memory, and of one mapping of a file's data: more is a file that the program
- * writes to. */
+/* Limits for all writable memory, and for one mapping of a file's data: a larger mapping is a file that
+ * the program writes to. */
 static const uint64_t SCAN_MAX_BYTES = 4ull << 30, DATA_MAX_BYTES = 64ull << 20;
 
 static bool scan_block(struct search *search, remote_addr addr, unsigned char *block,
@@ -48,11 +48,11 @@ static bool scan_mapping(struct search *search, const struct mapping *m, unsigne
     return false;
 }
 
-/* The data of files, met mapping by mapping: what is initialised, and the zeroed data behind it. */
+/* Iterates over the data of files, mapping by mapping: initialised data, then zeroed data after it. */
 struct data {
-    const struct mapping *file; /* whose data the last mapping was, NULL: none's */
+    const struct mapping *file; /* the file of the last mapping; NULL: none */
     remote_addr end;
-    bool has_code; /* a program or a library, and no file that is only read and written */
+    bool has_code; /* the file is a program or a library */
 };
 
 static bool is_same_file(const struct mapping *a, const struct mapping *b)
@@ -78,7 +78,7 @@ static bool is_quick(const struct search *search)
     return search->effort == RUNTIME_QUICK || search->effort == RUNTIME_HIDDEN_ONLY;
 }
 
-/* Where interpreters have their state, then everywhere. */
+/* Scans the data of files first, where interpreters have their state, then all writable memory. */
 static int count_passes(const struct search *search)
 {
     if (is_quick(search))

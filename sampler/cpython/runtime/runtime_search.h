@@ -1,5 +1,5 @@
 /*
- * runtime_search - what the files of runtime share while they search one process.
+ * runtime_search - the state of one search, shared by the files of runtime.
  */
 #ifndef SAMPLER_CPYTHON_RUNTIME_RUNTIME_SEARCH_H
 #define SAMPLER_CPYTHON_RUNTIME_RUNTIME_SEARCH_H
@@ -20,32 +20,31 @@ struct search {
     uint64_t scanned_bytes, skipped_bytes;
     enum runtime_effort effort;
     struct deadline deadline;
-    bool is_unfinished;     /* of a file, or of all, the deadline has passed */
-    bool has_closed_file;   /* one that may hold an interpreter and cannot be opened */
+    bool is_unfinished;     /* the deadline of a file or of the search has passed */
+    bool has_closed_file;   /* a file that may hold an interpreter cannot be opened */
     bool has_hidden_file;   /* the program itself has no symbols */
     uint64_t program_inode; /* of the file that the process runs */
     struct runtime_list *out;
-    enum err_code refusal; /* the most telling reason so far why a place was not accepted */
+    enum err_code refusal; /* the most specific reason so far why an address was not accepted */
     struct err *err;
 };
 
-/* Takes a place that holds together.  `version`: as PY_VERSION_HEX, for those that do not describe
- * themselves; 0: unknown.  true: the search is over. */
+/* Adds the interpreter at addr if its pointers are consistent.  `version`: PY_VERSION_HEX for
+ * versions that do not describe themselves; 0: unknown.  true: the search is over. */
 bool runtime_try_place(struct search *search, remote_addr addr, uint32_t version,
                        enum runtime_way way);
 
-/* Keeps what tells the user most: a version we cannot read says more than "not Python". */
+/* Stores the most specific reason: "unsupported version" is more specific than "not Python". */
 void runtime_refuse(struct search *search, enum err_code code, const struct err *why);
 
-/* To be asked before every step whose number the process chooses. */
+/* Check this before every step of a loop whose length the process chooses. */
 bool runtime_is_out_of_time(struct search *search);
 
-/* The last resort, for files that may not be opened and for those without symbols.  true: the search
- * is over. */
+/* The last resort, for files that cannot be opened or have no symbols.  true: the search is over. */
 bool runtime_scan(struct search *search);
 
-/* Interpreters that do not describe themselves, in the data of a file that begins in this mapping: by
- * pointers that lead back to each other.  true: the search is over. */
+/* Searches the data of a file, which begins in this mapping, for interpreters that do not describe
+ * themselves: by pointers that point back at each other.  true: the search is over. */
 bool runtime_scan_pointers(struct search *search, const struct mapping *m);
 
 #endif /* SAMPLER_CPYTHON_RUNTIME_RUNTIME_SEARCH_H */

@@ -83,7 +83,7 @@ static uint32_t search_mapping(struct memory *memory, const struct mapping *m, c
     return 0;
 }
 
-/* The zeroed data of a file comes right behind its other data. */
+/* The zeroed data of a file comes right after its other data. */
 uint32_t version_text_find(struct memory *memory, const struct maps *maps, remote_addr addr)
 {
     SCOPED_FREE char *block = malloc(BLOCK_BYTES);

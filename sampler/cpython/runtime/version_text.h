@@ -1,8 +1,8 @@
 /*
- * version_text - which version an interpreter says it is, in the text that Py_GetVersion made.
+ * version_text - finds an interpreter's version in the text that Py_GetVersion has made.
  *
- * For interpreters older than 3.11, which have no number to read: the text lies in their zeroed
- * data, not far from _PyRuntime.
+ * Interpreters older than 3.11 do not store their version as a number.  The text is in their zeroed
+ * data, near _PyRuntime.
  *
  * Limits: VERSION_TEXT_MAX_BYTES are searched.
  * Depends on: maps, memory.
@@ -18,10 +18,11 @@
 
 enum { VERSION_TEXT_MAX_BYTES = 32 << 20 };
 
-/* In the mapping of `addr` and the writable ones right behind it, as PY_VERSION_HEX; 0: not found. */
+/* Searches the mapping of `addr` and the adjacent writable ones after it.  Returns PY_VERSION_HEX;
+ * 0: not found. */
 uint32_t version_text_find(struct memory *memory, const struct maps *maps, remote_addr addr);
 
-/* "3.9.18 (main, ..." and the like at the start of the text; 0: it is no version. */
+/* Parses "3.9.18 (main, ..." at the start of the text; 0: not a version. */
 uint32_t version_text_parse(const char *text, size_t bytes);
 
 #endif /* SAMPLER_CPYTHON_RUNTIME_VERSION_TEXT_H */

@@ -9,7 +9,7 @@
 
 enum {
     AGAIN_BYTES = 8192,  /* below the top of the stack, read as B too */
-    TRIM_READINGS = 256, /* a chunk is copied as far as it was used in so many */
+    TRIM_READINGS = 256, /* a chunk is copied as far as this many readings used it */
 };
 
 static size_t max_field_end(const struct layout *layout)
@@ -30,7 +30,7 @@ static size_t max_field_end(const struct layout *layout)
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         end = fields[i] > end ? fields[i] : end;
-    /* The last one may be narrower than a word. */
+    /* The last field may be narrower than a word. */
     const size_t bytes = end + sizeof(uint64_t);
     return bytes < layout->tstate_bytes ? bytes : layout->tstate_bytes;
 }
@@ -64,7 +64,7 @@ static struct memory_span chunk_span(const struct copy_chunk *chunk)
     return (struct memory_span){ chunk->addr, chunk->reading[COPY_A], chunk->bytes };
 }
 
-/* The newest chunks come first: they are nearest to the thread state in time. */
+/* The newest chunks come first: their frames change soonest after the thread state is read. */
 static size_t plan_chunks(const struct copy *copy, struct memory_span *spans)
 {
     size_t count = 0;
@@ -82,7 +82,7 @@ static struct memory_span off_chunk_span(const struct copy *copy,
                                  copy->layout->frame_bytes };
 }
 
-/* Entry frames say nothing that those in the chunks around them do not. */
+/* A quick check needs no entry frames: the frames in the chunks around them show every change. */
 static bool is_wanted(const struct copy_off_chunk *off_chunk, bool is_quick)
 {
     return !is_quick || !off_chunk->is_entry || !off_chunk->has_last;
@@ -103,7 +103,7 @@ static size_t plan_first(struct copy *copy, bool is_quick, struct memory_span *s
     return count;
 }
 
-/* Frames of generators that have just been part of the stack may be so again. */
+/* A generator's frame that was just part of the stack is likely to be part of it again. */
 static bool is_in_use(const struct copy *copy, const struct copy_off_chunk *off_chunk)
 {
     return !off_chunk->is_entry && copy->readings - off_chunk->last_used <= 2;
@@ -134,7 +134,7 @@ size_t copy_plan_count(const struct copy *copy, bool is_quick)
     return count + (copy->chunk_count != 0);
 }
 
-/* What was A becomes LAST, and the old LAST is overwritten. */
+/* A becomes LAST; the old LAST will be overwritten. */
 static void turn_over(struct copy *copy)
 {
     for (size_t i = 0; i < copy->chunk_count; i++) {
@@ -149,10 +149,10 @@ static void turn_over(struct copy *copy)
                copy->layout->frame_bytes);
         copy->off_chunk[i].has_last = true;
     }
-    copy->is_kept = false;
+    copy->is_accepted = false;
 }
 
-/* Where the second reading of the newest chunk begins: a little below where its top was. */
+/* Where B begins in the newest chunk: AGAIN_BYTES below its last top. */
 static size_t again_from(const struct copy *copy, const struct copy_chunk *newest)
 {
     const remote_addr top = copy_stack_top(copy);
@@ -161,7 +161,7 @@ static size_t again_from(const struct copy *copy, const struct copy_chunk *newes
     return from < newest->bytes ? from / sizeof(uint64_t) * sizeof(uint64_t) : newest->bytes;
 }
 
-/* Up to where its top was, all that is known to be copied otherwise. */
+/* The bytes up to the last top; if the top is elsewhere, all bytes to copy. */
 static size_t used_bytes(const struct copy *copy, const struct copy_chunk *newest)
 {
     const remote_addr top = copy_stack_top(copy);
@@ -201,7 +201,7 @@ static void trim(struct copy_chunk *newest)
 
 size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans)
 {
-    if (copy->is_kept)
+    if (copy->is_accepted)
         turn_over(copy);
     if (copy->chunk_count && copy->readings % TRIM_READINGS == TRIM_READINGS - 1)
         trim(&copy->chunks[copy->chunk_count - 1]);
@@ -224,7 +224,7 @@ static void drop_cframe(struct copy *copy, size_t at)
             (copy->cframe_count - at) * sizeof *copy->cframes);
 }
 
-/* A prediction that could not be read: nothing of it is there now. */
+/* Handles a predicted span that could not be read: its memory is gone. */
 static enum err_code lose(struct copy *copy, remote_addr addr, bool is_again)
 {
     if (addr == copy->tstate_addr)
@@ -262,7 +262,7 @@ static void drop_lost(struct copy *copy)
         copy_index_off_chunk(copy);
 }
 
-/* How many places have arrived whole. */
+/* The number of spans that arrived completely. */
 static size_t whole_spans(const struct memory_span *spans, size_t count, size_t arrived)
 {
     size_t i = 0;
@@ -279,8 +279,8 @@ static struct copy_chunk *chunk_at(const struct copy *copy, remote_addr addr)
     return NULL;
 }
 
-/* The thread state says which chunk is the newest: those that were above it are gone too.  Gives the
- * first place behind them. */
+/* The thread state names the newest chunk, so chunks above it are gone too.  Returns the index of the
+ * first span after them. */
 static size_t skip_gone_chunks(const struct copy *copy, const struct memory_span *spans,
                                size_t at)
 {
@@ -295,7 +295,7 @@ static size_t skip_gone_chunks(const struct copy *copy, const struct memory_span
     return at;
 }
 
-/* What lies behind a place that could not be read is read by another call. */
+/* Another call reads the spans after one that could not be read. */
 enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, size_t count,
                           size_t arrived)
 {
@@ -318,7 +318,7 @@ enum err_code copy_settle(struct copy *copy, const struct memory_span *spans, si
         return rc;
     copy->is_pieced = true;
     drop_lost(copy);
-    /* Again, since it must be read after the frames. */
+    /* The generation must be read after the frames, so it is read again. */
     if (!rc && copy->generation_addr)
         rc = memory_read_u64(copy->memory, copy->generation_addr, &copy->generation);
     return rc;
@@ -329,7 +329,7 @@ static enum err_code reserve_spans(struct copy *copy, size_t need)
     return VEC_RESERVE(copy->spans, copy->span_room, need) ? ERR_OK : ERR_NOMEM;
 }
 
-/* All in one call, but for stacks with more places than one holds. */
+/* Makes several calls only for a stack with more spans than one call takes. */
 static enum err_code read_all(struct copy *copy, size_t count, size_t *arrived_out)
 {
     enum err_code rc = ERR_OK;
@@ -354,7 +354,7 @@ static size_t bytes_of(const struct memory_span *spans, size_t count)
 
 enum err_code copy_read(struct copy *copy)
 {
-    const size_t room = copy_plan_count(copy, false) + 1 + COPY_MAX_HOPES;
+    const size_t room = copy_plan_count(copy, false) + 1 + COPY_MAX_PREDICTIONS;
     enum err_code rc = reserve_spans(copy, room);
     size_t arrived;
     if (rc)
@@ -371,21 +371,21 @@ enum err_code copy_read(struct copy *copy)
     return copy_settle(copy, copy->spans, count, arrived);
 }
 
-void copy_keep(struct copy *copy)
+void copy_accept(struct copy *copy)
 {
-    copy->is_kept = true;
+    copy->is_accepted = true;
 }
 
 void copy_forget(struct copy *copy)
 {
-    copy->is_kept = false;
+    copy->is_accepted = false;
     for (size_t i = 0; i < copy->chunk_count; i++)
         copy->chunks[i].last_bytes = 0;
     for (size_t i = 0; i < copy->off_chunk_count; i++)
         copy->off_chunk[i].has_last = false;
 }
 
-/* The first byte at which two readings differ, `bytes`: none. */
+/* The first byte at which two readings differ; `bytes`: they are equal. */
 static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes)
 {
     enum { BLOCK_BYTES = 512 };
@@ -400,7 +400,7 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
     return at;
 }
 
-/* The header's word of what is used says nothing of frames. */
+/* Ignores the word in the header that counts used words: it does not concern frames. */
 static size_t chunk_difference(const struct copy_chunk *chunk, size_t bytes)
 {
     const unsigned char *const a = chunk->reading[COPY_A], *const last =
@@ -443,7 +443,7 @@ static struct copy_cframe *find_cframe(struct copy *copy, remote_addr addr)
     return NULL;
 }
 
-/* The one at addr first, instead of the one not used for longest if there are too many. */
+/* Moves the structure at addr to the front; it replaces the least recently used if the array is full. */
 static void put_first(struct copy *copy, remote_addr addr)
 {
     const struct copy_cframe *const known = find_cframe(copy, addr);
@@ -471,7 +471,7 @@ bool copy_running(struct copy *copy, remote_addr *out)
     return is_known;
 }
 
-/* Frames are mostly looked for in the order of the stack: near the one before. */
+/* Callers mostly ask for frames in the order of the stack, so the next one is near the last. */
 uint64_t copy_place_near(const struct copy *copy, remote_addr addr, uint64_t near)
 {
     const size_t count = copy->chunk_count;

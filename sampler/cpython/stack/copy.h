@@ -1,16 +1,17 @@
 /*
- * copy - the memory that holds one thread's Python frames, copied in one call.
+ * copy - copies the memory that holds one thread's Python frames, in one call.
  *
- * Frames lie in the thread's data-stack chunks, contiguous, except for loose ones: frames of
- * generators and coroutines (in the heap) and entry frames (on the C stack, 3.12 and later).
- * Where all of it is can be predicted from the reading before.
+ * Frames are contiguous in the thread's data-stack chunks, except for off-chunk frames: those of
+ * generators and coroutines (in the heap) and entry frames (on the C stack, 3.12 and later).  The
+ * previous reading predicts the addresses of all of them.
  *
- * A reading begins with the thread state, which says which frame runs: that instant is the one
- * the stack is of.  Reading A of the frames follows at once, newest chunk first, and reading B of
- * those on top: what is equal in both was so all the while.  LAST is the A of the reading before.
+ * A reading begins with the thread state, which names the running frame: the sample is of that
+ * instant.  Reading A of the frames follows at once, newest chunk first.  Then reading B reads the
+ * innermost frames again.  Bytes that are equal in A and B did not change in between.  LAST is the A
+ * of the previous reading.
  *
  * Ownership: the caller's storage; copy_deinit accepts a zeroed one.
- * Limits: COPY_MAX_*; over them the stack is truncated.
+ * Limits: COPY_MAX_*; beyond them the stack is truncated.
  * Depends on: err, memory, layout, object.
  */
 #ifndef SAMPLER_CPYTHON_STACK_COPY_H
@@ -29,24 +30,24 @@ enum {
     COPY_MAX_CHUNKS = 1 << 16,
     COPY_MAX_CHUNK_BYTES = 64 << 20,
     COPY_MAX_BYTES = 256 << 20, /* of all chunks together, in one reading */
-    COPY_MAX_LOOSE = 1 << 12,
+    COPY_MAX_OFF_CHUNK = 1 << 12,
     COPY_MAX_CFRAMES = 4,
-    COPY_MAX_HOPES = 8,
-    COPY_IDLE_READINGS = 32,      /* a loose frame unused for so many readings is dropped */
+    COPY_MAX_PREDICTIONS = 8,
+    COPY_IDLE_READINGS = 32, /* an off-chunk frame unused for this many readings is dropped */
     COPY_CHUNK_HEADER_BYTES = 24, /* previous, size, top */
 };
 
 enum copy_reading { COPY_A, COPY_B, COPY_LAST, COPY_READINGS };
 
-/* A data-stack chunk; the one the stack began in comes first. */
+/* A data-stack chunk; the oldest comes first. */
 struct copy_chunk {
     remote_addr addr;
     uint64_t size;      /* bytes of the whole chunk, header included */
     size_t bytes;       /* of A, from its start */
-    size_t again_from;  /* B begins here; `bytes` where there is none */
-    size_t last_bytes;  /* of LAST, 0: none */
-    size_t next_bytes;  /* to be copied next time */
-    size_t most;        /* used at any time since it was last trimmed */
+    size_t again_from;  /* B begins here; equal to `bytes`: no B */
+    size_t last_bytes;  /* of LAST; 0: none */
+    size_t next_bytes;  /* to copy in the next reading */
+    size_t most;        /* the most bytes used since the chunk was last trimmed */
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
     size_t room;
     unsigned char *reading[COPY_READINGS];
@@ -55,12 +56,12 @@ struct copy_chunk {
 struct copy_off_chunk {
     remote_addr addr;
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
-    remote_addr caller; /* last seen to be linked to, 0: never */
+    remote_addr caller; /* the last caller it was linked to; 0: none */
     bool is_entry, is_lost, has_last, has_again;
     unsigned char reading[COPY_READINGS][LAYOUT_MAX_FRAME_BYTES];
 };
 
-/* 3.11 and 3.12 keep the frame that runs in a structure of each level of the evaluation loop. */
+/* 3.11 and 3.12 have the running frame in a structure for each level of the evaluation loop. */
 struct copy_cframe {
     remote_addr addr;
     bool is_lost;
@@ -71,8 +72,8 @@ struct copy {
     struct memory *memory;
     const struct layout *layout;
     remote_addr tstate_addr;
-    uint64_t ident;              /* of the thread, which must stay the same; 0: not checked */
-    remote_addr generation_addr; /* where code objects freed are counted, 0: nowhere */
+    uint64_t ident;              /* of the thread, which must not change; 0: not checked */
+    remote_addr generation_addr; /* counter of freed code objects; 0: none */
 
     unsigned char tstate[LAYOUT_MAX_TSTATE_BYTES];
     uint64_t
@@ -81,95 +82,95 @@ struct copy {
     struct copy_cframe cframes[COPY_MAX_CFRAMES]; /* the one last used first */
     size_t cframe_count;
 
-    struct copy_chunk *chunks; /* after chunk_count: those above, which were there before */
+    struct copy_chunk *chunks; /* from chunk_count on: chunks above, of earlier readings */
     size_t chunk_count, chunk_known, chunk_room;
-    unsigned doubts;    /* finds in a row that began at another chunk */
-    size_t predictions; /* places of the hopes last planned */
+    unsigned doubts;    /* searches in a row that found another first chunk */
+    size_t predictions; /* spans of the last copy_plan_predictions */
     struct copy_off_chunk *off_chunk;
     size_t off_chunk_count, off_chunk_room;
     struct idmap off_chunk_index; /* by address */
-    struct memory_span *spans;    /* what a reading consists of */
+    struct memory_span *spans;    /* of one reading */
     size_t span_room;
     uint64_t readings;
-    size_t plan_spans;  /* of the plan last made */
-    size_t first_spans; /* without those of B */
+    size_t plan_spans;  /* of the last plan */
+    size_t first_spans; /* the same without B */
     bool has_again;     /* B arrived */
-    bool is_pieced;     /* parts of A were read late, by a call of their own or last of all */
-    bool is_kept;       /* A is what the caller's stack was made from */
+    bool is_pieced;     /* parts of A were read late, in another call or at the end */
+    bool is_accepted;   /* the caller's stack was made from A */
 };
 
 void copy_init(struct copy *copy, struct memory *memory, const struct layout *layout,
                remote_addr tstate_addr, remote_addr generation_addr);
 void copy_deinit(struct copy *copy);
 
-/* What a reading consists of: copy_plan fills at most copy_plan_count places; after they have been read
- * in order, copy_settle is told how many bytes of them arrived, reads what lies behind a place
- * that is gone, and says what copy_read would.  A glance has no B: enough to see that nothing has
- * moved.  The generation is not part of the plan: the caller reads it behind the places. */
+/* For a caller that reads many threads in one call.  copy_plan fills at most copy_plan_count spans.
+ * The caller reads them in order, and then the generation, which is not part of the plan.
+ * copy_settle takes the number of bytes that arrived, reads the spans after one that could not be
+ * read, and returns what copy_read would.  A quick check has no B: it only shows that nothing
+ * moved. */
 size_t copy_plan_count(const struct copy *copy, bool is_quick);
 size_t copy_plan(struct copy *copy, bool is_quick, struct memory_span *spans);
 MUST_CHECK enum err_code copy_settle(struct copy *copy, const struct memory_span *spans,
                                      size_t count, size_t arrived);
 
-/* Chunks above the newest that were there shortly before may be there again.  Their places, at most
- * COPY_MAX_HOPES, come last in a call, so that one that is gone takes nothing else with it. */
+/* Speculative reads: the stack may soon grow again into chunks that it has left shortly before.  Their
+ * spans, at most COPY_MAX_PREDICTIONS, come last in a call, so if one is gone nothing else is lost. */
 size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans);
 void copy_settle_predictions(struct copy *copy, size_t arrived);
 
-/* Makes a reading in one call, or one for every MEMORY_MAX_SPANS places.  ERR_GONE: the thread
- * state is not there any more. */
+/* Makes a reading, in one call for every MEMORY_MAX_SPANS spans.  ERR_GONE: the thread state no longer
+ * exists. */
 MUST_CHECK enum err_code copy_read(struct copy *copy);
 
-/* Makes the chunks those of the thread state that was read; what had not been predicted is not
- * copied until next time.  ERR_GONE: another thread is there by now.  ERR_FAULT, ERR_CORRUPT: the
- * list of chunks could not be followed. */
+/* Updates the list of chunks from the thread state that was read; bytes that were not predicted are
+ * copied in the next reading.  ERR_GONE: another thread has that thread state by now.  ERR_FAULT,
+ * ERR_CORRUPT: the list of chunks could not be followed. */
 MUST_CHECK enum err_code copy_follow(struct copy *copy);
 
-/* A is what the caller has understood; it will be LAST. */
-void copy_keep(struct copy *copy);
-/* Nothing of A and LAST is understood any more. */
+/* The caller has made a stack from A: A becomes the next LAST. */
+void copy_accept(struct copy *copy);
+/* The caller has no stack for A or LAST. */
 void copy_forget(struct copy *copy);
 
-/* How far A is as LAST was: a place in the chunks (see copy_place), above which it may differ.
- * COPY_NOWHERE: it is the same everywhere. */
+/* The place (see copy_place) up to which A equals LAST.  COPY_NOWHERE: they are equal. */
 #define COPY_NOWHERE UINT64_MAX
 uint64_t copy_changed_from(const struct copy *copy);
-/* Are all loose frames as they were? */
+/* Are all off-chunk frames the same as in LAST? */
 bool copy_off_chunk_is_same(const struct copy *copy);
 
-/* The frame that ran when the thread state was read.  false: that is not known (3.11 and 3.12,
- * when a C function has just called Python); it will be next time. */
+/* The frame that ran when the thread state was read.  false: unknown (3.11 and 3.12, when a C function
+ * has just called Python); the next reading will know it. */
 bool copy_running(struct copy *copy, remote_addr *out);
 
 /* End of the used part of the newest chunk. */
 remote_addr copy_stack_top(const struct copy *copy);
 
-/* Places in chunks are numbers in the order of the stack.  COPY_NOWHERE: addr is in no chunk. */
+/* A place numbers an address in the chunks, in the order of the stack.  COPY_NOWHERE: in no chunk. */
 uint64_t copy_place(const struct copy *copy, remote_addr addr);
-/* The same, looked for from the chunk of `near` on outwards first. */
+/* The same; begins the search at the chunk of `near`, outwards. */
 uint64_t copy_place_near(const struct copy *copy, remote_addr addr, uint64_t near);
-/* Bytes at a place, NULL: not copied in this reading. */
+/* Bytes at a place; NULL: not copied in this reading. */
 const unsigned char *copy_at(const struct copy *copy, enum copy_reading reading, uint64_t place,
                              size_t bytes);
-/* Bytes in a chunk, NULL: not copied in this reading. */
+/* Bytes in a chunk; NULL: not copied in this reading. */
 const unsigned char *copy_in_chunk(const struct copy *copy, enum copy_reading reading,
                                    remote_addr addr, size_t bytes);
 
-/* Bytes of a loose frame, NULL: not copied in this reading. */
+/* Bytes of an off-chunk frame; NULL: not copied in this reading. */
 const unsigned char *copy_off_chunk(const struct copy *copy, enum copy_reading reading,
                                     remote_addr addr);
-/* Is it an entry frame (no Python code of its own)? */
+/* Is it an entry frame, which has no Python code? */
 bool copy_is_entry(const struct layout *layout, const unsigned char *frame);
-/* Has the loose frame at addr copied from now on.  ERR_LIMIT: there are too many. */
+/* Adds the off-chunk frame at addr to later readings.  ERR_LIMIT: too many. */
 MUST_CHECK enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr);
-/* The same, and reads it now: as A, and as B too if the frame that ran still does. */
+/* The same, and reads the frame now: as A, and also as B if `running` still runs. */
 MUST_CHECK enum err_code copy_fetch_off_chunk(struct copy *copy, remote_addr addr,
                                               remote_addr running);
-/* Part of the stack; `caller`: the frame it is linked to. */
+/* Marks the frame as part of the stack; `caller`: the frame it is linked to. */
 void copy_mark_used(struct copy *copy, remote_addr addr, remote_addr caller);
-/* The frame it was last linked to, 0: none was seen. */
+/* The last caller the frame was linked to; 0: none. */
 remote_addr copy_off_chunk_caller(const struct copy *copy, remote_addr addr);
-/* Drops the loose frames that have not been used for long. */
+/* Drops the off-chunk frames that were not used for COPY_IDLE_READINGS. */
 void copy_drop_idle(struct copy *copy);
 
 #endif /* SAMPLER_CPYTHON_STACK_COPY_H */

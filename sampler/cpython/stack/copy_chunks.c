@@ -8,9 +8,10 @@
 
 enum {
     PAGE_BYTES = 4096,
-    CHUNK_BYTES = 16384, /* of one that no large frame needed */
-    HOPE_READINGS = 16,  /* a chunk not used for so many is not hoped for */
-    MAX_DOUBTS = 4,      /* a first chunk that is another so often in a row is believed */
+    CHUNK_BYTES = 16384, /* of a chunk of the usual size */
+    PREDICTED_READINGS =
+        16,         /* a chunk unused for this many readings is not read speculatively */
+    MAX_DOUBTS = 4, /* another first chunk is accepted when seen this often in a row */
 };
 
 static enum err_code reserve_chunk(struct copy_chunk *chunk, size_t bytes)
@@ -45,7 +46,7 @@ static size_t held_bytes(const struct copy *copy, size_t count)
     return held;
 }
 
-/* The chunk at `index`, of which nothing has been copied; `held`: bytes of those below it. */
+/* Sets the chunk at `index`; none of it is copied yet.  `held`: bytes of the chunks below it. */
 static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, remote_addr addr,
                                const uint64_t header[3])
 {
@@ -65,13 +66,12 @@ static enum err_code set_chunk(struct copy *copy, size_t index, size_t held, rem
                                                      : reserve_chunk(chunk, chunk->next_bytes);
 }
 
-/* The stack has grown into chunks that were there before; of those that have not been hoped for,
- * what is there now is copied. */
+/* The stack has grown into chunks of earlier readings: copies those that were not read speculatively. */
 static enum err_code grow_to(struct copy *copy, size_t count)
 {
-    struct memory_span spans[COPY_MAX_HOPES];
+    struct memory_span spans[COPY_MAX_PREDICTIONS];
     size_t wanted = 0, arrived;
-    for (size_t i = count; i-- > copy->chunk_count && wanted < COPY_MAX_HOPES;) {
+    for (size_t i = count; i-- > copy->chunk_count && wanted < COPY_MAX_PREDICTIONS;) {
         struct copy_chunk *const chunk = &copy->chunks[i];
         if (!chunk->bytes)
             spans[wanted++] =
@@ -82,13 +82,13 @@ static enum err_code grow_to(struct copy *copy, size_t count)
     const enum err_code rc =
         wanted ? memory_readv(copy->memory, spans, wanted, &arrived) : ERR_OK;
     for (size_t i = 0; i < wanted && arrived >= spans[i].bytes; arrived -= spans[i++].bytes)
-        for (size_t k = count; k-- > 0 && k + COPY_MAX_HOPES >= count;)
+        for (size_t k = count; k-- > 0 && k + COPY_MAX_PREDICTIONS >= count;)
             if (copy->chunks[k].addr == spans[i].addr)
                 copy->chunks[k].bytes = copy->chunks[k].again_from = spans[i].bytes;
     return rc == ERR_FAULT ? ERR_OK : rc;
 }
 
-/* A chunk as its header tells; `header`: the one below it, bytes, words used. */
+/* A chunk's header: the chunk below it, its bytes, the words used. */
 struct link {
     remote_addr addr;
     uint64_t header[3];
@@ -104,7 +104,7 @@ static enum err_code follow_links(struct copy *copy, remote_addr newest, struct 
     while (addr && !rc) {
         if (count == COPY_MAX_CHUNKS)
             return ERR_LIMIT;
-        /* A list that comes back to a chunk seen at a power of two is a circle. */
+        /* The mark is a chunk at a power of two: a list that returns to it is a circle. */
         if (addr == mark)
             return ERR_CORRUPT;
         if ((count & (count - 1)) == 0)
@@ -122,8 +122,8 @@ static enum err_code follow_links(struct copy *copy, remote_addr newest, struct 
     return rc;
 }
 
-/* A thread keeps its first chunk.  One that was popped meanwhile has nothing below it either, if the
- * interpreter keeps it for later. */
+/* A thread's first chunk never changes.  But a popped chunk that the interpreter stores for later has
+ * no chunk below it either, and must not be taken for the first one. */
 static bool begins_elsewhere(struct copy *copy, remote_addr first)
 {
     const bool is_other = copy->chunk_known && copy->chunks[0].addr != first;
@@ -139,7 +139,7 @@ static void use_up_to_top(const struct copy *copy, remote_addr newest, uint64_t 
         header[2] = (top - newest) / sizeof(uint64_t);
 }
 
-/* The chunks anew, whatever was known.  Where they cannot be followed, what was known stays. */
+/* Finds all chunks again.  If the list cannot be followed, the known chunks stay. */
 static enum err_code find_chunks(struct copy *copy, remote_addr newest)
 {
     struct link *links = NULL;
@@ -151,7 +151,7 @@ static enum err_code find_chunks(struct copy *copy, remote_addr newest)
         use_up_to_top(copy, newest, links[0].header);
     if (!rc) {
         copy->chunk_count = copy->chunk_known = 0;
-        copy->is_kept = false;
+        copy->is_accepted = false;
     }
     for (size_t i = 0; i < count && !rc; i++) {
         const struct link *const link = &links[count - 1 - i];
@@ -165,7 +165,7 @@ static enum err_code find_chunks(struct copy *copy, remote_addr newest)
     return grow_to(copy, count);
 }
 
-/* Copies the newest chunk up to `top` and a little more. */
+/* From the next reading on, the newest chunk is copied up to `top` and COPY_SLACK_BYTES more. */
 static enum err_code cover(struct copy_chunk *newest, remote_addr top)
 {
     uint64_t bytes = top - newest->addr + COPY_SLACK_BYTES;
@@ -175,8 +175,7 @@ static enum err_code cover(struct copy_chunk *newest, remote_addr top)
     return reserve_chunk(newest, newest->next_bytes);
 }
 
-/* How many of the known chunks lie below one whose header names `below`; SIZE_MAX: it is none of
- * them. */
+/* The number of known chunks below a chunk whose header names `below`; SIZE_MAX: `below` is unknown. */
 static size_t count_below(const struct copy *copy, remote_addr below)
 {
     for (size_t i = copy->chunk_known; i-- > 0;)
@@ -185,8 +184,8 @@ static size_t count_below(const struct copy *copy, remote_addr below)
     return SIZE_MAX;
 }
 
-/* A chunk above one that is known.  Its header is read now, if it is still there; if it is not, it
- * was as large as chunks are, and above the newest one known. */
+/* Adds a chunk above a known one and reads its header.  If the chunk is gone already, it is taken to
+ * have had the usual size, above the newest known chunk. */
 static enum err_code add_chunk(struct copy *copy, remote_addr newest, bool *added_out)
 {
     const remote_addr top = copy_stack_top(copy);
@@ -213,9 +212,10 @@ static enum err_code add_chunk(struct copy *copy, remote_addr newest, bool *adde
 size_t copy_plan_predictions(struct copy *copy, struct memory_span *spans)
 {
     size_t count = 0;
-    for (size_t i = copy->chunk_count; i < copy->chunk_known && count < COPY_MAX_HOPES; i++) {
+    for (size_t i = copy->chunk_count; i < copy->chunk_known && count < COPY_MAX_PREDICTIONS;
+         i++) {
         struct copy_chunk *const chunk = &copy->chunks[i];
-        if (!copy->has_again || copy->readings - chunk->last_used > HOPE_READINGS)
+        if (!copy->has_again || copy->readings - chunk->last_used > PREDICTED_READINGS)
             break;
         chunk->bytes = chunk->again_from = chunk->next_bytes;
         spans[count++] =
@@ -235,7 +235,7 @@ void copy_settle_predictions(struct copy *copy, size_t arrived)
     }
 }
 
-/* Makes the chunks those of a stack whose newest is at `newest`. */
+/* Updates the chunks to those of a stack whose newest chunk is `newest`. */
 static enum err_code follow_chunks(struct copy *copy, remote_addr newest)
 {
     bool added;
@@ -254,8 +254,8 @@ static enum err_code follow_chunks(struct copy *copy, remote_addr newest)
     return rc || added ? rc : find_chunks(copy, newest);
 }
 
-/* The headers copied must still form the chain that was predicted.  A chunk popped meanwhile is kept
- * for later by 3.15, as it is but for the link. */
+/* Do the copied headers still form the predicted chain?  A link may be 0: 3.15 stores a popped chunk
+ * for later and clears only its link. */
 static bool chain_holds(const struct copy *copy)
 {
     remote_addr before = 0;
@@ -271,7 +271,7 @@ static bool chain_holds(const struct copy *copy)
     return true;
 }
 
-/* A chunk below the newest may have been the newest itself and hold more now. */
+/* A chunk below the newest may have been the newest before, and may hold more now. */
 static enum err_code cover_lower(struct copy *copy)
 {
     enum err_code rc = ERR_OK;
@@ -291,7 +291,7 @@ static enum err_code cover_lower(struct copy *copy)
     return rc;
 }
 
-/* Next time the used part of the newest chunk will be copied, and what is pushed next. */
+/* The next reading copies the used part of the newest chunk, and room for the next frames. */
 static enum err_code cover_newest(struct copy *copy)
 {
     const remote_addr top = copy_stack_top(copy);

@@ -19,7 +19,6 @@ struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr 
     return at ? &copy->off_chunk[at->id] : NULL;
 }
 
-/* The index has room for what it held before, so that this cannot fail. */
 void copy_index_off_chunk(struct copy *copy)
 {
     idmap_clear(&copy->off_chunk_index);
@@ -33,7 +32,7 @@ bool copy_is_entry(const struct layout *layout, const unsigned char *frame)
            frame[layout->frame_owner] >= OWNER_INTERPRETER;
 }
 
-/* Others lie in a chunk, if in one that is not known yet. */
+/* All other frames are in a chunk, perhaps in one that is not known yet. */
 static bool is_off_chunk(const struct layout *layout, const unsigned char *frame)
 {
     return frame[layout->frame_owner] == OWNER_GENERATOR || copy_is_entry(layout, frame);
@@ -66,7 +65,7 @@ const unsigned char *copy_off_chunk(const struct copy *copy, enum copy_reading r
 
 static enum err_code reserve_loose(struct copy *copy)
 {
-    if (copy->off_chunk_count == COPY_MAX_LOOSE)
+    if (copy->off_chunk_count == COPY_MAX_OFF_CHUNK)
         return ERR_LIMIT;
     return VEC_RESERVE(copy->off_chunk, copy->off_chunk_room, copy->off_chunk_count + 1)
                ? ERR_OK
@@ -87,7 +86,7 @@ enum err_code copy_add_off_chunk(struct copy *copy, remote_addr addr)
     return idmap_add(&copy->off_chunk_index, hash_mix(addr, 0), at, NULL);
 }
 
-/* Where the thread keeps the frame that runs. */
+/* The address of the thread's pointer to the running frame. */
 static remote_addr running_addr(const struct copy *copy)
 {
     const struct layout *const layout = copy->layout;

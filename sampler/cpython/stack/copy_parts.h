@@ -1,6 +1,6 @@
 /*
- * copy_parts - what the files of copy share: copy.c plans and settles readings, copy_chunks.c
- * follows the list of chunks, copy_off_chunk.c keeps the frames that lie elsewhere.
+ * copy_parts - shared by the files of copy: copy.c plans and settles readings, copy_chunks.c follows
+ * the list of chunks, copy_off_chunk.c handles off-chunk frames.
  *
  * Depends on: copy.
  */
@@ -21,10 +21,10 @@ static inline bool copy_chunk_holds(const struct copy_chunk *chunk, remote_addr 
     return addr >= chunk->addr + COPY_CHUNK_HEADER_BYTES && addr <= chunk->addr + chunk->size;
 }
 
-/* NULL: it is not copied. */
+/* NULL: the frame is not copied. */
 struct copy_off_chunk *copy_find_off_chunk(const struct copy *copy, remote_addr addr);
-/* After loose frames were moved.  The index has room for what it held before, so that this
- * cannot fail. */
+/* Rebuilds the index after off-chunk frames have moved in the table.  It has room for what it held
+ * before, so this cannot fail. */
 void copy_index_off_chunk(struct copy *copy);
 
 #endif /* SAMPLER_CPYTHON_STACK_COPY_PARTS_H */

@@ -9,7 +9,7 @@
 
 enum {
     UNIT_BYTES = 2,
-    LASTI_IN_UNITS = 10, /* from this minor on; in bytes before */
+    LASTI_IN_UNITS = 10, /* the first minor with units; in bytes before */
     FIRST_IN_STACK =
         8, /* innermost frames of the stack before that are read before all others */
 };
@@ -72,7 +72,7 @@ size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick)
     return 1 + heap->count + again_count(heap, is_quick);
 }
 
-/* Bytes of the head of a frame that say nothing are not compared, but read. */
+/* Bytes of a frame's head that carry no information are read, but not compared. */
 static void plan_frame(struct heap_frames *heap, size_t index, enum heap_reading reading,
                        struct memory_span *span)
 {
@@ -110,7 +110,7 @@ static void mark_read(struct heap_frames *heap, size_t place)
         heap->items[index - heap->count].has[HEAP_B] = true;
 }
 
-/* Marks the places from `from` on that arrived whole; gives the first that did not. */
+/* Marks the spans from `from` on that arrived completely; returns the first that did not. */
 static size_t mark_arrived(struct heap_frames *heap, const struct memory_span *spans,
                            size_t from, size_t count, size_t arrived)
 {
@@ -129,7 +129,7 @@ static bool is_our_thread(const struct heap_frames *heap)
            field_u64(copy->tstate, copy->layout->tstate_thread_id) == copy->ident;
 }
 
-/* The memory of a frame may have been given back; what lies behind it is read by another call. */
+/* A frame's memory may have been freed; another call reads the spans after it. */
 static enum err_code read_from(struct heap_frames *heap, const struct memory_span *spans,
                                size_t at, size_t count)
 {
@@ -166,14 +166,14 @@ enum err_code heap_frames_read(struct heap_frames *heap)
     return rc;
 }
 
-/* 3.8 and 3.9 have a flag, 3.10 a state that is 0 while the frame runs. */
+/* 3.8 and 3.9 have a flag; 3.10 has a state, which is 0 while the frame runs. */
 bool heap_frame_executes(const struct layout *layout, const unsigned char *bytes)
 {
     const bool flag = bytes[layout->frame_executing] != 0;
     return LAYOUT_MINOR(layout->version) >= LASTI_IN_UNITS ? !flag : flag;
 }
 
-/* Whether two readings show the same: all but the head of the object, which counts references. */
+/* Compares two readings without the object's head, which counts references. */
 static bool is_equal(const struct heap_frames *heap, const struct heap_frame *item,
                      enum heap_reading a, enum heap_reading b)
 {
@@ -201,7 +201,7 @@ bool heap_frames_are_same(const struct heap_frames *heap)
     return true;
 }
 
-/* A frame that was not predicted is read now, after all others. */
+/* Reads a frame that was not predicted, after all others. */
 static enum err_code fetch(struct heap_frames *heap, remote_addr addr, struct heap_frame **out)
 {
     struct heap_frame *item = find(heap, addr);
@@ -228,7 +228,7 @@ static enum err_code code_there(struct heap_frames *heap, struct code_table *cod
     return code_load(codes, addr, 0, out);
 }
 
-/* -1 (nothing has run yet) comes to lie one unit before the start. */
+/* -1 (nothing has run yet) becomes one unit before the start. */
 remote_addr heap_frame_instr(const struct layout *layout, const struct code *code,
                              const unsigned char *bytes)
 {
@@ -271,7 +271,7 @@ static enum err_code push(struct heap_frames *heap, const struct walk_frame *fra
     return ERR_OK;
 }
 
-/* A generator that has yielded since is linked to nobody; it is remembered whom it was linked to. */
+/* A generator that has yielded since has no link to a caller; its last caller is used. */
 static remote_addr caller_of(const struct heap_frames *heap, struct heap_frame *item)
 {
     const unsigned char *const bytes = item->reading[HEAP_A];
@@ -282,7 +282,7 @@ static remote_addr caller_of(const struct heap_frames *heap, struct heap_frame *
     return caller;
 }
 
-/* One frame on the way; *next: its caller.  ERR_CORRUPT, ERR_FAULT, ERR_LIMIT: the way ends here. */
+/* One step of the walk; *next: the caller's frame.  ERR_CORRUPT, ERR_FAULT, ERR_LIMIT: the walk ends. */
 static enum err_code step(struct heap_frames *heap, struct code_table *codes, remote_addr addr,
                           size_t *fetched, remote_addr *next)
 {
@@ -314,20 +314,20 @@ static void turn_round(struct walk_frame *frames, size_t count)
     }
 }
 
-/* What a caller whose callee has returned since stands at is not where it called from. */
-static void restore_sites(struct heap_frames *heap, const struct call_edges *links)
+/* A caller whose callee has returned has moved on, so its instruction is set to the last call site. */
+static void restore_sites(struct heap_frames *heap, const struct call_edges *edges)
 {
     struct walk_frame *const frames = heap->frames[0];
     for (size_t i = 1; i < heap->frame_count; i++) {
         if (!frames[i].has_returned)
             continue;
-        const remote_addr site = call_edges_site(links, frames[i - 1].code, frames[i].code);
+        const remote_addr site = call_edges_site(edges, frames[i - 1].code, frames[i].code);
         if (site)
             frames[i - 1].instr = site;
     }
 }
 
-/* Leading frames that are as they were in the walk before keep what the caller has noted. */
+/* Copies the caller's tags to the outermost frames that are the same as in the previous walk. */
 static void take_over(struct heap_frames *heap)
 {
     struct walk_frame *const now = heap->frames[0];
@@ -341,7 +341,7 @@ static void take_over(struct heap_frames *heap)
 }
 
 enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes,
-                               const struct call_edges *links)
+                               const struct call_edges *edges)
 {
     enum err_code rc = ERR_OK;
     size_t fetched = 0;
@@ -359,7 +359,7 @@ enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *code
     if (rc == ERR_NOMEM)
         return rc;
     turn_round(heap->frames[0], heap->frame_count);
-    restore_sites(heap, links);
+    restore_sites(heap, edges);
     take_over(heap);
     heap->is_broken = rc != ERR_OK;
     return ERR_OK;
@@ -393,8 +393,8 @@ bool heap_frames_stays(const struct heap_frames *heap, size_t index)
     return item && is_equal(heap, item, HEAP_A, HEAP_B);
 }
 
-/* Frames that are read soon after the thread's state are those that may return soonest: the
- * innermost ones, then those that were part of the stack lately, then the rest of it. */
+/* The order of reading: first the frames that may return soonest.  These are the innermost ones, then
+ * those that were part of the stack lately, then the rest. */
 static int order(const struct heap_frames *heap, size_t from_top, const struct heap_frame *item)
 {
     if (item->last_used != heap->readings)
@@ -407,7 +407,7 @@ static void move_to(struct heap_frame *out, size_t *count, const struct heap_fra
     out[(*count)++] = *item;
 }
 
-/* Puts the frames into the order in which they are to be read, without those idle for long. */
+/* Sorts the frames into the order of reading, and drops those idle for long. */
 static bool sort_items(struct heap_frames *heap)
 {
     struct heap_frame *const sorted = malloc((heap->count + 1) * sizeof *sorted);
@@ -447,7 +447,7 @@ static bool is_in_order(const struct heap_frames *heap)
     return heap->readings % HEAP_FRAMES_IDLE_READINGS != 0;
 }
 
-void heap_frames_keep(struct heap_frames *heap)
+void heap_frames_accept(struct heap_frames *heap)
 {
     for (size_t i = 0; i < heap->count; i++) {
         struct heap_frame *const item = &heap->items[i];
@@ -461,7 +461,7 @@ void heap_frames_keep(struct heap_frames *heap)
     idmap_clear(&heap->index);
     for (size_t i = 0; i < heap->count; i++)
         if (idmap_add(&heap->index, hash_mix(heap->items[i].addr, 0), (uint32_t)i, NULL)) {
-            /* No room for all: the others are read anew. */
+            /* The frames that do not fit are read again. */
             heap->count = i;
             break;
         }

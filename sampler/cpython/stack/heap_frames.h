@@ -1,19 +1,19 @@
 /*
- * heap_frames - the frames of one thread of CPython 3.8 to 3.10, where each is an object in the heap.
+ * heap_frames - the frames of one thread of CPython 3.8 to 3.10, where a frame is a heap object.
  *
- * Frames are linked by f_back, from the one that runs to the outermost.  Where they lie can be
- * predicted: every code object keeps a frame for its next call.  One call reads the thread's state,
- * then the frames that were part of its stacks lately (reading A), and those on top again (reading
- * B).  The thread's state says which frame ran at that instant; there the stack ends, whatever has
- * been called since.  A frame that has returned by the time it is read keeps its code object and
- * whom it was called by, but says that it does not run any more.
+ * Frames are linked by f_back, from the running one to the outermost.  Their addresses can be
+ * predicted, because every code object stores a frame for its next call.  One call reads the thread
+ * state, then the frames that were lately part of the stack (reading A), and the innermost of them
+ * again (reading B).  The thread state names the running frame: the stack ends there, whatever has
+ * been called since.  A frame that returns before it is read still has its code object and caller,
+ * but is marked as not running.
  *
- * Ownership: the caller's storage; heap_frames_deinit accepts a zeroed one.  The thread's state is
- * read into the copy that it was given.
+ * Ownership: the caller's storage; heap_frames_deinit accepts a zeroed one.  The thread state is
+ * read into the caller's copy.
  * Threads: none.
- * Limits: HEAP_FRAMES_MAX frames of a stack: what lies outside of them is not seen, and the stack
- * is truncated.  HEAP_FRAMES_MAX_FETCHES frames that had not been predicted in one reading.
- * Depends on: base, memory, layout, copy, code, links, walk.
+ * Limits: HEAP_FRAMES_MAX frames of a stack; a deeper stack is truncated.  HEAP_FRAMES_MAX_FETCHES
+ * unpredicted frames in one reading.
+ * Depends on: base, memory, layout, copy, code, call_edges, walk.
  */
 #ifndef SAMPLER_CPYTHON_STACK_HEAP_FRAMES_H
 #define SAMPLER_CPYTHON_STACK_HEAP_FRAMES_H
@@ -34,9 +34,9 @@
 enum {
     HEAP_FRAMES_MAX = 1 << 16,
     HEAP_FRAMES_MAX_FETCHES = 4096,
-    HEAP_FRAMES_AGAIN = 96, /* places of B */
+    HEAP_FRAMES_AGAIN = 96, /* frames of B */
     HEAP_FRAMES_IDLE_READINGS =
-        64, /* a frame unused for so many readings is not read any more */
+        64, /* a frame unused for this many readings is no longer read */
 };
 
 enum heap_reading { HEAP_A, HEAP_B, HEAP_LAST, HEAP_READINGS };
@@ -44,27 +44,27 @@ enum heap_reading { HEAP_A, HEAP_B, HEAP_LAST, HEAP_READINGS };
 struct heap_frame {
     remote_addr addr;
     uint64_t last_used; /* number of the reading in which it was last part of the stack */
-    uint64_t walked;    /* number of the walk that it was last met in */
-    remote_addr caller; /* last seen to be linked to, 0: never */
+    uint64_t walked;    /* number of the last walk that found it */
+    remote_addr caller; /* the last caller it was linked to; 0: none */
     bool has[HEAP_READINGS];
     unsigned char reading[HEAP_READINGS][LAYOUT_MAX_FRAME_BYTES];
 };
 
 struct heap_frames {
-    struct copy *copy;        /* whose thread state it is */
-    struct heap_frame *items; /* in the order in which they are read: innermost first */
+    struct copy *copy;        /* holds the thread state */
+    struct heap_frame *items; /* in the order of reading: innermost first */
     size_t count, room;
     struct idmap index;           /* of items by address */
-    struct walk_frame *frames[2]; /* outermost first; of this walk, and of the one before */
+    struct walk_frame *frames[2]; /* outermost first; of this walk, and of the previous one */
     size_t frame_count, frame_room, last_count;
-    remote_addr running; /* the frame that ran, of the walk before */
+    remote_addr running; /* the running frame, in the previous walk */
     uint64_t readings, walks;
-    size_t planned_again; /* places of B in the plan last made */
-    bool is_complete;     /* nothing had to be fetched late, and no code object was new */
-    bool is_broken;       /* the way to the outermost frame was lost */
+    size_t planned_again; /* frames of B in the last plan */
+    bool is_complete;     /* all frames were predicted, and no code object was new */
+    bool is_broken;       /* the walk did not reach the outermost frame */
 };
 
-/* Of the bytes of a frame: does it run, and at which instruction does it stand? */
+/* From the bytes of a frame: does it run, and at which instruction is it? */
 bool heap_frame_executes(const struct layout *layout, const unsigned char *bytes);
 remote_addr heap_frame_instr(const struct layout *layout, const struct code *code,
                              const unsigned char *bytes);
@@ -72,28 +72,27 @@ remote_addr heap_frame_instr(const struct layout *layout, const struct code *cod
 void heap_frames_init(struct heap_frames *heap, struct copy *copy);
 void heap_frames_deinit(struct heap_frames *heap);
 
-/* What a reading consists of, as in copy.h. */
+/* As copy_plan_count and copy_plan. */
 size_t heap_frames_plan_count(const struct heap_frames *heap, bool is_quick);
 size_t heap_frames_plan(struct heap_frames *heap, bool is_quick, struct memory_span *spans);
-/* Is told how many bytes of the plan arrived, and reads what lies behind a place that is gone.
- * ERR_GONE: the thread state is not there any more, or is another thread's. */
+/* As copy_settle.  ERR_GONE: the thread state no longer exists, or is another thread's. */
 MUST_CHECK enum err_code heap_frames_settle(struct heap_frames *heap,
                                             const struct memory_span *spans, size_t count,
                                             size_t arrived);
-/* Plans and reads, in one call or one for every MEMORY_MAX_SPANS places. */
+/* Makes a reading, in one call for every MEMORY_MAX_SPANS spans. */
 MUST_CHECK enum err_code heap_frames_read(struct heap_frames *heap);
 
-/* Is all of the stack as it was in the walk before? */
+/* Is the stack the same as in the previous walk? */
 bool heap_frames_are_same(const struct heap_frames *heap);
 
-/* Walks from the frame that ran to the outermost one.  The result is frames[0], frame_count. */
+/* Walks from the running frame to the outermost one.  The result is frames[0], frame_count. */
 MUST_CHECK enum err_code heap_frames_walk(struct heap_frames *heap, struct code_table *codes,
-                                          const struct call_edges *links);
-/* Leading frames that A and B show to be as they are. */
+                                          const struct call_edges *edges);
+/* The number of outermost frames that A and B confirm. */
 size_t heap_frames_sure(const struct heap_frames *heap);
-/* Does frame `index` stand where it stood, in B?  Then what it calls is called from there. */
+/* Is frame `index` at the same instruction in A and B?  Then that is its call site. */
 bool heap_frames_stays(const struct heap_frames *heap, size_t index);
-/* A is what LAST will be. */
-void heap_frames_keep(struct heap_frames *heap);
+/* A becomes the next LAST. */
+void heap_frames_accept(struct heap_frames *heap);
 
 #endif /* SAMPLER_CPYTHON_STACK_HEAP_FRAMES_H */

@@ -9,26 +9,26 @@ static code_id caller_code(const struct stack *stack, size_t index)
     return index ? stack->frames[index - 1].code : CODE_NONE;
 }
 
-static void remember(const struct stack *stack, size_t sure, struct call_edges *links)
+static void remember(const struct stack *stack, size_t sure, struct call_edges *edges)
 {
     for (size_t i = 0; i < sure; i++) {
-        call_edges_add(links, caller_code(stack, i), stack->frames[i].code);
+        call_edges_add(edges, caller_code(stack, i), stack->frames[i].code);
         if (i && heap_frames_stays(&stack->heap, i - 1))
-            call_edges_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
+            call_edges_note_site(edges, stack->frames[i - 1].code, stack->frames[i].code,
                                  stack->frames[i - 1].instr);
     }
 }
 
-/* What both readings show is so; the rest is believed as far as such calls have been seen.  A chain
- * that ends where no stack has been seen to begin is that of a generator which has yielded since:
- * whom it ran for is not known any more. */
-static void judge(struct stack *stack, struct call_edges *links)
+/* Frames that both readings confirm are certain; others are accepted as far as their call edges are
+ * known.  A chain may end at a frame at which no stack has been seen to begin: then a generator has
+ * yielded since, and its caller is unknown. */
+static void judge(struct stack *stack, struct call_edges *edges)
 {
     const size_t sure = heap_frames_sure(&stack->heap);
     size_t known = sure;
-    remember(stack, sure, links);
+    remember(stack, sure, edges);
     while (known < stack->count &&
-           call_edges_has(links, caller_code(stack, known), stack->frames[known].code))
+           call_edges_has(edges, caller_code(stack, known), stack->frames[known].code))
         known++;
     stack->certainty = known < stack->count  ? STACK_TRUNCATED
                        : sure < stack->count ? STACK_REPAIRED
@@ -42,7 +42,7 @@ static bool codes_are_fresh(const struct stack *stack, struct code_table *codes)
     return stack_check_codes(stack, codes, 0);
 }
 
-/* Frames that stay where they are keep their code objects alive, so a glance checks nothing. */
+/* Frames that have not moved keep their code objects alive, so a quick check does not check those. */
 static bool is_unchanged(const struct stack *stack, struct code_table *codes)
 {
     return stack->certainty == STACK_EXACT && stack->count == stack->heap.frame_count &&
@@ -51,34 +51,34 @@ static bool is_unchanged(const struct stack *stack, struct code_table *codes)
 }
 
 static enum err_code find_stack(struct stack *stack, struct code_table *codes,
-                                struct call_edges *links, bool *again_out)
+                                struct call_edges *edges, bool *again_out)
 {
     *again_out = false;
     stack->is_unchanged = is_unchanged(stack, codes);
     if (stack->is_unchanged) {
-        heap_frames_keep(&stack->heap);
+        heap_frames_accept(&stack->heap);
         return ERR_OK;
     }
     stack->tag = 0;
-    const enum err_code rc = heap_frames_walk(&stack->heap, codes, links);
+    const enum err_code rc = heap_frames_walk(&stack->heap, codes, edges);
     if (rc)
         return rc;
     stack->frames = stack->heap.frames[0];
     stack->count = stack->heap.frame_count;
-    judge(stack, links);
+    judge(stack, edges);
     *again_out = !stack->heap.is_complete || stack->heap.is_broken ||
                  (stack->count == 0 && stack->heap.frame_count != 0);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         stack_cut_at_stale(stack, codes);
     }
-    heap_frames_keep(&stack->heap);
+    heap_frames_accept(&stack->heap);
     return stack->heap.is_broken ? ERR_FAULT : ERR_OK;
 }
 
-/* `first`: what became of the reading that has been made already. */
+/* `first`: the result of the reading that has been made already. */
 static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
-                                      struct call_edges *links, enum err_code first)
+                                      struct call_edges *edges, enum err_code first)
 {
     enum err_code rc = first;
     bool again = true;
@@ -86,7 +86,7 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
         if (i > 0)
             rc = heap_frames_read(&stack->heap);
         if (!rc)
-            rc = find_stack(stack, codes, links, &again);
+            rc = find_stack(stack, codes, edges, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
             return rc;
         if (!rc && i > 0 && stack->certainty == STACK_EXACT)
@@ -99,15 +99,15 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
 }
 
 enum err_code heap_stack_read(struct stack *stack, struct code_table *codes,
-                              struct call_edges *links)
+                              struct call_edges *edges)
 {
-    return read_until_found(stack, codes, links, heap_frames_read(&stack->heap));
+    return read_until_found(stack, codes, edges, heap_frames_read(&stack->heap));
 }
 
 enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
-                                struct call_edges *links, const struct memory_span *spans,
+                                struct call_edges *edges, const struct memory_span *spans,
                                 size_t count, size_t arrived)
 {
-    return read_until_found(stack, codes, links,
+    return read_until_found(stack, codes, edges,
                             heap_frames_settle(&stack->heap, spans, count, arrived));
 }

@@ -1,9 +1,9 @@
 /*
- * heap_stack - stack.h for CPython 3.8 to 3.10, where frames lie in the heap.
+ * heap_stack - stack.h for CPython 3.8 to 3.10, where frames are in the heap.
  *
- * stack.c hands over to these; they promise what stack.h does.
+ * stack.c calls these functions; their contract is that of stack.h.
  *
- * Depends on: stack, heap_frames, code, links.
+ * Depends on: stack, heap_frames, code, call_edges.
  */
 #ifndef SAMPLER_CPYTHON_STACK_HEAP_STACK_H
 #define SAMPLER_CPYTHON_STACK_HEAP_STACK_H
@@ -16,16 +16,16 @@
 #include "sampler/cpython/stack/call_edges.h"
 #include "sampler/cpython/stack/stack.h"
 
-/* Do stacks of this layout lie in the heap? */
+/* Are the stack's frames in the heap? */
 static inline bool heap_stack_is(const struct stack *stack)
 {
     return stack->copy.layout->frame_lasti != 0;
 }
 
 MUST_CHECK enum err_code heap_stack_read(struct stack *stack, struct code_table *codes,
-                                         struct call_edges *links);
+                                         struct call_edges *edges);
 MUST_CHECK enum err_code heap_stack_finish(struct stack *stack, struct code_table *codes,
-                                           struct call_edges *links,
+                                           struct call_edges *edges,
                                            const struct memory_span *spans, size_t count,
                                            size_t arrived);
 

@@ -6,8 +6,8 @@ enum {
     WORD = sizeof(uint64_t),
     MAX_SLOTS = 2,
     NLOCALSPLUS_AFTER_FIRSTLINENO = 4,
-    HANDLERS_AFTER_LENGTH = 24, /* of a code object: constants and names come before them */
-    /* From these minors on. */
+    HANDLERS_AFTER_LENGTH = 24, /* in a code object; constants and names are in between */
+    /* The first minors of which this holds. */
     CALLABLE_IS_FIRST = 13,
     CALLERS_STAND_AT_THE_CALL = 13,
     TOP_IS_KEPT = 14,
@@ -17,18 +17,18 @@ enum {
 /* References on the value stack have a tag in their low bits. */
 static const uint64_t TAG_MASK = 7;
 
-/* What is known of an instruction. */
+/* An instruction. */
 struct leaf_place {
     uint8_t opcode; /* the form last seen */
     bool has_opcode;
-    uint8_t back;  /* so many units before the place its instruction begins */
-    uint8_t slots; /* in which the callable may be; 0: calls nothing */
+    uint8_t back;  /* units from the start of the instruction to the place */
+    uint8_t slots; /* value-stack slots that may hold the callable; 0: not a call */
     int32_t slot;  /* the first of them, in words from the start of the locals */
-    int32_t top;   /* of the value stack before the call, likewise */
+    int32_t top;   /* of the value stack before the call, in the same words */
     uint32_t uses;
 };
 
-/* What one reading says of the innermost frame. */
+/* The innermost frame in one reading. */
 struct leaf_state {
     uint64_t instr, top;
     uint64_t slots[MAX_SLOTS];
@@ -82,8 +82,8 @@ static bool is_call(const struct leaves *leaves, int base)
            base == leaves->call_function_ex;
 }
 
-/* Where the callable of a call lies.  3.11 and 3.12 have a method and the object, or nothing and
- * the callable; from 3.13 on it is the callable, and the object or nothing. */
+/* Finds the slots of the callable.  3.11 and 3.12 have (method, object) or (NULL, callable); 3.13 and later
+ * have (callable, object or NULL). */
 static void set_slots(const struct leaves *leaves, const struct instruction *at, int32_t locals,
                       struct leaf_place *leaf_place)
 {
@@ -98,7 +98,7 @@ static void set_slots(const struct leaves *leaves, const struct instruction *at,
     } else {
         below = oparg + 2 + (at->opcode == leaves->call_kw);
         leaf_place->slots = minor < CALLABLE_IS_FIRST ? 2 : 1;
-        /* The arguments, which PRECALL is said to take, are still there. */
+        /* The effect of PRECALL includes the arguments, but they are still on the stack. */
         if (leaves->precall >= 0 && at->opcode == leaves->call)
             depth += oparg;
     }
@@ -127,7 +127,7 @@ static enum err_code read_handlers(struct leaves *leaves, const struct code *cod
     return rc ? rc : object_read_bytes(leaves->memory, leaves->layout, addr, &leaves->handlers);
 }
 
-/* A call's place in the code is looked up once. */
+/* Finds the slots of a call instruction; done once for each instruction. */
 static enum err_code learn_call(struct leaves *leaves, const struct code *code, uint32_t unit,
                                 struct leaf_place *leaf_place)
 {
@@ -144,12 +144,13 @@ static enum err_code learn_call(struct leaves *leaves, const struct code *code, 
                                        .handler_bytes = leaves->handlers.count };
     rc = bytecode_position(&bytecode, unit, &at);
     if (!rc && is_call(leaves, at.opcode))
-        set_slots(leaves, &at, (int32_t)field_u32(code->print, NLOCALSPLUS_AFTER_FIRSTLINENO),
+        set_slots(leaves, &at,
+                  (int32_t)field_u32(code->fingerprint, NLOCALSPLUS_AFTER_FIRSTLINENO),
                   leaf_place);
     return rc;
 }
 
-/* Until 3.12 what has called Python code stands at the last of the data behind the call. */
+/* Until 3.12 a frame that has called Python code is at the last cache unit of the call. */
 static enum err_code find_start(struct leaves *leaves, const struct code *code, uint32_t unit,
                                 struct leaf_place *leaf_place)
 {
@@ -188,7 +189,7 @@ static enum err_code learn(struct leaves *leaves, const struct walk_frame *frame
     if (is_inside && !rc && read_opcode(leaves, frame->instr, &leaf_place) &&
         !leaf_place.back && is_call(leaves, leaves->opcodes[leaf_place.opcode].base))
         rc = learn_call(leaves, code, place->unit, &leaf_place);
-    /* Without its depth it is an instruction like others. */
+    /* A call whose depth is unknown is stored as an instruction that does not call. */
     if (rc != ERR_NOMEM)
         rc = pool_push(&leaves->places, &leaf_place, &id, NULL);
     if (!rc)
@@ -241,7 +242,7 @@ static bool see(const struct leaves *leaves, const struct copy *copy, enum copy_
     return true;
 }
 
-/* Reads the innermost frame again, what `first` names before it in the same call. */
+/* Reads the innermost frame again, and before it, in the same call, the span `first`. */
 static bool see_again(struct leaves *leaves, struct memory_span first, remote_addr frame,
                       const struct leaf_place *leaf_place, struct leaf_state *out)
 {
@@ -261,10 +262,10 @@ static bool see_again(struct leaves *leaves, struct memory_span first, remote_ad
     return true;
 }
 
-/* Of a frame outside of the chunks only the head has been copied.  It is read again together
- * with the value stack, and must be as it was. */
-static bool see_loose(struct leaves *leaves, const unsigned char *copied, remote_addr frame,
-                      const struct leaf_place *leaf_place, struct leaf_state *out)
+/* Only the head of an off-chunk frame has been copied.  It is read again together with the value stack,
+ * and must be unchanged. */
+static bool see_off_chunk(struct leaves *leaves, const unsigned char *copied, remote_addr frame,
+                          const struct leaf_place *leaf_place, struct leaf_state *out)
 {
     struct leaf_state before = { 0 };
     take_head(leaves->layout, copied, &before);
@@ -277,7 +278,7 @@ static bool same_leaf_state(const struct leaf_state *a, const struct leaf_state 
     return memcmp(a, b, sizeof *a) == 0;
 }
 
-/* *is_certain_out: both readings show the same. */
+/* *is_certain_out: both readings agree. */
 static bool see_leaf(struct leaves *leaves, const struct stack *stack,
                      const struct walk_frame *frame, const struct leaf_place *leaf_place,
                      struct leaf_state *out, bool *is_certain_out)
@@ -286,7 +287,7 @@ static bool see_leaf(struct leaves *leaves, const struct stack *stack,
     struct leaf_state second;
     bool seen;
     if (off_chunk) {
-        seen = see_loose(leaves, off_chunk, frame->addr, leaf_place, out);
+        seen = see_off_chunk(leaves, off_chunk, frame->addr, leaf_place, out);
         *is_certain_out = seen;
     } else {
         seen = see(leaves, &stack->copy, COPY_A, frame->addr, leaf_place, out);
@@ -311,20 +312,20 @@ static remote_addr callable_of(const struct leaf_state *state)
     return word & ~TAG_MASK;
 }
 
-/* An object that comes and goes was read after the frame, and may have been another by then: both
- * must be there at once. */
+/* A temporary object was read after the frame, so another one may have been there by then.  One call
+ * must show both the frame and the object. */
 static bool is_confirmed(struct leaves *leaves, const struct walk_frame *frame,
                          const struct leaf_place *leaf_place, const struct leaf_state *state,
                          const struct callee *callee)
 {
-    unsigned char print[CALLEE_MAX_PRINT_BYTES];
+    unsigned char fingerprint[CALLEE_MAX_FINGERPRINT_BYTES];
     struct leaf_state again;
-    if (callee->is_kept)
+    if (callee->is_permanent)
         return true;
-    return see_again(leaves, callee_print_span(&leaves->callees, callee, print), frame->addr,
-                     leaf_place, &again) &&
+    return see_again(leaves, callee_fingerprint_span(&leaves->callees, callee, fingerprint),
+                     frame->addr, leaf_place, &again) &&
            same_leaf_state(state, &again) &&
-           memcmp(print, callee->print, callee->print_bytes) == 0;
+           memcmp(fingerprint, callee->fingerprint, callee->fingerprint_bytes) == 0;
 }
 
 static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
@@ -357,7 +358,7 @@ static enum err_code read_call(struct leaves *leaves, const struct stack *stack,
     return ERR_OK;
 }
 
-/* *out is NULL where there is no room to know it. */
+/* *out NULL: the table of instructions is full. */
 static enum err_code request_of(struct leaves *leaves, const struct walk_frame *frame,
                                 uint32_t *place_out, struct leaf_place **out)
 {

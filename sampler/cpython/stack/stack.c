@@ -21,7 +21,7 @@ void stack_deinit(struct stack *stack)
     copy_deinit(&stack->copy);
     walk_deinit(&stack->walk);
     heap_frames_deinit(&stack->heap);
-    frame_history_deinit(&stack->slots);
+    frame_history_deinit(&stack->history);
     frame_history_deinit(&stack->runners);
 }
 
@@ -39,7 +39,7 @@ static const unsigned char *bytes_of(const struct stack *stack, enum copy_readin
                : copy_at(copy, reading, frame->place, copy->layout->frame_bytes);
 }
 
-/* What a popped frame leaves behind has no executable any more, but its last instruction. */
+/* A popped frame has no executable, but still its last instruction. */
 static bool is_of(const struct stack *stack, const struct code_table *codes,
                   const unsigned char *bytes, code_id code)
 {
@@ -51,8 +51,8 @@ static bool is_of(const struct stack *stack, const struct code_table *codes,
            code_holds(code_at(codes, code), instr);
 }
 
-/* Does B show the frame as A did: of the same code and called by the same?  What B does not reach
- * is as sure as it was in the reading before. */
+/* Does B show the frame with the same code and caller as A?  A frame that B does not reach is as certain
+ * as it was in the previous reading. */
 static bool is_sure(const struct stack *stack, const struct code_table *codes, size_t index)
 {
     const struct copy *const copy = &stack->copy;
@@ -63,26 +63,26 @@ static bool is_sure(const struct stack *stack, const struct code_table *codes, s
     if (frame->has_returned)
         return false;
     if (!b)
-        return index < stack->walk.kept;
+        return index < stack->walk.reused;
     return a && field_u64(a, previous) == field_u64(b, previous) &&
            is_of(stack, codes, b, frame->code);
 }
 
-/* Leading frames that are sure.  Those above the lowest one that B reaches are looked at. */
+/* The number of outermost frames that are certain.  Checks the frames that B reaches. */
 static size_t sure_frames(const struct stack *stack, const struct code_table *codes)
 {
     size_t sure = stack->count;
     for (size_t i = stack->count; i-- > 0;) {
         if (!is_sure(stack, codes, i))
             sure = i;
-        else if (!bytes_of(stack, COPY_B, &stack->frames[i]) && i < stack->walk.kept)
+        else if (!bytes_of(stack, COPY_B, &stack->frames[i]) && i < stack->walk.reused)
             break;
     }
     return sure;
 }
 
-/* Is a frame that waits at another instruction in B?  Frames of generators are read in no order, so
- * that one may have gone on after what it had called was read. */
+/* Is the waiting frame at another instruction in B?  Generators' frames are read in any order, so one may
+ * have gone on after its callee was read. */
 static bool may_have_moved(const struct stack *stack, size_t index)
 {
     const struct copy *const copy = &stack->copy;
@@ -91,7 +91,8 @@ static bool may_have_moved(const struct stack *stack, size_t index)
     return b && field_u64(b, copy->layout->frame_instr) != frame->instr;
 }
 
-/* A caller in C code need not show that it waits; that of a generator stands where one is resumed. */
+/* A caller of C code need not show that it waits.  The caller of a generator must be at an instruction
+ * that resumes one. */
 static bool stands_at_call(const struct stack *stack, struct code_table *codes, size_t index)
 {
     const struct walk_frame *const caller = &stack->frames[index];
@@ -102,48 +103,48 @@ static bool stands_at_call(const struct stack *stack, struct code_table *codes, 
              code_act_at(codes, caller->code, caller->instr) == CODE_RESUMES));
 }
 
-/* Links between frames that are sure are remembered, and where the calls were made from; of those
- * that are as before that has been done. */
+/* Adds the call edges between certain frames, with their call sites; those of unchanged frames have been
+ * added before. */
 static void remember(struct stack *stack, size_t sure, struct code_table *codes,
-                     struct call_edges *links)
+                     struct call_edges *edges)
 {
     for (size_t i = stack->remembered; i < sure; i++) {
-        call_edges_add(links, caller_code(stack, i), stack->frames[i].code);
+        call_edges_add(edges, caller_code(stack, i), stack->frames[i].code);
         if (i && stands_at_call(stack, codes, i - 1) && !may_have_moved(stack, i - 1))
-            call_edges_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
+            call_edges_note_site(edges, stack->frames[i - 1].code, stack->frames[i].code,
                                  stack->frames[i - 1].instr);
     }
     stack->remembered = sure;
 }
 
-/* What one reading alone shows, a caller that waits and a callee that has not returned, is nearly
- * always so, if they were read together. */
-static void suspect(const struct stack *stack, size_t from, struct call_edges *links)
+/* Suspects call edges that reading A alone shows: a waiting caller and a callee that has not returned.
+ * If they were read in one call, such an edge is nearly always real. */
+static void suspect(const struct stack *stack, size_t from, struct call_edges *edges)
 {
     if (stack->copy.is_pieced)
         return;
     for (size_t i = from ? from : 1; i < stack->count; i++)
         if (stack->frames[i - 1].is_waiting && !stack->frames[i].has_returned &&
             !stack->frames[i - 1].is_off_chunk && !stack->frames[i].is_off_chunk) {
-            call_edges_suspect(links, stack->frames[i - 1].code, stack->frames[i].code);
-            if (!call_edges_site(links, stack->frames[i - 1].code, stack->frames[i].code))
-                call_edges_note_site(links, stack->frames[i - 1].code, stack->frames[i].code,
+            call_edges_suspect(edges, stack->frames[i - 1].code, stack->frames[i].code);
+            if (!call_edges_site(edges, stack->frames[i - 1].code, stack->frames[i].code))
+                call_edges_note_site(edges, stack->frames[i - 1].code, stack->frames[i].code,
                                      stack->frames[i - 1].instr);
         }
 }
 
-/* Frames whose links from `from` on have been seen for certain. */
-static size_t confirmed(const struct stack *stack, size_t from, const struct call_edges *links)
+/* The number of frames up to the first unknown call edge from `from` on. */
+static size_t confirmed(const struct stack *stack, size_t from, const struct call_edges *edges)
 {
     size_t i = from;
-    /* Nothing calls the outermost one. */
+    /* The outermost frame has no caller. */
     while (i < stack->count &&
-           (i == 0 || call_edges_has(links, caller_code(stack, i), stack->frames[i].code)))
+           (i == 0 || call_edges_has(edges, caller_code(stack, i), stack->frames[i].code)))
         i++;
     return i;
 }
 
-/* Frames from `index` on are not what the bytes say: no later walk takes them over. */
+/* The frames from `index` on differ from their bytes, so no later walk may reuse them. */
 static void change_from(struct stack *stack, size_t index)
 {
     for (size_t i = index; i < stack->count; i++)
@@ -152,10 +153,10 @@ static void change_from(struct stack *stack, size_t index)
         stack->walk.count = index;
 }
 
-/* A frame whose callee has returned runs again; it is put where its call was last seen to be made
- * from.  Gives the number of frames up to one of which that is not known. */
+/* A frame whose callee has returned runs again, so its instruction is set back to the last known call
+ * site.  Returns the number of frames up to the first whose call site is unknown. */
 static size_t restore_sites(struct stack *stack, struct code_table *codes,
-                            const struct call_edges *links)
+                            const struct call_edges *edges)
 {
     bool has_returned = false;
     for (size_t i = 0; i + 1 < stack->count; i++) {
@@ -166,7 +167,7 @@ static size_t restore_sites(struct stack *stack, struct code_table *codes,
         const bool is_elsewhere = frame[1].is_off_chunk && !stands_at_call(stack, codes, i);
         if (!has_returned && !is_doubtful && !is_elsewhere)
             continue;
-        const remote_addr site = call_edges_site(links, frame->code, frame[1].code);
+        const remote_addr site = call_edges_site(edges, frame->code, frame[1].code);
         if (!site && !has_returned && !is_doubtful)
             continue;
         if (!site)
@@ -179,40 +180,40 @@ static size_t restore_sites(struct stack *stack, struct code_table *codes,
     return stack->count;
 }
 
-/* The innermost frame ran, whatever lies below it by now: where that is none of its callers, one
- * that lay there before is put back, and so on outwards. */
+/* The innermost frame ran, even if the frames below it are others by now.  Where the frame below is not a
+ * known caller, puts back a caller from the frame history, and so on outwards. */
 static void restore_callers(struct stack *stack, const struct code_table *codes,
-                            const struct call_edges *links)
+                            const struct call_edges *edges)
 {
     for (size_t i = stack->count; i-- > 1;) {
         struct walk_frame *const caller = &stack->frames[i - 1];
         const code_id callee = stack->frames[i].code;
-        if (call_edges_has(links, caller->code, callee))
+        if (call_edges_has(edges, caller->code, callee))
             continue;
-        const struct slot *const slot =
-            frame_history_find(&stack->slots, codes, links, caller->addr, callee);
-        if (!slot)
+        const struct past_frame *const past =
+            frame_history_find(&stack->history, codes, edges, caller->addr, callee);
+        if (!past)
             return;
-        caller->code = slot->code;
-        caller->instr = call_edges_site(links, slot->code, callee);
-        caller->entered_from_c = slot->entered_from_c;
+        caller->code = past->code;
+        caller->instr = call_edges_site(edges, past->code, callee);
+        caller->entered_from_c = past->entered_from_c;
         caller->has_returned = true;
         change_from(stack, i - 1);
     }
 }
 
-/* What lies where for certain is worth remembering. */
-static void note_slots(struct stack *stack)
+/* Adds the frames of this reading to the frame history. */
+static void note_history(struct stack *stack)
 {
     for (size_t i = stack->walk.same; i < stack->count; i++) {
         const struct walk_frame *const frame = &stack->frames[i];
         if (!frame->has_returned && !frame->is_off_chunk)
-            frame_history_note(&stack->slots,
-                               &(struct slot){ .addr = frame->addr,
-                                               .instr = frame->instr,
-                                               .caller = i ? frame[-1].addr : 0,
-                                               .code = frame->code,
-                                               .entered_from_c = frame->entered_from_c });
+            frame_history_note(&stack->history,
+                               &(struct past_frame){ .addr = frame->addr,
+                                                     .instr = frame->instr,
+                                                     .caller = i ? frame[-1].addr : 0,
+                                                     .code = frame->code,
+                                                     .entered_from_c = frame->entered_from_c });
     }
     if (stack->walk.leaf.addr)
         frame_history_note(&stack->runners, &stack->walk.leaf);
@@ -226,22 +227,22 @@ static bool has_generators(const struct stack *stack)
     return false;
 }
 
-static void judge(struct stack *stack, struct code_table *codes, struct call_edges *links)
+static void judge(struct stack *stack, struct code_table *codes, struct call_edges *edges)
 {
     const size_t sure = sure_frames(stack, codes);
     size_t here = 0;
     while (here < stack->walk.count && !stack->frames[here].has_returned)
         here++;
     stack->walk.count = here;
-    remember(stack, sure, codes, links);
-    note_slots(stack);
+    remember(stack, sure, codes, edges);
+    note_history(stack);
     stack->certainty = stack->walk.is_broken ? STACK_TRUNCATED : STACK_EXACT;
     if (sure == stack->count && !has_generators(stack))
         return;
-    suspect(stack, sure, links);
-    restore_callers(stack, codes, links);
-    const size_t linked = confirmed(stack, 0, links),
-                 placed = restore_sites(stack, codes, links);
+    suspect(stack, sure, edges);
+    restore_callers(stack, codes, edges);
+    const size_t linked = confirmed(stack, 0, edges),
+                 placed = restore_sites(stack, codes, edges);
     const size_t known = linked < placed ? linked : placed;
     if (known < stack->count)
         stack->certainty = STACK_TRUNCATED;
@@ -269,8 +270,8 @@ bool stack_check_codes(const struct stack *stack, struct code_table *codes, size
     return fresh;
 }
 
-/* What was read before it was checked may have been another code object by then; and so may what
- * lies where it lay, unless none was freed meanwhile. */
+/* Code objects that were read before the frames may have been replaced since, and so may those of frames
+ * that have not moved, unless the generation shows that none was freed. */
 static bool codes_are_fresh(struct stack *stack, struct code_table *codes)
 {
     const size_t from = generation_stands(stack) ? stack->checked : 0;
@@ -291,7 +292,7 @@ void stack_cut_at_stale(struct stack *stack, const struct code_table *codes)
     stack->certainty = STACK_TRUNCATED;
 }
 
-/* The next walk starts anew. */
+/* The next walk reuses nothing. */
 static void cut_at_stale(struct stack *stack, const struct code_table *codes)
 {
     stack_cut_at_stale(stack, codes);
@@ -299,8 +300,8 @@ static void cut_at_stale(struct stack *stack, const struct code_table *codes)
     copy_forget(&stack->copy);
 }
 
-/* Every byte is as it was, and what it points to is too: the stack is the one we have.  A thread
- * that is only glanced at has not moved for long. */
+/* Every byte is the same, and so are the code objects: the stack is unchanged.  A quick check does not
+ * check code objects, because its thread has not moved for long. */
 static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_addr running)
 {
     const struct walk *const walk = &stack->walk;
@@ -312,10 +313,10 @@ static bool is_unchanged(struct stack *stack, struct code_table *codes, remote_a
 }
 
 static enum err_code walk_to(struct stack *stack, struct code_table *codes,
-                             const struct call_edges *links, bool is_known, remote_addr running)
+                             const struct call_edges *edges, bool is_known, remote_addr running)
 {
     struct walk *const walk = &stack->walk;
-    const struct walk_context context = { codes, links, &stack->slots, &stack->runners };
+    const struct walk_context context = { codes, edges, &stack->history, &stack->runners };
     const enum err_code rc = is_known ? walk_reading(walk, &stack->copy, running, &context)
                                       : walk_from_top(walk, &stack->copy, &context);
     if (rc) {
@@ -326,21 +327,21 @@ static enum err_code walk_to(struct stack *stack, struct code_table *codes,
     stack->frames = walk->frames;
     stack->count = walk->count;
     stack->running = running;
-    copy_keep(&stack->copy);
-    /* What was known of leading frames holds as far as there is the same code. */
+    copy_accept(&stack->copy);
+    /* What is known of the outermost frames is valid as far as their code is the same. */
     if (stack->remembered > walk->same)
         stack->remembered = walk->same;
-    if (stack->checked > walk->kept)
-        stack->checked = walk->kept;
+    if (stack->checked > walk->reused)
+        stack->checked = walk->reused;
     if (stack->checked > walk->same_codes)
         stack->checked = walk->same_codes;
     return ERR_OK;
 }
 
-/* Finds the stack in what has been read.  *again_out: predictions were wrong or code objects new;
- * what there is now can be bettered by another attempt. */
+/* Finds the stack in the copied bytes.  *again_out: predictions were wrong or code objects were new, so
+ * another reading can improve the stack. */
 static enum err_code find_stack(struct stack *stack, struct code_table *codes,
-                                struct call_edges *links, bool *again_out)
+                                struct call_edges *edges, bool *again_out)
 {
     remote_addr running;
     *again_out = true;
@@ -350,18 +351,18 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
         return rc;
     const bool is_known = copy_running(&stack->copy, &running);
     if (is_known && is_unchanged(stack, codes, running)) {
-        copy_keep(&stack->copy);
+        copy_accept(&stack->copy);
         stack->is_unchanged = true;
         *again_out = false;
         return ERR_OK;
     }
     stack->tag = 0;
-    rc = walk_to(stack, codes, links, is_known, running);
+    rc = walk_to(stack, codes, edges, is_known, running);
     if (rc)
         return rc;
-    /* No frame at all where it is not known which one ran: it will be known next time. */
+    /* The running frame is unknown, and so there are no frames; the next reading will know it. */
     *again_out = stack->walk.loaded || (!is_known && stack->count == 0);
-    judge(stack, codes, links);
+    judge(stack, codes, edges);
     if (!codes_are_fresh(stack, codes)) {
         *again_out = true;
         cut_at_stale(stack, codes);
@@ -369,15 +370,15 @@ static enum err_code find_stack(struct stack *stack, struct code_table *codes,
     return ERR_OK;
 }
 
-/* Another reading may show what the first one did not, and teaches links. */
+/* Another reading may show what the first one did not, and adds call edges. */
 static bool is_worth_another(const struct stack *stack)
 {
     return !stack->is_unchanged && stack->certainty == STACK_TRUNCATED;
 }
 
-/* `first`: what became of the reading that has been made already. */
+/* `first`: the result of the reading that has been made already. */
 static enum err_code read_until_found(struct stack *stack, struct code_table *codes,
-                                      struct call_edges *links, enum err_code first)
+                                      struct call_edges *edges, enum err_code first)
 {
     enum err_code rc = first;
     bool again = true, has_found = false;
@@ -385,19 +386,19 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
         if (i > 0)
             rc = copy_read(&stack->copy);
         if (!rc)
-            rc = find_stack(stack, codes, links, &again);
+            rc = find_stack(stack, codes, edges, &again);
         if (rc && rc != ERR_FAULT && rc != ERR_CORRUPT)
             return rc;
         if (!rc) {
             again = again || (!has_found && is_worth_another(stack));
             has_found = true;
         }
-        /* The last attempt's stack is used as it is: better repaired than dropped. */
+        /* The last attempt is used even if it is imperfect: a repaired stack is better than none. */
         if (!rc && i > 0 && stack->certainty == STACK_EXACT)
             stack->certainty = again ? STACK_REPAIRED : STACK_RETRIED;
     }
     copy_drop_idle(&stack->copy);
-    /* Nothing at all was found of a thread that runs something. */
+    /* The thread runs code, but none of its frames was found. */
     if (!rc && stack->count == 0 && stack->walk.is_broken)
         rc = ERR_FAULT;
     stack->still = !rc && stack->is_unchanged ? stack->still + 1 : 0;
@@ -405,39 +406,39 @@ static enum err_code read_until_found(struct stack *stack, struct code_table *co
 }
 
 enum err_code stack_read(struct stack *stack, struct code_table *codes,
-                         struct call_edges *links)
+                         struct call_edges *edges)
 {
     if (heap_stack_is(stack))
-        return heap_stack_read(stack, codes, links);
-    return read_until_found(stack, codes, links, copy_read(&stack->copy));
+        return heap_stack_read(stack, codes, edges);
+    return read_until_found(stack, codes, edges, copy_read(&stack->copy));
 }
 
-static bool glances(const struct stack *stack)
+static bool needs_quick_check(const struct stack *stack)
 {
     return stack->still >= STACK_STILL_READINGS &&
-           stack->still % (STACK_GLANCES_IN_A_ROW + 1) != 0;
+           stack->still % (STACK_QUICK_CHECKS_IN_A_ROW + 1) != 0;
 }
 
 size_t stack_plan_count(const struct stack *stack)
 {
     if (heap_stack_is(stack))
-        return heap_frames_plan_count(&stack->heap, glances(stack));
-    return copy_plan_count(&stack->copy, glances(stack));
+        return heap_frames_plan_count(&stack->heap, needs_quick_check(stack));
+    return copy_plan_count(&stack->copy, needs_quick_check(stack));
 }
 
 size_t stack_plan(struct stack *stack, struct memory_span *spans)
 {
     if (heap_stack_is(stack))
-        return heap_frames_plan(&stack->heap, glances(stack), spans);
-    return copy_plan(&stack->copy, glances(stack), spans);
+        return heap_frames_plan(&stack->heap, needs_quick_check(stack), spans);
+    return copy_plan(&stack->copy, needs_quick_check(stack), spans);
 }
 
 enum err_code stack_finish(struct stack *stack, struct code_table *codes,
-                           struct call_edges *links, const struct memory_span *spans,
+                           struct call_edges *edges, const struct memory_span *spans,
                            size_t count, size_t arrived)
 {
     if (heap_stack_is(stack))
-        return heap_stack_finish(stack, codes, links, spans, count, arrived);
+        return heap_stack_finish(stack, codes, edges, spans, count, arrived);
     const enum err_code rc = copy_settle(&stack->copy, spans, count, arrived);
-    return read_until_found(stack, codes, links, rc);
+    return read_until_found(stack, codes, edges, rc);
 }

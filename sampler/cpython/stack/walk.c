@@ -6,7 +6,7 @@
 #include "sampler/base/vec.h"
 #include "sampler/cpython/stack/walk_parts.h"
 
-enum { MAX_FETCHES = 256 /* of loose frames in one walk; more are found by the next ones */ };
+enum { MAX_FETCHES = 256 /* off-chunk frames in one walk; later walks fetch the others */ };
 
 void walk_deinit(struct walk *walk)
 {
@@ -15,7 +15,7 @@ void walk_deinit(struct walk *walk)
     memset(walk, 0, sizeof *walk);
 }
 
-/* Frames of the walk before whose bytes in the chunks are as they were. */
+/* The number of frames of the previous walk whose bytes in the chunks are unchanged. */
 static size_t unchanged_in_chunks(const struct walk *walk, const struct copy *copy)
 {
     const uint64_t changed = copy_changed_from(copy);
@@ -50,8 +50,8 @@ static enum err_code push_inner(struct walk *walk, const struct walk_frame *fram
     return ERR_OK;
 }
 
-/* What a frame that does not wait had called has returned.  A caller in C code does not show that
- * it waits before 3.14. */
+/* If a frame does not wait, its callee has returned.  Before 3.14, a caller of C code does not show that it
+ * waits. */
 static void see_if_waiting(struct walker *w, struct walk_frame *caller,
                            const unsigned char *bytes)
 {
@@ -65,26 +65,26 @@ static void see_if_waiting(struct walker *w, struct walk_frame *caller,
         callee->has_returned = true;
 }
 
-/* Frames of the walk before that lie above `place` are not outside of it. */
-static bool is_among_kept(struct walker *w, remote_addr addr, uint64_t place)
+/* Does the previous walk have this frame?  Its frames above `place` are not outer frames of this one. */
+static bool is_reusable(struct walker *w, remote_addr addr, uint64_t place)
 {
     const struct walk_frame *const frames = w->walk->frames;
     if (place == COPY_NOWHERE) {
-        for (size_t i = w->kept; i > 0 && frames[i - 1].is_off_chunk; i--)
+        for (size_t i = w->reusable; i > 0 && frames[i - 1].is_off_chunk; i--)
             if (frames[i - 1].addr == addr) {
-                w->kept = i;
+                w->reusable = i;
                 return true;
             }
         return false;
     }
-    while (w->kept &&
-           (frames[w->kept - 1].place > place ||
-            (frames[w->kept - 1].place == place && frames[w->kept - 1].addr != addr)))
-        w->kept--;
-    return w->kept && frames[w->kept - 1].addr == addr;
+    while (w->reusable &&
+           (frames[w->reusable - 1].place > place ||
+            (frames[w->reusable - 1].place == place && frames[w->reusable - 1].addr != addr)))
+        w->reusable--;
+    return w->reusable && frames[w->reusable - 1].addr == addr;
 }
 
-/* The bytes of a frame, read now if they have not been; NULL: they cannot be. */
+/* The bytes of a frame, which are read now if needed; NULL: they cannot be read. */
 static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_t place,
                                      enum err_code *rc)
 {
@@ -99,7 +99,7 @@ static const unsigned char *bytes_of(struct walker *w, remote_addr addr, uint64_
     return fetched ? NULL : copy_off_chunk(w->copy, COPY_A, addr);
 }
 
-/* Whom a frame was called by; a generator that has yielded meanwhile, by whom it was resumed. */
+/* The caller of a frame; of a generator that has yielded meanwhile: the frame that resumed it. */
 static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
                              struct walk_frame *frame)
 {
@@ -113,50 +113,49 @@ static remote_addr caller_of(struct walker *w, const unsigned char *bytes,
     return copy_off_chunk_caller(w->copy, frame->addr);
 }
 
-static struct walk_frame frame_of_slot(const struct slot *slot)
+static struct walk_frame frame_of_past(const struct past_frame *past)
 {
-    return (struct walk_frame){ .addr = slot->addr,
-                                .instr = slot->instr,
-                                .code = slot->code,
-                                .entered_from_c = slot->entered_from_c,
+    return (struct walk_frame){ .addr = past->addr,
+                                .instr = past->instr,
+                                .code = past->code,
+                                .entered_from_c = past->entered_from_c,
                                 .has_returned = true };
 }
 
-/* What is known to have lain there, where nothing is left of it. */
+/* Takes a frame from the history when its memory holds nothing of it. */
 static bool recall(const struct walker *w, remote_addr addr, struct walk_frame *out,
                    remote_addr *caller)
 {
     const struct walk *const walk = w->walk;
     const code_id callee =
         walk->inner_count ? walk->inner[walk->inner_count - 1].code : CODE_NONE;
-    const struct slot *const slot = frame_history_find(w->context->slots, w->context->codes,
-                                                       w->context->links, addr, callee);
-    if (!slot)
+    const struct past_frame *const past = frame_history_find(
+        w->context->history, w->context->codes, w->context->edges, addr, callee);
+    if (!past)
         return false;
-    *out = frame_of_slot(slot);
-    *caller = slot->caller;
+    *out = frame_of_past(past);
+    *caller = past->caller;
     return true;
 }
 
-/* The frame that ran at first is not the innermost one any more: it may have been another that lay
- * there.  What was seen to run there in readings before is as likely to be it as it was to be
- * seen. */
+/* The running frame is no longer the innermost one, so another frame may have been at its address.  Takes a
+ * frame that earlier readings saw run there: frames are found there as often as they run there. */
 static bool replace_innermost(const struct walker *w, remote_addr addr, uint64_t place,
                               struct walk_frame *out, remote_addr *caller)
 {
     if (w->walk->inner_count || place == COPY_NOWHERE || addr == w->walk->leaf.addr ||
         !w->walk->leaf_is_sure || w->has_generators)
         return false;
-    const struct slot *const slot = frame_history_find(w->context->runners, w->context->codes,
-                                                       w->context->links, addr, CODE_NONE);
-    if (!slot)
+    const struct past_frame *const past = frame_history_find(
+        w->context->runners, w->context->codes, w->context->edges, addr, CODE_NONE);
+    if (!past)
         return false;
-    *out = frame_of_slot(slot);
-    *caller = slot->caller;
+    *out = frame_of_past(past);
+    *caller = past->caller;
     return true;
 }
 
-/* A generator that ran and does not any more is put where it was last seen to run. */
+/* A generator that no longer runs gets the instruction at which it was last seen to run. */
 static void replace_generator(struct walker *w, const unsigned char *bytes,
                               struct walk_frame *frame)
 {
@@ -164,18 +163,19 @@ static void replace_generator(struct walker *w, const unsigned char *bytes,
     const enum code_act act = code_act_at(w->context->codes, frame->code, frame->instr);
     const remote_addr previous = field_u64(bytes, w->layout->frame_previous);
     if (previous && act == CODE_ACTS && !frame->has_returned) {
-        walk->leaf = (struct slot){ frame->addr, frame->instr, previous, frame->code, false };
+        walk->leaf =
+            (struct past_frame){ frame->addr, frame->instr, previous, frame->code, false };
         return;
     }
-    const struct slot *const slot = frame_history_find(
-        w->context->runners, w->context->codes, w->context->links, frame->addr, CODE_NONE);
-    if (!slot || slot->code != frame->code)
+    const struct past_frame *const past = frame_history_find(
+        w->context->runners, w->context->codes, w->context->edges, frame->addr, CODE_NONE);
+    if (!past || past->code != frame->code)
         return;
-    frame->instr = slot->instr;
+    frame->instr = past->instr;
     frame->has_returned = true;
 }
 
-/* What comes of one frame on the way. */
+/* The result of one step of the walk. */
 enum step { STEP_ON, STEP_DONE, STEP_LOST };
 
 static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t place,
@@ -192,7 +192,7 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
     frame.place = place;
     frame.is_off_chunk = place == COPY_NOWHERE;
     if (!frame.is_off_chunk) {
-        /* Callers lie below what they call. */
+        /* A caller is below its callee. */
         if (place >= w->place)
             return STEP_LOST;
         w->place = place;
@@ -207,11 +207,11 @@ static enum step step_to_frame(struct walker *w, remote_addr addr, uint64_t plac
         frame.entered_from_c = walk_is_entered_from_c(w, place, bytes);
     }
     *rc = push_inner(walk, &frame);
-    /* The outermost frame is where it is because there is nothing before it. */
+    /* The place alone identifies the outermost frame: no frame is before it. */
     return *rc || walk_is_outermost(w, place) ? STEP_DONE : STEP_ON;
 }
 
-/* Of a frame whose memory is gone, only what is remembered is known. */
+/* A step to a frame whose memory is gone; only the history knows it. */
 static enum step step_to_lost(struct walker *w, remote_addr addr, uint64_t place,
                               remote_addr *next, enum err_code *rc)
 {
@@ -231,7 +231,7 @@ static enum step step_through_entry(struct walker *w, remote_addr addr,
     *next = field_u64(bytes, w->layout->frame_previous);
     if (walk->inner_count)
         walk->inner[walk->inner_count - 1].entered_from_c = *next != 0;
-    /* Only below the first frame of a thread there is nothing. */
+    /* Only the base frame of a thread has no caller. */
     const bool is_base = w->layout->tstate_base_frame &&
                          addr == field_u64(w->copy->tstate, w->layout->tstate_base_frame);
     return *next || walk->inner_count || is_base ? STEP_ON : STEP_LOST;
@@ -241,14 +241,14 @@ static enum step step_to(struct walker *w, remote_addr addr, remote_addr *next,
                          enum err_code *rc)
 {
     const uint64_t place = copy_place_near(w->copy, addr, w->place);
-    const bool is_kept = is_among_kept(w, addr, place);
+    const bool reuses = is_reusable(w, addr, place);
     const unsigned char *const bytes = bytes_of(w, addr, place, rc);
     if (*rc)
         return STEP_DONE;
     if (!bytes)
         return step_to_lost(w, addr, place, next, rc);
-    if (is_kept) {
-        see_if_waiting(w, &w->walk->frames[w->kept - 1], bytes);
+    if (reuses) {
+        see_if_waiting(w, &w->walk->frames[w->reusable - 1], bytes);
         return STEP_DONE;
     }
     if (place == COPY_NOWHERE && copy_is_entry(w->layout, bytes))
@@ -262,7 +262,7 @@ static bool has_frames(const struct copy *copy)
            copy_stack_top(copy) != copy->chunks[0].addr + COPY_CHUNK_HEADER_BYTES + WALK_WORD;
 }
 
-/* Walks outwards until there is no caller, or one that is known from the walk before. */
+/* Walks outwards until a frame has no caller, or can be reused. */
 static enum step walk_out(struct walker *w, enum err_code *rc)
 {
     const size_t most = walk_max_frames(w->copy) + MAX_FETCHES;
@@ -282,8 +282,8 @@ static enum step walk_out(struct walker *w, enum err_code *rc)
     }
     if (step != STEP_ON)
         return step;
-    w->kept = 0;
-    /* The chain of a frame ends below the outermost one in the chunks, if there is any. */
+    w->reusable = 0;
+    /* If the chunks hold frames, the chain must end at the outermost of them. */
     return addr || (w->walk->inner_count && has_frames(w->copy)) ? STEP_LOST : STEP_DONE;
 }
 
@@ -292,7 +292,7 @@ static enum err_code reserve_frames(struct walk *walk, size_t count)
     return VEC_RESERVE(walk->frames, walk->room, count) ? ERR_OK : ERR_NOMEM;
 }
 
-/* Puts a frame on top; what stood at its depth in the walk before is compared with it. */
+/* Adds a frame on top, and compares it with the frame of the previous walk at the same depth. */
 static void put_frame(struct walk *walk, size_t before, struct walk_frame frame)
 {
     const size_t at = walk->count;
@@ -310,14 +310,14 @@ static void put_frame(struct walk *walk, size_t before, struct walk_frame frame)
     walk->count++;
 }
 
-/* The frames that are taken over, and above them those that were found. */
-static enum err_code put_together(struct walk *walk, size_t kept)
+/* The stack: the reused frames, and above them the frames that were found. */
+static enum err_code put_together(struct walk *walk, size_t reusable)
 {
     const size_t before = walk->count;
-    const enum err_code rc = reserve_frames(walk, kept + walk->inner_count);
+    const enum err_code rc = reserve_frames(walk, reusable + walk->inner_count);
     if (rc)
         return rc;
-    walk->count = walk->kept = walk->same = walk->same_codes = kept;
+    walk->count = walk->reused = walk->same = walk->same_codes = reusable;
     for (size_t i = walk->inner_count; i-- > 0;)
         put_frame(walk, before, walk->inner[i]);
     return ERR_OK;
@@ -334,7 +334,7 @@ static bool has_generators(const struct copy *copy)
 static struct walker make_walker(struct walk *walk, struct copy *copy, remote_addr running,
                                  const struct walk_context *context)
 {
-    /* In 3.11 and 3.12 the frame that ran is read after the top, and may have been pushed since. */
+    /* In 3.11 and 3.12 the running frame is read after the top, and may have been pushed in between. */
     const bool is_bounded = copy->layout->tstate_current_frame || !running;
     const uint64_t top = is_bounded ? copy_place(copy, copy_stack_top(copy)) : COPY_NOWHERE;
     return (struct walker){
@@ -343,15 +343,15 @@ static struct walker make_walker(struct walk *walk, struct copy *copy, remote_ad
         .layout = copy->layout,
         .context = context,
         .running = running,
-        .kept = unchanged_frames(walk, copy),
+        .reusable = unchanged_frames(walk, copy),
         .place = top,
         .clears_executable = LAYOUT_MINOR(copy->layout->version) >= 14,
         .has_generators = has_generators(copy),
     };
 }
 
-/* Where the way is lost, the outer frames are still there: those that lie below what was seen. */
-static enum err_code walk_below(struct walker *w, size_t kept)
+/* When the walk is lost, the outer frames are still valid: those below the last frame found. */
+static enum err_code walk_below(struct walker *w, size_t reusable)
 {
     struct walk *const walk = w->walk;
     const uint64_t lost = w->place;
@@ -359,12 +359,12 @@ static enum err_code walk_below(struct walker *w, size_t kept)
     walk->inner_count = 0;
     walk->is_broken = true;
     w->running = walk->leaf.addr;
-    w->kept = kept;
+    w->reusable = reusable;
     w->place = COPY_NOWHERE;
     if (walk_out(w, &rc) == STEP_LOST)
-        w->kept = walk->inner_count = 0;
+        w->reusable = walk->inner_count = 0;
     if (!rc)
-        rc = put_together(walk, w->kept);
+        rc = put_together(walk, w->reusable);
     while (!rc && walk->count && walk->frames[walk->count - 1].place >= lost)
         walk->count--;
     return rc;
@@ -373,12 +373,12 @@ static enum err_code walk_below(struct walker *w, size_t kept)
 static enum err_code walk_with(struct walker *w)
 {
     struct walk *const walk = w->walk;
-    const size_t kept = w->kept;
+    const size_t reusable = w->reusable;
     enum err_code rc = ERR_OK;
     walk->inner_count = 0;
     if (walk_out(w, &rc) == STEP_LOST && !rc)
-        return walk_below(w, kept);
-    return rc ? rc : put_together(walk, w->kept);
+        return walk_below(w, reusable);
+    return rc ? rc : put_together(walk, w->reusable);
 }
 
 static struct walker begin(struct walk *walk, struct copy *copy, remote_addr running,

@@ -1,18 +1,18 @@
 /*
- * walk - from the frame that ran to the outermost one, through the bytes of reading A.
+ * walk - walks from the running frame to the outermost one, through the bytes of reading A.
  *
- * The thread state said which frame ran; that is where the stack ends, and every frame says which
- * one it was called by.  The frames were read an instant later.  In between the innermost ones
- * may have returned, and others may have been put in their places:
- *   3.14 and later: a popped frame's executable is cleared, but its instruction stays, and tells
- *   the code object;
- *   3.11 to 3.13: nothing marks a popped frame, it stays as it was; a caller that has not saved its
- *   value stack runs again, so what it called has returned.
- * A generator's link to its caller is cleared when it yields; it is remembered.
+ * The thread state names the running frame, where the stack ends, and each frame names its caller.
+ * The frames were read an instant later.  In between, the innermost frames may have returned, and
+ * others may have taken their places:
+ *   3.14 and later: the executable of a popped frame is cleared, but its instruction stays, and
+ *   identifies the code object;
+ *   3.11 to 3.13: a popped frame is not marked and stays as it was; but a caller that has not saved
+ *   its value stack runs again, so its callee has returned.
+ * A generator's link to its caller is cleared when it yields; the last link is stored.
  *
- * As far as the bytes are as they were in the walk before, its frames are taken over.
+ * Frames whose bytes have not changed since the previous walk are reused.
  *
- * Depends on: copy, code, links, slots.
+ * Depends on: copy, code, call_edges, frame_history.
  */
 #ifndef SAMPLER_CPYTHON_STACK_WALK_H
 #define SAMPLER_CPYTHON_STACK_WALK_H
@@ -29,48 +29,48 @@
 struct walk_frame {
     remote_addr addr;
     remote_addr instr; /* being executed */
-    uint64_t place; /* in the chunks; of a loose frame that of the next frame outwards in one */
+    uint64_t
+        place; /* in the chunks; of an off-chunk frame: that of the next outer frame in a chunk */
     code_id code;
-    /* For the caller; kept while this frame and all outer ones stay as they are. */
+    /* For the caller; they stay while this frame and all outer ones are unchanged. */
     uint32_t tags[2];
     bool is_off_chunk;
     bool entered_from_c;
-    bool is_waiting;   /* for what it has called */
-    bool has_returned; /* when it was read, an instant after it ran */
+    bool is_waiting;   /* for its callee */
+    bool has_returned; /* by the time it was read */
 };
 
 /* Outermost first. */
 struct walk {
     struct walk_frame *frames;
     size_t count, room;
-    struct walk_frame *inner; /* found in this walk, innermost first */
+    struct walk_frame *inner; /* scratch: found in this walk, innermost first */
     size_t inner_count, inner_room;
-    size_t kept;       /* leading frames taken over from the walk before: same bytes */
-    size_t same;       /* leading frames that are as they were in the walk before */
-    size_t same_codes; /* leading frames with the code they had in the walk before */
-    struct slot leaf;  /* the innermost frame at the moment of the reading; addr 0: unknown */
-    bool leaf_is_sure; /* all that might lie above it has been copied */
-    bool loaded;       /* code objects were read on the way: walk a fresh reading */
-    bool is_broken;    /* something between its frames and the one that ran could not be read */
+    size_t reused;          /* outermost frames reused from the previous walk: same bytes */
+    size_t same;            /* outermost frames that are the same as in the previous walk */
+    size_t same_codes;      /* outermost frames with the same code as in the previous walk */
+    struct past_frame leaf; /* the innermost frame when A was read; addr 0: unknown */
+    bool leaf_is_sure;      /* all bytes that may be above it have been copied */
+    bool loaded;            /* new code objects were read: another reading is needed */
+    bool is_broken;         /* frames next to the running one could not be read */
 };
 
 void walk_deinit(struct walk *walk);
 
-/* What is known from before. */
+/* What earlier readings have found. */
 struct walk_context {
     struct code_table *codes;
-    const struct call_edges *links;
-    const struct frame_history *slots;   /* what has lain where */
-    const struct frame_history *runners; /* what has run there, with nothing called */
+    const struct call_edges *edges;
+    const struct frame_history *history; /* the last frames at an address */
+    const struct frame_history *runners; /* those that ran as the innermost frame */
 };
 
-/* From the frame at `running`, 0: there is none.  Where the way is lost, what is known of the
- * outer frames is left and is_broken is set.  ERR_CORRUPT: what was copied cannot be a stack. */
+/* Walks from the frame at `running`; 0: no frame runs.  If the walk is lost, the known outer frames
+ * remain and is_broken is set.  ERR_CORRUPT: the copied bytes are not a stack. */
 MUST_CHECK enum err_code walk_reading(struct walk *walk, struct copy *copy, remote_addr running,
                                       const struct walk_context *context);
 
-/* From the top of the stack, where it is not known which frame runs: the innermost frame in the
- * chunks (3.11 and 3.12). */
+/* Walks from the innermost frame in the chunks, when the running frame is unknown (3.11 and 3.12). */
 MUST_CHECK enum err_code walk_from_top(struct walk *walk, struct copy *copy,
                                        const struct walk_context *context);
 

@@ -1,7 +1,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/cpython/stack/walk_parts.h"
 
-enum { MAX_CODES_LOADED = 4096 /* in one walk; a hostile stack ends there */ };
+enum { MAX_CODES_LOADED = 4096 /* in one walk; this bounds a hostile stack */ };
 
 /* Code objects are aligned to 16 bytes; a stack reference has its tag in the low bits. */
 static const uint64_t TAG_MASK = 7;
@@ -18,30 +18,30 @@ static code_id load(struct walker *w, remote_addr addr, uint32_t instructions_co
     return id;
 }
 
-/* The code object at addr, CODE_NONE: there is none. */
+/* The code object at addr; CODE_NONE: none. */
 static code_id code_there(struct walker *w, remote_addr addr, uint32_t instructions_copy,
                           remote_addr instr)
 {
     const code_id id = code_find(w->context->codes, addr, instructions_copy);
     if (id == CODE_NONE)
         return load(w, addr, instructions_copy);
-    /* The copy of a thread that has ended is given back, and another made under its number. */
+    /* When a thread ends, its copy is freed, and a later copy may have the same number. */
     if (!code_holds(code_at(w->context->codes, id), instr) &&
-        !code_copy_stands(w->context->codes, id)) {
+        !code_copy_is_valid(w->context->codes, id)) {
         const code_id now = load(w, addr, instructions_copy);
         return now == CODE_NONE ? id : now;
     }
     return id;
 }
 
-/* In which copy of the instructions a frame stands. */
+/* The number of the copy of the instructions that a frame runs. */
 static uint32_t instructions_copy_of(const struct walker *w, const unsigned char *bytes)
 {
     return w->layout->frame_tlbc_index ? field_u32(bytes, w->layout->frame_tlbc_index) : 0;
 }
 
-/* That of a frame, or of what was left of one: the instruction is cleared later than the
- * executable, and filled in later. */
+/* The code of a frame, or of a popped one: the interpreter clears and sets the instruction later than the
+ * executable. */
 static code_id code_of(struct walker *w, const unsigned char *bytes, struct walk_frame *frame)
 {
     const remote_addr addr = field_u64(bytes, w->layout->frame_executable) & ~TAG_MASK;
@@ -64,7 +64,7 @@ enum found walk_make_frame(struct walker *w, remote_addr addr, const unsigned ch
     if (out->code == CODE_NONE)
         return FOUND_NOTHING;
     const struct code *const code = code_at(w->context->codes, out->code);
-    /* 3.11 to 3.13 leave all of a frame as it was at its end. */
+    /* In 3.11 to 3.13 a popped frame stays as it was at its end. */
     if (!w->clears_executable &&
         code_act_at(w->context->codes, out->code, out->instr) == CODE_RETURNS)
         out->has_returned = true;
@@ -90,7 +90,7 @@ bool walk_is_waiting(const struct walker *w, const struct walk_frame *frame,
 
 bool walk_is_outermost(const struct walker *w, uint64_t place)
 {
-    /* The first word of the first chunk is left empty by the interpreter. */
+    /* The interpreter leaves the first word of the first chunk empty. */
     return w->copy->chunk_count && place == COPY_CHUNK_HEADER_BYTES + WALK_WORD;
 }
 

@@ -9,8 +9,8 @@ size_t walk_max_frames(const struct copy *copy)
     return bytes / copy->layout->frame_bytes + copy->off_chunk_count + 1;
 }
 
-/* The place of the next frame upwards: where the one before ends, or the first of the next chunk.
- * COPY_NOWHERE: there is none. */
+/* The place of the next frame upwards: the end of the last one, or the start of the next chunk.
+ * COPY_NOWHERE: none. */
 static uint64_t next_upwards(const struct walker *w, uint64_t place, uint64_t bytes)
 {
     const struct copy *const copy = w->copy;
@@ -27,9 +27,9 @@ static uint64_t next_upwards(const struct walker *w, uint64_t place, uint64_t by
     return (uint64_t)(chunk + 1) << 32 | COPY_CHUNK_HEADER_BYTES;
 }
 
-/* Is a frame that lies where the next one would be part of the stack at the moment of its reading?
- * From 3.14 on a frame that was popped has no code; before, what lies below the top is live if its
- * caller waits for it.  A caller in C code does not show that it waits. */
+/* Was the frame part of the stack when it was read?  From 3.14 on a popped frame has no code.  Before, a
+ * frame below the top is live if its caller waits for it; but a caller of C code does not show that
+ * it waits. */
 static bool is_live(const struct walker *w, const struct walk_frame *frame,
                     const unsigned char *bytes, const struct walk_frame *caller,
                     const unsigned char *caller_bytes)
@@ -44,7 +44,7 @@ static bool is_live(const struct walker *w, const struct walk_frame *frame,
                    : walk_is_waiting(w, caller, caller_bytes, false);
 }
 
-/* The frame before, directly or through entry frames. */
+/* Is the frame called by `caller`, directly or through entry frames? */
 static bool is_called_by(const struct walker *w, const unsigned char *bytes, remote_addr caller)
 {
     remote_addr addr = field_u64(bytes, w->layout->frame_previous);
@@ -57,10 +57,10 @@ static bool is_called_by(const struct walker *w, const unsigned char *bytes, rem
     return addr == caller;
 }
 
-/* Where the walk upwards begins: at the innermost frame in the chunks that is unchanged. */
+/* The walk upwards begins at the innermost unchanged frame in the chunks. */
 static uint64_t first_upwards(const struct walker *w)
 {
-    size_t from = w->kept;
+    size_t from = w->reusable;
     while (from && w->walk->frames[from - 1].is_off_chunk)
         from--;
     if (from)
@@ -68,9 +68,9 @@ static uint64_t first_upwards(const struct walker *w)
     return w->copy->chunk_count ? COPY_CHUNK_HEADER_BYTES + WALK_WORD : COPY_NOWHERE;
 }
 
-struct slot walk_find_leaf(struct walker *w)
+struct past_frame walk_find_leaf(struct walker *w)
 {
-    struct slot leaf = { 0 };
+    struct past_frame leaf = { 0 };
     struct walk_frame frame, caller = { 0 };
     const unsigned char *caller_bytes = NULL;
     uint64_t place = first_upwards(w);
@@ -89,8 +89,9 @@ struct slot walk_find_leaf(struct walker *w)
             (uint64_t)code_at(w->context->codes, frame.code)->frame_words * WALK_WORD;
         if (size < w->layout->frame_bytes - WALK_WORD || size > COPY_MAX_CHUNK_BYTES)
             break;
-        leaf = (struct slot){ addr, frame.instr, field_u64(bytes, w->layout->frame_previous),
-                              frame.code, walk_is_entered_from_c(w, place, bytes) };
+        leaf =
+            (struct past_frame){ addr, frame.instr, field_u64(bytes, w->layout->frame_previous),
+                                 frame.code, walk_is_entered_from_c(w, place, bytes) };
         caller = frame;
         caller_bytes = bytes;
         place = next_upwards(w, place, size);

@@ -4,7 +4,7 @@
 
 #include "sampler/cpython/threads/threads.h"
 
-/* The first minor in which each thread has a state of its own in each interpreter it enters. */
+/* The first minor in which a thread has a separate state in each interpreter it enters. */
 static const uint32_t OWN_STATE_MINOR = 13;
 
 static bool is_inside(const struct thread *inner, const struct thread *outer)
@@ -12,7 +12,7 @@ static bool is_inside(const struct thread *inner, const struct thread *outer)
     return inner->head.tid == outer->head.tid && inner->interp_id > outer->interp_id;
 }
 
-/* The nearest to be inside of it, by which what is inside of that is found. */
+/* The next state inside `outer`; the states form a chain. */
 static struct thread *inner_of(const struct thread_list *list, const struct thread *outer)
 {
     struct thread *nearest = NULL;
@@ -24,7 +24,7 @@ static struct thread *inner_of(const struct thread_list *list, const struct thre
     return nearest;
 }
 
-/* Returns how many are not of the main interpreter; those come first now. */
+/* Returns the number of threads of other interpreters, which come first then. */
 static size_t put_main_last(struct thread_list *list)
 {
     size_t others = 0;
@@ -51,7 +51,7 @@ void sub_stacks_find(struct thread_list *list)
             list->items[i]->inner = inner_of(list, list->items[i]);
 }
 
-bool sub_stacks_is_away(const struct thread *thread)
+bool sub_stacks_runs_elsewhere(const struct thread *thread)
 {
     for (const struct thread *inner = thread->inner; inner; inner = inner->inner)
         if (inner->stack.count > 0)

@@ -1,12 +1,13 @@
 /*
- * nested - threads that are in several interpreters at once.
+ * sub_interpreter_stacks - threads that are inside several interpreters.
  *
- * From 3.13 on a thread that enters another interpreter (_interpreters.run_string, or a C program)
- * has a state of its own there, and keeps the one it came from: with the frames it will return to.
- * Only the innermost of its states runs, and only that one is a sample of the thread.
+ * From 3.13 on, a thread that enters another interpreter (_interpreters.run_string, or a C program)
+ * has a second thread state there.  The first one still holds the frames that the thread will return
+ * to.  Only the innermost state runs, and only that one is a sample of the thread.
  *
- * Which one is inside is not kept anywhere: it is taken to be that of the newest interpreter in
- * which the thread has frames, as interpreters are entered from those that made them.
+ * CPython does not record which state is the innermost.  A program enters an interpreter from the one
+ * that created it, so the innermost state is taken to be in the newest interpreter in which the
+ * thread has frames.
  *
  * Depends on: threads.
  */
@@ -18,11 +19,11 @@
 struct thread;
 struct thread_list;
 
-/* After the list has changed: tells threads what they may be in, and puts those of the main
- * interpreter behind the others, so that a look at the list meets the inner ones first. */
+/* Call this after the list has changed.  It sets `inner` of the threads, and moves those of the main
+ * interpreter to the end, so that inner ones are sampled before outer ones. */
 void sub_stacks_find(struct thread_list *list);
 
-/* Is it in another interpreter, as far as the last look at that says? */
-bool sub_stacks_is_away(const struct thread *thread);
+/* Does the thread run in an inner interpreter, according to the last samples of its inner states? */
+bool sub_stacks_runs_elsewhere(const struct thread *thread);
 
 #endif /* SAMPLER_CPYTHON_THREADS_SUB_INTERPRETER_STACKS_H */

@@ -8,8 +8,8 @@
 #include "sampler/cpython/objects/object.h"
 #include "sampler/process/procfs.h"
 
-/* threading._active of one interpreter: get_ident() -> Thread.  The hash of such a number is the
- * number itself. */
+/* Reads threading._active of one interpreter: get_ident() -> Thread.  The hash of such an int is its
+ * value. */
 static enum err_code read_active(struct thread_list *list, remote_addr interp,
                                  struct dict_entries *out)
 {
@@ -42,7 +42,7 @@ static bool python_name(struct thread_list *list, const struct dict_entries *act
     return false;
 }
 
-/* The kernel's name; a thread that has none of its own carries its process's. */
+/* The kernel's name; by default that is the name of the process. */
 static void kernel_name(const struct thread *thread, int pid, char out[PROCFS_COMM_BYTES])
 {
     char process_name[PROCFS_COMM_BYTES] = "";
@@ -104,7 +104,7 @@ static enum err_code name_threads(const struct naming *naming, remote_addr inter
         struct thread *const thread = naming->list->items[i];
         if (!wants_name(naming, thread, interp))
             continue;
-        /* A program that never imported threading has no names; the kernel's are taken. */
+        /* A program that never imported threading has no names: the kernel's are used. */
         if (!asked && read_active(naming->list, interp, &active))
             active = (struct dict_entries){ 0 };
         asked = true;

@@ -1,8 +1,8 @@
 /*
- * thread_names - the names Python programs give their threads.
+ * thread_names - the names that Python programs give their threads.
  *
- * From the dictionary threading._active, which maps threading.get_ident() to the Thread; what it
- * does not know is named as the kernel does (comm), which 3.14 and later set from the same name.
+ * They come from the dictionary threading._active, which maps threading.get_ident() to the Thread.  A
+ * thread that is not in it has the kernel's name (comm), which 3.14 and later set from the same name.
  *
  * Depends on: base, layout, object, memory, procfs.
  */
@@ -13,12 +13,12 @@
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/threads/threads.h"
 
-/* A thread is started before it is named, so its name is read so many times. */
+/* A program starts a thread before it names it, so a name is read several times. */
 enum { THREAD_NAMES_READINGS = 3 };
 
-/* Names the threads that have not been named often enough, or all once more; with `only_main`
- * nothing but the main thread.  Where a name is new the thread's tag becomes 0.  A name that
- * cannot be read leaves the old one, or "Thread TID". */
+/* Reads the names that have been read fewer than THREAD_NAMES_READINGS times, or with `again` all of
+ * them; with `only_main` only the main thread's.  A new name sets the thread's tag to 0.  If a name
+ * cannot be read, the thread keeps its old one, or is "Thread TID". */
 MUST_CHECK enum err_code thread_names_read(struct thread_list *list, int pid,
                                            struct strtab *strings, bool only_main, bool again);
 

@@ -17,7 +17,7 @@ static size_t head_bytes(const struct layout *layout)
     return end + sizeof(uint64_t);
 }
 
-/* The range of bytes that holds all fields that are there (not 0). */
+/* The range of bytes that holds all fields of this version (those that are not 0). */
 static void span_fields(const uint32_t *fields, size_t count, uint32_t *start_out,
                         uint32_t *bytes_out)
 {
@@ -105,7 +105,7 @@ static bool same_thread(const struct thread_head *a, const struct thread_head *b
            a->tid == b->tid;
 }
 
-/* Threads mostly keep their order, so the search begins where the last one ended. */
+/* Threads rarely change their order, so the search begins where the last one ended. */
 static struct thread *find(const struct thread_list *list, const struct thread_head *head,
                            size_t *near)
 {
@@ -165,7 +165,7 @@ static enum err_code add(struct thread_list *list, const struct thread_head *hea
     return ERR_OK;
 }
 
-/* The main thread is the one the interpreter names, or the oldest: new ones are put in front. */
+/* The main thread is the one that the interpreter names, or else the last in the list, the oldest. */
 static bool is_main(const struct interpreter *interp, remote_addr named,
                     const struct thread_head *head)
 {
@@ -256,7 +256,7 @@ static void drop_unlisted(struct thread_list *list)
     list->count = kept;
 }
 
-/* What a walk that failed has found may be anything; kept, it would pile up. */
+/* Removes the threads that a failed walk added: they may be garbage, and would pile up. */
 static void drop_added(struct thread_list *list, size_t count_before)
 {
     while (list->count > count_before)
@@ -370,14 +370,13 @@ static bool is_without_gil(const struct thread_list *list, const struct thread *
             (uint32_t)interp_u64(list, interp, layout->interp_gil_enabled) == 0);
 }
 
-bool thread_list_tells_gil(const struct thread_list *list)
+bool thread_list_knows_gil(const struct thread_list *list)
 {
     const struct layout *const layout = &list->runtime->layout;
     return layout->runtime_gil_holder || layout->interp_gil_holder;
 }
 
-/* An interpreter may have a GIL of its own or share the main one's; a thread holds the one that
- * names it. */
+/* An interpreter may have its own GIL or share the main one's; a GIL names the thread that holds it. */
 static enum three_valued has_gil(const struct thread_list *list, const struct thread *thread)
 {
     const struct layout *const layout = &list->runtime->layout;
@@ -385,7 +384,7 @@ static enum three_valued has_gil(const struct thread_list *list, const struct th
         return three_valued_of((uint32_t)runtime_u64(list, layout->runtime_gil_locked) == 1 &&
                                runtime_u64(list, layout->runtime_gil_holder) ==
                                    thread->head.addr);
-    if (!thread_list_tells_gil(list))
+    if (!thread_list_knows_gil(list))
         return VALUE_UNKNOWN;
     if (is_without_gil(list, thread))
         return VALUE_NO;
@@ -398,8 +397,8 @@ static enum three_valued has_gil(const struct thread_list *list, const struct th
     return VALUE_NO;
 }
 
-/* Who collects holds the GIL, unless a finalizer lets go of it.  Without a GIL it is known of
- * nobody who collects, but that nobody does. */
+/* The thread that collects garbage holds the GIL, unless a finalizer releases it.  Without a GIL it is
+ * unknown which thread collects; only that no thread does can be known. */
 static void set_gc_state(const struct thread_list *list, const struct thread *thread,
                          struct thread_state *state)
 {
@@ -420,7 +419,7 @@ static void set_gc_state(const struct thread_list *list, const struct thread *th
         state->gc_frame = interp_u64(list, interp, layout->interp_gc + layout->gc_frame);
 }
 
-/* There is one None, which never goes away: what lies at another object's address is not it. */
+/* There is one None, and it is never freed: an object at another address is not None. */
 static enum three_valued is_none(struct thread_list *list, remote_addr object)
 {
     const struct layout *const layout = &list->runtime->layout;
@@ -434,18 +433,18 @@ static enum three_valued is_none(struct thread_list *list, remote_addr object)
     return three_valued_of(is);
 }
 
-/* Of 3.11 it is not known where exceptions are. */
-bool thread_list_tells_exceptions(const struct thread_list *list)
+/* In 3.11 the place of exceptions is unknown. */
+bool thread_list_knows_exceptions(const struct thread_list *list)
 {
     const struct layout *const layout = &list->runtime->layout;
     return layout->tstate_current_exception && layout->tstate_exc_state;
 }
 
-/* 3.12 leaves None where an exception has been handled below a coroutine. */
+/* 3.12 stores None where an exception was handled below a coroutine. */
 static enum three_valued has_exception(struct thread_list *list, const unsigned char *tstate)
 {
     const struct layout *const layout = &list->runtime->layout;
-    if (!thread_list_tells_exceptions(list))
+    if (!thread_list_knows_exceptions(list))
         return VALUE_UNKNOWN;
     const remote_addr handled = field_u64(tstate, layout->tstate_exc_state);
     if (field_u64(tstate, layout->tstate_current_exception))
@@ -468,7 +467,7 @@ struct thread_state thread_list_state(struct thread_list *list, const struct thr
     return state;
 }
 
-void thread_list_pass_generation(const struct thread_list *list, struct thread *thread)
+void thread_list_set_generation(const struct thread_list *list, struct thread *thread)
 {
     const uint32_t offset = list->runtime->layout.interp_code_generation;
     const struct interpreter *const interp = interpreter_of(list, thread);
@@ -476,7 +475,7 @@ void thread_list_pass_generation(const struct thread_list *list, struct thread *
         thread->stack.copy.generation = interp_u64(list, interp, offset);
 }
 
-/* Interpreters are added in front too. */
+/* CPython adds interpreters at the head of their list too. */
 static enum err_code interpreters_same(struct thread_list *list, bool *same_out)
 {
     struct memory_span spans[THREADS_MAX_INTERPRETERS + 2];

@@ -1,11 +1,11 @@
 /*
- * threads - the threads of all interpreters of a process, kept from tick to tick.
+ * threads - the list of threads of all interpreters of a process.
  *
- * The lists are walked link by link once; after that one call reads all links at once and tells
- * whether anything changed.
+ * The linked lists are walked once, one thread at a time.  After that, one call reads all links at
+ * once to see whether anything changed.
  *
- * Ownership: the caller's storage; thread_list_deinit accepts a zeroed one.  A thread stays at
- * its address until it is no longer listed.
+ * Ownership: the caller's storage; thread_list_deinit accepts a zeroed one.  A struct thread stays
+ * at its address until it leaves the list.
  * Limits: THREADS_MAX threads, THREADS_MAX_INTERPRETERS interpreters.
  * Depends on: base, memory, runtime, stack.
  */
@@ -31,33 +31,33 @@ enum {
     THREADS_WINDOW_BYTES = 2048,
 };
 
-/* The fields of a thread state that say who it is. */
+/* The fields of a thread state that identify it. */
 struct thread_head {
     remote_addr addr, next, interp;
     uint64_t ident;
-    int32_t tid; /* native, as the target sees it; 0: not started yet */
+    int32_t tid; /* native, in the target's pid namespace; 0: not started yet */
 };
 
-/* What the interpreter says a thread is doing. */
+/* What a thread is doing, according to the interpreter. */
 struct thread_state {
     enum three_valued has_gil, waits_gil, in_gc, has_exception;
-    remote_addr gc_frame; /* that started the collection going on (3.15), 0: none or unknown */
+    remote_addr gc_frame; /* the frame that started the collection (3.15); 0: none or unknown */
 };
 
 struct thread {
     struct thread_head head;
-    int32_t host_tid;       /* native, as this host sees it; 0: unknown */
+    int32_t host_tid;       /* native, on this host; 0: unknown */
     uint64_t interp_id;     /* 0: the main interpreter */
     bool is_main;           /* of the main interpreter */
     bool is_new;            /* not named yet */
-    uint64_t looked_ns;     /* by who looks; 0: never */
-    bool is_stopped;        /* for this look, by who looks */
-    enum three_valued runs; /* did it run, or was it ready to, before it was stopped? */
+    uint64_t sampled_ns;    /* set by the caller of python_tick; 0: never */
+    bool is_stopped;        /* the same: stopped at this tick */
+    enum three_valued runs; /* the same: was it running or ready to run before the stop? */
     uint32_t names_read;    /* times its name has been read */
     str_id name;
     uint32_t tag;         /* for the caller; 0 when the thread or its name is new */
-    uint64_t listed;      /* the listing it was last part of */
-    struct thread *inner; /* the same thread in a newer interpreter (nested.h); NULL: none */
+    uint64_t listed;      /* number of the last walk that found it */
+    struct thread *inner; /* the same thread in a newer interpreter; NULL: none */
     struct stack stack;
     struct leaf leaf; /* for the caller of leaf_read */
 };
@@ -80,7 +80,7 @@ struct thread_list {
     unsigned char runtime_window[THREADS_WINDOW_BYTES];
     uint32_t runtime_start, runtime_bytes;
     uint64_t listing;
-    remote_addr none, exception; /* None, and an object that is not; 0: not seen yet */
+    remote_addr none, exception; /* None, and an object that is not None; 0: not seen yet */
     size_t head_bytes;
     unsigned char *heads; /* scratch for checking, room * head_bytes */
     size_t heads_room;
@@ -92,24 +92,23 @@ void thread_list_deinit(struct thread_list *list);
 /* Forgets the stacks that were read; needed when the code objects have been forgotten. */
 void thread_list_clear_stacks(struct thread_list *list);
 
-/* Walks all lists link by link; a list that changes meanwhile is walked again.  Nothing is added
- * to what is known, and nothing dropped, by a walk that fails.  ERR_GONE: the
- * main thread has become another, which happens only when the program was replaced. */
+/* Walks all lists; a list that changes meanwhile is walked again.  A walk that fails adds and removes
+ * nothing.  ERR_GONE: the main thread is another one, so the process has called exec. */
 MUST_CHECK enum err_code thread_list_walk(struct thread_list *list);
-/* Is the list as it was?  ERR_FAULT: a thread is gone. */
+/* Is the list unchanged?  ERR_FAULT: a thread is gone. */
 MUST_CHECK enum err_code thread_list_check(struct thread_list *list, bool *same_out);
-/* Threads are added in front, so the heads of the lists tell whether there are new ones.  For a
- * caller that reads stacks in the same call, before this: thread_list_plan fills
- * thread_list_plan_count places; once they have been read thread_list_heads_same tells, and
- * thread_list_state, and each stack is told the generation of its interpreter's code objects.  (New
- * interpreters are seen by thread_list_check only.) */
+/* CPython adds threads at the head of a list, so an unchanged head means no new thread.  A caller
+ * that reads stacks reads the heads after them, in the same call: thread_list_plan fills
+ * thread_list_plan_count spans.  When these have been read, thread_list_heads_same,
+ * thread_list_set_generation (for each stack) and thread_list_state use them.  New interpreters are
+ * found by thread_list_check only. */
 size_t thread_list_plan_count(const struct thread_list *list);
 void thread_list_plan(struct thread_list *list, struct memory_span *spans);
 bool thread_list_heads_same(const struct thread_list *list);
-void thread_list_pass_generation(const struct thread_list *list, struct thread *thread);
-/* Are there such facts of this version?  If not, every thread's are unknown. */
-bool thread_list_tells_gil(const struct thread_list *list);
-bool thread_list_tells_exceptions(const struct thread_list *list);
+void thread_list_set_generation(const struct thread_list *list, struct thread *thread);
+/* Can this be read in the target's version?  If not, it is VALUE_UNKNOWN for every thread. */
+bool thread_list_knows_gil(const struct thread_list *list);
+bool thread_list_knows_exceptions(const struct thread_list *list);
 struct thread_state thread_list_state(struct thread_list *list, const struct thread *thread);
 struct thread *thread_list_main(const struct thread_list *list);
 

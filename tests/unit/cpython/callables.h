@@ -1,5 +1,5 @@
 /*
- * callables - things that Python code calls, made in the memory of a fake_python.
+ * callables - makes callable objects in the memory of a fake_python.
  *
  * Depends on: fake_python.
  */
@@ -10,7 +10,7 @@
 
 enum { CALLABLE_BYTES = 64 };
 
-/* Types that objects of the others have. */
+/* Types of the other objects. */
 struct callable_types {
     remote_addr function, method, python, type, module, str;
 };
@@ -24,7 +24,7 @@ remote_addr callable_object(struct fake_python *python, remote_addr type);
 /* A C function; self and module are objects or 0. */
 remote_addr callable_function(struct fake_python *python, const struct callable_types *types,
                               const char *name, remote_addr self, remote_addr module);
-/* The same where an object lies already. */
+/* The same at the address of an existing object. */
 void callable_put_function(struct fake_python *python, remote_addr addr,
                            const struct callable_types *types, const char *name,
                            remote_addr self, remote_addr module);

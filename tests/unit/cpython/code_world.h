@@ -1,5 +1,5 @@
 /*
- * code_world - an interpreter made of bytes and a table of its code objects.
+ * code_world - a simulated interpreter and a table of its code objects.
  *
  * Ownership: the caller's storage.
  * Depends on: fake_python, code.
@@ -25,7 +25,7 @@ extern const struct fake_code CODE_WORLD_EXAMPLE;
 void code_world_begin(struct code_world *world, unsigned minor);
 void code_world_end(struct code_world *world);
 
-/* It must be one that can be loaded. */
+/* Loads a code object; the test fails if that is impossible. */
 code_id code_world_load(struct code_world *world, remote_addr addr);
 bool code_world_check(struct code_world *world, code_id id);
 const char *code_world_text(const struct code_world *world, str_id id);

@@ -1,9 +1,9 @@
 /*
- * fake_python - the memory of an interpreter that runs what a test tells it to.
+ * fake_python - simulates the memory of an interpreter; a test controls what it runs.
  *
- * It keeps the order in which CPython of each minor version writes a frame, its caller's saved
- * stack and the thread's pointer, so that a test can look at it between any two steps.  Layouts of
- * 3.13 and later come from true tables (offsets.h), those of 3.11 and 3.12 from ours.
+ * It writes a frame, its caller's saved stack and the thread's pointer in the order of CPython's minor
+ * version, so a test can read the memory between any two steps.  Layouts of 3.13 and later come from
+ * real tables (offsets.h), those of 3.11 and 3.12 from ours.
  *
  * Ownership: the caller's storage.
  * Depends on: fake_memory, layout, runtime.
@@ -24,19 +24,19 @@ enum {
     FAKE_NEWEST_MINOR = 15,
     FAKE_CHUNK_BYTES = 16384,
     FAKE_MAX_DEPTH = 4096,
-    FAKE_FIRST_TRACEABLE = 2, /* of code objects that do not say otherwise */
-    /* The units of a code object that are certain instructions; the others do nothing. */
+    FAKE_FIRST_TRACEABLE = 2, /* the default */
+    /* These units of a code object are special instructions; the others do nothing. */
     FAKE_RETURN_AT = 11,
     FAKE_YIELD_AT,
     FAKE_FOR_ITER_AT,
-    FAKE_CALL_AT = 15, /* the last one: behind these two stands data */
+    FAKE_CALL_AT = 15, /* the last one: cache units follow these two */
 };
 
 struct fake_python {
     struct fake_memory memory;
     struct runtime runtime; /* and the layout */
     unsigned minor;
-    remote_addr next; /* where the next object goes */
+    remote_addr next; /* address of the next object */
     remote_addr code_type;
     remote_addr newest_interp;
     uint32_t code_version;
@@ -44,13 +44,13 @@ struct fake_python {
 
 void fake_python_init(struct fake_python *python, unsigned minor);
 void fake_python_deinit(struct fake_python *python);
-/* Zeroed memory of its own, 16-aligned; nothing is mapped on either side of it. */
+/* Separate zeroed memory, 16-aligned; nothing is mapped on either side of it. */
 remote_addr fake_alloc(struct fake_python *python, size_t bytes);
 
 enum fake_kind { FAKE_STR_1BYTE = 1, FAKE_STR_2BYTE = 2, FAKE_STR_4BYTE = 4 };
 
 remote_addr fake_str(struct fake_python *python, const char *ascii);
-/* Compact, not ASCII; `characters` are as wide as the kind says. */
+/* Compact, not ASCII; `kind` is the width of `characters`. */
 remote_addr fake_wide_str(struct fake_python *python, enum fake_kind kind,
                           const void *characters, size_t count);
 /* The bit-field `state` of a str. */
@@ -64,21 +64,21 @@ struct fake_code {
     int32_t first_line; /* 0: 1 */
     uint32_t units;     /* 0: 16 */
     uint32_t words;     /* of locals and value stack; 0: 4 */
-    const void *table;  /* NULL: each instruction has a line of its own */
+    const void *table;  /* NULL: each instruction has another line */
     size_t table_bytes;
 };
 
 remote_addr fake_code(struct fake_python *python, const struct fake_code *code);
 /* The same with a name and defaults. */
 remote_addr fake_function(struct fake_python *python, const char *name);
-/* Makes another code object where one was: what the allocator does after one is freed. */
+/* Puts another code object at an address, as the allocator does after one is freed. */
 void fake_code_replace(struct fake_python *python, remote_addr addr,
                        const struct fake_code *code);
 uint32_t fake_code_words(const struct fake_python *python, remote_addr code);
 /* The address of an instruction. */
 remote_addr fake_instr(const struct fake_python *python, remote_addr code, uint32_t unit);
 
-/* In front of the interpreters there are; `id` 0 is the main one. */
+/* Adds an interpreter at the head of the list; `id` 0 is the main one. */
 remote_addr fake_interp(struct fake_python *python, uint64_t id);
 
 enum fake_call {
@@ -95,32 +95,32 @@ struct fake_thread {
     size_t depth;
     struct fake_record {
         remote_addr frame, caller;
-        remote_addr cframe, c_stack; /* as they were before */
+        remote_addr cframe, c_stack; /* before the call */
         enum fake_call how;
     } records[FAKE_MAX_DEPTH];
 };
 
-/* A thread in front of those of the interpreter, with an empty stack and no chunk yet. */
+/* Adds a thread at the head of the interpreter's list, with an empty stack and no chunk. */
 void fake_thread_init(struct fake_thread *thread, struct fake_python *python,
                       remote_addr interp, uint64_t ident, int32_t tid);
-/* Takes it out of the list and unmaps its state. */
+/* Removes it from the list and unmaps its state. */
 void fake_thread_end(struct fake_thread *thread);
 
 /* The steps of a call.  fake_push and fake_pop do all of them. */
 remote_addr fake_push(struct fake_thread *thread, remote_addr code, enum fake_call how);
 void fake_pop(struct fake_thread *thread);
 
-/* Room for the frame, with whatever lay there before. */
+/* Makes room for the frame; its bytes are those that were there before. */
 remote_addr fake_push_room(struct fake_thread *thread, remote_addr code, enum fake_call how);
 /* Fills it in; it has not begun. */
 void fake_push_fill(struct fake_thread *thread, remote_addr frame, remote_addr code);
-/* Makes it the current one: the caller's stack is saved. */
+/* Makes it the current frame, and saves the caller's stack. */
 void fake_push_enter(struct fake_thread *thread, remote_addr frame);
 /* Its first traceable instruction. */
 void fake_push_begin(struct fake_thread *thread, remote_addr frame, remote_addr code);
-/* The caller is the current one again. */
+/* Makes the caller the current frame again. */
 remote_addr fake_pop_leave(struct fake_thread *thread);
-/* The frame is cleared, as far as the version does that, and its room given back. */
+/* Clears the frame, as far as the version does that, and releases its room. */
 void fake_pop_clear(struct fake_thread *thread, remote_addr frame);
 
 /* Moves a frame to an instruction of its code. */

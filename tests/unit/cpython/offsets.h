@@ -1,5 +1,5 @@
 /*
- * offsets - the tables of offsets that real interpreters carry, slot by slot.
+ * offsets - the tables of offsets of real interpreters.
  *
  * Read from the _PyRuntime of CPython 3.13.5, 3.14.10 and 3.15.2 (x86-64, with the GIL); the names
  * follow Include/internal/pycore_debug_offsets.h (3.13: pycore_runtime.h).
@@ -115,7 +115,7 @@ struct offsets {
     uint64_t slots[OFFSETS_MAX_SLOTS];
 };
 
-/* The table of a minor version; what comes after its last slot is 0. */
+/* The table of a minor version; the rest after its last slot is 0. */
 void offsets_fill(struct offsets *out, unsigned minor);
 
 /* Slots in it. */

@@ -1,6 +1,6 @@
 /*
- * pythons - runs a script with every interpreter of this machine from 3.11 on, to hear what it
- * says about itself.
+ * pythons - runs a script with every interpreter of this machine from 3.11 on, and collects the
+ * output.
  *
  * Threads: none.
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* `script` lies below tests/.  hear gets its output.  Returns how many interpreters there are;
+/* `script` is below tests/; hear gets its output.  Returns how many interpreters there are;
  * a script that fails, fails the test. */
 size_t pythons_run(const char *script, void (*hear)(FILE *in, const char *version));
 

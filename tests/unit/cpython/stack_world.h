@@ -1,7 +1,7 @@
 /*
- * stack_world - one made thread and everything that reads its stack.
+ * stack_world - one simulated thread and everything that reads its stack.
  *
- * Ownership: stack_world_create makes, stack_world_destroy frees.
+ * Ownership: stack_world_create allocates, stack_world_destroy frees.
  * Depends on: fake_python, stack.
  */
 #ifndef TESTS_UNIT_CPYTHON_STACK_WORLD_H
@@ -16,7 +16,7 @@ struct stack_world {
     struct fake_thread thread; /* the main one */
     struct strtab strings;
     struct code_table codes;
-    struct call_edges links;
+    struct call_edges edges;
     struct stack stack;
 };
 
@@ -28,7 +28,7 @@ enum err_code stack_world_read(struct stack_world *world);
 const char *stack_world_name(const struct stack_world *world, size_t depth);
 /* Reads the stack; the test fails if it is not made of these names, outermost first. */
 void stack_world_expect(struct stack_world *world, const char *names);
-/* The names of the stack as it is now, with spaces between them; the caller's to free. */
+/* The names of the current stack, separated by spaces; the caller frees them. */
 char *stack_world_names(const struct stack_world *world);
 
 #endif /* TESTS_UNIT_CPYTHON_STACK_WORLD_H */

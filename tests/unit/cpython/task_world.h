@@ -1,5 +1,5 @@
 /*
- * task_world - asyncio tasks made of bytes: an interpreter of 3.14 or 3.15 whose one thread has a list of them.
+ * task_world - simulated asyncio tasks: an interpreter of 3.14 or 3.15 whose one thread has a list of them.
  *
  * Ownership: the caller's storage.
  * Depends on: fake_python, tasks.
@@ -10,7 +10,7 @@
 #include "sampler/cpython/asyncio/tasks.h"
 #include "tests/unit/cpython/fake_python.h"
 
-/* Where the made-up tasks and threads keep what they know, as _asyncio would say. */
+/* The offsets in the simulated tasks and threads, as _asyncio would report them. */
 enum {
     TASK_WORLD_WORD = 8,
     TASK_WORLD_BYTES = 96,

@@ -1,4 +1,4 @@
-/* What is told from bytecode, compared with what every interpreter of this machine says of its own. */
+/* The results of bytecode, compared with what every interpreter of this machine reports. */
 #include <stdlib.h>
 #include <string.h>
 

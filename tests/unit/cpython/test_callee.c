@@ -34,7 +34,7 @@ static int end(void **state)
     return 0;
 }
 
-static const struct callee *look(struct world *world, remote_addr addr)
+static const struct callee *read_callee(struct world *world, remote_addr addr)
 {
     const struct callee *callee = NULL;
     assert_int_equal(callee_read(&world->table, addr, &callee), ERR_OK);
@@ -43,14 +43,14 @@ static const struct callee *look(struct world *world, remote_addr addr)
 
 static void expect(struct world *world, remote_addr addr, const char *name)
 {
-    const struct callee *const callee = look(world, addr);
+    const struct callee *const callee = read_callee(world, addr);
     assert_int_equal(callee->is_c, VALUE_YES);
     assert_string_equal(strtab_get(&world->strings, callee->name).text, name);
 }
 
 static void expect_nameless(struct world *world, remote_addr addr, enum three_valued is_c)
 {
-    const struct callee *const callee = look(world, addr);
+    const struct callee *const callee = read_callee(world, addr);
     assert_int_equal(callee->is_c, is_c);
     assert_int_equal(callee->name, 0);
 }
@@ -164,16 +164,16 @@ static void functions_of_modules_are_trusted_for_a_while(void **state)
 {
     struct world *const world = *state;
     const remote_addr addr = module_function(world, "time", "sleep");
-    look(world, addr);
+    read_callee(world, addr);
     const uint64_t reads = world->python.memory.memory.reads;
     for (int i = 1; i < CALLEE_TRUSTED_USES; i++)
-        look(world, addr);
+        read_callee(world, addr);
     assert_int_equal(world->python.memory.memory.reads, reads);
-    look(world, addr);
+    read_callee(world, addr);
     assert_int_equal(world->python.memory.memory.reads, reads + 1);
 }
 
-static void what_is_not_there_is_an_error_each_time(void **state)
+static void a_missing_object_is_an_error_each_time(void **state)
 {
     struct world *const world = *state;
     const struct callee *callee;
@@ -181,7 +181,7 @@ static void what_is_not_there_is_an_error_each_time(void **state)
         assert_int_not_equal(callee_read(&world->table, 0x1234560, &callee), ERR_OK);
 }
 
-static void a_full_table_begins_anew(void **state)
+static void a_full_table_is_cleared(void **state)
 {
     struct world *const world = *state;
     struct fake_python *const python = &world->python;
@@ -208,4 +208,4 @@ TEST_MAIN(TEST(functions_are_named_with_their_module),
           TEST(functions_of_python_are_not_c), TEST(names_that_are_no_plain_text_are_not_shown),
           TEST(an_address_used_again_has_its_new_name),
           TEST(functions_of_modules_are_trusted_for_a_while),
-          TEST(what_is_not_there_is_an_error_each_time), TEST(a_full_table_begins_anew))
+          TEST(a_missing_object_is_an_error_each_time), TEST(a_full_table_is_cleared))

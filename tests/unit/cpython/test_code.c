@@ -110,7 +110,7 @@ static void a_frame_that_has_not_begun_is_held_and_others_are_not(void **state)
     code_world_end(&world);
 }
 
-static void many_code_objects_are_told_apart(void **state)
+static void many_code_objects_are_distinct(void **state)
 {
     enum { COUNT = 2000 };
     struct code_world world;
@@ -160,10 +160,11 @@ static void copies_of_instructions_are_known_one_by_one(void **state)
     assert_int_equal(code_load(&world.codes, addr, 2, &again), ERR_CORRUPT);
     assert_int_equal(code_load(&world.codes, addr, COPIES, &again), ERR_CORRUPT);
     assert_int_equal(code_load(&world.codes, addr, UINT32_MAX, &again), ERR_CORRUPT);
-    /* Given back, and made anew elsewhere. */
-    assert_true(code_copy_stands(&world.codes, own) && code_copy_stands(&world.codes, copy));
+    /* The copy is freed, and made again elsewhere. */
+    assert_true(code_copy_is_valid(&world.codes, own) &&
+                code_copy_is_valid(&world.codes, copy));
     fake_memory_put_u64(memory, list + 16, second);
-    assert_false(code_copy_stands(&world.codes, copy));
+    assert_false(code_copy_is_valid(&world.codes, copy));
     assert_int_equal(code_load(&world.codes, addr, 1, &again), ERR_OK);
     assert_int_equal(code_find(&world.codes, addr, 1), again);
     assert_true(code_holds(code_at(&world.codes, again), second));
@@ -171,7 +172,7 @@ static void copies_of_instructions_are_known_one_by_one(void **state)
 }
 
 /* What is left of a popped frame is its instruction, which lies in one code object. */
-static void an_instruction_tells_its_code_object(void **state)
+static void an_instruction_identifies_its_code_object(void **state)
 {
     enum { COUNT = 50 };
     (void)state;
@@ -235,7 +236,7 @@ TEST_MAIN(cmocka_unit_test(a_code_object_is_read_in_every_version),
           cmocka_unit_test(the_type_of_code_objects_is_one_object),
           cmocka_unit_test(hostile_fields_fail_and_keep_nothing),
           cmocka_unit_test(a_frame_that_has_not_begun_is_held_and_others_are_not),
-          cmocka_unit_test(many_code_objects_are_told_apart),
+          cmocka_unit_test(many_code_objects_are_distinct),
           cmocka_unit_test(copies_of_instructions_are_known_one_by_one),
-          cmocka_unit_test(an_instruction_tells_its_code_object),
+          cmocka_unit_test(an_instruction_identifies_its_code_object),
           cmocka_unit_test(what_an_instruction_does_is_known_in_every_version))

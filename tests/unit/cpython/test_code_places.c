@@ -125,7 +125,7 @@ static void what_comes_before_the_first_line_is_on_the_line_of_the_def(void **st
     }
 }
 
-static void too_many_places_are_made_anew(void **state)
+static void too_many_places_are_cleared(void **state)
 {
     static const unsigned char no_lines = 0x80 | 15 << 3;
     const struct fake_code shape = { .units = CODE_MAX_PLACES + 16,
@@ -180,5 +180,5 @@ TEST_MAIN(cmocka_unit_test(a_table_over_the_limit_leaves_lines_unknown),
           cmocka_unit_test(the_second_byte_of_a_unit_is_the_same_place),
           cmocka_unit_test(an_instruction_outside_is_on_the_first_line),
           cmocka_unit_test(what_comes_before_the_first_line_is_on_the_line_of_the_def),
-          cmocka_unit_test(too_many_places_are_made_anew),
+          cmocka_unit_test(too_many_places_are_cleared),
           cmocka_unit_test(location_tables_have_a_limit_together))

@@ -139,18 +139,18 @@ static void what_has_changed_is_not_called_unchanged(void **state)
         fake_push(&world.thread, world.code, FAKE_CALL_FROM_C);
         (void)settle(&world);
         assert_false(is_as_before(&world));
-        copy_keep(&world.copy);
+        copy_accept(&world.copy);
         (void)settle(&world);
         assert_true(is_as_before(&world));
         /* A return, of which nothing can be seen in the frame before 3.14. */
         fake_pop(&world.thread);
         (void)settle(&world);
         assert_false(is_as_before(&world));
-        copy_keep(&world.copy);
+        copy_accept(&world.copy);
         const remote_addr frame = fake_push(&world.thread, world.code, FAKE_CALL_FROM_C);
         (void)settle(&world);
         assert_false(is_as_before(&world));
-        copy_keep(&world.copy);
+        copy_accept(&world.copy);
         fake_go_to(&world.thread, frame, 9);
         (void)settle(&world);
         assert_false(is_as_before(&world));
@@ -158,7 +158,7 @@ static void what_has_changed_is_not_called_unchanged(void **state)
     }
 }
 
-static void glance(struct world *world)
+static void quick_check(struct world *world)
 {
     struct memory_span spans[16];
     size_t arrived;
@@ -169,7 +169,7 @@ static void glance(struct world *world)
     assert_int_equal(copy_settle(&world->copy, spans, count, arrived), ERR_OK);
 }
 
-static void a_glance_sees_what_a_reading_sees(void **state)
+static void a_quick_check_sees_what_a_reading_sees(void **state)
 {
     (void)state;
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
@@ -178,17 +178,17 @@ static void a_glance_sees_what_a_reading_sees(void **state)
         fake_push(&world.thread, world.code, FAKE_CALL_FROM_C);
         const remote_addr frame = fake_push(&world.thread, world.code, FAKE_CALL_FROM_C);
         (void)settle(&world);
-        copy_keep(&world.copy);
-        glance(&world);
+        copy_accept(&world.copy);
+        quick_check(&world);
         assert_true(is_as_before(&world));
         fake_go_to(&world.thread, frame, 7);
-        glance(&world);
+        quick_check(&world);
         assert_false(is_as_before(&world));
         fake_go_to(&world.thread, frame, FAKE_FIRST_TRACEABLE);
-        glance(&world);
+        quick_check(&world);
         assert_true(is_as_before(&world));
         fake_pop(&world.thread);
-        glance(&world);
+        quick_check(&world);
         assert_false(is_as_before(&world));
         end(&world);
     }
@@ -223,7 +223,7 @@ static void a_chunk_that_was_unmapped_is_forgotten(void **state)
     end(&world);
 }
 
-static void a_loose_frame_is_copied_from_when_it_is_added(void **state)
+static void an_off_chunk_frame_is_copied_from_when_it_is_added(void **state)
 {
     struct world world;
     (void)state;
@@ -243,7 +243,7 @@ static void a_loose_frame_is_copied_from_when_it_is_added(void **state)
     end(&world);
 }
 
-static void a_loose_frame_that_was_unmapped_is_dropped_alone(void **state)
+static void an_off_chunk_frame_that_was_unmapped_is_dropped_alone(void **state)
 {
     enum { COUNT = 20, LOST = 7 };
     struct world world;
@@ -288,21 +288,22 @@ static void off_chunk_frames_not_used_for_long_are_dropped(void **state)
     end(&world);
 }
 
-static void there_is_a_limit_of_loose_frames(void **state)
+static void off_chunk_frames_have_a_limit(void **state)
 {
     struct world world;
     (void)state;
     begin(&world, 15);
     const uint32_t bytes = world.python.runtime.layout.frame_bytes;
-    const remote_addr heap = fake_alloc(&world.python, (size_t)COPY_MAX_LOOSE * bytes + bytes);
-    for (size_t i = 0; i < COPY_MAX_LOOSE; i++)
+    const remote_addr heap =
+        fake_alloc(&world.python, (size_t)COPY_MAX_OFF_CHUNK * bytes + bytes);
+    for (size_t i = 0; i < COPY_MAX_OFF_CHUNK; i++)
         assert_int_equal(copy_add_off_chunk(&world.copy, heap + i * bytes), ERR_OK);
-    assert_int_equal(copy_add_off_chunk(&world.copy, heap + (size_t)COPY_MAX_LOOSE * bytes),
+    assert_int_equal(copy_add_off_chunk(&world.copy, heap + (size_t)COPY_MAX_OFF_CHUNK * bytes),
                      ERR_LIMIT);
     assert_int_equal(copy_add_off_chunk(&world.copy, heap), ERR_OK);
     /* More places than one call holds. */
-    assert_in_range(settle(&world), 2, 2 * COPY_MAX_LOOSE / MEMORY_MAX_SPANS + 1);
-    for (size_t i = 0; i < COPY_MAX_LOOSE; i += 100)
+    assert_in_range(settle(&world), 2, 2 * COPY_MAX_OFF_CHUNK / MEMORY_MAX_SPANS + 1);
+    for (size_t i = 0; i < COPY_MAX_OFF_CHUNK; i += 100)
         assert_non_null(copy_off_chunk(&world.copy, COPY_B, heap + i * bytes));
     end(&world);
 }
@@ -475,7 +476,7 @@ static void what_is_hoped_for_in_vain_costs_nothing_else(void **state)
 }
 
 /* 3.15 keeps the chunk it popped last, without its link to the one below. */
-static void a_chunk_kept_for_later_is_not_the_first_one(void **state)
+static void a_chunk_stored_for_later_is_not_the_first_one(void **state)
 {
     struct world world;
     (void)state;
@@ -493,7 +494,7 @@ static void a_chunk_kept_for_later_is_not_the_first_one(void **state)
 }
 
 /* A frame that lies in a chunk which is not known yet is none of its own. */
-static void only_generators_and_entries_are_loose(void **state)
+static void only_generators_and_entries_are_off_chunk(void **state)
 {
     struct world world;
     (void)state;
@@ -511,20 +512,20 @@ static void only_generators_and_entries_are_loose(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_chunk_that_was_there_is_hoped_for),
           cmocka_unit_test(what_is_hoped_for_in_vain_costs_nothing_else),
-          cmocka_unit_test(a_chunk_kept_for_later_is_not_the_first_one),
-          cmocka_unit_test(only_generators_and_entries_are_loose),
+          cmocka_unit_test(a_chunk_stored_for_later_is_not_the_first_one),
+          cmocka_unit_test(only_generators_and_entries_are_off_chunk),
           cmocka_unit_test(a_thread_without_a_chunk_takes_one_call),
           cmocka_unit_test(chunks_are_found_once_and_predicted_from_then_on),
           cmocka_unit_test(only_the_used_part_of_a_chunk_is_read),
           cmocka_unit_test(a_reading_has_the_same_bytes_twice_while_nothing_moves),
           cmocka_unit_test(what_has_changed_is_not_called_unchanged),
-          cmocka_unit_test(a_glance_sees_what_a_reading_sees),
+          cmocka_unit_test(a_quick_check_sees_what_a_reading_sees),
           cmocka_unit_test(another_thread_at_the_same_address_is_noticed),
           cmocka_unit_test(a_chunk_that_was_unmapped_is_forgotten),
-          cmocka_unit_test(a_loose_frame_is_copied_from_when_it_is_added),
-          cmocka_unit_test(a_loose_frame_that_was_unmapped_is_dropped_alone),
+          cmocka_unit_test(an_off_chunk_frame_is_copied_from_when_it_is_added),
+          cmocka_unit_test(an_off_chunk_frame_that_was_unmapped_is_dropped_alone),
           cmocka_unit_test(off_chunk_frames_not_used_for_long_are_dropped),
-          cmocka_unit_test(there_is_a_limit_of_loose_frames),
+          cmocka_unit_test(off_chunk_frames_have_a_limit),
           cmocka_unit_test(chunks_in_a_circle_are_an_error_after_few_reads),
           cmocka_unit_test(headers_that_make_no_sense_are_refused),
           cmocka_unit_test(what_is_held_of_a_stack_is_limited),

@@ -14,7 +14,7 @@ struct world {
     struct fake_python python;
     struct strtab strings;
     struct code_table codes;
-    struct call_edges links;
+    struct call_edges edges;
     struct stack stack;
     remote_addr tstate;
     /* What happens before a place of a read: once, at that place. */
@@ -54,7 +54,7 @@ static struct world *create(unsigned minor)
     put_u64(world, world->tstate + layout_of(world)->tstate_thread_id, IDENT);
     assert_int_equal(strtab_init(&world->strings, NULL), ERR_OK);
     code_table_init(&world->codes, memory, layout_of(world), &world->strings);
-    call_edges_init(&world->links);
+    call_edges_init(&world->edges);
     stack_init(&world->stack, memory, layout_of(world), world->tstate, 0);
     world->stack.copy.ident = IDENT;
     world->python.memory.hook = happen;
@@ -65,7 +65,7 @@ static struct world *create(unsigned minor)
 static void destroy(struct world *world)
 {
     stack_deinit(&world->stack);
-    call_edges_deinit(&world->links);
+    call_edges_deinit(&world->edges);
     code_table_deinit(&world->codes);
     strtab_deinit(&world->strings);
     fake_python_deinit(&world->python);
@@ -122,7 +122,7 @@ static remote_addr call(struct world *world, remote_addr function, remote_addr c
 static void expect(struct world *world, const char *names, enum stack_certainty certainty)
 {
     char found[256] = "";
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
     for (size_t i = 0; i < world->stack.count; i++) {
         const struct code *const of = code_at(&world->codes, world->stack.frames[i].code);
         strcat(strcat(found, i ? " " : ""), strtab_get(&world->strings, of->name).text);
@@ -173,13 +173,13 @@ static void deep_recursion_is_read_whole(void **state)
     for (int i = 0; i < DEPTH; i++)
         frame = call(world, f, frame);
     assert_true(stack_plan_count(&world->stack) < MEMORY_MAX_SPANS);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
     assert_int_equal(world->stack.count, DEPTH);
     assert_true(stack_plan_count(&world->stack) > MEMORY_MAX_SPANS);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
     assert_int_equal(world->stack.certainty, STACK_EXACT);
     const uint64_t before = world->python.memory.memory.reads;
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_OK);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_OK);
     assert_int_equal(world->stack.count, DEPTH);
     assert_true(world->stack.is_unchanged);
     assert_true(world->python.memory.memory.reads - before < 10);
@@ -245,7 +245,7 @@ static void a_call_never_seen_for_certain_is_cut_off(void **state)
     destroy(world);
 }
 
-static void a_frame_whose_memory_is_gone_spoils_only_itself(void **state)
+static void a_frame_whose_memory_is_gone_does_not_affect_others(void **state)
 {
     (void)state;
     struct world *const world = create(OLDEST);
@@ -256,7 +256,7 @@ static void a_frame_whose_memory_is_gone_spoils_only_itself(void **state)
     put_u64(world, world->tstate + layout_of(world)->tstate_current_frame, a);
     expect(world, "a", STACK_EXACT);
     put_u64(world, world->tstate + layout_of(world)->tstate_current_frame, b);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_FAULT);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_FAULT);
     assert_int_equal(world->stack.count, 0);
     destroy(world);
 }
@@ -268,15 +268,15 @@ static void a_ring_of_frames_and_another_thread_are_refused(void **state)
     const remote_addr a = call(world, code(world, "a"), 0);
     const remote_addr b = call(world, code(world, "b"), a);
     put_u64(world, a + layout_of(world)->frame_previous, b);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_FAULT);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_FAULT);
     put_u64(world, world->tstate + layout_of(world)->tstate_thread_id, IDENT + 1);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_GONE);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_GONE);
     fake_memory_unmap(&world->python.memory, world->tstate);
-    assert_int_equal(stack_read(&world->stack, &world->codes, &world->links), ERR_GONE);
+    assert_int_equal(stack_read(&world->stack, &world->codes, &world->edges), ERR_GONE);
     destroy(world);
 }
 
-/* Whatever the words are, each look ends and is bounded. */
+/* Whatever the words are, each reading ends and is bounded. */
 static void any_words_are_survived(void **state)
 {
     enum { ROUNDS = 300, DAMAGES = 12, MAX_READS = 20000 };
@@ -298,7 +298,7 @@ static void any_words_are_survived(void **state)
                 put_u64(world, region->addr + random / 13 % (region->bytes / 8) * 8,
                         random & 1 << 20 ? other->addr : random);
             const uint64_t before = memory->memory.reads;
-            (void)!stack_read(&world->stack, &world->codes, &world->links);
+            (void)!stack_read(&world->stack, &world->codes, &world->edges);
             assert_true(memory->memory.reads - before < MAX_READS);
             for (size_t j = 0; j < world->stack.count; j++)
                 assert_non_null(code_place(&world->codes, world->stack.frames[j].code,
@@ -340,7 +340,7 @@ static uint32_t parse(const char *text)
     return version;
 }
 
-static void versions_are_told_by_their_text(void **state)
+static void a_text_gives_the_version(void **state)
 {
     static const struct {
         const char *text;
@@ -371,8 +371,8 @@ TEST_MAIN(cmocka_unit_test(a_stack_is_read_and_then_predicted),
           cmocka_unit_test(what_returns_meanwhile_is_still_seen),
           cmocka_unit_test(a_generator_that_yields_meanwhile_keeps_its_caller),
           cmocka_unit_test(a_call_never_seen_for_certain_is_cut_off),
-          cmocka_unit_test(a_frame_whose_memory_is_gone_spoils_only_itself),
+          cmocka_unit_test(a_frame_whose_memory_is_gone_does_not_affect_others),
           cmocka_unit_test(a_ring_of_frames_and_another_thread_are_refused),
           cmocka_unit_test(any_words_are_survived),
           cmocka_unit_test(old_line_tables_are_followed_to_their_end),
-          cmocka_unit_test(versions_are_told_by_their_text))
+          cmocka_unit_test(a_text_gives_the_version))

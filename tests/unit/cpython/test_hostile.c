@@ -40,7 +40,7 @@ static void survive(struct stack_world *world)
     }
 }
 
-static void check_loose_circle(struct stack_world *world)
+static void check_off_chunk_circle(struct stack_world *world)
 {
     const uint32_t previous = layout_of(world)->frame_previous;
     call(world, "main", FAKE_CALL_FROM_C);
@@ -60,7 +60,7 @@ static void check_loose_circle(struct stack_world *world)
 static void generators_that_call_each_other_in_a_circle_end(void **state)
 {
     (void)state;
-    in_every_version(check_loose_circle);
+    in_every_version(check_off_chunk_circle);
 }
 
 static void check_chunk_circle(struct stack_world *world)
@@ -159,7 +159,7 @@ static void check_executables(struct stack_world *world)
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
         put(world, frame + executable, garbage[i]);
         survive(world);
-        /* What lay there is remembered, or told by the instruction; nothing else comes up. */
+        /* The frame comes from the history or from its instruction; no other name appears. */
         char *const names = stack_world_names(world);
         assert_true(strncmp("main a b", names, strlen(names)) == 0);
         free(names);

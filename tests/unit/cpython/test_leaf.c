@@ -106,7 +106,7 @@ static void end(struct world *world)
     stack_world_destroy(world->stack);
 }
 
-static struct leaf look(struct world *world)
+static struct leaf sample(struct world *world)
 {
     struct leaf leaf;
     /* The first reading finds out where the frames are. */
@@ -143,7 +143,7 @@ static void in_every_version(void (*test)(struct world *world))
 static void check_named(struct world *world)
 {
     put_stack(world, sleep_function(world), 3);
-    const struct leaf leaf = look(world);
+    const struct leaf leaf = sample(world);
     expect_name(world, &leaf, "<native> time.sleep");
     assert_string_equal(world->leaves.opcodes[leaf.opcode].name,
                         world->stack->python.minor == 11 ? "PRECALL" : "CALL");
@@ -158,7 +158,7 @@ static void a_c_function_that_is_called_is_named(void **state)
 static void check_python(struct world *world)
 {
     put_stack(world, callable_object(python_of(world), world->types.python), 3);
-    const struct leaf leaf = look(world);
+    const struct leaf leaf = sample(world);
     assert_int_equal(leaf.in_native, VALUE_NO);
     assert_int_equal(leaf.callee, 0);
 }
@@ -173,7 +173,7 @@ static void check_other_instruction(struct world *world)
 {
     put_stack(world, sleep_function(world), 3);
     fake_go_to(&world->stack->thread, world->frame, OTHER_AT);
-    const struct leaf leaf = look(world);
+    const struct leaf leaf = sample(world);
     assert_int_equal(leaf.in_native, VALUE_NO);
     assert_int_equal(leaf.callee, 0);
 }
@@ -187,7 +187,7 @@ static void only_an_instruction_that_calls_is_at_a_call(void **state)
 static void check_top(struct world *world)
 {
     put_stack(world, sleep_function(world), 1);
-    const struct leaf leaf = look(world);
+    const struct leaf leaf = sample(world);
     if (world->stack->python.minor >= 14) {
         assert_int_equal(leaf.in_native, VALUE_NO);
         assert_int_equal(leaf.callee, 0);
@@ -203,7 +203,7 @@ static void a_call_is_over_when_the_stack_has_another_depth(void **state)
 static void check_tag(struct world *world)
 {
     put_stack(world, sleep_function(world) | 1, 3);
-    const struct leaf leaf = look(world);
+    const struct leaf leaf = sample(world);
     expect_name(world, &leaf, "<native> time.sleep");
 }
 
@@ -216,11 +216,11 @@ static void references_are_known_below_their_tags(void **state)
 static void check_nothing(struct world *world)
 {
     put_stack(world, 0, 3);
-    assert_int_equal(look(world).callee, 0);
+    assert_int_equal(sample(world).callee, 0);
     put_stack(world, 0x123456789000, 3);
-    assert_int_equal(look(world).callee, 0);
+    assert_int_equal(sample(world).callee, 0);
     put_stack(world, ~0ull, 3);
-    assert_int_equal(look(world).callee, 0);
+    assert_int_equal(sample(world).callee, 0);
 }
 
 static void what_is_no_object_has_no_name(void **state)
@@ -242,7 +242,7 @@ static void check_doubtful(struct world *world)
 {
     struct fake_python *const python = python_of(world);
     put_stack(world, callable_object(python, world->types.python), 3);
-    look(world);
+    sample(world);
     put_stack(world, callable_function(python, &world->types, "f", 0, 0), 3);
     python->memory.hook = move_on;
     python->memory.context = world;
@@ -260,14 +260,14 @@ static void what_one_reading_alone_has_seen_is_not_named(void **state)
     in_every_version(check_doubtful);
 }
 
-static void a_generator_that_calls_is_looked_at_again(void **state)
+static void a_generator_that_calls_is_read_again(void **state)
 {
     (void)state;
     for (unsigned minor = FAKE_OLDEST_MINOR; minor <= FAKE_NEWEST_MINOR; minor++) {
         struct world world;
         begin(&world, minor, FAKE_RESUME);
         put_stack(&world, sleep_function(&world), 3);
-        const struct leaf leaf = look(&world);
+        const struct leaf leaf = sample(&world);
         assert_int_equal(world.stack->stack.count, 2);
         expect_name(&world, &leaf, "<native> time.sleep");
         end(&world);
@@ -296,13 +296,13 @@ static void forms_are_read_again_when_they_are_wanted(void **state)
     (void)state;
     begin(&world, 14, FAKE_CALL_FROM_C);
     put_stack(&world, sleep_function(&world), 3);
-    look(&world);
+    sample(&world);
     const unsigned char form = number(&world, "CALL_BUILTIN_O");
     fake_memory_put_u8(&python_of(&world)->memory,
                        fake_instr(python_of(&world), world.code, CALL_AT), form);
-    assert_int_not_equal(look(&world).opcode, form);
+    assert_int_not_equal(sample(&world).opcode, form);
     world.leaves.wants_opcodes = true;
-    assert_int_equal(look(&world).opcode, form);
+    assert_int_equal(sample(&world).opcode, form);
     end(&world);
 }
 
@@ -315,7 +315,7 @@ static void instructions_that_run_anything_are_unknown(void **state)
                        fake_instr(python_of(&world), world.code, OTHER_AT),
                        number(&world, "CONTAINS_OP"));
     fake_go_to(&world.stack->thread, world.frame, OTHER_AT);
-    assert_int_equal(look(&world).in_native, VALUE_UNKNOWN);
+    assert_int_equal(sample(&world).in_native, VALUE_UNKNOWN);
     end(&world);
 }
 
@@ -326,7 +326,7 @@ TEST_MAIN(cmocka_unit_test(a_c_function_that_is_called_is_named),
           cmocka_unit_test(references_are_known_below_their_tags),
           cmocka_unit_test(what_is_no_object_has_no_name),
           cmocka_unit_test(what_one_reading_alone_has_seen_is_not_named),
-          cmocka_unit_test(a_generator_that_calls_is_looked_at_again),
+          cmocka_unit_test(a_generator_that_calls_is_read_again),
           cmocka_unit_test(a_thread_without_frames_is_native),
           cmocka_unit_test(forms_are_read_again_when_they_are_wanted),
           cmocka_unit_test(instructions_that_run_anything_are_unknown))

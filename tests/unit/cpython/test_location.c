@@ -10,7 +10,7 @@
 
 enum { ONE_LINE_0 = 10, ONE_LINE_1, ONE_LINE_2, NO_COLUMNS, LONG, NONE };
 
-/* Looks in a copy that ends before an unmapped page. */
+/* Searches a copy that ends before an unmapped page. */
 static bool find(const unsigned char *table, size_t bytes, int32_t first_line, uint32_t unit,
                  struct location *out)
 {

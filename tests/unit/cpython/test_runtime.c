@@ -27,8 +27,8 @@ static _Noreturn void search(int pid, struct found *found)
     _exit(0);
 }
 
-/* One child, with all of our memory, is looked at, and another looks: whoever has looked has what
- * was found in its own memory too, and must not be looked at any more. */
+/* One child, with a copy of our memory, searches another.  The search leaves what it found in the memory of
+ * the searcher, so a searcher cannot be the target of another search. */
 static struct found find_in_child(void)
 {
     struct found *const shared =
@@ -101,8 +101,8 @@ static void an_interpreter_is_found_by_its_cookie_alone(void **state)
     assert_int_equal(found.runtime.layout.version, 0x030f02f0);
 }
 
-/* Nobody waits for memory to be looked through that nobody has named. */
-static void a_quick_look_leaves_memory_alone(void **state)
+/* Scanning the memory of every process would take too long. */
+static void a_quick_search_does_not_scan_memory(void **state)
 {
     (void)state;
     make_interpreter();
@@ -112,7 +112,7 @@ static void a_quick_look_leaves_memory_alone(void **state)
     assert_int_equal(found.rc, ERR_NOT_PYTHON);
 }
 
-static void an_interpreter_whose_parts_do_not_fit_is_not_believed(void **state)
+static void an_inconsistent_interpreter_is_refused(void **state)
 {
     struct offsets table;
     (void)state;
@@ -251,7 +251,7 @@ static void what_a_program_maps_below_its_interpreter_does_not_hide_it(void **st
     assert_int_equal(found.runtime.addr, (uintptr_t)made.runtime);
 }
 
-static void memory_that_was_not_searched_is_told_of(void **state)
+static void an_error_reports_memory_that_was_not_searched(void **state)
 {
     (void)state;
     memset(&made, 0, sizeof made);
@@ -265,7 +265,7 @@ static void memory_that_was_not_searched_is_told_of(void **state)
 }
 
 /* As many as /proc/PID/maps may list here: every page of a file a mapping of its own. */
-static void a_file_in_many_mappings_is_looked_at_once(void **state)
+static void a_file_in_many_mappings_is_read_once(void **state)
 {
     enum { PIECES = 20000 };
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -287,11 +287,11 @@ static void a_file_in_many_mappings_is_looked_at_once(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_process_without_an_interpreter_is_not_python),
           cmocka_unit_test(an_interpreter_is_found_by_its_cookie_alone),
-          cmocka_unit_test(a_quick_look_leaves_memory_alone),
-          cmocka_unit_test(an_interpreter_whose_parts_do_not_fit_is_not_believed),
+          cmocka_unit_test(a_quick_search_does_not_scan_memory),
+          cmocka_unit_test(an_inconsistent_interpreter_is_refused),
           cmocka_unit_test(a_table_that_cannot_be_true_is_named),
           cmocka_unit_test(an_old_interpreter_is_found_by_what_points_at_what),
           cmocka_unit_test(pointers_that_are_no_interpreter_are_not_believed),
           cmocka_unit_test(what_a_program_maps_below_its_interpreter_does_not_hide_it),
-          cmocka_unit_test(memory_that_was_not_searched_is_told_of),
-          cmocka_unit_test(a_file_in_many_mappings_is_looked_at_once))
+          cmocka_unit_test(an_error_reports_memory_that_was_not_searched),
+          cmocka_unit_test(a_file_in_many_mappings_is_read_once))

@@ -166,14 +166,14 @@ static void check_lost_caller(struct stack_world *world)
     }
 }
 
-static void a_frame_whose_caller_cannot_be_found_is_nobodys(void **state)
+static void a_frame_whose_caller_cannot_be_found_is_cut(void **state)
 {
     (void)state;
     in_every_version(check_lost_caller);
 }
 
-/* Each round other coroutines run, as in a server: all of them are found, and those that are long
- * gone are not looked for any more. */
+/* Other coroutines run in each round, as in a server: all of them are found, and those that have ended long
+ * ago are no longer read. */
 static void check_many_coroutines(struct stack_world *world)
 {
     enum { ROUNDS = 600, IN_A_ROW = 8 };
@@ -190,7 +190,7 @@ static void check_many_coroutines(struct stack_world *world)
         for (int i = 0; i < IN_A_ROW + 1; i++)
             fake_pop(&world->thread);
     }
-    assert_true(world->stack.copy.off_chunk_count < COPY_MAX_LOOSE / 2);
+    assert_true(world->stack.copy.off_chunk_count < COPY_MAX_OFF_CHUNK / 2);
 }
 
 static void coroutines_that_come_and_go_are_all_found(void **state)
@@ -536,7 +536,7 @@ TEST_MAIN(cmocka_unit_test(a_thread_that_runs_no_python_code_has_an_empty_stack)
           cmocka_unit_test(a_stack_as_predicted_costs_one_call),
           cmocka_unit_test(calls_from_c_are_followed_through_entry_frames),
           cmocka_unit_test(frames_of_generators_stand_where_they_were_resumed),
-          cmocka_unit_test(a_frame_whose_caller_cannot_be_found_is_nobodys),
+          cmocka_unit_test(a_frame_whose_caller_cannot_be_found_is_cut),
           cmocka_unit_test(coroutines_that_come_and_go_are_all_found),
           cmocka_unit_test(what_has_returned_is_not_in_the_stack),
           cmocka_unit_test(a_frame_counts_from_its_first_instruction),

@@ -3,9 +3,9 @@
 #include "tests/support/test.h"
 #include "tests/unit/cpython/task_world.h"
 
-static void look(struct task_world *world)
+static void read_once(struct task_world *world)
 {
-    assert_int_equal(tasks_read(&world->tasks, world->tasks.looked_ns + 1), ERR_OK);
+    assert_int_equal(tasks_read(&world->tasks, world->tasks.read_ns + 1), ERR_OK);
 }
 
 static const struct task *named(const struct task_world *world, const char *name)
@@ -42,7 +42,7 @@ static void where_a_task_waits_is_followed_to_the_end(void **state)
         const remote_addr outer = task_world_coroutine(&world, "outer", inner);
         task_world_task(&world, "reader", outer);
         task_world_task(&world, "writer", task_world_coroutine(&world, "write", 0));
-        look(&world);
+        read_once(&world);
         assert_int_equal(world.tasks.count, 2);
         expect_frames(&world, "reader", "outer;inner");
         expect_frames(&world, "writer", "write");
@@ -56,7 +56,7 @@ static void where_a_task_waits_is_followed_to_the_end(void **state)
     }
 }
 
-static void later_looks_predict_what_they_read(void **state)
+static void later_readings_are_predicted(void **state)
 {
     struct task_world world;
     (void)state;
@@ -64,9 +64,9 @@ static void later_looks_predict_what_they_read(void **state)
     for (int i = 0; i < 20; i++)
         task_world_task(&world, NULL,
                         task_world_coroutine(&world, "f", task_world_future(&world)));
-    look(&world);
+    read_once(&world);
     const uint64_t before = world.python.memory.memory.reads;
-    look(&world);
+    read_once(&world);
     assert_int_equal(world.tasks.count, 20);
     /* All of it, all of it again, and the code objects. */
     assert_true(world.python.memory.memory.reads - before <= 6);
@@ -85,7 +85,7 @@ static void a_task_that_runs_or_moves_has_no_frames(void **state)
     task_world_set(&world, runs, TASK_EXECUTING);
     task_world_set(&world, is_over, TASK_CLEARED);
     task_world_put(&world, world.thread.head.addr + TASK_WORLD_RUNNING, addr);
-    look(&world);
+    read_once(&world);
     assert_true(named(&world, "running")->is_running);
     assert_false(named(&world, "running")->is_moving);
     expect_frames(&world, "running", "");
@@ -119,13 +119,13 @@ static void one_that_moves_while_it_is_read_says_so(void **state)
     task_world_task(&world, "moves", moves);
     task_world_task(&world, "stays",
                     task_world_coroutine(&world, "g", task_world_future(&world)));
-    look(&world);
+    read_once(&world);
     expect_frames(&world, "moves", "f");
     const uint64_t since_ns = named(&world, "stays")->since_ns;
     struct change change = { &world, moves, world.python.memory.memory.reads + 1 };
     world.python.memory.hook = advance;
     world.python.memory.context = &change;
-    look(&world);
+    read_once(&world);
     assert_true(named(&world, "moves")->is_moving);
     expect_frames(&world, "moves", "");
     expect_frames(&world, "stays", "g");
@@ -133,7 +133,7 @@ static void one_that_moves_while_it_is_read_says_so(void **state)
     task_world_end(&world);
 }
 
-static void names_that_nobody_gave_are_numbers(void **state)
+static void default_names_are_numbers(void **state)
 {
     struct task_world world;
     (void)state;
@@ -142,7 +142,7 @@ static void names_that_nobody_gave_are_numbers(void **state)
     task_world_task(&world, "Task-x", task_world_coroutine(&world, "f", 0));
     task_world_task(&world, "Task-1234567890123456789", task_world_coroutine(&world, "f", 0));
     task_world_task(&world, "Task-", task_world_coroutine(&world, "f", 0));
-    look(&world);
+    read_once(&world);
     assert_int_equal(world.tasks.items[0].name, 0);
     assert_int_equal(world.tasks.items[0].number, 12);
     (void)named(&world, "Task-x");
@@ -151,7 +151,7 @@ static void names_that_nobody_gave_are_numbers(void **state)
     task_world_end(&world);
 }
 
-static void who_awaits_whom_is_known_one_by_one_and_in_sets(void **state)
+static void awaiters_are_known_one_by_one_and_in_sets(void **state)
 {
     struct task_world world;
     (void)state;
@@ -175,7 +175,7 @@ static void who_awaits_whom_is_known_one_by_one_and_in_sets(void **state)
     task_world_put(&world, table + 2 * TASK_WORLD_WORD, 1234); /* of one that was removed */
     task_world_put(&world, table + 3 * TASK_WORLD_WORD, UINT64_MAX);
     task_world_put(&world, table + 6 * TASK_WORLD_WORD, two);
-    look(&world);
+    read_once(&world);
     const struct task *const task_both = named(&world, "both");
     assert_int_equal(named(&world, "child")->awaiter_count, 1);
     assert_int_equal(task_both->awaiter_count, 2);
@@ -207,14 +207,14 @@ static void circles_and_lies_end(void **state)
     fake_memory_put_u8(&world.python.memory, last + TASK_WORLD_IS_SET, 1);
     task_world_put(&world, last + TASK_WORLD_NODE,
                    addr + TASK_WORLD_NODE); /* the list bites its tail */
-    look(&world);
+    read_once(&world);
     assert_int_equal(world.tasks.count, 4);
     assert_int_equal(named(&world, "circle")->frame_count, COROUTINE_MAX_FRAMES);
     assert_int_equal(named(&world, "circle")->awaiter_count, 0);
     assert_true(named(&world, "nowhere")->is_moving);
     expect_frames(&world, "lies", "g");
     task_world_put(&world, world.head, 0xdead0000);
-    look(&world);
+    read_once(&world);
     assert_int_equal(world.tasks.count, 0);
     task_world_end(&world);
 }
@@ -227,7 +227,7 @@ static void more_than_there_may_be_are_cut_off(void **state)
     const remote_addr runs = task_world_coroutine(&world, "f", 0);
     for (int i = 0; i < TASKS_MAX + 1; i++)
         task_world_task(&world, NULL, runs);
-    look(&world);
+    read_once(&world);
     assert_int_equal(world.tasks.count, TASKS_MAX);
     assert_true(world.tasks.is_cut);
     task_world_end(&world);
@@ -264,11 +264,11 @@ static void a_place_that_is_gone_takes_no_other_with_it(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(where_a_task_waits_is_followed_to_the_end),
-          cmocka_unit_test(later_looks_predict_what_they_read),
+          cmocka_unit_test(later_readings_are_predicted),
           cmocka_unit_test(a_task_that_runs_or_moves_has_no_frames),
           cmocka_unit_test(one_that_moves_while_it_is_read_says_so),
-          cmocka_unit_test(names_that_nobody_gave_are_numbers),
-          cmocka_unit_test(who_awaits_whom_is_known_one_by_one_and_in_sets),
+          cmocka_unit_test(default_names_are_numbers),
+          cmocka_unit_test(awaiters_are_known_one_by_one_and_in_sets),
           cmocka_unit_test(circles_and_lies_end),
           cmocka_unit_test(more_than_there_may_be_are_cut_off),
           cmocka_unit_test(a_place_that_is_gone_takes_no_other_with_it))

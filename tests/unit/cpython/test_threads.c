@@ -211,19 +211,19 @@ static void check_nested(struct world *world)
     fake_memory_put_u64(&world->python.memory, innermost->addr + at, tid);
     walk(world);
     /* Nothing runs in there. */
-    assert_false(sub_stacks_is_away(find(world, outer)));
+    assert_false(sub_stacks_runs_elsewhere(find(world, outer)));
     find(world, innermost)->stack.count = 1;
-    assert_int_equal(sub_stacks_is_away(find(world, outer)), has_own_state);
-    assert_int_equal(sub_stacks_is_away(find(world, inner)), has_own_state);
-    assert_false(sub_stacks_is_away(find(world, innermost)));
-    assert_false(sub_stacks_is_away(find(world, other)));
-    /* What may be inside is looked at first. */
+    assert_int_equal(sub_stacks_runs_elsewhere(find(world, outer)), has_own_state);
+    assert_int_equal(sub_stacks_runs_elsewhere(find(world, inner)), has_own_state);
+    assert_false(sub_stacks_runs_elsewhere(find(world, innermost)));
+    assert_false(sub_stacks_runs_elsewhere(find(world, other)));
+    /* Threads that may be inside another interpreter are sampled first. */
     for (size_t i = 0; i + 1 < world->list.count && has_own_state; i++)
         assert_true(world->list.items[i]->interp_id || !world->list.items[i + 1]->interp_id);
     find(world, innermost)->stack.count = 0;
     fake_thread_end(innermost);
     walk(world);
-    assert_false(sub_stacks_is_away(find(world, outer)));
+    assert_false(sub_stacks_runs_elsewhere(find(world, outer)));
 }
 
 static void a_thread_in_two_interpreters_is_one(void **state)
@@ -350,7 +350,7 @@ static void check_cleared(struct world *world)
         struct stack *const stack = &world->list.items[i]->stack;
         stack->tag = 7;
         stack->count = 3;
-        stack->copy.is_kept = true;
+        stack->copy.is_accepted = true;
     }
     thread_list_clear_stacks(&world->list);
     assert_int_equal(world->list.count, 2);
@@ -358,7 +358,7 @@ static void check_cleared(struct world *world)
         const struct thread *const thread = world->list.items[i];
         assert_int_equal(thread->stack.tag, 0);
         assert_int_equal(thread->stack.count, 0);
-        assert_false(thread->stack.copy.is_kept);
+        assert_false(thread->stack.copy.is_accepted);
         assert_int_equal(thread->stack.copy.tstate_addr, thread->head.addr);
         assert_int_equal(thread->stack.copy.ident, thread->head.ident);
     }

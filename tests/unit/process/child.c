@@ -56,7 +56,7 @@ void child_reap(const struct child *child)
 
 void child_end(struct child *child)
 {
-    /* Reaped already where this fails: then the number is not ours any more. */
+    /* A failure means that the child has been reaped already: then the pid is no longer ours. */
     if (waitpid(child->pid, NULL, WNOHANG) == 0) {
         kill(child->pid, SIGKILL);
         waitpid(child->pid, NULL, 0);

@@ -1,7 +1,7 @@
 /*
- * child - a child process of the test, to be looked at.
+ * child - a child process that a test reads.
  *
- * Ownership: child_end ends it and waits for it; it also ends with the test.
+ * Ownership: child_end kills and reaps it; it also ends with the test.
  * Depends on: libc.
  */
 #ifndef TESTS_UNIT_PROCESS_CHILD_H
@@ -9,19 +9,18 @@
 
 struct child {
     int pid;
-    int order_fd; /* a byte lets it go on */
-    int ready_fd; /* a byte says that it has begun */
+    int order_fd; /* a byte lets the child go on */
+    int ready_fd; /* a byte says that the child runs */
 };
 
-/* Runs `then` in a child once it is told to go on, and ends it with what `then` returns. */
+/* Starts a child that runs `then` after child_go_on, and exits with the result of `then`. */
 void child_start(struct child *child, int (*then)(void *context), void *context);
-/* Tells it to go on. */
 void child_go_on(const struct child *child);
-/* Waits until it is a zombie, without taking its number away. */
+/* Waits until the child is a zombie, and does not reap it. */
 void child_await_zombie(const struct child *child);
-/* Takes the zombie away: its number now means nothing. */
+/* Reaps the zombie: its pid is then free. */
 void child_reap(const struct child *child);
-/* Ends it, whatever it does, and takes it away. */
+/* Kills the child and reaps it. */
 void child_end(struct child *child);
 
 #endif /* TESTS_UNIT_PROCESS_CHILD_H */

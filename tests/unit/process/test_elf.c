@@ -11,7 +11,7 @@
 #include "sampler/process/maps.h"
 #include "tests/support/test.h"
 
-/* Found again in our own symbol table. */
+/* The test finds it in its own symbol table. */
 uint64_t pyrometer_test_landmark = 1;
 __attribute__((section(".pyrometer"))) uint64_t pyrometer_test_section = 2;
 
@@ -33,7 +33,7 @@ static struct elf *open_self(int *fd)
     return elf;
 }
 
-/* The lowest mapping of the file whose mapping holds `there`. */
+/* The lowest mapping of the file that is mapped at `there`. */
 static const struct mapping *first_mapping(const struct maps *maps, const void *there)
 {
     const struct mapping *const m = maps_find(maps, (remote_addr)(uintptr_t)there);
@@ -103,7 +103,7 @@ static void the_first_mapping_gives_the_bias_of_code_and_of_data(void **state)
     close(fd);
 }
 
-static void what_is_not_in_the_file_is_not_found(void **state)
+static void an_absent_name_is_not_found(void **state)
 {
     struct elf_place place = { 7, 7 };
     uint64_t bias = 7;
@@ -157,14 +157,14 @@ static struct elf *elf_of(const Elf64_Phdr *segments, size_t count, int *fd_out)
         .p_memsz = (bytes), .p_align = 0x1000,                                            \
     }
 
-/* As linkers lay out a short read-only segment before data that is read-only once relocated. */
+/* Linkers lay out a short read-only segment before RELRO data like this. */
 static const Elf64_Phdr sharing[] = {
     LOAD(0, 0, 0x600), LOAD(0x1000, 0x1000, 0x1800),
     LOAD(0x3000, 0x3000, 0x200),  /* its only page in the file is ... */
     LOAD(0x3200, 0x4200, 0x2000), /* ... the first of this one */
 };
 
-static void two_segments_that_begin_in_one_page_do_not_matter_to_the_first_mapping(void **state)
+static void the_first_mapping_gives_the_bias_when_two_segments_share_a_page(void **state)
 {
     uint64_t bias = 0;
     int fd;
@@ -176,15 +176,15 @@ static void two_segments_that_begin_in_one_page_do_not_matter_to_the_first_mappi
     close(fd);
 }
 
-/* The lowest segment is the one with the lowest address, wherever it stands in the table, and a
- * page that it shares with another is its own. */
+/* The lowest segment is the one with the lowest address, wherever it is in the table, also if it
+ * shares a page with another. */
 static void the_first_mapping_is_the_lowest_segments(void **state)
 {
     static const Elf64_Phdr segments[] = {
         LOAD(0x800, 0x403800, 0x400),
         LOAD(0, 0x400000, 0x700),
         { .p_type = PT_NOTE, .p_vaddr = 0x1000, .p_filesz = 0x100 },
-        LOAD(0x900, 0x3000, 0), /* holds nothing of the file */
+        LOAD(0x900, 0x3000, 0), /* holds no bytes of the file */
     };
     uint64_t bias = 7;
     int fd;
@@ -196,8 +196,8 @@ static void the_first_mapping_is_the_lowest_segments(void **state)
     close(fd);
 }
 
-/* A program that has replaced its lowest segments leaves the file mapped from another one on. */
-static void without_its_lowest_segment_a_file_is_known_by_a_page_of_one_segment(void **state)
+/* After a program has replaced its lowest segments, the lowest mapping shows another segment. */
+static void without_its_lowest_segment_a_page_of_one_segment_gives_the_bias(void **state)
 {
     uint64_t bias = 0;
     int fd;
@@ -215,7 +215,7 @@ static void without_its_lowest_segment_a_file_is_known_by_a_page_of_one_segment(
     close(fd);
 }
 
-static void a_file_of_no_segments_has_no_bias(void **state)
+static void a_file_without_segments_has_no_bias(void **state)
 {
     uint64_t bias = 7;
     int fd;
@@ -227,8 +227,8 @@ static void a_file_of_no_segments_has_no_bias(void **state)
     close(fd);
 }
 
-/* A file of one table of symbols and its strings, each with so many bytes at its place; the rest of the
- * file is a hole. */
+/* A file with one symbol table and its strings, each of the given size and offset; the rest of the file
+ * is a hole. */
 struct tables {
     uint64_t symbols_at, symbol_bytes, strings_at, string_bytes;
 };
@@ -246,7 +246,7 @@ static int sparse_file(const struct tables *tables, uint16_t sections)
                                 .e_shentsize = sizeof(Elf64_Shdr),
                                 .e_shnum = sections };
     const Elf64_Shdr headers[SECTIONS] = {
-        { .sh_size = 10000000 }, /* of sections, where the header says 0 */
+        { .sh_size = 10000000 }, /* the section count if the header says 0 */
         { .sh_type = SHT_SYMTAB,
           .sh_offset = tables->symbols_at,
           .sh_size = tables->symbol_bytes,
@@ -301,7 +301,7 @@ static size_t most_rss_kib(void)
     return (size_t)usage.ru_maxrss;
 }
 
-/* 3 GiB of symbols and of strings on some pages. */
+/* 3 GiB of symbols and 3 GiB of strings that take a few pages on disk. */
 static void holes_cost_neither_memory_nor_time(void **state)
 {
     const uint64_t gib = 1ull << 30;
@@ -338,14 +338,14 @@ static void a_name_is_found_wherever_blocks_end(void **state)
     (void)state;
     for (uint32_t name = block - 12; name <= block + 1; name++) {
         const int fd = sparse_file(&tables, SECTIONS);
-        /* Not in holes, so that blocks end where they do in a real file. */
+        /* Without holes, blocks end where they do in a real file. */
         for (uint32_t at = 0; at < tables.string_bytes; at += 512)
             put_string(fd, &tables, at, "other");
         put_string(fd, &tables, name, "_PyRuntime");
         put_symbol(fd, &tables, 99999, name);
         assert_true(finds(fd, "_PyRuntime", never, &is_unfinished));
         assert_false(finds(fd, "_PyRuntime1", never, &is_unfinished));
-        /* The end of a longer name is a name too. */
+        /* A name may be the end of a longer one. */
         assert_false(finds(fd, "Runtime", never, &is_unfinished));
         put_symbol(fd, &tables, 5, name + 3);
         assert_true(finds(fd, "Runtime", never, &is_unfinished));
@@ -354,7 +354,7 @@ static void a_name_is_found_wherever_blocks_end(void **state)
     }
 }
 
-static void ten_million_sections_are_none(void **state)
+static void ten_million_sections_are_ignored(void **state)
 {
     const struct tables tables = {
         .symbols_at = 8192, .symbol_bytes = 640000000, .strings_at = 8192, .string_bytes = 4096
@@ -373,7 +373,7 @@ static void ten_million_sections_are_none(void **state)
     close(fd);
 }
 
-/* What has not been read may be there. */
+/* The file may hold what was not read. */
 static void after_the_deadline_nothing_is_certain(void **state)
 {
     const struct tables tables = {
@@ -396,7 +396,7 @@ static void after_the_deadline_nothing_is_certain(void **state)
     close(fd);
 }
 
-/* It is never mapped, so that nothing but a short read comes of it. */
+/* The file is never mapped, so it only causes a short read. */
 static void a_file_that_shrinks_while_it_is_read_does_no_harm(void **state)
 {
     const struct tables tables = {
@@ -418,7 +418,7 @@ static void a_file_that_shrinks_while_it_is_read_does_no_harm(void **state)
     close(fd);
 }
 
-/* Looks for everything in a file that may be nonsense; it only must not crash. */
+/* Searches a malformed file for everything; that must not crash. */
 static void search_everywhere(const void *bytes, size_t count)
 {
     struct elf *elf;
@@ -434,7 +434,7 @@ static void search_everywhere(const void *bytes, size_t count)
     close(fd);
 }
 
-static void what_is_no_elf_file_is_refused(void **state)
+static void other_files_are_refused(void **state)
 {
     static const char script[] = "#!/bin/sh\necho hello\n";
     static const Elf32_Ehdr narrow = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3,
@@ -460,7 +460,7 @@ static void what_is_no_elf_file_is_refused(void **state)
     elf_close(NULL);
 }
 
-/* The start of our own executable, for damage. */
+/* The start of our own executable, which the test damages. */
 static unsigned char *own_bytes(size_t *count_out)
 {
     const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -542,21 +542,20 @@ static void hostile_sections_do_no_harm(void **state)
     free(bytes);
 }
 
-TEST_MAIN(
-    cmocka_unit_test(a_symbol_leads_to_its_variable),
-    cmocka_unit_test(a_section_leads_to_its_memory),
-    cmocka_unit_test(the_first_mapping_gives_the_bias_of_code_and_of_data),
-    cmocka_unit_test(two_segments_that_begin_in_one_page_do_not_matter_to_the_first_mapping),
-    cmocka_unit_test(the_first_mapping_is_the_lowest_segments),
-    cmocka_unit_test(without_its_lowest_segment_a_file_is_known_by_a_page_of_one_segment),
-    cmocka_unit_test(a_file_of_no_segments_has_no_bias),
-    cmocka_unit_test(what_is_not_in_the_file_is_not_found),
-    cmocka_unit_test(holes_cost_neither_memory_nor_time),
-    cmocka_unit_test(a_name_is_found_wherever_blocks_end),
-    cmocka_unit_test(ten_million_sections_are_none),
-    cmocka_unit_test(after_the_deadline_nothing_is_certain),
-    cmocka_unit_test(a_file_that_shrinks_while_it_is_read_does_no_harm),
-    cmocka_unit_test(what_is_no_elf_file_is_refused),
-    cmocka_unit_test(a_file_that_is_cut_off_anywhere_does_no_harm),
-    cmocka_unit_test(hostile_counts_and_offsets_do_no_harm),
-    cmocka_unit_test(hostile_sections_do_no_harm))
+TEST_MAIN(cmocka_unit_test(a_symbol_leads_to_its_variable),
+          cmocka_unit_test(a_section_leads_to_its_memory),
+          cmocka_unit_test(the_first_mapping_gives_the_bias_of_code_and_of_data),
+          cmocka_unit_test(the_first_mapping_gives_the_bias_when_two_segments_share_a_page),
+          cmocka_unit_test(the_first_mapping_is_the_lowest_segments),
+          cmocka_unit_test(without_its_lowest_segment_a_page_of_one_segment_gives_the_bias),
+          cmocka_unit_test(a_file_without_segments_has_no_bias),
+          cmocka_unit_test(an_absent_name_is_not_found),
+          cmocka_unit_test(holes_cost_neither_memory_nor_time),
+          cmocka_unit_test(a_name_is_found_wherever_blocks_end),
+          cmocka_unit_test(ten_million_sections_are_ignored),
+          cmocka_unit_test(after_the_deadline_nothing_is_certain),
+          cmocka_unit_test(a_file_that_shrinks_while_it_is_read_does_no_harm),
+          cmocka_unit_test(other_files_are_refused),
+          cmocka_unit_test(a_file_that_is_cut_off_anywhere_does_no_harm),
+          cmocka_unit_test(hostile_counts_and_offsets_do_no_harm),
+          cmocka_unit_test(hostile_sections_do_no_harm))

@@ -14,11 +14,11 @@
 #include "sampler/process/mapped_file.h"
 #include "tests/support/test.h"
 
-/* A folder with a file "d/file" of some bytes in it. */
+/* A folder that holds a file "d/file" of a few bytes. */
 struct place {
     char folder[64], file[96];
     int root_fd;
-    struct mapping mapping; /* of the file, as its path beneath the folder */
+    struct mapping mapping; /* of the file, with its path beneath the folder */
     char path[16];
 };
 
@@ -96,7 +96,7 @@ static void a_file_is_found_beneath_the_root_by_its_path(void **state)
     end(&place);
 }
 
-/* Inodes are numbers of one device only. */
+/* Two devices may have the same inode number. */
 static void another_file_is_refused_and_another_device_too(void **state)
 {
     struct place place;
@@ -108,13 +108,15 @@ static void another_file_is_refused_and_another_device_too(void **state)
     place.mapping.device_minor++;
     struct statfs fs;
     assert_int_equal(fstatfs(place.root_fd, &fs), 0);
-    const bool tells = fs.f_type != OVERLAYFS_SUPER_MAGIC && fs.f_type != BTRFS_SUPER_MAGIC;
-    assert_int_equal(open_below(&place), tells ? MAPPED_FILE_REFUSED : MAPPED_FILE_OPENED);
+    const bool has_same_device =
+        fs.f_type != OVERLAYFS_SUPER_MAGIC && fs.f_type != BTRFS_SUPER_MAGIC;
+    assert_int_equal(open_below(&place),
+                     has_same_device ? MAPPED_FILE_REFUSED : MAPPED_FILE_OPENED);
     end(&place);
 }
 
-/* On tmpfs the device can be told, wherever the others lie. */
-static void the_device_counts_where_the_file_system_tells_it(void **state)
+/* On tmpfs the mapping and the file have the same device. */
+static void the_device_is_compared_where_the_file_system_reports_it(void **state)
 {
     struct mapping mapping = { .path = NULL };
     char name[] = "/dev/shm/pyrometer-test-file-XXXXXX";
@@ -134,7 +136,7 @@ static void the_device_counts_where_the_file_system_tells_it(void **state)
     close(root_fd);
 }
 
-/* Whoever opens a FIFO for reading lets a writer pass. */
+/* Opening a FIFO for reading would unblock its writer. */
 static void a_fifo_at_the_path_is_not_opened(void **state)
 {
     struct place place;
@@ -156,7 +158,7 @@ static void no_symbolic_link_is_followed(void **state)
     char other[96], folder[96];
     (void)state;
     begin(&place);
-    /* To the very file: it is the link that is refused. */
+    /* The link leads to the mapped file, and is refused because it is a link. */
     snprintf(other, sizeof other, "%s/other", place.folder);
     assert_int_equal(rename(place.file, other), 0);
     assert_int_equal(symlink("../other", place.file), 0);
@@ -164,7 +166,7 @@ static void no_symbolic_link_is_followed(void **state)
     assert_int_equal(unlink(place.file), 0);
     assert_int_equal(rename(other, place.file), 0);
     assert_int_equal(open_below(&place), MAPPED_FILE_OPENED);
-    /* Nor one of a folder, out of the root. */
+    /* A link to a folder outside of the root is refused too. */
     snprintf(folder, sizeof folder, "%s/d", place.folder);
     assert_int_equal(rename(place.file, other), 0);
     assert_int_equal(rmdir(folder), 0);
@@ -194,7 +196,7 @@ static void files_of_the_kernel_and_devices_are_not_opened(void **state)
     close(root_fd);
 }
 
-/* Its holder is told, and has lease-break-time to give it up: nobody waits for that. */
+/* The holder of a lease may take lease-break-time to give it up; the open does not wait. */
 static void a_leased_file_is_busy_at_once(void **state)
 {
     struct place place;
@@ -214,7 +216,7 @@ static void a_leased_file_is_busy_at_once(void **state)
     end(&place);
 }
 
-/* Maps it, and finds the mapping; the path of it is what the kernel says now. */
+/* Maps the file and finds the mapping, whose path is what the kernel reports now. */
 static void map(int fd, struct maps *maps, const struct mapping **out)
 {
     void *const at = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -269,7 +271,7 @@ static void the_program_of_a_process_is_opened(void **state)
 TEST_MAIN(
     cmocka_unit_test(a_file_is_found_beneath_the_root_by_its_path),
     cmocka_unit_test(another_file_is_refused_and_another_device_too),
-    cmocka_unit_test(the_device_counts_where_the_file_system_tells_it),
+    cmocka_unit_test(the_device_is_compared_where_the_file_system_reports_it),
     cmocka_unit_test(a_fifo_at_the_path_is_not_opened),
     cmocka_unit_test(no_symbolic_link_is_followed),
     cmocka_unit_test(files_of_the_kernel_and_devices_are_not_opened),

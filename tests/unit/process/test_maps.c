@@ -33,7 +33,7 @@ static void every_field_of_a_line_is_read(void **state)
     maps_deinit(&maps);
 }
 
-static void paths_are_kept_as_they_are(void **state)
+static void paths_are_unchanged(void **state)
 {
     static const struct {
         const char *line, *path;
@@ -60,7 +60,7 @@ static void paths_are_kept_as_they_are(void **state)
     }
 }
 
-static void a_line_that_makes_no_sense_is_refused_and_named(void **state)
+static void a_malformed_line_is_refused_and_named(void **state)
 {
     static const char *const table[] = {
         "hello\n",
@@ -173,7 +173,7 @@ static void our_own_mappings_are_found(void **state)
     munmap(pages, page);
 }
 
-static void a_process_that_is_not_there_is_gone(void **state)
+static void a_missing_process_is_gone(void **state)
 {
     struct maps maps = { 0 };
     (void)state;
@@ -182,11 +182,11 @@ static void a_process_that_is_not_there_is_gone(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(every_field_of_a_line_is_read),
-          cmocka_unit_test(paths_are_kept_as_they_are),
-          cmocka_unit_test(a_line_that_makes_no_sense_is_refused_and_named),
+          cmocka_unit_test(paths_are_unchanged),
+          cmocka_unit_test(a_malformed_line_is_refused_and_named),
           cmocka_unit_test(a_refused_line_is_quoted_in_part_only),
           cmocka_unit_test(no_text_is_no_mappings),
           cmocka_unit_test(an_address_finds_the_mapping_that_holds_it),
           cmocka_unit_test(the_limit_of_mappings_is_an_error_and_not_a_cut),
           cmocka_unit_test(our_own_mappings_are_found),
-          cmocka_unit_test(a_process_that_is_not_there_is_gone))
+          cmocka_unit_test(a_missing_process_is_gone))

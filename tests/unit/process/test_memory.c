@@ -30,7 +30,7 @@ static void spans_are_read_in_order_in_one_call(void **state)
     assert_int_equal(pm.memory.read_bytes, arrived);
 }
 
-static void what_is_not_mapped_ends_the_read_and_what_came_before_counts(void **state)
+static void an_unmapped_span_ends_the_read_after_the_bytes_before_it(void **state)
 {
     static const char good[] = "good";
     char a[sizeof good], b[16], c[16];
@@ -47,7 +47,7 @@ static void what_is_not_mapped_ends_the_read_and_what_came_before_counts(void **
     assert_int_equal(pm.memory.read_bytes, sizeof a);
 }
 
-static void a_read_that_begins_where_nothing_is_brings_nothing(void **state)
+static void a_read_of_an_unmapped_address_gives_no_bytes(void **state)
 {
     struct process_memory pm;
     uint64_t value = 42;
@@ -135,7 +135,7 @@ static void a_child_is_read_until_it_is_gone(void **state)
     close(ready[1]);
 }
 
-static void made_memory_behaves_like_a_process(void **state)
+static void test_memory_behaves_like_a_process(void **state)
 {
     struct fake_memory fake;
     char text[16] = "";
@@ -162,10 +162,10 @@ static void made_memory_behaves_like_a_process(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(spans_are_read_in_order_in_one_call),
-          cmocka_unit_test(what_is_not_mapped_ends_the_read_and_what_came_before_counts),
-          cmocka_unit_test(a_read_that_begins_where_nothing_is_brings_nothing),
+          cmocka_unit_test(an_unmapped_span_ends_the_read_after_the_bytes_before_it),
+          cmocka_unit_test(a_read_of_an_unmapped_address_gives_no_bytes),
           cmocka_unit_test(a_read_into_an_unmapped_page_stops_there),
           cmocka_unit_test(as_many_spans_as_promised_fit_into_one_call),
           cmocka_unit_test(no_spans_are_read_at_once),
           cmocka_unit_test(a_child_is_read_until_it_is_gone),
-          cmocka_unit_test(made_memory_behaves_like_a_process))
+          cmocka_unit_test(test_memory_behaves_like_a_process))

@@ -5,7 +5,7 @@
 #include "sampler/process/permission.h"
 #include "tests/support/test.h"
 
-static void nothing_is_shut_between_a_process_and_itself(void **state)
+static void no_check_blocks_a_process_from_itself(void **state)
 {
     struct access_checks checks = { .count = 0 };
     struct err err = { 0 };
@@ -13,7 +13,7 @@ static void nothing_is_shut_between_a_process_and_itself(void **state)
     assert_int_equal(permission_of_process(getpid(), &checks, &err), ERR_OK);
     assert_true(checks.count >= 5);
     for (size_t i = 0; i < checks.count; i++) {
-        /* Yama and a process that is not dumpable do not count for oneself. */
+        /* Yama and PR_SET_DUMPABLE do not apply to the process itself. */
         if (strcmp(checks.items[i].name, "user") == 0)
             assert_int_equal(checks.items[i].state, ACCESS_CHECK_OK);
         assert_true(checks.items[i].found[0] != '\0');
@@ -22,7 +22,7 @@ static void nothing_is_shut_between_a_process_and_itself(void **state)
     }
 }
 
-static void a_process_that_is_not_there_is_gone(void **state)
+static void a_missing_process_is_gone(void **state)
 {
     struct access_checks checks = { .count = 0 };
     struct err err = { 0 };
@@ -40,7 +40,7 @@ static void a_refusal_is_one_line_about_the_process(void **state)
     assert_null(strchr(err.message, '\n'));
 }
 
-static void the_host_has_gates_of_its_own(void **state)
+static void the_host_has_access_checks(void **state)
 {
     struct access_checks checks = { .count = 0 };
     (void)state;
@@ -49,7 +49,7 @@ static void the_host_has_gates_of_its_own(void **state)
     assert_string_equal(checks.items[0].name, "capability");
 }
 
-static void the_first_shut_gate_is_told_and_no_more_than_fit_are_kept(void **state)
+static void the_first_blocking_check_is_found_and_the_list_is_bounded(void **state)
 {
     struct access_checks checks = { .count = 0 };
     (void)state;
@@ -66,8 +66,8 @@ static void the_first_shut_gate_is_told_and_no_more_than_fit_are_kept(void **sta
     assert_string_equal(access_check_state_text(ACCESS_CHECK_BLOCKED), "BLOCKED");
 }
 
-TEST_MAIN(cmocka_unit_test(nothing_is_shut_between_a_process_and_itself),
-          cmocka_unit_test(a_process_that_is_not_there_is_gone),
+TEST_MAIN(cmocka_unit_test(no_check_blocks_a_process_from_itself),
+          cmocka_unit_test(a_missing_process_is_gone),
           cmocka_unit_test(a_refusal_is_one_line_about_the_process),
-          cmocka_unit_test(the_host_has_gates_of_its_own),
-          cmocka_unit_test(the_first_shut_gate_is_told_and_no_more_than_fit_are_kept))
+          cmocka_unit_test(the_host_has_access_checks),
+          cmocka_unit_test(the_first_blocking_check_is_found_and_the_list_is_bounded))

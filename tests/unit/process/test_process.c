@@ -8,7 +8,7 @@
 #include "tests/support/test.h"
 #include "tests/unit/process/child.h"
 
-static char landmark; /* mapped here, and in every child until it becomes another program */
+static char landmark; /* mapped here, and in a child until it calls exec */
 
 static remote_addr anchor(void)
 {
@@ -44,7 +44,7 @@ static void our_own_process_is_open_to_us(void **state)
     process_close(&process);
 }
 
-static void a_number_that_is_no_process_is_gone(void **state)
+static void a_pid_without_a_process_is_gone(void **state)
 {
     struct process process;
     struct err err = { 0 };
@@ -108,7 +108,7 @@ static void a_child_runs_until_it_exits(void **state)
     child_end(&child);
 }
 
-static void without_a_pidfd_the_start_time_tells(void **state)
+static void without_a_pidfd_the_start_time_decides(void **state)
 {
     struct child child;
     struct process process;
@@ -129,7 +129,7 @@ static void without_a_pidfd_the_start_time_tells(void **state)
     child_end(&child);
 }
 
-static void a_child_that_becomes_another_program_is_replaced(void **state)
+static void a_child_that_calls_exec_is_replaced(void **state)
 {
     static char path[] = "/bin/sleep", time[] = "60";
     static char *argv[] = { path, time, NULL };
@@ -151,9 +151,9 @@ static void a_child_that_becomes_another_program_is_replaced(void **state)
     child_end(&child);
 }
 
-static void the_words_of_a_command_line_are_kept_apart(void **state)
+static void a_command_line_is_split_into_words(void **state)
 {
-    /* It waits for input that never comes. */
+    /* The program waits for input that never comes. */
     static char shell[] = "/bin/sh", option[] = "-c", script[] = "read x; exit 0", empty[] = "",
                 words[] = "two words";
     static char *argv[] = { shell, option, script, empty, words, NULL };
@@ -187,11 +187,11 @@ static void the_words_of_a_command_line_are_kept_apart(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(our_own_process_is_open_to_us),
-          cmocka_unit_test(a_number_that_is_no_process_is_gone),
+          cmocka_unit_test(a_pid_without_a_process_is_gone),
           cmocka_unit_test(a_process_may_be_closed_twice),
           cmocka_unit_test(a_process_that_was_reaped_is_gone),
           cmocka_unit_test(a_zombie_is_gone_and_said_to_be_one),
           cmocka_unit_test(a_child_runs_until_it_exits),
-          cmocka_unit_test(without_a_pidfd_the_start_time_tells),
-          cmocka_unit_test(a_child_that_becomes_another_program_is_replaced),
-          cmocka_unit_test(the_words_of_a_command_line_are_kept_apart))
+          cmocka_unit_test(without_a_pidfd_the_start_time_decides),
+          cmocka_unit_test(a_child_that_calls_exec_is_replaced),
+          cmocka_unit_test(a_command_line_is_split_into_words))

@@ -34,7 +34,7 @@ static void names_do_not_shift_what_follows(void **state)
     }
 }
 
-static void what_is_cut_is_refused(void **state)
+static void a_truncated_text_is_refused(void **state)
 {
     static const char text[] = "1 (python3) S 2 3 4 5 6 7 8 9 10 11 120 30 0 0 20 0 4 0 777 99";
     char cut[sizeof text];
@@ -50,7 +50,7 @@ static void what_is_cut_is_refused(void **state)
 
 #define ID "3f1c0e9a5b7d3f1c0e9a5b7d3f1c0e9a5b7d3f1c0e9a5b7d3f1c0e9a5b7d0123"
 
-static void containers_are_told_by_their_path(void **state)
+static void the_path_identifies_a_container(void **state)
 {
     static const struct {
         const char *text, *id, *name;
@@ -63,10 +63,11 @@ static void containers_are_told_by_their_path(void **state)
         { "0::/machine.slice/libpod-" ID ".scope/container\n", ID, "libpod" },
         { "0::/kubepods/burstable/pod0c3e-11/" ID "\n", ID, "" },
         { "0::/kubepods.slice/cri-containerd-" ID ".scope", ID, "cri-containerd" },
-        { "0::/docker/" ID "/docker/0123456789abcdef0123456789abcdef", /* the inmost counts */
+        { "0::/docker/" ID
+          "/docker/0123456789abcdef0123456789abcdef", /* the innermost counts */
           "0123456789abcdef0123456789abcdef", "docker" },
-        { "0::/x/0123456789abcdef0123456789abcde\n", "", "" }, /* a digit too few */
-        { "0::/" ID ID "\n", "", "" },                         /* too long for one */
+        { "0::/x/0123456789abcdef0123456789abcde\n", "", "" }, /* one digit too few */
+        { "0::/" ID ID "\n", "", "" },                         /* too long for an id */
         { ID, ID, "" },
     };
     (void)state;
@@ -78,7 +79,7 @@ static void containers_are_told_by_their_path(void **state)
     }
 }
 
-static void our_own_can_be_read(void **state)
+static void our_own_process_can_be_read(void **state)
 {
     struct process_stats stats;
     unsigned uid = 0;
@@ -94,9 +95,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_do_not_shift_what_follows),
-        cmocka_unit_test(what_is_cut_is_refused),
-        cmocka_unit_test(containers_are_told_by_their_path),
-        cmocka_unit_test(our_own_can_be_read),
+        cmocka_unit_test(a_truncated_text_is_refused),
+        cmocka_unit_test(the_path_identifies_a_container),
+        cmocka_unit_test(our_own_process_can_be_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

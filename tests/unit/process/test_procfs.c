@@ -35,7 +35,7 @@ static void a_file_larger_than_a_page_is_read_whole(void **state)
     free(text);
 }
 
-static void what_is_not_there_is_gone(void **state)
+static void a_missing_process_is_gone(void **state)
 {
     char *text = NULL, letter = '?', name[PROCFS_COMM_BYTES] = "?";
     size_t bytes = 0;
@@ -116,7 +116,7 @@ static void *carry_name(void *context)
     return NULL;
 }
 
-static void a_thread_has_a_name_of_its_own(void **state)
+static void each_thread_has_a_name(void **state)
 {
     static const char *const names[] = { "worker (1)", "x", "fifteen letters" };
     (void)state;
@@ -151,8 +151,8 @@ static void our_own_executable_is_known(void **state)
 
 TEST_MAIN(cmocka_unit_test(a_file_is_read_whole_and_ends_in_nul),
           cmocka_unit_test(a_file_larger_than_a_page_is_read_whole),
-          cmocka_unit_test(what_is_not_there_is_gone),
+          cmocka_unit_test(a_missing_process_is_gone),
           cmocka_unit_test(fields_count_from_the_last_parenthesis_of_the_name),
           cmocka_unit_test(a_process_that_ended_is_a_zombie),
-          cmocka_unit_test(a_thread_has_a_name_of_its_own),
+          cmocka_unit_test(each_thread_has_a_name),
           cmocka_unit_test(our_own_executable_is_known))

@@ -53,7 +53,7 @@ static bool counts(void)
     return *counter != before;
 }
 
-/* ptrace may be forbidden altogether; then there is nothing to test here. */
+/* Where ptrace is forbidden there is nothing to test. */
 static void stop_or_skip(struct stopper *stopper, int32_t tid)
 {
     const enum err_code rc = stopper_stop(stopper, &tid, 1, deadline());
@@ -104,8 +104,8 @@ static void await_sleep(int pid)
     cpu_meter_close(&meter);
 }
 
-/* Also where it has not run since it was let go. */
-static void who_was_waiting_is_told_from_who_ran(void **state)
+/* Also for a thread that has not run since it was resumed. */
+static void an_interrupted_wait_is_distinguished_from_running(void **state)
 {
     enum { TIMES = 50 };
     struct child running = start(count_for_ever, NULL), waiting = start(end_politely, NULL);
@@ -126,8 +126,8 @@ static void who_was_waiting_is_told_from_who_ran(void **state)
     child_end(&waiting);
 }
 
-/* Whoever started it waits for its end; the stopper must not take it away. */
-static void the_end_of_our_child_is_left_to_who_waits_for_it(void **state)
+/* The code that started the child waits for it; the stopper must not reap it. */
+static void the_stopper_does_not_reap_our_child(void **state)
 {
     struct stopper stopper;
     int status = 0;
@@ -138,7 +138,7 @@ static void the_end_of_our_child_is_left_to_who_waits_for_it(void **state)
     stop_or_skip(&stopper, child.pid);
     assert_int_equal(kill(child.pid, SIGKILL), 0);
     child_await_zombie(&child);
-    /* As if it had ended before it was seen to stop. */
+    /* As if the child had ended before the stopper saw it stop. */
     stopper.items[0].state = STOPPER_SEIZED;
     stopper_resume(&stopper);
     assert_int_equal(stopper.count, 0);
@@ -149,7 +149,7 @@ static void the_end_of_our_child_is_left_to_who_waits_for_it(void **state)
     close(child.ready_fd);
 }
 
-static void a_signal_that_comes_meanwhile_is_delivered(void **state)
+static void a_signal_during_a_stop_is_delivered(void **state)
 {
     struct stopper stopper;
     int status;
@@ -164,7 +164,7 @@ static void a_signal_that_comes_meanwhile_is_delivered(void **state)
     stopper_deinit(&stopper);
 }
 
-static void a_process_that_is_gone_is_said_to_be(void **state)
+static void a_missing_process_is_gone(void **state)
 {
     struct stopper stopper;
     struct child child = start(end_politely, NULL);
@@ -188,7 +188,7 @@ static int stop_and_die(void *context)
     return 2;
 }
 
-static void a_target_goes_on_when_who_stopped_it_is_killed(void **state)
+static void a_target_goes_on_when_its_stopper_is_killed(void **state)
 {
     int status;
     struct stopper trial;
@@ -210,11 +210,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stopped_process_stands_still_and_goes_on),
-        cmocka_unit_test(who_was_waiting_is_told_from_who_ran),
-        cmocka_unit_test(the_end_of_our_child_is_left_to_who_waits_for_it),
-        cmocka_unit_test(a_signal_that_comes_meanwhile_is_delivered),
-        cmocka_unit_test(a_process_that_is_gone_is_said_to_be),
-        cmocka_unit_test(a_target_goes_on_when_who_stopped_it_is_killed),
+        cmocka_unit_test(an_interrupted_wait_is_distinguished_from_running),
+        cmocka_unit_test(the_stopper_does_not_reap_our_child),
+        cmocka_unit_test(a_signal_during_a_stop_is_delivered),
+        cmocka_unit_test(a_missing_process_is_gone),
+        cmocka_unit_test(a_target_goes_on_when_its_stopper_is_killed),
     };
     return cmocka_run_group_tests(tests, map_counter, NULL) == 0 ? 0 : 1;
 }

@@ -123,7 +123,7 @@ static node_id node_of(struct world *world, const struct task *task)
 
 static void looked(struct world *world, uint64_t now_ns)
 {
-    world->tasks.looked_ns = now_ns;
+    world->tasks.read_ns = now_ns;
     assert_int_equal(task_fold_count(&world->fold), ERR_OK);
 }
 
@@ -142,7 +142,7 @@ static void see_stack(struct world *world, const struct task *task)
 static void what_stacks_tell_otherwise_moves(void **state)
 {
     enum { IDENT = 77, NOW_NS = 5 };
-    struct thread thread = { .head = { .ident = IDENT }, .looked_ns = NOW_NS };
+    struct thread thread = { .head = { .ident = IDENT }, .sampled_ns = NOW_NS };
     struct thread *threads[] = { &thread };
     (void)state;
     for (unsigned ran = 0; ran < 3; ran++)
@@ -174,7 +174,7 @@ static void what_stacks_tell_otherwise_moves(void **state)
 static void what_no_stack_tells_stays(void **state)
 {
     enum { IDENT = 77, NOW_NS = 5 };
-    struct thread thread = { .head = { .ident = IDENT }, .looked_ns = NOW_NS - 1 };
+    struct thread thread = { .head = { .ident = IDENT }, .sampled_ns = NOW_NS - 1 };
     struct thread *threads[] = { &thread };
     struct world world;
     (void)state;
@@ -188,7 +188,7 @@ static void what_no_stack_tells_stays(void **state)
     task_fold_settle(&world.fold, NOW_NS);
     assert_true(task->is_running && !task->is_moving);
     /* Later looks at the threads are of another time than that at the tasks. */
-    thread.looked_ns = NOW_NS + 1;
+    thread.sampled_ns = NOW_NS + 1;
     task_fold_settle(&world.fold, NOW_NS + 1);
     assert_true(task->is_running && !task->is_moving);
     world.threads.items = NULL;
