@@ -1,11 +1,11 @@
 /*
  * mapped_file - opens a file for reading, only if a process has mapped it.
  *
- * A hostile process chooses what it maps and what lies at a mapping's path.  So the file is first
+ * A hostile process chooses what it maps and which file is at a mapping's path.  So the file is first
  * checked through a descriptor that opens nothing (O_PATH): it must be a regular file with the inode
  * and device of the mapping, and not on a file system of the kernel, such as /proc.  Only then is it
  * opened, without waiting for the holder of a lease.  The file is reached through map_files, which
- * is the mapped file whatever lies at its path now.  Where map_files is refused, it is reached as
+ * is the mapped file whichever file is at its path now.  Where map_files is refused, it is reached as
  * the program of the process, or by its path beneath the process's root, component by component,
  * without following symbolic links.
  *

@@ -171,7 +171,7 @@ static void copies_of_instructions_are_known_one_by_one(void **state)
     code_world_end(&world);
 }
 
-/* What is left of a popped frame is its instruction, which lies in one code object. */
+/* A popped frame still has its instruction, which is in one code object. */
 static void an_instruction_identifies_its_code_object(void **state)
 {
     enum { COUNT = 50 };
@@ -223,7 +223,7 @@ static void what_an_instruction_does_is_known_in_every_version(void **state)
                 assert_int_equal(code_act_at(&world.codes, id,
                                              fake_instr(&world.python, addr, rows[i].unit)),
                                  rows[i].act);
-        /* In 3.12 what has been resumed is waited for at the data behind the instruction. */
+        /* In 3.12 a frame that waits for a generator is at the cache units of its instruction. */
         const remote_addr behind = fake_instr(&world.python, addr, FAKE_FOR_ITER_AT + 1);
         assert_int_equal(code_act_at(&world.codes, id, behind),
                          minor == 12 ? CODE_RESUMES : CODE_ACTS);

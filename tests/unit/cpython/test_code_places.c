@@ -118,7 +118,7 @@ static void what_comes_before_the_first_line_is_on_the_line_of_the_def(void **st
             assert_int_equal(at.end_line, 42);
             assert_int_equal(at.column, -1);
         }
-        /* What has no line later on was not written by anybody and stays unknown. */
+        /* A later instruction without a line is not in the source, so its line is unknown. */
         assert_int_not_equal(place_at(&world, id, addr, 5)->location.line, 42);
         assert_int_equal(place_at(&world, id, addr, 8)->location.line, 0);
         code_world_end(&world);

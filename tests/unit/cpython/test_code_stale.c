@@ -27,7 +27,7 @@ static void an_address_used_again_never_gives_the_old_name(void **state)
     }
 }
 
-/* The new one lies where the old one lay, and so do its name, file and table. */
+/* The new code object, its name, file and table have the addresses of the old ones. */
 static void a_function_defined_again_at_the_same_place_is_noticed(void **state)
 {
     (void)state;

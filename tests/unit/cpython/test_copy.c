@@ -365,7 +365,7 @@ static void headers_that_make_no_sense_are_refused(void **state)
     }
 }
 
-/* A long chain of large chunks, all of them the same memory: what we hold must not follow. */
+/* A long chain of large chunks that share the same memory: the memory we allocate must stay bounded. */
 static void what_is_held_of_a_stack_is_limited(void **state)
 {
     enum { CLAIMED = 32 << 20, CHUNKS = 40 };
@@ -493,7 +493,7 @@ static void a_chunk_stored_for_later_is_not_the_first_one(void **state)
     end(&world);
 }
 
-/* A frame that lies in a chunk which is not known yet is none of its own. */
+/* A frame in a chunk that is not known yet is not an off-chunk frame. */
 static void only_generators_and_entries_are_off_chunk(void **state)
 {
     struct world world;

@@ -82,7 +82,7 @@ static void the_latest_at_an_address_comes_first(void **state)
     end(&world);
 }
 
-/* Of those that lay there, the one that calls whom is asked about. */
+/* Of the frames at an address, the search returns the one that calls the callee. */
 static void a_caller_is_chosen_by_its_callee(void **state)
 {
     struct world world;

@@ -1,4 +1,4 @@
-/* Stacks of 3.8 to 3.10, whose frames are objects in the heap, and what only these versions have. */
+/* Stacks of 3.8 to 3.10, whose frames are heap objects, and other features of these versions. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* A target that lies: no stack may be read from it that hangs, crashes or fills our memory. */
+/* A hostile target: reading its stack must not hang, crash or fill our memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void put(struct stack_world *world, remote_addr addr, uint64_t value)
     fake_memory_put_u64(&world->python.memory, addr, value);
 }
 
-/* Whatever comes out, it comes out after few reads, and what follows is sound. */
+/* Any result comes after few reads, and later readings are right. */
 static void survive(struct stack_world *world)
 {
     for (int i = 0; i < 4; i++) {

@@ -235,7 +235,7 @@ static void a_table_cut_short_anywhere_is_corrupt(void **state)
     }
 }
 
-/* Every slot in turn is set to a value that lies outside of its structure. */
+/* Each offset in turn is set to a value outside of its structure. */
 static void no_slot_may_point_out_of_its_structure(void **state)
 {
     static const size_t slots[] = {

@@ -8,7 +8,7 @@
 
 enum { WORD = 8, UNITS = 16, WORDS = 8, CALL_AT = 6, OTHER_AT = 3, HANDLERS = 24 };
 
-/* A function that calls what lies on its stack with one argument, stopped at the call. */
+/* A function that calls the object on its value stack with one argument, stopped at the call. */
 struct world {
     struct stack_world *stack;
     struct leaves leaves;

@@ -48,7 +48,7 @@ static void ascii_is_read_as_it_is_in_every_version(void **state)
     }
 }
 
-/* Without a GIL a byte stands where others have the two bits of how it is interned. */
+/* Free-threaded builds have a byte where others have the two bits of the interned state. */
 static void ascii_is_read_without_a_gil(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Compares line tables with what every interpreter of this machine says about its own code. */
+/* Compares line tables with the positions that every interpreter of this machine reports for its code. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

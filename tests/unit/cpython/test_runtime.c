@@ -145,7 +145,7 @@ static struct {
         tstate[512], other[512];
 } old;
 
-/* Looked for where they lie only: everything else takes long below a sanitizer. */
+/* RUNTIME_HIDDEN_ONLY searches only the data of our program; a full search is slow under a sanitizer. */
 static const struct layout *make_old_interpreter(void)
 {
     static struct layout layout;
@@ -153,7 +153,7 @@ static const struct layout *make_old_interpreter(void)
     memset(&made, 0, sizeof made);
     memset(&old, 0, sizeof old);
     assert_int_equal(layout_of_version(OLD_VERSION, &layout, NULL), ERR_OK);
-    /* Behind what ends another text. */
+    /* The version follows the end of another text. */
     memcpy(version_text + 1, "3.9.18 (main, ", 14);
     put(old.runtime, layout.runtime_interpreters_head, old.interp);
     put(old.runtime, layout.runtime_interpreters_head + 8u, old.interp);

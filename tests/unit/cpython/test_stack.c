@@ -500,7 +500,7 @@ static void check_pop_in_the_middle(struct stack_world *world)
     char *const names = stack_world_names(world);
     assert_true(strcmp(names, "main a") == 0 || strcmp(names, "main a b") == 0);
     free(names);
-    /* And after it, the thread stands still again. */
+    /* After it, the thread is unchanged again. */
     stack_world_expect(world, "main a");
 }
 

@@ -114,7 +114,7 @@ static void check_come_and_go(struct world *world)
     assert_true(is_same(world));
     assert_int_equal(world->list.count, 3);
     assert_int_equal(find(world, new)->tag, 0);
-    /* Those that stay keep what was learned of them. */
+    /* Threads that stay in the list keep their data. */
     assert_ptr_equal(find(world, world->threads[0]), kept);
     assert_int_equal(kept->tag, 4711);
     fake_thread_end(world->threads[1]);
@@ -140,7 +140,7 @@ static void check_replaced(struct world *world)
     walk(world);
     struct thread *const before = find(world, thread);
     before->tag = 4711;
-    /* Another thread whose state lies where that of one that ended lay. */
+    /* Another thread, whose state is at the address of an ended one. */
     fake_memory_put_u64(&world->python.memory, thread->addr + layout->tstate_thread_id, 0x9999);
     assert_false(is_same(world));
     walk(world);
