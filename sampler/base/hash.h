@@ -1,5 +1,5 @@
 /*
- * hash - bytes, and pairs of words, as one number.  Not for secrets, and not against whoever looks
+ * hash - bytes, and pairs of words, as one number.  Not for secrets, and not against an attacker who looks
  * for equal ones.
  *
  * Depends on: libc.

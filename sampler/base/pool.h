@@ -3,7 +3,7 @@
  *
  * Items lie in segments that double in size, so an id stays good, and so does the address of an
  * item, for the life of the pool.  That is what lets one thread append while others read: a
- * reader that was told a count (under a lock, once) may read every item below it without one.
+ * reader that learned a count (under a lock, once) may read every item below it without one.
  *
  * Ownership: the caller's storage holds the struct; the pool owns the segments.
  * Threads: one writer; readers only touch ids below a count that was published to them.

@@ -1,5 +1,5 @@
 /*
- * random - numbers unrelated to anything, for choosing when and whom to look at.  Not for
+ * random - numbers unrelated to anything, for choosing when and what to sample.  Not for
  * secrets: those come from the kernel.
  *
  * The generator is splitmix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number

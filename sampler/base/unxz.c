@@ -3,7 +3,7 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-/* What is decoded between two looks at the clock: bytes that go in, and that come out. */
+/* What is decoded between two readings of the clock: bytes that go in, and that come out. */
 enum { FIRST_BYTES = 64 << 10, STEP_IN_BYTES = 64 << 10, STEP_OUT_BYTES = 1 << 20 };
 
 /* The buffer twice as large, at most what may come out. */

@@ -41,16 +41,15 @@ enum err_code block_encode(enum capture_kind kind, const struct bytes *raw, stru
                            struct err *err)
 {
     unsigned char *packed = NULL;
-    size_t embedded_profile_bytes = 0;
+    size_t packed_bytes = 0;
     enum err_code rc = check_length(raw, err);
     if (!rc)
-        rc = compress_zstd(raw->data, raw->count, ZSTD_LEVEL, &packed, &embedded_profile_bytes,
-                           err);
+        rc = compress_zstd(raw->data, raw->count, ZSTD_LEVEL, &packed, &packed_bytes, err);
     if (rc)
         return rc;
-    const bool is_shorter = embedded_profile_bytes < raw->count;
+    const bool is_shorter = packed_bytes < raw->count;
     const void *const stored = is_shorter ? packed : raw->data;
-    const size_t stored_bytes = is_shorter ? embedded_profile_bytes : raw->count;
+    const size_t stored_bytes = is_shorter ? packed_bytes : raw->count;
     put_head(out, kind, is_shorter ? CODING_ZSTD : CODING_NONE, raw->count, stored,
              stored_bytes);
     bytes_put(out, stored, stored_bytes);
@@ -74,7 +73,7 @@ enum err_code block_chain_encode(struct block_chain *chain, enum capture_kind ki
                                  const struct bytes *raw, struct bytes *out, struct err *err)
 {
     unsigned char *packed = NULL;
-    size_t embedded_profile_bytes = 0;
+    size_t packed_bytes = 0;
     const bool is_first = chain->pieces == 0;
     const int level = raw->count < SMALL_BYTES ? SMALL_ZSTD_LEVEL : ZSTD_LEVEL;
     enum err_code rc = check_length(raw, err);
@@ -82,12 +81,12 @@ enum err_code block_chain_encode(struct block_chain *chain, enum capture_kind ki
         rc = zstd_writer_create(&chain->writer, err);
     if (!rc)
         rc = zstd_writer_add(chain->writer, is_first ? level : 0, raw->data, raw->count,
-                             &packed, &embedded_profile_bytes, err);
+                             &packed, &packed_bytes, err);
     if (rc)
         return rc;
     put_head(out, kind, is_first ? CODING_FIRST : CODING_NEXT, raw->count, packed,
-             embedded_profile_bytes);
-    bytes_put(out, packed, embedded_profile_bytes);
+             packed_bytes);
+    bytes_put(out, packed, packed_bytes);
     free(packed);
     chain->pieces = (chain->pieces + 1) % BLOCK_CHAIN_PIECES;
     return bytes_check(out, err);

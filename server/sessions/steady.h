@@ -2,7 +2,7 @@
  * steady - whether the wall clock can be trusted to tell how old a file is.
  *
  * A clock that was set forward by years makes every capture too old at once, and what was removed does
- * not come back.  It is trusted as it is when first looked at; after a jump only when there was no
+ * not come back.  The first reading is trusted as it is; after a jump only when there was no
  * other for STEADY_NS.
  *
  * Ownership: the caller's storage, zeroed at first.
@@ -22,7 +22,7 @@
 #define STEADY_JUMP_NS (60 * NS_PER_S) /* what is less is a clock being put right */
 
 struct steady {
-    uint64_t wall_ns, boot_ns;  /* of the last look; boot_ns 0: there was none */
+    uint64_t wall_ns, boot_ns;  /* of the last reading; boot_ns 0: there was none */
     uint64_t doubtful_until_ns; /* of boot_ns */
 };
 

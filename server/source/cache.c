@@ -16,7 +16,7 @@ void cache_init(struct cache *cache)
 
 static void drop(struct cache *cache, struct cache_file *file)
 {
-    cache->embedded_profile_bytes -= file->embedded_profile_bytes;
+    cache->packed_bytes -= file->packed_bytes;
     free(file->path);
     free(file->packed);
     *file = cache->files[--cache->count];
@@ -82,7 +82,7 @@ static bool has_place(struct cache *cache, uint32_t rank)
 
 static bool has_room(struct cache *cache, uint32_t rank, size_t bytes)
 {
-    while (cache->embedded_profile_bytes + bytes > CACHE_MAX_BYTES) {
+    while (cache->packed_bytes + bytes > CACHE_MAX_BYTES) {
         struct cache_file *const file = coldest(cache, true, rank);
         if (!file)
             return false;
@@ -94,10 +94,10 @@ static bool has_room(struct cache *cache, uint32_t rank, size_t bytes)
 /* Takes path and packed text. */
 static void add(struct cache *cache, struct cache_file *file)
 {
-    if (!has_room(cache, file->rank, file->embedded_profile_bytes)) {
+    if (!has_room(cache, file->rank, file->packed_bytes)) {
         free(file->packed);
         file->packed = NULL;
-        file->embedded_profile_bytes = 0;
+        file->packed_bytes = 0;
     }
     if (!has_place(cache, file->rank)) {
         free(file->packed);
@@ -105,7 +105,7 @@ static void add(struct cache *cache, struct cache_file *file)
         return;
     }
     cache->files[cache->count++] = *file;
-    cache->embedded_profile_bytes += file->embedded_profile_bytes;
+    cache->packed_bytes += file->packed_bytes;
 }
 
 void cache_put(struct cache *cache, const struct cache_key *key, uint32_t rank,
@@ -121,7 +121,7 @@ void cache_put(struct cache *cache, const struct cache_key *key, uint32_t rank,
         return;
     memcpy(file.path, key->path.text, key->path.length);
     if (text && compress_zstd(text->length > 0 ? text->data : "", text->length, LEVEL,
-                              &file.packed, &file.embedded_profile_bytes, NULL) != ERR_OK)
+                              &file.packed, &file.packed_bytes, NULL) != ERR_OK)
         file.packed = NULL;
     pthread_mutex_lock(&cache->mutex);
     add(cache, &file);
@@ -137,8 +137,8 @@ bool cache_get(struct cache *cache, const struct cache_key *key, struct buffer *
     const struct cache_file *const file = find(cache, key);
     if (file && file->packed) {
         char *const room = buffer_reserve(out, file->bytes + 1);
-        has_text = room && compress_unzstd(file->packed, file->embedded_profile_bytes, room,
-                                           file->bytes, NULL) == ERR_OK;
+        has_text = room && compress_unzstd(file->packed, file->packed_bytes, room, file->bytes,
+                                           NULL) == ERR_OK;
         *changed_ns_out = file->changed_ns;
         if (has_text)
             buffer_grow(out, file->bytes);

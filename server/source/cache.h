@@ -40,10 +40,10 @@ struct cache {
         char *path;
         size_t path_length;
         unsigned char *packed; /* NULL: there is no text */
-        size_t embedded_profile_bytes, bytes;
+        size_t packed_bytes, bytes;
         uint64_t changed_ns;
     } files[CACHE_MAX_FILES];
-    size_t count, embedded_profile_bytes;
+    size_t count, packed_bytes;
 };
 
 void cache_init(struct cache *cache);

@@ -12,17 +12,17 @@
 typedef enum err_code packer(const void *data, size_t bytes, int level, unsigned char **out,
                              size_t *bytes_out, struct err *err);
 /* Takes the packed bytes apart; fails the test unless that gives exactly `bytes`. */
-typedef void expander(unsigned char *packed, size_t embedded_profile_bytes, unsigned char *out,
+typedef void expander(unsigned char *packed, size_t packed_bytes, unsigned char *out,
                       size_t bytes);
 
-static void expand_gzip(unsigned char *packed, size_t embedded_profile_bytes,
-                        unsigned char *out, size_t bytes)
+static void expand_gzip(unsigned char *packed, size_t packed_bytes, unsigned char *out,
+                        size_t bytes)
 {
     z_stream z;
     memset(&z, 0, sizeof z);
     assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
     z.next_in = packed;
-    z.avail_in = (uInt)embedded_profile_bytes;
+    z.avail_in = (uInt)packed_bytes;
     z.next_out = out;
     z.avail_out = (uInt)bytes;
     assert_int_equal(inflate(&z, Z_FINISH), Z_STREAM_END);
@@ -31,10 +31,10 @@ static void expand_gzip(unsigned char *packed, size_t embedded_profile_bytes,
     inflateEnd(&z);
 }
 
-static void expand_zstd(unsigned char *packed, size_t embedded_profile_bytes,
-                        unsigned char *out, size_t bytes)
+static void expand_zstd(unsigned char *packed, size_t packed_bytes, unsigned char *out,
+                        size_t bytes)
 {
-    assert_int_equal(ZSTD_decompress(out, bytes, packed, embedded_profile_bytes), bytes);
+    assert_int_equal(ZSTD_decompress(out, bytes, packed, packed_bytes), bytes);
 }
 
 static void pack(packer *function, const void *data, size_t bytes, int level,
@@ -48,9 +48,9 @@ static void expect_round_trip(packer *to, expander *from, const unsigned char *d
                               size_t bytes, int level)
 {
     unsigned char *packed, *const back = malloc(bytes + 1);
-    size_t embedded_profile_bytes;
-    pack(to, data, bytes, level, &packed, &embedded_profile_bytes);
-    from(packed, embedded_profile_bytes, back, bytes);
+    size_t packed_bytes;
+    pack(to, data, bytes, level, &packed, &packed_bytes);
+    from(packed, packed_bytes, back, bytes);
     if (bytes)
         assert_memory_equal(back, data, bytes);
     free(back);

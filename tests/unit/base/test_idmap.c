@@ -90,7 +90,7 @@ static void clearing_forgets_all_and_keeps_the_room(void **state)
     idmap_deinit(&map);
 }
 
-static void the_row_that_is_asked_for_is_found_among_equal_hashes(void **state)
+static void the_wanted_row_is_found_among_equal_hashes(void **state)
 {
     static const int rows[] = { 7, 8, 9 };
     struct idmap map;
@@ -118,7 +118,7 @@ static void a_full_map_says_so(void **state)
 {
     struct idmap_slot slot;
     struct err err = { 0 };
-    /* As after 2^31 entries; the slots are not looked at. */
+    /* As after 2^31 entries; the slots are not read. */
     struct idmap map = { .slots = &slot, .mask = 0x7fffffff, .count = 0x7fffffff };
     (void)state;
     assert_int_equal(idmap_add(&map, 0, 0, &err), ERR_LIMIT);
@@ -163,7 +163,7 @@ TEST_MAIN(cmocka_unit_test(an_empty_map_finds_nothing),
           cmocka_unit_test(entries_with_the_same_hash_are_all_candidates),
           cmocka_unit_test(a_quarter_of_the_slots_stays_free),
           cmocka_unit_test(clearing_forgets_all_and_keeps_the_room),
-          cmocka_unit_test(the_row_that_is_asked_for_is_found_among_equal_hashes),
+          cmocka_unit_test(the_wanted_row_is_found_among_equal_hashes),
           cmocka_unit_test(a_full_map_says_so),
           cmocka_unit_test(without_memory_nothing_is_added),
           cmocka_unit_test(neighbouring_keys_spread))

@@ -362,7 +362,7 @@ class Run(unittest.TestCase):
         self.assertEqual(started.authorized("/")[0], 200)
         self.assertEqual(started.stop()[0], 7)
 
-    def test_status_tells_the_signal_that_ended_the_program(self):
+    def test_status_names_the_signal_that_ended_the_program(self):
         started = self.start("import os, time; time.sleep(0.3); os.abort()")
         started.wait_for_error_line("target exited")
         self.assertEqual(started.stop()[0], 128 + signal.SIGABRT)
@@ -603,7 +603,7 @@ class Record(unittest.TestCase):
         self.assertEqual(self.read(), "old\n")
         self.assertEqual(os.listdir(self.folder.name), ["out.folded"])
 
-    def test_file_follows_the_mask_unless_it_tells_what_others_may_not_see(self):
+    def test_file_follows_the_mask_unless_it_holds_what_others_may_not_see(self):
         self.assertEqual(self.record("-o", self.path, preexec_fn=lambda: os.umask(0o027)).returncode, 0)
         self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o600 if os.geteuid() == 0 else 0o640)
 

@@ -1,5 +1,5 @@
 /* What every format writes of a made session, to the byte: tests/golden/session.*.  After a change
- * that is meant, GOLDEN_REFRESH=1 ctest --preset debug -R unit.server.formats writes them anew. */
+ * that is meant, GOLDEN_REFRESH=1 ctest --preset debug -R unit.server.formats writes them again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -44,7 +44,7 @@ struct bad_row {
     const char *message;
 };
 
-static void a_capture_is_written_where_it_is_asked_for(void **state)
+static void a_capture_is_written_where_the_option_says(void **state)
 {
     static const struct {
         const char *line;
@@ -75,7 +75,7 @@ static void a_capture_is_written_where_it_is_asked_for(void **state)
     }
 }
 
-static void wrong_lines_are_told_what_is_wrong(void **state)
+static void a_wrong_line_is_refused_with_its_fault(void **state)
 {
     static const struct bad_row rows[] = {
         { "", "a COMMAND is missing (see --help)" },
@@ -653,8 +653,8 @@ static void help_fits_a_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_is_written_where_it_is_asked_for),
-        cmocka_unit_test(wrong_lines_are_told_what_is_wrong),
+        cmocka_unit_test(a_capture_is_written_where_the_option_says),
+        cmocka_unit_test(a_wrong_line_is_refused_with_its_fault),
         cmocka_unit_test(defaults_are_a_kilohertz_of_the_main_thread_on_loopback),
         cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
         cmocka_unit_test(nothing_special_is_recorded_unasked),

@@ -100,7 +100,7 @@ static void what_takes_but_a_moment_says_nothing(void **state)
     expect(true, show_at_once, "");
 }
 
-static void where_nobody_looks_nothing_is_said(void **state)
+static void without_a_terminal_nothing_is_written(void **state)
 {
     (void)state;
     expect(false, show_shares, "");
@@ -108,4 +108,4 @@ static void where_nobody_looks_nothing_is_said(void **state)
 
 TEST_MAIN(cmocka_unit_test(one_line_is_written_over_and_taken_away),
           cmocka_unit_test(what_takes_but_a_moment_says_nothing),
-          cmocka_unit_test(where_nobody_looks_nothing_is_said))
+          cmocka_unit_test(without_a_terminal_nothing_is_written))

@@ -20,7 +20,7 @@
 
 enum { OTHER = 65534 };
 
-/* The folder is the root of the target where we may do that, else its files are told by their whole
+/* The folder is the root of the target where we may do that, else its files are named by their whole
  * path. */
 struct world {
     char *folder;

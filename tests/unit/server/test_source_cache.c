@@ -87,7 +87,7 @@ static void the_hottest_stay_where_there_is_no_room(void **state)
     assert_false(has(cache, 1, "/4.py"));
     put(cache, "/9.py", 9, &text);
     assert_false(has(cache, 1, "/9.py"));
-    assert_true(cache->embedded_profile_bytes <= CACHE_MAX_BYTES);
+    assert_true(cache->packed_bytes <= CACHE_MAX_BYTES);
     /* What has cooled down goes first. */
     const struct cache_key cold = key_of(1, "/0.py");
     assert_true(cache_rank(cache, &cold, 8));

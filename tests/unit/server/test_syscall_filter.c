@@ -62,7 +62,7 @@ static int bind_socket(void)
     return SAYS(bind(listener, (const struct sockaddr *)(const void *)&any, sizeof any));
 }
 
-static int listen_anew(void)
+static int listen_again(void)
 {
     return SAYS(listen(listener, 1));
 }
@@ -204,7 +204,7 @@ static void what_no_command_needs_is_refused(void **state)
         { "clone", make_process_by_clone },
         { "socket", make_network_socket },
         { "bind", bind_socket },
-        { "listen", listen_anew },
+        { "listen", listen_again },
         { "ptrace", stop_process },
         { "process_vm_writev", write_process },
         { "setuid", become_root },
