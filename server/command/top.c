@@ -146,7 +146,7 @@ static enum err_code draw(struct top *top, struct err *err)
         return rc;
     session_describe(top->driver.session, &top->snapshot, &info);
     sampler_processes(top->driver.sampler, &processes);
-    terminal_said(&top->terminal, message, sizeof message);
+    terminal_last_message(&top->terminal, message, sizeof message);
     terminal_size(&top->terminal, &screen.columns, &screen.rows);
     buffer_clear(&top->picture);
     note_room(top, screen_draw(&top->picture, &screen, &top->display));
@@ -184,7 +184,7 @@ static enum err_code take_event(struct top *top, struct err *err)
         return ERR_OK;
     if (event.data.fd == STDIN_FILENO)
         return take_keys(top, err);
-    terminal_heed(&top->terminal);
+    terminal_take_signals(&top->terminal);
     return draw(top, err);
 }
 

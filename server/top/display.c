@@ -48,14 +48,14 @@ const char *display_span_text(const struct display *display)
     return spans[display->span].text;
 }
 
-const char *display_kind_text(enum display_kind kind)
+const char *display_mode_text(enum display_mode mode)
 {
     static const char *const texts[] = {
 #define X(name, text) text,
-        DISPLAY_KINDS(X)
+        DISPLAY_MODES(X)
 #undef X
     };
-    return texts[kind];
+    return texts[mode];
 }
 
 static void start_list(struct display *display)
@@ -71,7 +71,7 @@ static void open_panel(struct display *display, enum display_panel panel)
         display->cursor = display->first = 0;
 }
 
-/* The next of all threads, then those seen one by one, and round. */
+/* The choices are all threads, then each thread, and then all threads again. */
 static void turn_thread(struct display *display, const struct display_room *room, bool forward)
 {
     size_t at = room->thread_count; /* all */
@@ -90,7 +90,7 @@ static void move_to(struct display *display, const struct display_room *room, lo
     if (to > last)
         to = last;
     display->cursor = to > 0 ? (uint32_t)to : 0;
-    /* The one that is there is chosen when it is drawn. */
+    /* Drawing selects the row at the cursor. */
     display->row = DISPLAY_NO_ROW;
 }
 
@@ -115,7 +115,7 @@ static bool move(struct display *display, int key, const struct display_room *ro
     }
 }
 
-/* A function's callers, or the samples of a thread; and back. */
+/* Enter: opens the callers of a function, or the samples of a thread, or goes back. */
 static void enter(struct display *display, const struct display_room *room)
 {
     if (display->panel == DISPLAY_THREADS) {
@@ -159,15 +159,15 @@ static void next_of(unsigned *value, unsigned count, bool forward)
     *value = (*value + (forward ? 1 : count - 1)) % count;
 }
 
-/* What changes which rows there are, and in what order. */
+/* Keys that change which rows the list has, or their order. */
 static bool change_list(struct display *display, int key, const struct display_room *room)
 {
-    unsigned sort = display->sort, kind = display->kind;
+    unsigned sort = display->sort, mode = display->mode;
     switch (key) {
     case 's':
     case 'S': next_of(&sort, DISPLAY_SORTS, key == 's'); break;
     case 'm':
-    case 'M': next_of(&kind, DISPLAY_KIND_COUNT, key == 'm'); break;
+    case 'M': next_of(&mode, DISPLAY_MODE_COUNT, key == 'm'); break;
     case 'w':
     case 'W': next_of(&display->span, SPANS, key == 'w'); break;
     case 'l': display->by_line = !display->by_line; break;
@@ -179,8 +179,8 @@ static bool change_list(struct display *display, int key, const struct display_r
     default: return false;
     }
     display->sort = (enum display_sort)sort;
-    display->kind = (enum display_kind)kind;
-    /* Lines and functions are numbered apart. */
+    display->mode = (enum display_mode)mode;
+    /* A line's row number is not that of its function. */
     if (key == 'l' && display->panel == DISPLAY_AROUND)
         display->panel = DISPLAY_FUNCTIONS;
     start_list(display);
@@ -193,7 +193,7 @@ enum display_wish display_key(struct display *display, int key, const struct dis
         type(display, key);
         return DISPLAY_GOES_ON;
     }
-    /* Whatever is typed ends the help, and does what it does. */
+    /* Any other key closes the help and then has its usual effect. */
     if (display->panel == DISPLAY_HELP && key != 'h' && key != '?')
         display->panel = DISPLAY_FUNCTIONS;
     if (move(display, key, room) || change_list(display, key, room))

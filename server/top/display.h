@@ -1,5 +1,5 @@
 /*
- * look - how the user wants the profile shown, and what keys make of that.
+ * display - what the user has chosen to see, and how keys change it.
  *
  * Ownership: plain data.
  * Depends on: profile (ids), keys.
@@ -25,18 +25,18 @@ enum display_sort { DISPLAY_BY_SELF, DISPLAY_BY_TOTAL, DISPLAY_BY_NAME, DISPLAY_
     X(60, "the last minute") \
     X(0, "all since the start")
 
-/* Which samples, by what the thread was doing. */
-#define DISPLAY_KINDS(X)      \
+/* Which samples are shown, by what their thread was doing. */
+#define DISPLAY_MODES(X)      \
     X(WALL, "wall")           \
-    X(CPU, "on a CPU")        \
+    X(CPU, "on CPU")          \
     X(GIL, "holding the GIL") \
     X(EXCEPTION, "handling an exception")
 
-enum display_kind {
+enum display_mode {
 #define X(name, text) DISPLAY_##name,
-    DISPLAY_KINDS(X)
+    DISPLAY_MODES(X)
 #undef X
-        DISPLAY_KIND_COUNT
+        DISPLAY_MODE_COUNT
 };
 
 enum display_panel { DISPLAY_FUNCTIONS, DISPLAY_THREADS, DISPLAY_AROUND, DISPLAY_HELP };
@@ -46,27 +46,27 @@ enum display_wish { DISPLAY_GOES_ON, DISPLAY_QUITS, DISPLAY_RENEWS };
 struct display {
     enum display_panel panel;
     enum display_sort sort;
-    enum display_kind kind;
-    unsigned span;     /* number of DISPLAY_SPANS */
-    uint64_t reset_ns; /* what was before is left out */
-    bool by_line;      /* lines are rows, not functions */
-    bool is_paused;    /* the picture stays; sampling goes on */
-    unsigned period;   /* number of display_period_ms */
+    enum display_mode mode;
+    unsigned span;     /* index in DISPLAY_SPANS */
+    uint64_t reset_ns; /* earlier samples are left out */
+    bool by_line;      /* rows are lines, not functions */
+    bool is_paused;    /* the screen stays as it is; sampling continues */
+    unsigned period;   /* index of display_period_ms */
     thread_id thread;  /* DISPLAY_NO_THREAD: all */
-    bool is_typing;    /* the filter */
+    bool is_typing;    /* keys edit the filter */
     char filter[DISPLAY_MAX_FILTER + 1];
-    uint32_t row;    /* chosen; DISPLAY_NO_ROW: whatever is at the cursor */
-    uint32_t cursor; /* its place in the list */
-    uint32_t first;  /* place of the first one that is shown */
+    uint32_t row;    /* selected; DISPLAY_NO_ROW: the row at the cursor */
+    uint32_t cursor; /* index in the list */
+    uint32_t first;  /* index of the first visible row */
 };
 
-/* What there is to move in, as it was drawn last. */
+/* The list as it was drawn last, in which keys move the cursor. */
 struct display_room {
-    uint64_t now_ns;          /* of the profile */
+    uint64_t now_ns;          /* end of the profile */
     size_t rows;              /* in the list */
-    size_t shown;             /* at a time */
+    size_t shown;             /* visible rows */
     uint32_t row_at_cursor;   /* DISPLAY_NO_ROW: none */
-    const thread_id *threads; /* those that were seen */
+    const thread_id *threads; /* threads with samples */
     size_t thread_count;
 };
 
@@ -74,10 +74,11 @@ void display_init(struct display *display);
 enum display_wish display_key(struct display *display, int key,
                               const struct display_room *room);
 
-/* From one picture to the next. */
+/* Time between two updates of the screen. */
 unsigned display_period_ms(const struct display *display);
+/* Start of the time that is shown. */
 uint64_t display_from_ns(const struct display *display, uint64_t now_ns);
 const char *display_span_text(const struct display *display);
-const char *display_kind_text(enum display_kind kind);
+const char *display_mode_text(enum display_mode mode);
 
 #endif /* SERVER_TOP_DISPLAY_H */

@@ -1,7 +1,7 @@
 /*
- * keys - what was typed, out of the bytes that a terminal sends.
+ * keys - decodes the keys that were pressed from the bytes that a terminal sends.
  *
- * Limits: KEYS_BYTES at a time; what is typed faster than it is read waits in the terminal.
+ * Limits: KEYS_BYTES in one read; the terminal buffers the rest.
  * Depends on: libc.
  */
 #ifndef SERVER_TOP_KEYS_H
@@ -29,8 +29,7 @@ enum key {
     KEY_PAGE_DOWN,
 };
 
-/* The key that *at begins with, and moves *at behind it.  KEY_NONE: a sequence that means
- * nothing to us. */
+/* Returns the first key of *at and moves *at behind it.  KEY_NONE: an unknown sequence. */
 int keys_next(const char **at, const char *end);
 
 #endif /* SERVER_TOP_KEYS_H */

@@ -7,14 +7,14 @@
 #include "sampler/profile/views/view.h"
 #include "server/report/names.h"
 
-static state_bits bits_of(enum display_kind kind)
+static state_bits bits_of(enum display_mode mode)
 {
-    switch (kind) {
+    switch (mode) {
     case DISPLAY_CPU: return state_flag_yes(STATE_FLAG_ON_CPU);
     case DISPLAY_GIL: return state_flag_yes(STATE_FLAG_HAS_GIL);
     case DISPLAY_EXCEPTION: return state_flag_yes(STATE_FLAG_HAS_EXCEPTION);
     case DISPLAY_WALL:
-    case DISPLAY_KIND_COUNT: break;
+    case DISPLAY_MODE_COUNT: break;
     }
     return 0;
 }
@@ -43,7 +43,7 @@ static bool has(struct strtab_string text, const char *wanted)
     return false;
 }
 
-static bool fits(const struct model *model, uint32_t row, const char *filter)
+static bool matches(const struct model *model, uint32_t row, const char *filter)
 {
     if (!*filter)
         return true;
@@ -68,7 +68,7 @@ struct sorting {
     enum display_sort sort;
 };
 
-/* Never equal, so that rows do not jump. */
+/* No two rows are equal, so that rows do not swap places between updates. */
 static int compare_rows(const void *left, const void *right, void *context)
 {
     const struct sorting *const sorting = context;
@@ -100,14 +100,14 @@ static enum err_code list_rows(struct model *model, const struct display *displa
         if (model->flat.total[row] == 0)
             continue;
         model->seen++;
-        if (fits(model, row, display->filter))
+        if (matches(model, row, display->filter))
             model->order[model->count++] = row;
     }
     qsort_r(model->order, model->count, sizeof *model->order, compare_rows, &sorting);
     return ERR_OK;
 }
 
-/* What a sample stands for, on average: the rate may have been changed. */
+/* The mean time that a sample stands for, because the rate may have changed. */
 static enum err_code weigh(struct model *model, const struct view_query *query, struct err *err)
 {
     struct view view;
@@ -120,12 +120,12 @@ static enum err_code weigh(struct model *model, const struct view_query *query, 
     return ERR_OK;
 }
 
-static enum err_code display_at_threads(struct model *model, const struct view_query *query,
-                                        const struct display *display, struct err *err)
+static enum err_code sum_threads(struct model *model, const struct view_query *query,
+                                 const struct display *display, struct err *err)
 {
-    struct view_query all_kinds = *query;
-    all_kinds.require = 0;
-    const enum err_code rc = states_init(&model->states, model->snapshot, &all_kinds, err);
+    struct view_query every_mode = *query;
+    every_mode.require = 0;
+    const enum err_code rc = states_init(&model->states, model->snapshot, &every_mode, err);
     if (rc != ERR_OK)
         return rc;
     if (display->thread == DISPLAY_NO_THREAD)
@@ -149,7 +149,7 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
                                                      ? NULL
                                                      : &display->thread,
                                       .thread_count = 1,
-                                      .require = bits_of(display->kind) };
+                                      .require = bits_of(display->mode) };
     *model = (struct model){ .snapshot = snapshot,
                              .by_line = display->by_line,
                              .from_ns = query.from_ns,
@@ -161,7 +161,7 @@ enum err_code model_init(struct model *model, const struct profile_snapshot *sna
     if (rc == ERR_OK)
         rc = weigh(model, &query, err);
     if (rc == ERR_OK)
-        rc = display_at_threads(model, &query, display, err);
+        rc = sum_threads(model, &query, display, err);
     if (rc != ERR_OK)
         model_deinit(model);
     return rc;
@@ -184,7 +184,7 @@ size_t model_place(const struct model *model, uint32_t row)
     return at;
 }
 
-/* Puts it in its place among the largest; the last one makes room. */
+/* Inserts an edge into a list that is sorted by count; the last edge of a full list is dropped. */
 static void insert(const struct flat_edge **edges, size_t count, const struct flat_edge *edge)
 {
     size_t at = count;

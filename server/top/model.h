@@ -1,10 +1,10 @@
 /*
- * sheet - the numbers of one picture: functions or lines with their samples, threads with what
- * they did, for what the user wants to look at.
+ * model - the numbers on the screen: functions or lines with their samples, and threads with
+ * their states, for the samples that the user has chosen.
  *
  * Ownership: the struct owns its arrays; model_deinit accepts a zeroed one.
  * Cost: that of a view, and of sorting the functions that have samples.
- * Depends on: profile, view, states, report/flat, report/names, look.
+ * Depends on: profile, view, states, report/flat, report/names, display.
  */
 #ifndef SERVER_TOP_MODEL_H
 #define SERVER_TOP_MODEL_H
@@ -23,13 +23,13 @@ struct named_frame;
 struct model {
     const struct profile_snapshot *snapshot;
     struct flat flat;
-    struct states states;    /* of all threads, and the kind of samples that are looked at */
-    struct state_sums doing; /* of the chosen thread, or all; of all kinds of samples */
-    thread_id *threads;      /* as the rows of states */
+    struct states states;    /* of all threads, in every mode */
+    struct state_sums doing; /* of the chosen thread, or of all; in every mode */
+    thread_id *threads;      /* in the order of the rows of states */
     bool by_line;
-    double sample_s; /* what a sample stands for; 0: unknown */
+    double sample_s; /* time that one sample stands for; 0: unknown */
     size_t seen;     /* rows that have samples */
-    uint32_t *order; /* those that fit the filter, as they are to be shown */
+    uint32_t *order; /* rows that match the filter, sorted */
     size_t count;
     uint64_t from_ns, to_ns;
 };
@@ -41,10 +41,11 @@ MUST_CHECK enum err_code model_init(struct model *model,
 void model_deinit(struct model *model);
 
 struct named_frame model_name(const struct model *model, uint32_t row);
-/* Its place in the order; the number of rows: it is not in it. */
+/* The index of a row in the order; model->count: the row is not in it. */
 size_t model_place(const struct model *model, uint32_t row);
 
-/* Those who call a row, or whom it calls, most first: up to `room` of the edges; returns how many. */
+/* The callers or the callees of a row, those with most samples first.  Returns how many there are,
+ * at most `room`. */
 size_t model_around(const struct model *model, uint32_t row, bool callers,
                     const struct flat_edge **out, size_t room);
 

@@ -11,11 +11,12 @@
 #include "server/top/writer.h"
 #include "server/wire/quality.h"
 
-/* Shares from which on a row is warm, and hot. */
+/* Least share of a warm row, and of a hot one. */
 #define WARM_PERCENT 5.0
 #define HOT_PERCENT  20.0
 
-/* Columns of a share, of seconds, of samples, and the widths from which on they are there. */
+/* SHARE, SECONDS, COUNT: widths of columns.  WITH_SECONDS, WITH_COUNTS: least width of a screen that
+ * has these columns.  PLACE: least width for a whole path. */
 enum { SHARE = 9, SECONDS = 10, COUNT = 11, WITH_SECONDS = 70, WITH_COUNTS = 110, PLACE = 44 };
 
 static struct writer start_line(const struct panel *panel)
@@ -36,7 +37,7 @@ static void fill(const struct panel *panel, size_t used)
         end_line(panel);
 }
 
-/* The cursor is where the chosen row is, and what is shown has the cursor in it. */
+/* Keeps the cursor in the list, and scrolls so that it is visible. */
 static void follow(struct display *display, size_t rows, unsigned shown)
 {
     if (display->cursor >= rows)
@@ -82,7 +83,7 @@ static void put_count(struct writer *writer, uint64_t samples)
     put_right(writer, COUNT, text);
 }
 
-/* "app.py:14"; the end of a long path says most. */
+/* "app.py:14".  A long path is cut at its start, because its end says most. */
 static void put_place(struct writer *writer, const struct model *model,
                       const struct named_frame *frame, unsigned columns)
 {
@@ -96,7 +97,7 @@ static void put_place(struct writer *writer, const struct model *model,
     buffer_deinit(&text);
 }
 
-/* The place has the rest of the line behind the name. */
+/* The name gets three fifths of the rest of the line, the place two fifths. */
 static void put_row_name(struct writer *writer, const struct model *model, uint32_t row)
 {
     const struct named_frame frame = model_name(model, row);
@@ -159,18 +160,19 @@ static void functions_row(const struct panel *panel, uint32_t row, bool is_chose
     end_line(panel);
 }
 
-/* An empty list says why. */
+/* Explains why a list is empty. */
 static void say_empty(const struct panel *panel)
 {
     struct writer writer = start_line(panel);
     const struct model *const model = panel->model;
     if (model->seen > 0)
-        writer_print(&writer, "  none of %zu fits the filter (c: no filter)", model->seen);
+        writer_print(&writer, "  none of %zu rows matches the filter (c: clear it)",
+                     model->seen);
     else if (model->doing.samples > 0)
-        writer_print(&writer, "  none of %" PRIu64 " samples is of this mode (m: another)",
+        writer_print(&writer, "  none of %" PRIu64 " samples has this mode (m: next mode)",
                      model->doing.samples);
     else if (model->snapshot->quality.samples > 0)
-        writer_print(&writer, "  no samples in this time (w: another)");
+        writer_print(&writer, "  no samples in this time range (w: next range)");
     else
         writer_print(&writer, "  waiting for the first samples");
     end_line(panel);
@@ -247,7 +249,7 @@ size_t panel_threads(const struct panel *panel, struct display *display)
 
 enum { MOST_EDGES = 256 };
 
-/* Half of the panel: a title and as many edges as there is room for. */
+/* Half of the panel: a title, and as many edges as fit. */
 static void draw_edges(const struct panel *panel, uint32_t row, bool callers, unsigned rows)
 {
     const struct flat_edge *edges[MOST_EDGES] = { NULL };
@@ -258,7 +260,8 @@ static void draw_edges(const struct panel *panel, uint32_t row, bool callers, un
     writer_colour(&writer, WRITER_BOLD);
     writer_print(&writer, callers ? "called by" : "calls");
     if (count == 0)
-        writer_print(&writer, ": nobody that was seen");
+        writer_print(&writer, callers ? ": no callers in these samples"
+                                      : ": no callees in these samples");
     end_line(panel);
     for (size_t i = 0; i < count; i++) {
         writer = start_line(panel);
@@ -295,26 +298,26 @@ size_t panel_around(const struct panel *panel, const struct display *display)
 size_t panel_help(const struct panel *panel)
 {
     static const char *const lines[] = {
-        "s S        sort by self, total, name (and back)",
-        "t          threads; Enter shows one's functions, a all of them",
-        "Left Right the thread before, the next",
-        "w          time: the last 10 s, the last minute, all",
-        "m          which samples: wall, cpu, GIL, exceptions",
-        "l          lines instead of functions, and back",
-        "Enter      who calls the chosen function, and whom it calls; Esc goes back",
-        "/ c        show only what has this in its name or file; c: all again",
+        "s S        sort by self, total or name (S: backwards)",
+        "t          list the threads; Enter shows one, a shows all",
+        "Left Right show the previous or the next thread",
+        "w          time range: the last 10 s, the last minute, all",
+        "m          mode: wall, on CPU, holding the GIL, handling an exception",
+        "l          switch between functions and lines",
+        "Enter      show callers and callees of the selected function; Esc goes back",
+        "/ c        filter by name or file; c clears the filter",
         "j k arrows PgUp PgDn g G   move",
-        "p          hold the picture; sampling goes on",
+        "p          pause the screen; sampling continues",
         "r          reset statistics",
-        "+ -        draw more often, less often",
+        "+ -        update more often, less often",
         "q          quit",
-        "SELF: in the function itself; TOTAL: with what it calls; of all samples of threads shown",
+        "SELF: samples in the function itself; TOTAL: also those in functions it called",
     };
     struct writer writer = start_line(panel);
     size_t used = 0;
     writer.is_chosen = true;
     writer_colour(&writer, WRITER_PLAIN);
-    writer_print(&writer, " keys (any other closes this)");
+    writer_print(&writer, " keys (any key closes this list)");
     writer_spaces(&writer, writer.left);
     end_line(panel);
     for (; used < panel->rows && used < sizeof lines / sizeof *lines; used++) {

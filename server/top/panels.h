@@ -1,10 +1,9 @@
 /*
- * panels - what the middle of the screen can show: functions, threads, who calls whom, the keys.
+ * panels - the middle of the screen: functions, threads, callers and callees, or the keys.
  *
- * Each draws a title and `rows` lines, no more and no fewer, and returns how many rows of its list
- * there is room for.
+ * Each draws a title and exactly `rows` lines, and returns how many rows of its list fit.
  *
- * Depends on: sheet, look, pen.
+ * Depends on: model, display, writer.
  */
 #ifndef SERVER_TOP_PANELS_H
 #define SERVER_TOP_PANELS_H
@@ -23,10 +22,10 @@ struct panel {
     bool has_colours;
 };
 
-/* These move the look's cursor and first row to what there is. */
+/* Both move the display's cursor and first row into the list. */
 size_t panel_functions(const struct panel *panel, struct display *display);
 size_t panel_threads(const struct panel *panel, struct display *display);
-/* The chosen row, who calls it, and whom it calls. */
+/* The selected row, its callers and its callees. */
 size_t panel_around(const struct panel *panel, const struct display *display);
 size_t panel_help(const struct panel *panel);
 

@@ -18,7 +18,7 @@
 #define CLEAR_LINE "\x1b[K"
 #define CLEAR_REST "\x1b[J"
 
-/* Failures from which on they are shown as a warning. */
+/* Least share of failed samples that is shown as a warning. */
 #define BAD_PERCENT 1.0
 
 /* Lines above and below the list. */
@@ -107,7 +107,7 @@ static void draw_quality(struct buffer *out, const struct screen *screen)
     end_line(out);
 }
 
-/* What is not known is said, and never 0 %. */
+/* An unknown state shows as "?", never as 0 %. */
 static void put_state(struct writer *writer, const char *word, const struct state_sums *sums,
                       enum state_flag flag)
 {
@@ -166,7 +166,7 @@ static void draw_query(struct buffer *out, const struct screen *screen,
         writer_print(&writer, "all threads");
     else
         put_thread(&writer, screen, display->thread);
-    writer_print(&writer, ", %s", display_kind_text(display->kind));
+    writer_print(&writer, ", %s", display_mode_text(display->mode));
     if (*display->filter)
         writer_print(&writer, ", filter \"%s\"", display->filter);
     writer_colour(&writer, WRITER_PLAIN);
@@ -180,7 +180,7 @@ static void draw_foot(struct buffer *out, const struct screen *screen,
 {
     struct writer writer = line_of(out, screen);
     if (display->is_typing) {
-        writer_print(&writer, "filter: %s_  (Enter: keep it, Esc: none)", display->filter);
+        writer_print(&writer, "filter: %s_  (Enter: apply, Esc: clear)", display->filter);
     } else if (*screen->message) {
         writer_colour(&writer, WRITER_HOT);
         writer_text(&writer, screen->message, strlen(screen->message));
@@ -226,7 +226,7 @@ size_t screen_draw(struct buffer *out, const struct screen *screen, struct displ
     buffer_text(out, HOME);
     if (screen->columns < SCREEN_MIN_COLUMNS || screen->rows < SCREEN_MIN_ROWS) {
         struct writer writer = line_of(out, screen);
-        writer_print(&writer, "too small: %d x %d", SCREEN_MIN_COLUMNS, SCREEN_MIN_ROWS);
+        writer_print(&writer, "too small: needs %d x %d", SCREEN_MIN_COLUMNS, SCREEN_MIN_ROWS);
         buffer_text(out, CLEAR_LINE);
     } else {
         const unsigned rows = screen->rows - HEAD_ROWS - FOOT_ROWS - TITLE_ROWS;

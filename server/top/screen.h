@@ -1,11 +1,11 @@
 /*
- * screen - one picture of top: the text that makes a terminal show it.
+ * screen - draws the whole screen of top, as text for a terminal.
  *
- * Every line is written anew and cut to the width, so that whatever a terminal showed before is
- * gone.  Nothing that a target says can move the cursor or change a colour.
+ * It writes every line again and cuts it to the width, so that nothing remains of an earlier screen.
+ * Text of a target cannot move the cursor or change a colour.
  *
  * Ownership: plain data; borrows everything.
- * Depends on: sheet, look, pen, wire/session.
+ * Depends on: model, display, panels, writer, wire/session.
  */
 #ifndef SERVER_TOP_SCREEN_H
 #define SERVER_TOP_SCREEN_H
@@ -27,15 +27,15 @@ struct screen {
     const struct session_info *session; /* with the snapshot that is shown */
     const struct sampler_processes *processes;
     const struct model *model;
-    double now_hz; /* looks a second, lately; negative: not known yet */
+    double now_hz; /* current rate in ticks per second; negative: not known yet */
     double own_cpu_percent;
-    const char *message; /* said by the program; "": nothing */
+    const char *message; /* the last line on standard error; "": none */
     unsigned columns, rows;
     bool has_colours;
 };
 
-/* Moves look's cursor and first row to what can be seen, and to the chosen row.  Returns how many
- * rows of the list are shown. */
+/* Moves the display's cursor to the selected row, and scrolls so that it is visible.  Returns how
+ * many rows of the list are visible. */
 size_t screen_draw(struct buffer *out, const struct screen *screen, struct display *display);
 
 #endif /* SERVER_TOP_SCREEN_H */

@@ -10,18 +10,19 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* Another screen, no cursor, lines that are cut and not wrapped; and back, in the other order. */
+/* ENTER: the alternate screen, no cursor, long lines are cut instead of wrapped.  LEAVE undoes that
+ * in reverse order. */
 #define ENTER "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H\x1b[2J"
 #define LEAVE "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 
-enum { SAID_BYTES = 4096 };
+enum { MESSAGE_BYTES = 4096 };
 
-/* Signals that end a program without asking it. */
+/* Signals of a crash. */
 static const int crashes[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT };
 
 enum { CRASHES = sizeof crashes / sizeof *crashes };
 
-/* What a handler of a crash needs. */
+/* State that the crash handler needs. */
 static struct {
     volatile sig_atomic_t is_entered;
     int error_fd;
@@ -29,7 +30,7 @@ static struct {
     struct sigaction before[CRASHES];
 } shared = { .error_fd = -1 };
 
-/* Whoever handled it before, if only the kernel, gets it next. */
+/* The signal then goes to the handler that was there before, or to the kernel. */
 static void on_crash(int signal)
 {
     if (shared.is_entered) {
@@ -45,7 +46,7 @@ static void on_crash(int signal)
     raise(signal);
 }
 
-/* Who started us may have asked for that. */
+/* The program that started us may ignore a signal on purpose. */
 static bool is_ignored(int signal)
 {
     struct sigaction action;
@@ -73,12 +74,12 @@ static enum err_code check_kind(struct err *err)
     const char *const term = getenv("TERM");
     if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
         return err_set(err, ERR_INVALID,
-                       "top needs a terminal to draw on and to be typed to: use record "
-                       "--pstats for a table, attach for a page");
+                       "top needs a terminal for input and output: use record --pstats for a "
+                       "table, or attach for a page");
     if (!term || strcmp(term, "dumb") == 0)
         return err_set(err, ERR_INVALID,
                        "top needs a terminal with a cursor (TERM is '%.32s'): use record "
-                       "--pstats for a table, attach for a page",
+                       "--pstats for a table, or attach for a page",
                        term ? term : "");
     return ERR_OK;
 }
@@ -87,7 +88,7 @@ enum err_code terminal_init(struct terminal *terminal, struct err *err)
 {
     const char *const no_colour = getenv("NO_COLOR");
     sigset_t set;
-    *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .said_fd = -1 };
+    *terminal = (struct terminal){ .signal_fd = -1, .error_fd = -1, .messages_fd = -1 };
     const enum err_code rc = check_kind(err);
     if (rc != ERR_OK)
         return rc;
@@ -118,19 +119,19 @@ void terminal_deinit(struct terminal *terminal)
     terminal->is_open = false;
 }
 
-static void keep_errors(struct terminal *terminal)
+static void collect_messages(struct terminal *terminal)
 {
-    terminal->said_fd = memfd_create("said", MFD_CLOEXEC);
-    if (terminal->said_fd < 0)
+    terminal->messages_fd = memfd_create("messages", MFD_CLOEXEC);
+    if (terminal->messages_fd < 0)
         return;
     terminal->error_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-    dup2(terminal->said_fd, STDERR_FILENO);
+    dup2(terminal->messages_fd, STDERR_FILENO);
     shared.error_fd = terminal->error_fd;
 }
 
-static void give_errors_back(struct terminal *terminal)
+static void write_messages(struct terminal *terminal)
 {
-    char bytes[SAID_BYTES];
+    char bytes[MESSAGE_BYTES];
     off_t at = 0;
     ssize_t n = 0;
     if (terminal->error_fd < 0)
@@ -139,12 +140,12 @@ static void give_errors_back(struct terminal *terminal)
     dup2(terminal->error_fd, STDERR_FILENO);
     close(terminal->error_fd);
     terminal->error_fd = -1;
-    while ((n = pread(terminal->said_fd, bytes, sizeof bytes, at)) > 0) {
+    while ((n = pread(terminal->messages_fd, bytes, sizeof bytes, at)) > 0) {
         (void)!write(STDERR_FILENO, bytes, (size_t)n);
         at += n;
     }
-    close(terminal->said_fd);
-    terminal->said_fd = -1;
+    close(terminal->messages_fd);
+    terminal->messages_fd = -1;
 }
 
 static bool set_raw(struct termios *as_it_was)
@@ -169,7 +170,7 @@ enum err_code terminal_enter(struct terminal *terminal, struct err *err)
     terminal->is_entered = true;
     shared.is_entered = 1;
     if (isatty(STDERR_FILENO) == 1)
-        keep_errors(terminal);
+        collect_messages(terminal);
     terminal_show(terminal, ENTER, sizeof ENTER - 1);
     return ERR_OK;
 }
@@ -182,10 +183,10 @@ void terminal_leave(struct terminal *terminal)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &shared.as_it_was);
     terminal->is_entered = false;
     shared.is_entered = 0;
-    give_errors_back(terminal);
+    write_messages(terminal);
 }
 
-void terminal_heed(struct terminal *terminal)
+void terminal_take_signals(struct terminal *terminal)
 {
     struct signalfd_siginfo info;
     bool stops = false;
@@ -194,7 +195,7 @@ void terminal_heed(struct terminal *terminal)
     if (!stops)
         return;
     terminal_leave(terminal);
-    /* All of us; sampling too, which counts the time as a gap. */
+    /* Stops sampling too, which counts this time as a gap. */
     kill(getpid(), SIGSTOP);
     (void)!terminal_enter(terminal, NULL);
 }
@@ -234,15 +235,16 @@ bool terminal_show(const struct terminal *terminal, const char *data, size_t byt
     return true;
 }
 
-void terminal_said(const struct terminal *terminal, char *out, size_t bytes)
+void terminal_last_message(const struct terminal *terminal, char *out, size_t bytes)
 {
-    char tail[SAID_BYTES];
+    char tail[MESSAGE_BYTES];
     *out = '\0';
-    const off_t end = terminal->said_fd >= 0 ? lseek(terminal->said_fd, 0, SEEK_END) : 0;
+    const off_t end =
+        terminal->messages_fd >= 0 ? lseek(terminal->messages_fd, 0, SEEK_END) : 0;
     if (end <= 0)
         return;
     const off_t from = end > (off_t)sizeof tail ? end - (off_t)sizeof tail : 0;
-    ssize_t n = pread(terminal->said_fd, tail, sizeof tail, from);
+    ssize_t n = pread(terminal->messages_fd, tail, sizeof tail, from);
     while (n > 0 && tail[n - 1] == '\n')
         n--;
     if (n <= 0)
@@ -250,7 +252,7 @@ void terminal_said(const struct terminal *terminal, char *out, size_t bytes)
     const char *const last = memrchr(tail, '\n', (size_t)n);
     const char *const start = last ? last + 1 : tail;
     const size_t length = (size_t)(tail + n - start);
-    const size_t kept = length < bytes - 1 ? length : bytes - 1;
-    memcpy(out, start, kept);
-    out[kept] = '\0';
+    const size_t copied = length < bytes - 1 ? length : bytes - 1;
+    memcpy(out, start, copied);
+    out[copied] = '\0';
 }

@@ -1,14 +1,14 @@
 /*
- * terminal - the user's terminal as a screen of our own, and as it was before.
+ * terminal - takes over the user's terminal, and restores it.
  *
- * Entered, it shows another screen without echo, line editing or cursor; left, all is as it was.
- * It is left at every end that a program can have a say in: terminal_leave, Ctrl-Z (entered again
- * when we go on), and signals of a crash.  What is said on standard error meanwhile would spoil the
- * screen: it is kept, and said when the screen is left.
+ * terminal_enter switches to the alternate screen, without echo, line editing or cursor.
+ * terminal_leave restores what was there before; so do Ctrl-Z, until the program continues, and the
+ * signals of a crash.  Meanwhile messages on standard error are collected, because they would
+ * damage the screen; terminal_leave writes them.
  *
- * Ownership: the caller's storage; a zeroed one that was never entered may be left.
- * Threads: the main one; terminal_init before others are started, as it blocks signals.
- * Limits: one at a time.
+ * Ownership: the caller's storage; terminal_leave accepts a zeroed struct.
+ * Threads: the main one; terminal_init before others start, because it blocks signals.
+ * Limits: one terminal at a time.
  * Depends on: err.
  */
 #ifndef SERVER_TOP_TERMINAL_H
@@ -24,29 +24,30 @@
 enum { TERMINAL_MAX_COLUMNS = 1000, TERMINAL_MAX_ROWS = 500 };
 
 struct terminal {
-    int signal_fd; /* SIGWINCH and SIGTSTP; readable: ask terminal_heed */
+    int signal_fd; /* SIGWINCH and SIGTSTP; once it is readable call terminal_take_signals */
     sigset_t before;
-    int error_fd; /* standard error as it was; -1: it is no terminal */
-    int said_fd;  /* what was said instead */
+    int error_fd;    /* standard error as it was; -1: it is not a terminal */
+    int messages_fd; /* stands in for standard error, and collects messages */
     bool is_open, is_entered;
     bool has_colours; /* unless NO_COLOR */
 };
 
-/* ERR_INVALID: standard input or output is no terminal, or one without a cursor. */
+/* ERR_INVALID: standard input or output is not a terminal with a cursor. */
 MUST_CHECK enum err_code terminal_init(struct terminal *terminal, struct err *err);
 void terminal_deinit(struct terminal *terminal);
 
 MUST_CHECK enum err_code terminal_enter(struct terminal *terminal, struct err *err);
 void terminal_leave(struct terminal *terminal);
 
-/* Does what a signal asks for: after Ctrl-Z it returns when we go on.  Draw anew afterwards. */
-void terminal_heed(struct terminal *terminal);
+/* Handles signals that have come.  After Ctrl-Z it returns once the program continues.  Draw again
+ * afterwards. */
+void terminal_take_signals(struct terminal *terminal);
 
-/* 80 x 24 where it cannot be known. */
+/* 80 x 24 if the size is unknown. */
 void terminal_size(const struct terminal *terminal, unsigned *columns_out, unsigned *rows_out);
-/* Writes a picture, all of it.  false: nobody sees it any more. */
+/* Writes all bytes.  false: the terminal has gone. */
 bool terminal_show(const struct terminal *terminal, const char *data, size_t bytes);
-/* The last line that was said on standard error; "": none. */
-void terminal_said(const struct terminal *terminal, char *out, size_t bytes);
+/* The last line of the collected messages; "": none. */
+void terminal_last_message(const struct terminal *terminal, char *out, size_t bytes);
 
 #endif /* SERVER_TOP_TERMINAL_H */

@@ -17,7 +17,7 @@ static wchar_t code_of(const unsigned char *text, size_t length)
     return (wchar_t)code;
 }
 
-/* By the C library's table, which no other thread and no other function sees us use. */
+/* uselocale changes the locale of this thread alone, and only within this function. */
 static unsigned width_of_code(wchar_t code)
 {
     static locale_t utf8 = NULL;
@@ -31,7 +31,7 @@ static unsigned width_of_code(wchar_t code)
     return width < 0 ? 1 : (unsigned)width;
 }
 
-/* Of one character, as it was put: as it is, or as an escape of ASCII. */
+/* The width of one character as it was written: unchanged, or as an ASCII escape. */
 static unsigned width_of(const char *put, size_t bytes)
 {
     if ((unsigned char)*put < 0x80)
@@ -39,7 +39,7 @@ static unsigned width_of(const char *put, size_t bytes)
     return width_of_code(code_of((const unsigned char *)put, bytes));
 }
 
-/* Appends one character; its columns. */
+/* Appends one character and returns its columns. */
 static unsigned put(struct buffer *out, const char *text, size_t length, size_t *used_out)
 {
     const size_t before = out->length;
@@ -65,7 +65,7 @@ void writer_colour(struct writer *writer, enum writer_colour colour)
     static const char *const codes[WRITER_COLOURS] = { "\x1b[0m",  "\x1b[1m",  "\x1b[2m",
                                                        "\x1b[31m", "\x1b[33m", "\x1b[36m",
                                                        "\x1b[7m" };
-    /* What is chosen must be seen without colours, too. */
+    /* A selected row must stand out without colours too. */
     if (colour == WRITER_CHOSEN || colour == WRITER_PLAIN ||
         (writer->has_colours && !writer->is_chosen))
         buffer_text(writer->out, codes[colour]);
@@ -105,7 +105,7 @@ void writer_spaces(struct writer *writer, unsigned columns)
         buffer_char(writer->out, ' ');
 }
 
-/* With the rest of the line set aside. */
+/* Limits the line to the field while it writes the text. */
 static void put_field(struct writer *writer, const char *text, size_t length, unsigned columns)
 {
     const unsigned room = columns < writer->left ? columns : writer->left;
@@ -123,12 +123,12 @@ void writer_field(struct writer *writer, const char *text, size_t length, unsign
 
 void writer_field_end(struct writer *writer, const char *text, size_t length, unsigned columns)
 {
-    /* Of a name of 64 KiB only the end can be seen. */
+    /* Measures only the end of a long name, which may have 64 KiB. */
     const size_t most = (size_t)columns * 4;
     size_t at = length > most ? length - most : 0;
     while (at > 0 && at < length && ((unsigned char)text[at] & 0xc0) == 0x80)
         at++;
-    /* A character is cut whole: those that continue one are left out with it. */
+    /* Drops whole characters: the continuation bytes of UTF-8 go with their first byte. */
     while (at < length && writer_width(text + at, length - at) > columns)
         do
             at++;

@@ -1,8 +1,8 @@
 /*
- * pen - text into the columns of a line: what does not fit is cut, and nothing can leave it.
+ * writer - writes text into the columns of one line, and cuts what does not fit.
  *
- * Text may be hostile: control characters are escaped as names_put_plain does it, and a character
- * takes the columns a terminal gives it, if the C library knows.
+ * Text may be hostile: control characters are escaped as in names_put_plain.  A character takes as
+ * many columns as the C library says.
  *
  * Ownership: borrows the buffer.
  * Depends on: buffer, report/names.
@@ -22,7 +22,7 @@ enum writer_colour {
     WRITER_HOT,
     WRITER_WARM,
     WRITER_COOL,
-    WRITER_CHOSEN, /* a row: the other way round */
+    WRITER_CHOSEN, /* a selected row: inverse */
     WRITER_COLOURS
 };
 
@@ -30,18 +30,18 @@ struct writer {
     struct buffer *out;
     unsigned left; /* columns */
     bool has_colours;
-    bool is_chosen; /* the line is: other colours are left out */
+    bool is_chosen; /* the line is selected, and has no other colours */
 };
 
 void writer_colour(struct writer *writer, enum writer_colour colour);
 void writer_text(struct writer *writer, const char *text, size_t length);
 void writer_print(struct writer *writer, const char *format, ...) PRINTF_LIKE(2, 3);
-/* In so many columns exactly, at the left; cut at its end, or at its start. */
+/* Fills exactly `columns`, left-aligned.  A long text is cut at its end, or (_end) at its start. */
 void writer_field(struct writer *writer, const char *text, size_t length, unsigned columns);
 void writer_field_end(struct writer *writer, const char *text, size_t length, unsigned columns);
 void writer_spaces(struct writer *writer, unsigned columns);
 
-/* Columns a text takes. */
+/* The number of columns that a text takes. */
 unsigned writer_width(const char *text, size_t length);
 
 #endif /* SERVER_TOP_WRITER_H */

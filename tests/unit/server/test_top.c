@@ -161,7 +161,7 @@ static void the_hottest_is_first_and_keys_sort(void **state)
 static void shares_never_add_up_to_more_than_all(void **state)
 {
     struct world *const world = *state;
-    for (unsigned kind = 0; kind < DISPLAY_KIND_COUNT; kind++) {
+    for (unsigned mode = 0; mode < DISPLAY_MODE_COUNT; mode++) {
         uint64_t self = 0;
         draw(world, 100, 30);
         for (size_t i = 0; i < world->model.count; i++) {
@@ -173,7 +173,7 @@ static void shares_never_add_up_to_more_than_all(void **state)
         assert_int_equal(world->model.doing.samples, SAMPLE_TOTAL);
         type(world, "m");
     }
-    assert_int_equal(world->display.kind, DISPLAY_WALL);
+    assert_int_equal(world->display.mode, DISPLAY_WALL);
 }
 
 static void a_filter_is_typed_kept_and_dropped(void **state)
@@ -192,7 +192,7 @@ static void a_filter_is_typed_kept_and_dropped(void **state)
     assert_int_equal(world->model.count, all);
     type(world, "/no such function");
     assert_int_equal(world->model.count, 0);
-    assert_non_null(strstr(draw(world, 100, 30), "fits the filter"));
+    assert_non_null(strstr(draw(world, 100, 30), "matches the filter"));
     type(world, "\x1b");
     assert_int_equal(world->model.count, all);
     type(world, "/");
