@@ -10,7 +10,7 @@
 
 enum { STATE_COLUMNS = 10, NAME_COLUMNS = 12 };
 
-/* Names of processes and files may hold anything, and a terminal obeys much of it. */
+/* Replaces control characters: names of processes and files may contain escape sequences. */
 static void print_text(const char *text)
 {
     for (const char *c = text; *c; c++)

@@ -22,7 +22,7 @@
 #include "server/wire/session.h"
 #include "server/wire/usage.h"
 
-/* A tick and a cancelled start take less, unless they hang. */
+/* Longer than the current tick, or a cancelled start, takes unless a target hangs. */
 enum { STOP_MS = 600, CANCEL_MS = 400 };
 
 enum err_code driver_open(struct driver *driver, struct err *err)
@@ -48,7 +48,7 @@ enum err_code driver_open(struct driver *driver, struct err *err)
     return rc;
 }
 
-/* Returns once the start is over, or a moment after the user stopped it. */
+/* Returns once sampling has started or failed to start, at most CANCEL_MS after a signal. */
 static void wait_for_start(struct startup *startup, struct signals *signals)
 {
     uint64_t end_ns = UINT64_MAX;
@@ -195,7 +195,7 @@ enum driver_ending driver_stop(struct driver *driver)
             return driver->ending = DRIVER_IMPATIENT;
         if (left_ms > 0)
             continue;
-        say("a process keeps the sampling thread waiting: ending without it");
+        say("a process blocks the sampling thread in the kernel: ending without it");
         return driver->ending = DRIVER_HANGS;
     }
 }
@@ -256,7 +256,7 @@ enum err_code driver_finish(struct driver *driver, struct err *err)
     return rc;
 }
 
-/* An error is said at once, as the page is served on. */
+/* Reports an error at once, because the page stays. */
 static enum err_code finish_and_stay(struct driver *driver, struct err *err)
 {
     struct sampler_status status;

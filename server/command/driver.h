@@ -2,16 +2,17 @@
  * driver - runs the one session of attach, run, record and top: opens its outputs, starts
  * sampling, waits, and closes in the right order.
  *
- *     driver_open      opens what may fail or needs rights, before anything is sampled
+ *     driver_open      opens files and the address before sampling, while all rights are held
  *     driver_start     drops rights, finds the interpreters, starts sampling
- *     driver_serve     attach and run: until the user stops; the others use driver_wait
+ *     driver_serve     serves the page until the user stops it (attach, run)
+ *     driver_wait      waits without a page (record, top)
  *     driver_stop      ends sampling
- *     driver_finish    says how sampling went, completes the capture and the quality file
- *     driver_end       says what failed and gives the exit status
+ *     driver_finish    prints the run summary, completes the capture and the quality file
+ *     driver_end       prints the error and returns the exit status
  *     driver_close
  *
- * The command fills the first three fields; the rest is zero until driver_open.  driver_end and
- * driver_close may be called after any failure.
+ * The command fills the first three fields; the rest is zero until driver_open.  After a failure of
+ * any call, call driver_end and driver_close.
  *
  * Ownership: the caller's storage, which must not move; the driver owns everything it opens.
  * Threads: the main one.
@@ -36,13 +37,13 @@ struct sampler_options;
 struct session;
 struct sessions;
 
-/* How sampling ended.  IMPATIENT: the user did not wait for it.  HANGS: a target keeps the sampling
- * thread in the kernel; its samples so far are there, and nothing of the session may be freed. */
+/* How sampling ended.  IMPATIENT: the user sent a second signal.  HANGS: a target blocks the sampling
+ * thread in the kernel; the samples so far are usable, but the session must not be freed. */
 enum driver_ending { DRIVER_ENDED, DRIVER_IMPATIENT, DRIVER_HANGS };
 
 struct driver {
     const struct options *options;
-    bool serves;       /* shows the session in the browser */
+    bool serves;       /* serves the page of the session */
     bool reads_source; /* starts the helper that reads source files */
 
     struct signals signals;
@@ -65,28 +66,28 @@ MUST_CHECK enum err_code driver_open(struct driver *driver, struct err *err);
 /* privilege_drop, driver_find and driver_begin. */
 MUST_CHECK enum err_code driver_start(struct driver *driver,
                                       const struct sampler_options *sampling, struct err *err);
-/* Finds the interpreters.  A signal ends it, even if a target hangs.  Errors as of sampler_start;
- * ERR_SYS also if the user stopped it: signals.stopped_by is set then. */
+/* Finds the interpreters.  A signal ends it, even if a target hangs.  Errors are those of
+ * sampler_start, and ERR_SYS if a signal ended it; then signals.stopped_by is set. */
 MUST_CHECK enum err_code driver_find(struct driver *driver,
                                      const struct sampler_options *sampling, struct err *err);
-/* Makes a session of what driver_find found. */
+/* Starts the session of the interpreters that driver_find found. */
 MUST_CHECK enum err_code driver_begin(struct driver *driver, struct err *err);
 
-/* As signals_wait without a timeout; writes the line of --realtime-stats meanwhile. */
+/* Waits as signals_wait does without a timeout, and prints the line of --realtime-stats meanwhile. */
 enum signals_event driver_wait(struct driver *driver, int fd);
-/* Serves until the user stops, then stops sampling.  If sampling ends before, only says so.
- * child: collected once it has ended; NULL: none. */
+/* Serves until the user stops it, then stops sampling.  If sampling ends earlier, says so and goes on
+ * serving.  child: collected once it has ended; NULL: none. */
 MUST_CHECK enum err_code driver_serve(struct driver *driver, struct child *child,
                                       struct err *err);
 
-/* Ends sampling and waits until it has ended; sets driver->ending, too. */
+/* Ends sampling and waits for that; also sets driver->ending. */
 enum driver_ending driver_stop(struct driver *driver);
-/* The second call does nothing.  Leaves the capture as it is if sampling hangs, as its thread may
- * still write. */
+/* A second call does nothing.  If sampling hangs it does not touch the capture, because the sampling
+ * thread may still write it. */
 MUST_CHECK enum err_code driver_finish(struct driver *driver, struct err *err);
 
 int driver_end(struct driver *driver, enum err_code rc, const struct err *err);
-/* Ends the process with `status` if that hangs. */
+/* If closing hangs, ends the process with `status`. */
 void driver_close(struct driver *driver, int status);
 
 #endif /* SERVER_COMMAND_DRIVER_H */

@@ -8,7 +8,7 @@
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
 
-/* Names may hold anything, and a terminal obeys much of it. */
+/* Replaces control characters: names may contain escape sequences. */
 static void print_string(const struct profile_snapshot *snapshot, str_id id)
 {
     const struct strtab_string string = profile_string(snapshot, id);

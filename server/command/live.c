@@ -17,8 +17,7 @@
 
 enum { LIVE_URL_BYTES = 1024 };
 
-/* If another pyrometer has the default port, takes a free one.  A port that the user names is
- * required. */
+/* If the default port is in use, takes a free one.  A port that the user names is never replaced. */
 static enum err_code open_listener(struct live *live, const struct options *options,
                                    struct err *err)
 {
@@ -42,7 +41,7 @@ static enum err_code find_listener(struct live *live, const struct options *opti
     if (rc == ERR_OK && fd < 0)
         return open_listener(live, options, err);
     if (rc == ERR_OK && options->has_listen)
-        rc = err_set(err, ERR_INVALID, "systemd passes a socket: leave --listen out");
+        rc = err_set(err, ERR_INVALID, "systemd passes a socket: remove --listen");
     if (rc == ERR_OK)
         rc = listen_adopt(fd, &live->listener, err);
     live->is_passed = true;
@@ -62,8 +61,8 @@ static enum err_code allow_hosts(struct live *live, const struct options *option
     return rc;
 }
 
-static enum err_code open_site(struct live *live, const struct options *options,
-                               struct err *err)
+static enum err_code open_pipeline(struct live *live, const struct options *options,
+                                   struct err *err)
 {
     char token[AUTH_MAX_TOKEN + 1];
     struct pipeline_options pipeline = { .sessions = live->sessions,
@@ -103,9 +102,9 @@ enum err_code live_open(struct live *live, const struct options *options,
     if (rc == ERR_OK && options->no_token && !live->listener.is_loopback)
         rc = err_set(
             err, ERR_INVALID,
-            "--no-token would let the whole network in: use it with a loopback address");
+            "--no-token would give the whole network access: use it with a loopback address");
     if (rc == ERR_OK)
-        rc = open_site(live, options, err);
+        rc = open_pipeline(live, options, err);
     if (rc == ERR_OK && options->opens_browser)
         child_prepare(&live->browser, "xdg-open", signals);
     return rc;
@@ -115,7 +114,7 @@ void live_close(struct live *live)
 {
     systemd_notify(&live->systemd, "STOPPING=1");
     systemd_deinit(&live->systemd);
-    child_start_later(&live->browser, NULL);
+    child_run_prepared(&live->browser, NULL);
     source_helper_stop();
     http_stop(live->http);
     listen_forget(&live->listener);
@@ -132,7 +131,7 @@ static void format_url(const struct live *live, const char *token, char *out, si
 {
     char address[LIVE_URL_BYTES];
     listen_format(&live->listener, live->tls_cert != NULL, address, sizeof address);
-    /* The browser keeps the fragment across the redirect that removes the token. */
+    /* A browser retains the fragment across the redirect that removes the token. */
     snprintf(out, bytes, "%s%s/%s%s%s%s", address, live->pipeline.base_path,
              token && live->pipeline.auth.required ? "?token=" : "",
              token && live->pipeline.auth.required ? token : "",
@@ -143,7 +142,7 @@ static void open_browser(struct live *live)
 {
     char url[2 * LIVE_URL_BYTES];
     format_url(live, live->pipeline.auth.once, url, sizeof url);
-    child_start_later(&live->browser, url);
+    child_run_prepared(&live->browser, url);
 }
 
 enum err_code live_say_url(struct live *live, const struct options *options, struct err *err)

@@ -1,8 +1,8 @@
 /*
- * live - the server of a command: its address, its page and API, the browser that opens it.
+ * live - the server of a command: its address, its page and API, and the browser that opens it.
  *
- * live_open takes the address before anything is sampled or started, so that a port in use does
- * not end a run that has begun.
+ * live_open binds the address before sampling starts, so that a port in use cannot end a run that has
+ * begun.
  *
  * Ownership: the caller's storage, which must not move once opened.
  * Threads: the main one.
@@ -30,7 +30,7 @@ struct live {
     bool is_passed;                 /* systemd passed the socket */
     const char *shows;              /* id of the session that the URL opens; NULL: the list */
     const char *tls_cert, *tls_key; /* files, borrowed; NULL: no TLS */
-    struct child_later browser;     /* waits for the URL */
+    struct prepared_child browser;  /* waits for the URL */
 };
 
 /* A zeroed live may be closed. */
@@ -40,10 +40,10 @@ void live_close(struct live *live);
 
 /* Answers requests from now on. */
 MUST_CHECK enum err_code live_start(struct live *live, struct err *err);
-/* Prints the URL and opens the browser that was asked for. */
+/* Prints the URL, and opens it in a browser if --browser was given. */
 MUST_CHECK enum err_code live_say_url(struct live *live, const struct options *options,
                                       struct err *err);
-/* Says why sampling has ended, and that the page is still there. */
+/* Prints why sampling has ended, and that the page stays. */
 void live_say_ended(const struct live *live, const char *reason);
 
 #endif /* SERVER_COMMAND_LIVE_H */

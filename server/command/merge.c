@@ -20,7 +20,7 @@ struct merging {
     struct merge_range ranges[OPTIONS_MAX_FILES];
     struct output output;
     struct progress progress;
-    uint64_t read_bytes, last_bytes; /* of all files, of the present one */
+    uint64_t read_bytes, last_bytes; /* of all files, of the current one */
 };
 
 static enum err_code take(void *to, const void *data, size_t bytes, struct err *err)
@@ -30,7 +30,7 @@ static enum err_code take(void *to, const void *data, size_t bytes, struct err *
     return err_set(err, ERR_SYS, "the merged capture cannot be written");
 }
 
-/* Files are read one after the other, then side by side. */
+/* The merge reads the files one after the other first, and side by side then. */
 static bool watch(void *context, uint64_t done, uint64_t bytes)
 {
     struct merging *const merging = context;
@@ -50,7 +50,7 @@ static bool read_time(enum setting_kind kind, const char *text, uint64_t *ns_out
     return is_time;
 }
 
-/* The numbers of "FROM..TO", either of which may be missing. */
+/* Reads "FROM..TO"; one of the two may be missing. */
 static bool read_range(char *text, struct merge_range *out)
 {
     char *const dots = strstr(text, "..");
@@ -63,7 +63,7 @@ static bool read_range(char *text, struct merge_range *out)
             (read_time(SETTING_DURATION, to, &out->to_ns) && out->to_ns > out->from_ns));
 }
 
-/* "week.pyro@10..20" is a part of week.pyro, unless that is a file's name. */
+/* "week.pyro@10..20" means a part of week.pyro, unless a file has that name. */
 static enum err_code open_part(const char *word, struct reader **reader_out,
                                struct merge_range *range_out, struct err *err)
 {
@@ -115,7 +115,7 @@ static enum err_code merge(const struct options *options, struct merging *mergin
         rc = merge_captures(merging->readers, merging->ranges, options->file_count,
                             options->sampling.memory_bytes, take, output, &samples, err);
     progress_end(&merging->progress);
-    /* What the writer says of a disk that is full is not what happened. */
+    /* If the disk is full, output_finish has the better message. */
     if (rc == ERR_OK || output->sys != 0)
         rc = output_finish(output, NULL, 0, err);
     if (rc != ERR_OK)

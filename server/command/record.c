@@ -21,7 +21,7 @@ struct record {
     struct exports exports;
 };
 
-/* Unless the user names them, files have the process and the time in their names. */
+/* Default file names contain the process id and the time. */
 static enum err_code open_outputs(struct record *record, struct err *err)
 {
     const struct sampler_target target = { .pid = record->options->sampling.pids[0] };
@@ -48,7 +48,7 @@ static _Noreturn void end_at_once(struct record *record)
     _exit(128 + signal);
 }
 
-/* Until it ends; a user who stops it once waits for a clean end. */
+/* Samples until the session ends.  The first signal ends it cleanly, a second one at once. */
 static void sample(struct record *record)
 {
     struct driver *const driver = &record->driver;
@@ -58,7 +58,7 @@ static void sample(struct record *record)
         event = driver_wait(driver, end_fd);
     if (event == SIGNALS_STOP && driver_stop(driver) == DRIVER_IMPATIENT)
         end_at_once(record);
-    /* Writing to a slow disk may take a while: from now on a signal ends us at once. */
+    /* Writing to a slow disk may take long, so from now on a signal ends the program at once. */
     signals_deinit(&driver->signals);
 }
 
@@ -85,12 +85,12 @@ static enum err_code finish(struct record *record, struct err *err)
         rc = err->code;
     if (rc == ERR_OK && snapshot.quality.samples == 0)
         rc = err_set(err, ERR_NOT_FOUND, "no samples were captured%s",
-                     snapshot.quality.filtered > 0 ? ": --mode wanted none of those seen" : "");
+                     snapshot.quality.filtered > 0 ? ": --mode left out every sample" : "");
     profile_snapshot_release(&snapshot);
     return rc;
 }
 
-/* Few formats show source text; a capture does not. */
+/* Only some formats contain source text; a capture does not. */
 static bool wants_source(const struct options *options)
 {
     bool wants = false;

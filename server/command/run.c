@@ -21,7 +21,7 @@ struct run {
     const struct options *options;
     struct driver driver;
     struct child child;
-    bool ended_unseen; /* the child, before it had an interpreter */
+    bool ended_before_python; /* the child ended before it ran Python */
 };
 
 /* Executes the user's command, or an interpreter with the user's script or module. */
@@ -47,8 +47,8 @@ static enum err_code start_child(struct run *run, struct err *err)
     return rc;
 }
 
-/* A program that is still starting may not look like Python, or change while it is read. */
-static bool may_yet_come(enum err_code code)
+/* A program that is still starting is not recognized yet, or changes while it is read. */
+static bool may_become_python(enum err_code code)
 {
     return code == ERR_NOT_PYTHON || code == ERR_GONE || code == ERR_FAULT ||
            code == ERR_CORRUPT;
@@ -56,27 +56,26 @@ static bool may_yet_come(enum err_code code)
 
 static enum err_code ended_too_soon(struct run *run, struct err *err)
 {
-    run->ended_unseen = true;
-    return err_set(err, ERR_NOT_PYTHON,
-                   "'%s' ended (status %d) before a Python interpreter was seen in it%s",
+    run->ended_before_python = true;
+    return err_set(err, ERR_NOT_PYTHON, "'%s' ended (status %d) before it ran Python%s",
                    run->options->target[0], child_exit_status(&run->child),
                    run->options->sampling.subprocesses
                        ? ""
-                       : "; use --subprocesses to sample what it starts");
+                       : ": use --subprocesses to sample its child processes");
 }
 
-/* The program goes on, whether it can be sampled or not. */
-static void say_unseen(const struct run *run)
+/* The program continues, whether it can be sampled or not. */
+static void say_not_python_yet(const struct run *run)
 {
-    say("no Python interpreter was seen in '%s' yet: it goes on, and is sampled once it is one; use "
-        "--subprocesses to sample what it starts",
+    say("'%s' does not run Python yet: sampling starts when it does; use --subprocesses to sample "
+        "its child processes",
         run->options->target[0]);
 }
 
 static enum err_code start_sampler(struct run *run, struct err *err)
 {
     struct sampler_options sampling = run->options->sampling;
-    /* A program that is not Python may start one at any time. */
+    /* With --subprocesses a program that is not Python may start a Python child at any time. */
     uint64_t late_ns =
         sampling.subprocesses ? UINT64_MAX : clock_now_ns() + PATIENCE_MS * NS_PER_MS;
     int pause_ms = FIND_FIRST_PAUSE_MS, most_ms = FIND_MAX_PAUSE_MS;
@@ -90,15 +89,15 @@ static enum err_code start_sampler(struct run *run, struct err *err)
             return rc;
         if (child_reap(&run->child))
             return ended_too_soon(run, err);
-        if (run->driver.signals.stopped_by || !may_yet_come(rc))
+        if (run->driver.signals.stopped_by || !may_become_python(rc))
             return rc;
         if (clock_now_ns() >= late_ns) {
-            say_unseen(run);
+            say_not_python_yet(run);
             late_ns = UINT64_MAX;
             most_ms = LATE_PAUSE_MS;
         }
         if (signals_wait(&run->driver.signals, -1, pause_ms) == SIGNALS_STOP)
-            return err_set(err, ERR_SYS, "stopped before a Python interpreter was seen");
+            return err_set(err, ERR_SYS, "stopped before the program ran Python");
         pause_ms = pause_ms * 2 < most_ms ? pause_ms * 2 : most_ms;
     }
 }
@@ -117,7 +116,7 @@ static enum err_code start(struct run *run, struct err *err)
     return rc == ERR_OK ? driver_begin(&run->driver, err) : rc;
 }
 
-/* The status is the child's if it ended by itself, before the user stopped us. */
+/* Returns the status of the child if it ended before the user stopped pyrometer. */
 int command_run(const struct options *options)
 {
     struct run run = { .options = options,
@@ -128,10 +127,11 @@ int command_run(const struct options *options)
     enum err_code rc = start(&run, &err);
     if (rc == ERR_OK)
         rc = driver_serve(&run.driver, &run.child, &err);
-    const bool is_childs = run.ended_unseen || (rc == ERR_OK && run.child.has_ended);
+    const bool has_child_status =
+        run.ended_before_python || (rc == ERR_OK && run.child.has_ended);
     child_end(&run.child, &run.driver.signals);
-    const int own = driver_end(&run.driver, rc, &err);
-    const int status = is_childs ? child_exit_status(&run.child) : own;
+    const int driver_status = driver_end(&run.driver, rc, &err);
+    const int status = has_child_status ? child_exit_status(&run.child) : driver_status;
     driver_close(&run.driver, status);
     return status;
 }

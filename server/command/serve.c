@@ -15,10 +15,10 @@
 
 /* How often old captures are removed. */
 enum { TIDY_MS = 60 * 1000 };
-/* Live captures are complete by then, or hold the exit (leave.h). */
+/* Live captures are complete by then, unless one delays the exit (leave.h). */
 enum { SERVE_LEAVE_MS = 900 };
 
-/* One capture is shown at once; several are a list on the page of the host. */
+/* The URL opens a single capture at once; the page of the host lists several. */
 static enum err_code load_all(struct live *live, const struct options *options, struct err *err)
 {
     struct session *session = NULL;
@@ -40,12 +40,16 @@ static enum err_code open_captures(struct dashboard *dashboard,
         .max_upload = settings->max_upload,
         .hides_arguments = dashboard->hides_arguments,
     };
-    if (settings->keeps_nothing)
+    if (settings->no_data)
         return ERR_OK;
-    const enum err_code rc = captures_open(&wanted, &dashboard->captures, err);
-    if (rc == ERR_OK)
-        captures_tidy(dashboard->captures);
-    return rc;
+    struct err why = { 0 };
+    const enum err_code rc = captures_open(&wanted, &dashboard->captures, &why);
+    if (rc != ERR_OK)
+        return err_set(err, rc,
+                       "%s (--data DIR names another folder, --no-data records nothing)",
+                       why.message);
+    captures_tidy(dashboard->captures);
+    return ERR_OK;
 }
 
 /* Any thread. */
@@ -80,7 +84,7 @@ static enum err_code open_dashboard(struct dashboard *dashboard, struct live *li
     return open_captures(dashboard, settings, err);
 }
 
-/* --max-cpu limits all sessions together, and this one. */
+/* --max-cpu limits all sessions together, and the continuous session alone. */
 static enum err_code sample_all(struct dashboard *dashboard, const struct options *options,
                                 struct continuous **out, struct err *err)
 {

@@ -21,7 +21,7 @@
 
 enum { MESSAGE_BYTES = 256 };
 
-/* The rate and our own CPU are averages of this long. */
+/* The rate and the CPU of the profiler are averages over this time. */
 #define PACE_NS (NS_PER_S)
 
 struct top {
@@ -29,16 +29,16 @@ struct top {
     struct terminal terminal;
     int events; /* epoll of keys and signals of the terminal */
     struct display display;
-    struct profile_snapshot snapshot; /* what is shown */
+    struct profile_snapshot snapshot; /* the one on the screen */
     bool has_snapshot;
     struct model model;
     struct display_room room;
-    struct buffer picture;
+    struct buffer text; /* of the screen */
     struct pace {
         uint64_t at_ns, ticks;
         double cpu_s, hz, cpu_percent;
     } pace;
-    uint64_t due_ns; /* the next snapshot */
+    uint64_t due_ns; /* time of the next snapshot */
     bool is_over;
 };
 
@@ -73,7 +73,7 @@ static enum err_code start(struct top *top, struct err *err)
     return rc == ERR_OK ? driver_start(&top->driver, &sampling, err) : rc;
 }
 
-static void keep_pace(struct pace *pace, const struct quality *quality, uint64_t now_ns)
+static void measure_pace(struct pace *pace, const struct quality *quality, uint64_t now_ns)
 {
     struct usage usage;
     if (pace->at_ns && now_ns - pace->at_ns < PACE_NS)
@@ -104,11 +104,11 @@ static enum err_code renew(struct top *top, struct err *err)
         profile_snapshot_release(&top->snapshot);
     top->snapshot = snapshot;
     top->has_snapshot = true;
-    keep_pace(&top->pace, &snapshot.quality, now_ns);
+    measure_pace(&top->pace, &snapshot.quality, now_ns);
     return ERR_OK;
 }
 
-/* The space that keys move in, as drawn. */
+/* Records the list as it was drawn, in which keys move the cursor. */
 static void note_room(struct top *top, size_t shown)
 {
     const struct model *const model = &top->model;
@@ -148,15 +148,15 @@ static enum err_code draw(struct top *top, struct err *err)
     sampler_processes(top->driver.sampler, &processes);
     terminal_last_message(&top->terminal, message, sizeof message);
     terminal_size(&top->terminal, &screen.columns, &screen.rows);
-    buffer_clear(&top->picture);
-    note_room(top, screen_draw(&top->picture, &screen, &top->display));
-    if (buffer_check(&top->picture, err) != ERR_OK)
+    buffer_clear(&top->text);
+    note_room(top, screen_draw(&top->text, &screen, &top->display));
+    if (buffer_check(&top->text, err) != ERR_OK)
         return ERR_NOMEM;
-    top->is_over |= !terminal_show(&top->terminal, top->picture.data, top->picture.length);
+    top->is_over |= !terminal_show(&top->terminal, top->text.data, top->text.length);
     return ERR_OK;
 }
 
-/* At the end of input the terminal has gone. */
+/* The end of input means that the terminal has gone. */
 static enum err_code take_keys(struct top *top, struct err *err)
 {
     char bytes[KEYS_BYTES];
@@ -194,7 +194,7 @@ static int wait_ms(const struct top *top)
     return now_ns < top->due_ns ? (int)((top->due_ns - now_ns) / NS_PER_MS) + 1 : 0;
 }
 
-/* Runs until the user quits; the screen only says when sampling has ended. */
+/* Runs until the user quits.  If sampling ends earlier, the screen shows that. */
 static enum err_code show(struct top *top, struct err *err)
 {
     enum err_code rc = terminal_enter(&top->terminal, err);
@@ -225,7 +225,7 @@ static enum err_code finish(struct top *top, struct err *err)
 static void close_screen(struct top *top)
 {
     model_deinit(&top->model);
-    buffer_deinit(&top->picture);
+    buffer_deinit(&top->text);
     if (top->has_snapshot)
         profile_snapshot_release(&top->snapshot);
     if (top->events >= 0)

@@ -311,14 +311,14 @@ class Run(Test):
 
     def test_a_command_that_is_not_python(self):
         """It goes on for as long as it wants, and its status is ours, as with env and strace; a line says that none was seen."""
-        ended = r"ended \(status %d\) before a Python interpreter was seen in it; use --subprocesses"
+        ended = r"ended \(status %d\) before it ran Python: use --subprocesses"
         for command, expected in (("exit 0", 0), ("sleep 0.2; exit 9", 9), ("kill -KILL $$", 128 + signal.SIGKILL)):
             process, code = run_program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", command)
             self.assertEqual(code, expected, process.output())
             process.wait_line(ended % expected, process.err)
         with program("run", "--listen", "127.0.0.1:0", "--", "sh", "-c", "sleep 7; exit 9") as process:
             self.assertEqual(process.wait(7 + WAIT_SECONDS), 9, process.output())
-        process.wait_line("no Python interpreter was seen in 'sh' yet: it goes on", process.err)
+        process.wait_line("'sh' does not run Python yet: sampling starts", process.err)
         process.wait_line(ended % 9, process.err)
 
     def test_the_status_of_what_starts_python(self):
@@ -335,7 +335,7 @@ class Run(Test):
         """The interpreter says so. It may have been seen before that; then its page stays."""
         with program("run", "--listen", "127.0.0.1:0", "--python", newest_python(), "/no/such/script.py") as process:
             process.wait_line("can't open file", process.err)
-            process.wait_line("the page stays|before a Python interpreter was seen", process.err)
+            process.wait_line("the page stays|before it ran Python", process.err)
             process.signal(signal.SIGINT)
             self.assertEqual(process.wait(), 2, process.output())
 

@@ -154,7 +154,7 @@ static const struct option table[] = {
 
     LONG("data", "DIR", TEXT, serve.data, COMMAND_SERVE,
          "folder of captures (~/.local/state/pyrometer)", .heading = "Captures"),
-    SWITCH("no-data", serve.keeps_nothing, COMMAND_SERVE, "do not record sessions"),
+    SWITCH("no-data", serve.no_data, COMMAND_SERVE, "do not record sessions"),
     LONG("keep-days", "DAYS", NUMBER, serve.keep_days, COMMAND_SERVE,
          "delete older captures (default 30; 0: never)", RANGE(0, 99999)),
     LONG("keep-bytes", "SIZE", SIZE, serve.keep_bytes, COMMAND_SERVE,

@@ -106,7 +106,7 @@ struct options {
         double max_rate_hz;
         uint32_t max_sessions;
         const char *data; /* the folder of captures; NULL: the usual one */
-        bool keeps_nothing, is_continuous;
+        bool no_data, is_continuous;
         double continuous_hz;
         uint64_t turn_ns;   /* of a continuous session */
         uint32_t keep_days; /* 0: no limit */

@@ -28,7 +28,7 @@ static void become(char *const *argv, const struct signals *signals, int report_
     _exit(EXEC_FAILED);
 }
 
-/* The errno of a failed exec; 0: the pipe was closed by a successful one. */
+/* Returns the errno of a failed exec; 0: exec succeeded and closed the pipe. */
 static int read_report(int fd)
 {
     int sys = 0;
@@ -69,8 +69,8 @@ void child_adopt_orphans(void)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* Leaves the status to be collected.  A child that the sampling thread has stopped (--blocking)
- * reports to the first process that waits, which must be that thread. */
+/* Does not collect the status.  If the sampling thread has stopped a child (--blocking), the first
+ * thread that waits collects that report, which must be the sampling thread. */
 static bool has_exited(pid_t pid)
 {
     siginfo_t info = { 0 };
@@ -80,7 +80,7 @@ static bool has_exited(pid_t pid)
             info.si_code == CLD_DUMPED);
 }
 
-/* Collects adopted children that have ended; the status of `child` is left for child_reap. */
+/* Collects adopted children that have ended, but not `child`, which child_reap collects. */
 static void collect_orphans(const struct child *child)
 {
     for (int i = 0; i < ORPHANS_AT_ONCE; i++) {
@@ -103,7 +103,7 @@ bool child_reap(struct child *child)
     return child->has_ended;
 }
 
-/* false: it still runs after the grace, or the user has sent another signal. */
+/* false: the child still runs after CHILD_GRACE_MS, or the user has sent another signal. */
 static bool wait_for_end(struct child *child, struct signals *signals)
 {
     const uint64_t end_ns = clock_now_ns() + CHILD_GRACE_MS * NS_PER_MS;
@@ -141,29 +141,30 @@ int child_exit_status(const struct child *child)
     return WEXITSTATUS(child->wait_status);
 }
 
-/* Reads up to the end.  false: there is nothing, or too much. */
-static bool read_word(int fd, char word[CHILD_MAX_WORD])
+/* Reads until the pipe is closed.  false: the argument is empty or too long. */
+static bool read_argument(int fd, char argument[CHILD_MAX_ARGUMENT])
 {
     size_t length = 0;
-    while (length < CHILD_MAX_WORD) {
-        const ssize_t bytes = read(fd, word + length, CHILD_MAX_WORD - length);
+    while (length < CHILD_MAX_ARGUMENT) {
+        const ssize_t bytes = read(fd, argument + length, CHILD_MAX_ARGUMENT - length);
         if (bytes == 0)
             break;
         if (bytes < 0 && errno != EINTR)
             return false;
         length += bytes > 0 ? (size_t)bytes : 0;
     }
-    if (length == 0 || length == CHILD_MAX_WORD)
+    if (length == 0 || length == CHILD_MAX_ARGUMENT)
         return false;
-    word[length] = '\0';
+    argument[length] = '\0';
     return true;
 }
 
-/* Has no terminal and a session of its own, so that our Ctrl-C does not reach it. */
-static void become_later(const char *program, const struct signals *signals, const int ends[2])
+/* Starts a session without a terminal, so that Ctrl-C does not reach the process. */
+static void wait_and_become(const char *program, const struct signals *signals,
+                            const int ends[2])
 {
-    char word[CHILD_MAX_WORD], name[64];
-    char *const argv[] = { name, word, NULL };
+    char argument[CHILD_MAX_ARGUMENT], name[64];
+    char *const argv[] = { name, argument, NULL };
     const int null = open("/dev/null", O_RDWR);
     signals_reset_in_child(signals);
     setsid();
@@ -173,11 +174,11 @@ static void become_later(const char *program, const struct signals *signals, con
         dup2(null, STDERR_FILENO);
     }
     close(ends[1]);
-    /* It must not keep our descriptors, such as the listening socket. */
+    /* Closes our other descriptors, such as the listening socket. */
     if (ends[0] > STDERR_FILENO + 1)
         (void)syscall(SYS_close_range, STDERR_FILENO + 1, ends[0] - 1, 0);
     (void)syscall(SYS_close_range, ends[0] + 1, ~0u, 0);
-    if (!read_word(ends[0], word))
+    if (!read_argument(ends[0], argument))
         _exit(EXEC_FAILED);
     limits_restore();
     snprintf(name, sizeof name, "%s", program);
@@ -185,36 +186,36 @@ static void become_later(const char *program, const struct signals *signals, con
     _exit(EXEC_FAILED);
 }
 
-/* We must not adopt what it starts. */
-void child_prepare(struct child_later *later, const char *program,
+/* Adoption is off meanwhile, so that the process does not become our child. */
+void child_prepare(struct prepared_child *child, const char *program,
                    const struct signals *signals)
 {
     int ends[2], adopts = 0;
-    later->is_there = false;
+    child->is_waiting = false;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return;
     (void)prctl(PR_GET_CHILD_SUBREAPER, &adopts);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 0);
     const pid_t middle = fork();
     if (middle == 0) {
-        /* The grandchild belongs to init, which collects it. */
+        /* The grandchild becomes a child of init, which collects it. */
         if (fork() == 0)
-            become_later(program, signals, ends);
+            wait_and_become(program, signals, ends);
         _exit(0);
     }
     close(ends[0]);
     if (middle > 0)
         waitpid(middle, NULL, 0);
-    *later = (struct child_later){ .is_there = true, .fd = ends[1] };
+    *child = (struct prepared_child){ .is_waiting = true, .fd = ends[1] };
     (void)prctl(PR_SET_CHILD_SUBREAPER, (unsigned long)adopts);
 }
 
-void child_start_later(struct child_later *later, const char *word)
+void child_run_prepared(struct prepared_child *child, const char *argument)
 {
-    if (!later->is_there)
+    if (!child->is_waiting)
         return;
-    if (word)
-        (void)!write(later->fd, word, strlen(word));
-    close(later->fd);
-    later->is_there = false;
+    if (argument)
+        (void)!write(child->fd, argument, strlen(argument));
+    close(child->fd);
+    child->is_waiting = false;
 }

@@ -15,14 +15,14 @@
 
 enum { TOKEN_FILE_BYTES = 512 };
 
-/* Never ERR_PERM: that is about a target. */
+/* Returns ERR_SYS even for EPERM, because ERR_PERM is about a target. */
 static enum err_code refuse(const char *what, const char *path, struct err *err)
 {
     (void)err_sys(err, errno, "cannot read %s '%s'", what, path);
     return ERR_SYS;
 }
 
-/* false: a signal asks us to stop.  A pipe is not readable until a writer has opened it. */
+/* false: a signal asks the program to stop.  A pipe is not readable until a writer has opened it. */
 static bool wait_readable(int fd)
 {
     enum { WAIT_MS = 100 };
@@ -52,15 +52,15 @@ static enum err_code read_whole(int fd, const char *path, const char *what, char
     return ERR_OK;
 }
 
-/* Reads a file or a pipe whole, up to `bytes`.  A pipe without a writer is waited for, until a
- * signal asks us to stop.  A device is never read: it might act, or never end. */
+/* Reads a whole file or pipe, up to `bytes`.  Waits for the writer of a pipe until a signal comes.
+ * Refuses devices: reading one may have effects, or never end. */
 static enum err_code read_named(const char *path, const char *what, char *out, size_t bytes,
                                 size_t *length_out, mode_t *mode_out, struct err *err)
 {
     struct stat status;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISFIFO(status.st_mode))
-        return err_set(err, ERR_SYS, "cannot read %s '%s': it is neither a file nor a pipe",
-                       what, path);
+        return err_set(err, ERR_SYS, "cannot read %s '%s': it is not a file or a pipe", what,
+                       path);
     SCOPED_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &status) != 0)
         return refuse(what, path, err);
@@ -68,17 +68,17 @@ static enum err_code read_named(const char *path, const char *what, char *out, s
     return read_whole(fd, path, what, out, bytes, length_out, err);
 }
 
-/* What everybody can read is no secret.  The group may be that of the service. */
+/* A token that everyone can read is not secret.  The group may be that of the service. */
 static enum err_code check_readers(mode_t mode, const char *path, struct err *err)
 {
     if ((mode & S_IROTH) != 0)
         return err_set(
             err, ERR_PERM,
-            "everybody may read the token file '%s': put another token into it after "
-            "chmod 600",
+            "everyone can read the token file '%s': run chmod 600 on it, then write a new token "
+            "into it",
             path);
     if ((mode & S_IRGRP) != 0)
-        say("the group of '%s' may read the token in it", path);
+        say("the group of '%s' can read the token in it", path);
     return ERR_OK;
 }
 
@@ -98,7 +98,7 @@ enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN +
     char *const start = text + strspn(text, " \t\r\n");
     start[strcspn(start, " \t\r\n")] = '\0';
     if (*start == '\0')
-        return err_set(err, ERR_INVALID, "there is no token in '%s'", path);
+        return err_set(err, ERR_INVALID, "the token file '%s' is empty", path);
     if (!auth_token_is_sound(start))
         return err_set(err, ERR_INVALID,
                        "the token in '%s' must have %d to %d characters of A-Z a-z 0-9 - . _ ~",
@@ -144,7 +144,7 @@ enum err_code credentials_read_tls(const char *cert_file, const char *key_file, 
     if (rc != ERR_OK)
         credentials_wipe_tls(out);
     else if ((mode & S_IROTH) != 0)
-        say("others may read the TLS key in '%s'", key_file);
+        say("everyone can read the TLS key in '%s': run chmod 600 on it", key_file);
     return rc;
 }
 

@@ -1,12 +1,12 @@
 /*
- * credentials - reads the secrets that the user names by file: the access token (--token-file),
- * the certificate and the key (--tls-cert, --tls-key).
+ * credentials - reads the access token (--token-file), the certificate and the key (--tls-cert,
+ * --tls-key) from files.
  *
- * A file may be a pipe, also one whose writer comes later.
+ * A file may be a pipe; its writer may open it later.
  *
  * Ownership: the caller's storage; credentials_wipe_tls frees, and accepts a zeroed struct.
  * Threads: the main one.
- * Limits: CREDENTIALS_MAX_TLS_BYTES for each file of TLS.
+ * Limits: CREDENTIALS_MAX_TLS_BYTES for the certificate, and for the key.
  * Errors: ERR_SYS if a file cannot be read.
  * Depends on: access/auth, err, signals, exit (warnings).
  */
@@ -21,7 +21,7 @@ struct tls {
     char *cert, *key; /* NULL: no TLS */
 };
 
-/* The first word of the file.  ERR_PERM: everybody may read the file; warns if its group may. */
+/* Reads the first word of the file.  ERR_PERM: everyone can read the file.  Warns if its group can. */
 MUST_CHECK enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN + 1],
                                                 struct err *err);
 

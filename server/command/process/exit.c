@@ -28,7 +28,7 @@ enum exit_status exit_status_of(enum err_code code)
 static void put(const char *before, const char *format, va_list args, const char *after)
     PRINTF_LIKE(2, 0);
 
-/* Names of files and processes may hold control characters, which a terminal obeys. */
+/* Replaces control characters: names of files and processes may contain escape sequences. */
 static void put(const char *before, const char *format, va_list args, const char *after)
 {
     char line[1024];
@@ -56,7 +56,7 @@ void say_for_now(const char *format, ...)
     fflush(stderr);
 }
 
-/* The reader has closed the pipe because it has seen enough. */
+/* True if the reader has closed the pipe, as `head` does. */
 static bool has_no_reader(int sys)
 {
     struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };

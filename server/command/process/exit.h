@@ -20,17 +20,17 @@ enum exit_status {
 
 enum exit_status exit_status_of(enum err_code code);
 
-/* "pyrometer: message" on standard error, on one line whatever the message holds. */
+/* Prints "pyrometer: message" on standard error, on one line.  Replaces control characters. */
 void say(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* On a terminal: replaces the line that the last call wrote; an empty text removes it. */
+/* For a terminal: replaces the line that the last call wrote.  An empty text removes that line. */
 void say_for_now(const char *format, ...) PRINTF_LIKE(1, 2);
 
-/* Flushes standard output.  A reader that has gone is no error. */
+/* Flushes standard output.  A closed pipe is not an error. */
 MUST_CHECK enum err_code exit_flush(struct err *err);
 
-/* Says the message of `err` if `code` is not ERR_OK, or that standard output cannot be written.
- * Returns the exit status. */
+/* Prints the message of `err` if `code` is not ERR_OK; otherwise flushes standard output and reports a
+ * failure of that.  Returns the exit status. */
 int exit_with(enum err_code code, const struct err *err);
 
 #endif /* SERVER_COMMAND_PROCESS_EXIT_H */

@@ -1,6 +1,6 @@
 /*
- * limits - the number of files that we may have open: each target and each of its threads takes
- * some.
+ * limits - the limit on open files (RLIMIT_NOFILE).  Each target, and each of its threads, needs some
+ * files.
  *
  * Threads: the main one, before others start; limits_restore also in a child after fork.
  * Depends on: err.
@@ -17,7 +17,7 @@ enum { LIMITS_LEAST_SERVING = 40 };
 void limits_raise(void);
 /* ERR_LIMIT: the limit is too low for a server. */
 MUST_CHECK enum err_code limits_check_serving(struct err *err);
-/* Restores the limit that we were started with, for a program that we start. */
+/* Restores the original limit, in a program that pyrometer starts. */
 void limits_restore(void);
 
 #endif /* SERVER_COMMAND_PROCESS_LIMITS_H */

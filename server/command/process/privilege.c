@@ -28,13 +28,13 @@ enum { NOBODY = 65534 };
 struct identity {
     uid_t uid;
     gid_t gid;
-    bool needs_override; /* uid alone may not write into all of the folders */
+    bool needs_override; /* uid alone cannot write into all of the folders */
 };
 
 #define BIT(capability) ((uint64_t)1 << (capability))
 #define READING         (BIT(CAP_SYS_PTRACE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CHECKPOINT_RESTORE))
 
-/* What a command needs once everything is open. */
+/* The rights that a command needs once everything is open. */
 static const struct need {
     unsigned commands; /* COMMAND_* */
     uint64_t capabilities;
@@ -46,9 +46,9 @@ static const struct need {
       false },
     { COMMAND_RECORD | COMMAND_DUMP, READING, SYSCALLS_READ, false },
     { COMMAND_TOP, READING, SYSCALLS_READ | SYSCALLS_TERMINAL, false },
-    /* HTTP may start sessions that stop their target. */
+    /* A request may start a session with --blocking. */
     { COMMAND_SERVE, READING, SYSCALLS_READ | SYSCALLS_SERVE | SYSCALLS_STOP, false },
-    /* It reports what its user may do. */
+    /* doctor reports the rights of its user, so that must not change. */
     { COMMAND_DOCTOR, READING, SYSCALLS_READ, true },
     { COMMAND_REPLAY | COMMAND_DIFF | COMMAND_MERGE, BIT(CAP_DAC_READ_SEARCH), SYSCALLS_ANY,
       false },
@@ -80,7 +80,7 @@ static void add_owner(struct owners *owners, uid_t uid)
     owners->uid = uid;
 }
 
-/* The nearest folder that exists: we create those below it. */
+/* Adds the owner of the nearest folder that exists; the folders below it are created later. */
 static void add_folder(struct owners *owners, const char *path)
 {
     char name[PATH_MAX];
@@ -100,7 +100,7 @@ static void add_folder(struct owners *owners, const char *path)
         add_owner(owners, status.st_uid);
 }
 
-/* A file is renamed to the target of its link; what is not a regular file is written in place. */
+/* A link is followed.  Only regular files and new files are renamed into their folder. */
 static void add_file(struct owners *owners, const char *path)
 {
     struct stat status;
@@ -113,12 +113,12 @@ static void add_file(struct owners *owners, const char *path)
     free(real);
 }
 
-/* Reports without a name are written into the working folder. */
+/* Reports with default names are written into the working folder. */
 static void add_reports(struct owners *owners, const struct options *options)
 {
     for (size_t i = 0; i < options->format_count; i++) {
-        const char *const own = options->formats[i].output;
-        add_file(owners, own ? own : options->output ? options->output : ".");
+        const char *const name = options->formats[i].output;
+        add_file(owners, name ? name : options->output ? options->output : ".");
     }
     if (options->format_count == 0 && options->output)
         add_file(owners, options->output);
@@ -131,15 +131,14 @@ static void add_data(struct owners *owners, const struct options *options)
     const bool is_server = options->command->bit == COMMAND_SERVE || options->opens_browser;
     char folder[PATH_MAX];
     if (is_server && (options->command->bit & (COMMAND_SERVE | COMMAND_REPLAY)) &&
-        !options->serve.keeps_nothing &&
+        !options->serve.no_data &&
         captures_folder_path(options->serve.data, folder, NULL) == ERR_OK)
         add_folder(owners, folder);
     if (options->access.shares_file)
         add_file(owners, options->access.shares_file);
 }
 
-/* Files that are only removed at the end.  A socket that is left over is replaced by the next
- * server. */
+/* Files that are only removed at the end.  A socket may remain, because the next server replaces it. */
 static void add_removed(struct owners *owners, const struct options *options)
 {
     if (options->wants_capture)
@@ -176,13 +175,13 @@ bool privilege_is_held(void)
            !capabilities_held(&held) || held != 0;
 }
 
-/* Bounds what programs that we start could have, and what user id 0 is worth.  Without CAP_SETPCAP
- * neither can change, nor does it matter: no_new_privs is set. */
-static void narrow_bounds(bool keeps)
+/* Empties the bounding set and removes the special rights of user 0.  Without CAP_SETPCAP neither can
+ * change, which does no harm because no_new_privs is set. */
+static void narrow_bounds(bool keeps_all)
 {
     const unsigned long bits = SECBIT_NOROOT | SECBIT_NOROOT_LOCKED |
                                SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED;
-    capabilities_bound(keeps ? UINT64_MAX : 0);
+    capabilities_bound(keeps_all ? UINT64_MAX : 0);
     (void)prctl(PR_SET_SECUREBITS, bits, 0, 0, 0);
     (void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
 }
@@ -210,12 +209,12 @@ static enum err_code drop(const struct options *options, const struct need *need
     if (!capabilities_held(&held))
         return err_sys(err, errno, "cannot read our capabilities");
     const bool reads = (need->calls & SYSCALLS_READ) != 0;
-    const bool keeps = reads && !(held & BIT(CAP_SYS_PTRACE));
+    const bool keeps_all = reads && !(held & BIT(CAP_SYS_PTRACE));
     choose_identity(options, &choice);
-    narrow_bounds(keeps);
-    enum err_code rc = keeps || need->keeps_identity ? ERR_OK : become(&choice, held, err);
+    narrow_bounds(keeps_all);
+    enum err_code rc = keeps_all || need->keeps_identity ? ERR_OK : become(&choice, held, err);
     const uint64_t override = choice.needs_override ? BIT(CAP_DAC_OVERRIDE) : 0;
-    if (rc == ERR_OK && !capabilities_keep(keeps ? held : need->capabilities | override))
+    if (rc == ERR_OK && !capabilities_keep(keeps_all ? held : need->capabilities | override))
         rc = err_sys(err, errno, "cannot drop capabilities");
     /* Other processes with our identity, such as nobody, cannot read our memory. */
     if (rc == ERR_OK && held != 0)
@@ -223,7 +222,7 @@ static enum err_code drop(const struct options *options, const struct need *need
     return rc;
 }
 
-/* User names may come from libraries that are loaded at the first lookup. */
+/* The first lookup of a user name may load libraries, which the filter would prevent. */
 static void load_user_names(void)
 {
     char room[1024];

@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* nohup makes us ignore SIGHUP, which must stay so. */
+/* nohup starts programs with SIGHUP ignored; it must stay ignored. */
 static bool is_ignored(int signal)
 {
     struct sigaction action;
@@ -52,7 +52,7 @@ void signals_reset_in_child(const struct signals *signals)
     pthread_sigmask(SIG_SETMASK, &signals->before, NULL);
 }
 
-/* True: there was one, and *event_out says which. */
+/* true: a signal was pending; *event_out is its event. */
 static bool take_signal(struct signals *signals, enum signals_event *event_out)
 {
     struct signalfd_siginfo info;

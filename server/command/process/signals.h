@@ -1,8 +1,8 @@
 /*
- * signals - waits for signals of the user, the end of the child and a descriptor.
+ * signals - waits for SIGINT, SIGTERM, SIGHUP, SIGCHLD or a readable descriptor.
  *
- * SIGINT, SIGTERM, SIGHUP and SIGCHLD are blocked before any thread is started and read from a
- * descriptor, so nothing ever runs in a signal handler.
+ * The signals are blocked before any thread starts, and are read from a descriptor, so that no code
+ * runs in a signal handler.
  *
  * Threads: the main one only.
  * Depends on: err.
@@ -17,22 +17,22 @@
 
 struct signals {
     int fd;
-    sigset_t before;  /* the mask to give a child */
-    int stopped_by;   /* the first signal that asked us to stop, 0: none */
-    bool by_terminal; /* it was a key, so the whole process group got it */
+    sigset_t before;  /* the mask for a child */
+    int stopped_by;   /* the first signal that asked the program to stop, 0: none */
+    bool by_terminal; /* a key such as Ctrl-C sent it to the whole process group */
 };
 
 enum signals_event { SIGNALS_STOP, SIGNALS_CHILD, SIGNALS_READABLE, SIGNALS_TIMEOUT };
 
 MUST_CHECK enum err_code signals_init(struct signals *signals, struct err *err);
-/* Unblocks the signals: from now on one ends us at once. */
+/* Unblocks the signals: from now on a signal ends the program at once. */
 void signals_deinit(struct signals *signals);
 
 /* Waits for a signal, until `fd` (-1: none) is readable, or until the timeout (-1: none).
- * SIGNALS_STOP comes before anything else that happened at the same time. */
+ * If several events happened, returns SIGNALS_STOP first. */
 enum signals_event signals_wait(struct signals *signals, int fd, int timeout_ms);
 
-/* Has a signal that asks us to stop come that nobody has read yet?  Any thread. */
+/* True if a signal that asks the program to stop has come and was not read yet.  Any thread. */
 bool signals_are_pending(void);
 
 /* For a child, between fork and exec: restores mask and dispositions. */

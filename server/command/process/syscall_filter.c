@@ -59,7 +59,7 @@ static const int any_calls[] = {
     SCMP_SYS(clock_getres), SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep),
     SCMP_SYS(getitimer), SCMP_SYS(gettimeofday), SCMP_SYS(nanosleep), SCMP_SYS(time),
     SCMP_SYS(times),
-    /* threads and signals of our own */
+    /* threads and signals of this process */
     SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(futex), SCMP_SYS(futex_waitv),
     SCMP_SYS(get_robust_list), SCMP_SYS(getcpu), SCMP_SYS(gettid), SCMP_SYS(restart_syscall),
     SCMP_SYS(rseq), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigpending), SCMP_SYS(rt_sigprocmask),
@@ -69,7 +69,7 @@ static const int any_calls[] = {
     SCMP_SYS(sched_getscheduler), SCMP_SYS(sched_setattr), SCMP_SYS(sched_yield),
     SCMP_SYS(set_robust_list), SCMP_SYS(set_tid_address), SCMP_SYS(sigaltstack),
     SCMP_SYS(tkill),
-    /* what we and this machine are */
+    /* properties of this process and machine */
     SCMP_SYS(capget), SCMP_SYS(getegid), SCMP_SYS(geteuid), SCMP_SYS(getgid),
     SCMP_SYS(getgroups), SCMP_SYS(getpgid), SCMP_SYS(getpgrp), SCMP_SYS(getpid),
     SCMP_SYS(getppid), SCMP_SYS(getpriority), SCMP_SYS(getrandom), SCMP_SYS(getresgid),
@@ -92,7 +92,7 @@ static const int wait_calls[] = { SCMP_SYS(wait4), SCMP_SYS(waitid), END };
 static const int child_calls[] = { SCMP_SYS(kill), SCMP_SYS(pidfd_send_signal), END };
 
 static const struct {
-    unsigned groups; /* one of these is enough */
+    unsigned groups; /* a command that has any of these may make the calls */
     const int *calls;
 } whole_calls[] = { { SYSCALLS_ANY, any_calls },
                     { SYSCALLS_SERVE, serve_calls },

@@ -1,17 +1,16 @@
 /*
- * syscall_filter - limits a command to the system calls that it makes once it is running.
+ * syscall_filter - limits a command to the system calls that it needs once it is running.
  *
  * One table in syscall_filter.c lists the calls of each group, and the arguments they may have.  A
  * command has a set of groups.  No group contains: starting programs or processes, executable
  * memory, listening or binding a socket, network sockets, changing identity, capabilities,
  * namespaces or mounts, writing into other processes, BPF, keys, modules, io_uring.
  *
- * A call that is not listed fails with EPERM.  It does not end the program: a library newer than
- * the table may try a call and do without it, and the end of a session is worse than a message that
- * says "not permitted". clone3 fails with ENOSYS, because a filter cannot see its flags in memory:
- * the C library falls back to clone, which may make threads only. With PYROMETER_DENIED_CALL=kill
- * in the environment such a call ends the program by SIGSYS.  All system tests run that way, and
- * prove that ordinary use makes no such call.
+ * A call that is not listed fails with EPERM.  It does not end the program, because a library that is
+ * newer than the table may try a call and have a fallback.  clone3 fails with ENOSYS, because a filter
+ * cannot see its flags in memory: the C library falls back to clone, which may create threads only.
+ * With PYROMETER_DENIED_CALL=kill in the environment such a call ends the program by SIGSYS.  All
+ * system tests run that way, and prove that ordinary use makes no such call.
  *
  * Builds with a sanitizer have no filter, because the sanitizer makes calls of its own (ptrace,
  * personality, clone): see syscall_filter_is_built.
@@ -27,12 +26,13 @@
 #include "sampler/base/err.h"
 
 enum syscall_group {
-    SYSCALLS_ANY = 1 << 0,      /* memory, time, threads, files */
-    SYSCALLS_SERVE = 1 << 1,    /* accept and answer */
-    SYSCALLS_READ = 1 << 2,     /* read other processes */
-    SYSCALLS_STOP = 1 << 3,     /* stop and resume their threads */
-    SYSCALLS_CHILD = 1 << 4,    /* signal and collect our child */
-    SYSCALLS_TERMINAL = 1 << 5, /* modes of a terminal, and stopping ourselves (Ctrl-Z) */
+    SYSCALLS_ANY = 1 << 0,   /* memory, time, threads, files */
+    SYSCALLS_SERVE = 1 << 1, /* accept and answer */
+    SYSCALLS_READ = 1 << 2,  /* read other processes */
+    SYSCALLS_STOP = 1 << 3,  /* stop and resume their threads */
+    SYSCALLS_CHILD = 1 << 4, /* signal and collect the child of run */
+    SYSCALLS_TERMINAL =
+        1 << 5, /* change modes of a terminal, and stop pyrometer itself (Ctrl-Z) */
 };
 
 bool syscall_filter_is_built(void);

@@ -189,7 +189,7 @@ class Attach(unittest.TestCase):
             self.assertNotIn("others may read", started.stop()[2])
             os.chmod(file.name, 0o640)
             started = Started("attach", LIVE, "--listen", ":0", "--token-file", file.name)
-            self.assertIn("may read the token in it", started.stop()[2])
+            self.assertIn("can read the token in it", started.stop()[2])
 
     def test_bad_token_files_are_refused(self):
         with tempfile.NamedTemporaryFile("w") as file:
@@ -210,7 +210,7 @@ class Attach(unittest.TestCase):
                 os.chmod(file.name, mode)
                 refused = run("attach", LIVE, "--listen", ":0", "--token-file", file.name)
                 self.assertEqual((refused.returncode, refused.stdout), (3, ""))
-                self.assertIn("everybody may read the token file", refused.stderr)
+                self.assertIn("everyone can read the token file", refused.stderr)
                 self.assertNotIn("a-token-everybody-reads", refused.stderr)
         self.assertEqual(run("attach", LIVE, "--token-file", "/nowhere/token").returncode, 1)
 
