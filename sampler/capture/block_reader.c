@@ -80,12 +80,12 @@ enum err_code source_open_capture(struct capture_source *source, const char *pat
     memset(source, 0, sizeof *source);
     /* Not to wait for the other end of a pipe. */
     source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (source->fd < 0 || fstat(source->fd, &status) != 0) {
-        err_sys(err, errno, "it cannot be opened");
-        return ERR_SYS;
-    }
+    if (source->fd < 0 || fstat(source->fd, &status) != 0)
+        return err_set(err, ERR_SYS, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode))
-        return err_set(err, ERR_UNSUPPORTED, "it is no regular file");
+        return err_set(err, ERR_UNSUPPORTED,
+                       S_ISDIR(status.st_mode) ? "it is a folder, not a capture"
+                                               : "it is not a regular file");
     source->size = (uint64_t)status.st_size;
     return read_preamble(source, err);
 }

@@ -23,7 +23,7 @@ struct comparing {
 
 enum form { FORM_TEXT, FORM_JSON, FORM_HTML };
 
-/* Without an option, the extension of the file chooses. */
+/* Without an option, the extension of the file selects the form. */
 static enum form form_of(const struct options *options)
 {
     const char *const dot = options->output ? strrchr(options->output, '.') : NULL;

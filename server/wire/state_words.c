@@ -16,10 +16,11 @@ struct word {
 
 static enum err_code unknown_word(const struct word *word, struct err *err)
 {
-    return err_set(err, ERR_INVALID,
-                   "unknown state \"%.*s\" (on_cpu, has_gil, waits_gil, in_gc, in_native and "
-                   "has_exception may follow \"!\", \"~\" and \"unknown_\")",
-                   word->length < 64 ? (int)word->length : 64, word->text);
+    return err_set(
+        err, ERR_INVALID,
+        "unknown state \"%.*s\": want on_cpu, has_gil, waits_gil, in_gc, in_native or "
+        "has_exception, which may follow \"!\", \"~\" or \"unknown_\"",
+        word->length < 64 ? (int)word->length : 64, word->text);
 }
 
 static bool is_text(const struct word *word, const char *text)

@@ -382,7 +382,7 @@ class Listening(Test):
                 process.signal(15)
                 self.assertEqual(process.wait(), 0)
                 self.assertEqual(news.recv(100), b"STOPPING=1")
-            for count, words, reason in ((2, "", "passes 2 sockets"), (1, "--listen 127.0.0.1:0", "leave --listen out")):
+            for count, words, reason in ((2, "", "passes 2 sockets"), (1, "--listen 127.0.0.1:0", "remove --listen")):
                 with Process(["bash", "-c", script % (count, words)], **passed) as process:
                     self.assert_refused(process, process.wait(), 2, reason)
 

@@ -166,7 +166,7 @@ class Children(Test):
             self.assertEqual(session["processes"]["denied"], 1, session)
             self.assertGreater(session["quality"]["samples"], 0)
             self.assertEqual(live.stop(), 0)
-        live.process.wait_line("1 process was left out: .* does not tell what --mode keeps", live.process.err)
+        live.process.wait_line("1 process was left out: .* without the state that --mode requires", live.process.err)
 
     def test_trees_with_shells_between(self):
         session = self.joined("nested", 2)

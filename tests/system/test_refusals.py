@@ -182,8 +182,8 @@ class Options(Test):
         self.refused("attach", "--collapsed", "1", pattern="attach has no option '--collapsed'")
         self.refused("attach", "1", "-r", pattern="--sampling-rate needs a value")
         self.refused("record", "--collapsed=-", "--flamegraph=-", "1", pattern="only one format can be written to standard output")
-        self.refused("record", "-o", "x.png", "1", pattern="Unknown output format '.png'")
-        self.refused("replay", "x.pyro", pattern="No such file: x.pyro")
+        self.refused("record", "-o", "x.png", "1", pattern="unknown output format '.png'")
+        self.refused("replay", "x.pyro", pattern="cannot read 'x.pyro': No such file")
         self.refused("replay", "--collapsed", pattern="replay needs a FILE")
         self.refused("merge", "x.pyro", "-o", "y.pyro", pattern="merge needs at least two FILEs")
 

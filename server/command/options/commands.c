@@ -11,7 +11,7 @@ static const struct command commands[] = {
       "the last process has ended.\n",
       command_attach },
     { "run", COMMAND_RUN, "TARGET [ARGS]... | -- COMMAND [ARGS]...",
-      "start a program and profile it from its first moment",
+      "start a program and profile it from its start",
       "TARGET is a Python file, or with -m a module.  COMMAND is any program that runs\n"
       "Python.  Options of pyrometer precede TARGET.\n\n"
       "Ctrl-C reaches the program too.  A program that is still running two seconds\n"

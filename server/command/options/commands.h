@@ -1,5 +1,5 @@
 /*
- * commands - the table of commands, and what each does.
+ * commands - the table of commands, and their functions.
  *
  * Depends on: options.
  */
@@ -11,12 +11,12 @@
 struct command;
 struct options;
 
-/* NULL: no such command. */
+/* NULL: unknown. */
 const struct command *command_find(const char *name);
 /* NULL: fewer than index + 1. */
 const struct command *command_at(size_t index);
 
-/* Each returns the exit status, and has said what went wrong. */
+/* Each prints its errors and returns the exit status. */
 int command_attach(const struct options *options);
 int command_run(const struct options *options);
 int command_record(const struct options *options);

@@ -105,7 +105,7 @@ static void put_bash(FILE *out)
           out);
 }
 
-/* zsh runs what bash does. */
+/* zsh can run the script of bash. */
 static void put_zsh(FILE *out)
 {
     fputs("autoload -Uz compinit bashcompinit\n"
@@ -115,7 +115,7 @@ static void put_zsh(FILE *out)
     put_bash(out);
 }
 
-/* In single quotes only these two need care. */
+/* Within single quotes only ' and \ need an escape. */
 static void put_fish_text(FILE *out, const char *text)
 {
     fputc('\'', out);

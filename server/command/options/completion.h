@@ -1,5 +1,5 @@
 /*
- * completion - scripts that complete command lines, made from the tables of commands, options and
+ * completion - prints scripts that complete command lines, from the tables of commands, options and
  * formats.
  *
  *     eval "$(pyrometer --completion bash)"         or zsh
@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-/* Of the shells that are known (enum_text.h). */
+/* The supported shells (enum_text.h). */
 extern const char *const completion_texts[];
 void completion_print(FILE *out, unsigned shell);
 

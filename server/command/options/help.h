@@ -1,5 +1,5 @@
 /*
- * help - what --help prints, made from the tables.
+ * help - prints the text of --help, from the tables of commands and options.
  *
  * Depends on: options, commands.
  */

@@ -23,7 +23,7 @@ static enum err_code read_user(const struct setting *setting, void *admission, c
     return admission_add_user(admission, text, why);
 }
 
-/* "/a/b", with or without a '/' at the end; parts that no browser or proxy rewrites. */
+/* "/a/b", with or without a '/' at the end.  Allows only parts that no browser or proxy rewrites. */
 static enum err_code read_base_path(const struct setting *setting, void *path, const char *text,
                                     struct err *why)
 {
@@ -185,7 +185,7 @@ static const struct option table[] = {
     OPTION('V', "version", NULL, FLAG, wants_version, 0, "show the version"),
 };
 
-/* The row of a format, made when it is first asked for. */
+/* Makes the row of a format. */
 static const struct option *format_option(size_t index)
 {
     static struct option rows[OPTIONS_MAX_FORMATS];

@@ -25,7 +25,7 @@ static const struct options defaults = {
                .max_upload = CAPTURES_MAX_UPLOAD },
 };
 
-/* Before the command is known, options that every command which samples has are taken too. */
+/* Before the command is known, options that all of attach, run and record have are accepted too. */
 static bool belongs(const struct option *option, const struct command *command)
 {
     if (option->commands == 0)
@@ -70,7 +70,7 @@ static enum err_code unknown_option(const char *name, const struct command *comm
     return err_set(err, ERR_INVALID, "unknown option '--%.64s' (see --help)", name);
 }
 
-/* Twice the same is once, with the later name. */
+/* If a format is given twice, the later file name counts. */
 static enum err_code add_format(struct options *options, const struct report_format *format,
                                 const char *value, struct err *err)
 {
@@ -112,7 +112,7 @@ static enum err_code take_value(struct options *options, const struct option *op
                    why.message);
 }
 
-/* "--name value", "--name=value".  Moves *at behind what it used. */
+/* "--name value", "--name=value".  Moves *at behind the words that it used. */
 static enum err_code parse_long(struct options *options, char ***at, struct err *err)
 {
     char name[64];
@@ -164,7 +164,8 @@ static enum err_code take_pid(struct options *options, const char *text, struct 
 {
     double pid = 0;
     if (!setting_number(SETTING_NUMBER, text, &pid) || pid < 1 || pid > INT_MAX)
-        return err_set(err, ERR_INVALID, "invalid PID '%.64s'", text);
+        return err_set(err, ERR_INVALID, "invalid PID '%.64s': want a process ID such as 4711",
+                       text);
     struct sampler_options *const sampling = &options->sampling;
     for (size_t i = 0; i < sampling->pid_count; i++)
         if (sampling->pids[i] == (pid_t)pid)
@@ -191,7 +192,7 @@ static enum err_code take_file(struct options *options, const char *name, struct
     return ERR_OK;
 }
 
-/* The first word names the command; then a process id, or what to run and all that follows. */
+/* The first word is the command.  The next ones are PIDs, files, or TARGET and its arguments. */
 static enum err_code take_word(struct options *options, char ***at, struct err *err)
 {
     char **const word = (*at)++;
@@ -240,7 +241,7 @@ static bool is_capture_name(const char *name)
     return dot && strcmp(dot + 1, CAPTURE_EXTENSION) == 0;
 }
 
-/* What the end of the file's name stands for. */
+/* The extension of the output file selects the format. */
 static void guess_format(struct options *options)
 {
     const struct report_format *const format = report_of_file(options->output);
@@ -248,7 +249,7 @@ static void guess_format(struct options *options)
     options->format_count = format ? 1 : 0;
 }
 
-/* Is anything asked for that is written, and not shown? */
+/* True if an option concerns the written output, which the page does not use. */
 static bool chooses_a_part(const struct options *options)
 {
     const struct options_view *const view = &options->view;
@@ -265,7 +266,8 @@ static enum err_code no_format(const struct options *options, struct err *err)
     const struct report_format *format = NULL;
     struct buffer known = { 0 };
     if (options->file_count > 0 && access(options->files[0], F_OK) != 0)
-        return err_set(err, ERR_INVALID, "No such file: %.200s", options->files[0]);
+        return err_set(err, ERR_INVALID, "cannot read '%.200s': No such file or directory",
+                       options->files[0]);
     const char *const file = options->output ? options->output : "";
     const char *const dot = strrchr(file, '.');
     if (!dot || strchr(dot, '/') || !dot[1])
@@ -274,13 +276,13 @@ static enum err_code no_format(const struct options *options, struct err *err)
                        name, name);
     for (size_t i = 0; (format = report_at(i)); i++)
         buffer_printf(&known, ", .%s", format->extension);
-    err_set(err, ERR_INVALID, "Unknown output format '%.32s' (known: .%s%s)", dot,
+    err_set(err, ERR_INVALID, "unknown output format '%.32s' (known: .%s%s)", dot,
             CAPTURE_EXTENSION, buffer_string(&known));
     buffer_deinit(&known);
     return ERR_INVALID;
 }
 
-/* Each format needs a place of its own. */
+/* Selects the formats, and checks that each has its own file. */
 static enum err_code complete_formats(struct options *options, struct err *err)
 {
     size_t unnamed = 0, on_screen = 0;
@@ -325,7 +327,7 @@ static bool is_written_elsewhere(const struct options *options, const char *name
     return found;
 }
 
-/* What only shows once all is read. */
+/* Checks that need all options. */
 static enum err_code complete(struct options *options, struct err *err)
 {
     if (options->is_async_aware && !options->names_async_mode)
@@ -335,7 +337,8 @@ static enum err_code complete(struct options *options, struct err *err)
     if (!options->command)
         return err_set(err, ERR_INVALID, "a COMMAND is missing (see --help)");
     if (options->command->bit == COMMAND_RUN && (!options->target || !*options->target))
-        return err_set(err, ERR_INVALID, "run needs a TARGET");
+        return err_set(err, ERR_INVALID,
+                       "run needs a TARGET: a Python file, -m MODULE, or -- COMMAND");
     if (options->command->bit == COMMAND_DIFF && options->file_count != 2)
         return err_set(err, ERR_INVALID, "diff needs two captures: BASELINE and CAPTURE");
     if (options->command->bit & SAMPLING && options->output && is_capture_name(options->output))

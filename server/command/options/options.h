@@ -60,7 +60,7 @@ struct command {
 };
 
 struct options {
-    const struct command *command; /* NULL: only help or version was asked for */
+    const struct command *command; /* NULL: only --help, --version or --completion was given */
     bool wants_help;
     bool wants_version;
     bool wants_completion;
@@ -82,10 +82,10 @@ struct options {
     bool opens_browser;
     const char *python; /* NULL: python3 of PATH */
     bool runs_module;
-    bool runs_command;  /* not Python source but a command of its own */
-    char **target;      /* what to run, and its arguments; ends with NULL */
+    bool runs_command;  /* TARGET is a command, not Python source */
+    char **target;      /* TARGET and its arguments; ends with NULL */
     const char *output; /* a file, or a folder for several formats */
-    bool splits;        /* a file for each process */
+    bool splits;        /* one file per process */
     bool wants_capture;
     const char *capture_file;             /* as in --binary=FILE; NULL: not given */
     const char *files[OPTIONS_MAX_FILES]; /* captures to read */
@@ -105,32 +105,34 @@ struct options {
     struct serve_settings {
         double max_rate_hz;
         uint32_t max_sessions;
-        const char *data; /* the folder of captures; NULL: the usual one */
+        const char *data; /* the folder of captures; NULL: the default one */
         bool no_data, is_continuous;
         double continuous_hz;
-        uint64_t turn_ns;   /* of a continuous session */
+        uint64_t turn_ns;   /* length of a continuous session */
         uint32_t keep_days; /* 0: no limit */
         uint64_t keep_bytes, max_upload;
     } serve;
-    const char *baseline;                    /* a capture to compare with; NULL: none */
-    bool diff_by_time, diff_json, diff_html; /* of neither form: the file's name says it */
-    bool wants_stats;                        /* a line every second */
-    const char *quality_file;                /* NULL: none; "-": standard output */
+    const char *baseline; /* a capture to compare with; NULL: none */
+    bool diff_by_time, diff_json,
+        diff_html;            /* neither form: the extension of the file selects it */
+    bool wants_stats;         /* a line every second */
+    const char *quality_file; /* NULL: none; "-": standard output */
 };
 
-/* ERR_INVALID, with a sentence for the user. */
+/* ERR_INVALID: err holds a message for the user. */
 MUST_CHECK enum err_code options_parse(char **argv, struct options *out, struct err *err);
 
-/* One row of the table.  The formats of report.h are rows too, behind all others. */
+/* One row of the table.  The formats of report.h follow as rows of their own. */
 struct option {
     struct setting setting; /* its name is without -- */
     char letter;            /* '\0': none */
-    /* What help calls its value; NULL: it takes none; "=X": it may follow as in --name=X. */
+    /* Name of the value in help; NULL: the option has no value; "=X": the value is optional, as in
+     * --name=X. */
     const char *value;
     unsigned commands; /* COMMAND_* bits; 0: all; COMMAND_NONE: without a command */
     const char *help;
-    const char *heading;                /* of help, for this row and those behind it */
-    const struct report_format *format; /* NULL: an option like any other */
+    const char *heading;                /* in help, for this row and the following ones */
+    const struct report_format *format; /* NULL: the option is not a format */
 };
 
 /* NULL: fewer than index + 1. */

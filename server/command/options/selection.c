@@ -7,9 +7,9 @@
 #include "sampler/base/clock.h"
 #include "server/command/options/options.h"
 
-/* By the number the system gave it, or by its name. */
-static bool is_called(const struct profile_snapshot *snapshot, int32_t number, str_id name,
-                      const char *word)
+/* Compares with the id of the thread or process, and with its name. */
+static bool has_id_or_name(const struct profile_snapshot *snapshot, int32_t number, str_id name,
+                           const char *word)
 {
     char text[16];
     snprintf(text, sizeof text, "%d", (int)number);
@@ -19,16 +19,16 @@ static bool is_called(const struct profile_snapshot *snapshot, int32_t number, s
 static bool is_thread(const struct profile_snapshot *snapshot, uint32_t id, const char *word)
 {
     const struct profile_thread row = profile_thread_at(snapshot, id);
-    return is_called(snapshot, row.tid, row.name, word);
+    return has_id_or_name(snapshot, row.tid, row.name, word);
 }
 
 static bool is_process(const struct profile_snapshot *snapshot, uint32_t id, const char *word)
 {
     const struct profile_process row = profile_process_at(snapshot, id);
-    return is_called(snapshot, row.pid, row.name, word);
+    return has_id_or_name(snapshot, row.pid, row.name, word);
 }
 
-/* A name may be that of several rows. */
+/* Several rows may have the same name. */
 static enum err_code find(const struct profile_snapshot *snapshot, const char *what,
                           uint32_t rows, const struct setting_texts *words,
                           bool (*is)(const struct profile_snapshot *snapshot, uint32_t id,

@@ -1,5 +1,5 @@
 /*
- * selection - --from, --to, --thread, --process and --state as a query of a profile.
+ * selection - turns --from, --to, --thread, --process and --state into a query of a profile.
  *
  * Ownership: selection_deinit frees the lists; the query points into the struct, which must not
  * move.
@@ -18,7 +18,7 @@ struct selection {
     uint32_t *threads, *processes;
 };
 
-/* ERR_INVALID: nothing is called so, or the times leave nothing. */
+/* ERR_INVALID: an unknown thread or process, or an empty range of time. */
 MUST_CHECK enum err_code selection_init(struct selection *selection,
                                         const struct options *options,
                                         const struct profile_snapshot *snapshot,

@@ -1,5 +1,5 @@
 /*
- * suggest - the word that was probably meant.
+ * suggest - finds the known word that is most similar to a misspelt one.
  *
  * Depends on: libc.
  */
@@ -8,15 +8,16 @@
 
 #include <stddef.h>
 
-/* Single insertions, deletions, changes and swaps of neighbours between the two. */
+/* The least number of insertions, deletions, changes and swaps of neighbouring characters that turn
+ * a into b. */
 size_t suggest_distance(const char *a, const char *b);
 
 struct suggestion {
-    const char *word; /* NULL: nothing near */
+    const char *word; /* NULL: no similar word */
     size_t distance;
 };
 
-/* Remembers the candidate if it is the nearest so far and near enough to `word`. */
+/* Stores the candidate if it is the most similar one so far, and similar enough to `word`. */
 void suggest_offer(struct suggestion *best, const char *word, const char *candidate);
 
 #endif /* SERVER_COMMAND_OPTIONS_SUGGEST_H */

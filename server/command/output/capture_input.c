@@ -42,7 +42,7 @@ static enum err_code load(const char *path, const struct reader_part *part,
     return rc;
 }
 
-/* What is missing of the capture. */
+/* Prints which part of the capture is missing. */
 static void say_state(const struct open_capture *opened)
 {
     if (opened->is_cut)

@@ -1,6 +1,5 @@
 /*
- * capture_input - reads a capture that is named on the command line, to make reports of it or to
- * show it as a session.
+ * capture_input - reads a capture of the command line, as a source of reports or as a session.
  *
  * Ownership: the caller's storage, which must not move; capture_input_close accepts
  * CAPTURE_INPUT_NONE.
@@ -39,17 +38,17 @@ struct capture_input {
         .opened = NULL     \
     }
 
-/* Adds a capture, or the part of it between --from and --to, to the sessions that a server
- * shows, and says what is missing of it. */
+/* Adds a capture, or the part of it between --from and --to, to the sessions of a server.  Prints
+ * which part of the capture is missing. */
 MUST_CHECK enum err_code capture_input_show(struct sessions *sessions,
                                             const struct options *options, const char *path,
                                             struct session **out, struct err *err);
 
-/* Opens all of a capture; says what is missing of one that was cut.  memory_bytes: as --memory. */
+/* Opens a whole capture.  If the capture was cut, prints what is missing.  memory_bytes: as --memory. */
 MUST_CHECK enum err_code capture_input_open(struct capture_input *capture, const char *path,
                                             size_t memory_bytes, bool hides_arguments,
                                             struct err *err);
-/* Applies the filters to the stacks of its source.  Without filters nothing changes. */
+/* Applies the filters to the stacks of the source.  Without filters nothing changes. */
 MUST_CHECK enum err_code capture_input_reshape(struct capture_input *capture,
                                                const struct frame_filters *filters,
                                                struct err *err);

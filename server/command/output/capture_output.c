@@ -26,7 +26,7 @@ static enum err_code cannot_write(int sys, const char *path, struct err *err)
 }
 
 /* "pyrometer-4711-20260131-100000.pyro", in the folder if one is given. */
-static void usual_name(struct capture_output *capture, const char *folder, int pid)
+static void default_name(struct capture_output *capture, const char *folder, int pid)
 {
     const time_t now = time(NULL);
     char when[32] = "", who[16] = "";
@@ -42,25 +42,25 @@ static void usual_name(struct capture_output *capture, const char *folder, int p
 
 static void choose_path(struct capture_output *capture, const struct options *options)
 {
-    const char *const own = options->capture_file;
-    /* A folder gets the usual name; so does what -o names when it is meant for a format. */
-    const char *const given = own ? own : options->output;
+    const char *const given = options->capture_file ? options->capture_file : options->output;
     output_make_folder(given);
     if (given && !output_is_folder(given))
         snprintf(capture->path, sizeof capture->path, "%s", given);
     else
-        usual_name(capture, given ? given : "", options->sampling.pids[0]);
+        default_name(capture, given ? given : "", options->sampling.pids[0]);
 }
 
 static enum err_code open_file(struct capture_output *capture, struct err *err)
 {
-    const mode_t own = S_IRUSR | S_IWUSR;
-    const mode_t mode = privilege_is_held() ? own : own | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+    const mode_t owner = S_IRUSR | S_IWUSR;
+    const mode_t mode =
+        privilege_is_held() ? owner : owner | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
     const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY;
     if (strcmp(capture->path, "-") == 0) {
         capture->path[0] = '\0';
         if (isatty(STDOUT_FILENO))
-            return err_set(err, ERR_INVALID, "a capture is not for a terminal: name a file");
+            return err_set(err, ERR_INVALID,
+                           "a capture cannot be written to a terminal: name a file");
         capture->fd = dup(STDOUT_FILENO);
         return capture->fd < 0 ? cannot_write(errno, "standard output", err) : ERR_OK;
     }
@@ -87,11 +87,11 @@ const struct sink *capture_output_sink(const struct capture_output *capture)
     return capture->live ? live_capture_sink(capture->live) : NULL;
 }
 
-/* On the thread of the live capture; say may be called there. */
+/* Runs on the thread of the live capture. */
 static void say_failed(void *context, const struct err *err)
 {
     (void)context;
-    say("%s; sampling goes on without the capture", err->message);
+    say("%s: sampling continues without the capture", err->message);
 }
 
 static const char *name_of(const struct capture_output *capture)
@@ -112,14 +112,14 @@ enum err_code capture_output_begin(struct capture_output *capture, struct sample
     return rc == ERR_SYS ? err_wrap(err, rc, "%.200s", name_of(capture)) : rc;
 }
 
-/* A removed file loses what is written, and no write fails. */
+/* Writing to a removed file does not fail, but its data is lost. */
 static bool is_removed(const struct capture_output *capture)
 {
     struct stat status;
     return fstat(capture->fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_nlink == 0;
 }
 
-/* Samples of the session are either in the file or lost. */
+/* Prints how many samples were written and how many were lost. */
 static enum err_code say_totals(struct capture_output *capture, enum err_code rc,
                                 struct err *err)
 {
@@ -129,15 +129,15 @@ static enum err_code say_totals(struct capture_output *capture, enum err_code rc
         capture->totals = (struct quality_capture){ .lost = samples + lost };
         return rc ? rc
                   : err_set(err, ERR_SYS,
-                            "%.200s was removed while it was written: nothing of it is left",
+                            "%.200s was removed while it was written: the capture is lost",
                             name_of(capture));
     }
     capture->totals = (struct quality_capture){ .samples = samples,
                                                 .lost = lost,
                                                 .bytes = live_capture_bytes(capture->live) };
     if (lost > 0)
-        say("%" PRIu64 " samples are not in the capture: it could not be written %s", lost,
-            rc == ERR_OK ? "as fast as they came" : "any more");
+        say("%" PRIu64 " samples are not in the capture: writing %s", lost,
+            rc == ERR_OK ? "was too slow" : "failed");
     say("wrote %s, %" PRIu64 " bytes, %" PRIu64 " samples", name_of(capture),
         capture->totals.bytes, samples);
     return rc;
@@ -159,7 +159,7 @@ const struct quality_capture *capture_output_totals(const struct capture_output 
     return capture->is_finished ? &capture->totals : NULL;
 }
 
-/* The sampling thread uses the live capture until then. */
+/* Waits, because the sampling thread uses the live capture until sampling has ended. */
 static void end_sampling(struct sampler *sampler)
 {
     struct pollfd end = { .fd = sampler_end_fd(sampler), .events = POLLIN };

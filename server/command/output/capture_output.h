@@ -1,13 +1,13 @@
 /*
  * capture_output - the capture that a command writes while it samples (--binary).
  *
- *     capture_output_open     before sampling, so that an unwritable path is known then
+ *     capture_output_open     before sampling, so that an unwritable path is reported early
  *     capture_output_sink     for the options of the sampler
- *     capture_output_begin    once sampling has started; empties a file that existed
- *     capture_output_finish   once sampling has ended: completes the file and says so
+ *     capture_output_begin    once sampling has started; empties an existing file
+ *     capture_output_finish   once sampling has ended; completes the file and prints its size
  *     capture_output_close
  *
- * Unlike a report the file grows from the start, so that it can be read whatever happens to us.
+ * Unlike a report, a capture is written while sampling goes on, so that it is readable after a crash.
  *
  * Ownership: the caller's storage.  capture_output_close ends sampling and removes a new file that
  * is still empty; call it before the sampler is destroyed.
@@ -30,7 +30,7 @@ struct sampler_options;
 struct sink;
 
 struct capture_output {
-    struct live_capture *live; /* NULL: none is wanted */
+    struct live_capture *live; /* NULL: no capture was requested */
     struct sampler *sampler;   /* NULL: not begun */
     int fd;
     bool is_new, has_begun, is_finished;
@@ -45,7 +45,7 @@ struct capture_output {
 
 MUST_CHECK enum err_code capture_output_open(struct capture_output *capture,
                                              const struct options *options, struct err *err);
-/* NULL: no capture is wanted. */
+/* NULL: no capture was requested. */
 const struct sink *capture_output_sink(const struct capture_output *capture);
 MUST_CHECK enum err_code capture_output_begin(struct capture_output *capture,
                                               struct sampler *sampler, struct err *err);

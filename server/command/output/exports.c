@@ -18,7 +18,7 @@
 #include "server/wire/reshaped.h"
 #include "server/wire/session.h"
 
-/* A table goes to the screen unless the user names a file. */
+/* Some formats have a form for the screen, which is used unless the user names a file. */
 static const struct report_format *format_for(const struct options_format *wanted, bool named)
 {
     const struct report_format *const format = wanted->format;
@@ -33,7 +33,7 @@ static enum err_code open_one(struct export *item, const struct options *options
     const char *const folder =
         options->output && output_is_folder(options->output) ? options->output : NULL;
     const bool named = wanted->output || options->output || options->splits;
-    char usual[REPORT_NAME_BYTES], path[PATH_MAX];
+    char name[REPORT_NAME_BYTES], path[PATH_MAX];
     item->format = format_for(wanted, named);
     if (wanted->output)
         return output_init(&item->output, wanted->output, err);
@@ -41,11 +41,11 @@ static enum err_code open_one(struct export *item, const struct options *options
         return output_init(&item->output, options->output, err);
     if (item->format != wanted->format)
         return output_init(&item->output, "-", err);
-    report_file_name(&source, item->format, usual);
+    report_file_name(&source, item->format, name);
     if (!folder)
-        return output_init(&item->output, usual, err);
+        return output_init(&item->output, name, err);
     const char *const slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
-    const int length = snprintf(path, sizeof path, "%s%s%s", folder, slash, usual);
+    const int length = snprintf(path, sizeof path, "%s%s%s", folder, slash, name);
     if (length < 0 || (size_t)length >= sizeof path)
         return err_sys(err, ENAMETOOLONG, "cannot write '%.256s'", folder);
     return output_init(&item->output, path, err);
@@ -84,13 +84,14 @@ enum err_code exports_open(struct exports *exports, const struct options *option
         exports->count++;
         if (options->splits && !item->output.temporary[0])
             return err_set(err, ERR_INVALID,
-                           "--split writes files: cannot insert a PID into '%.200s'",
+                           "--split needs a file name: cannot insert a PID into '%.200s'",
                            item->output.path[0] ? item->output.path : "-");
         if (clashes)
-            return err_set(err, ERR_INVALID,
-                           "two formats would go to the same place: use -o FOLDER or a name "
-                           "each, as in --%s=FILE",
-                           options->formats[i].format->name);
+            return err_set(
+                err, ERR_INVALID,
+                "two formats have the same file: name a folder with -o FOLDER/, or a "
+                "file for each format, as in --%s=FILE",
+                options->formats[i].format->name);
     }
     return ERR_OK;
 }
@@ -118,18 +119,18 @@ static bool drain(void *to, const char *data, size_t bytes)
 static enum err_code write_one(const struct exports *exports, struct export *item,
                                const struct report_source *source, struct err *err)
 {
-    struct report_source own = *source;
+    struct report_source used = *source;
     struct buffer file;
     struct writing writing = { .output = &item->output };
     progress_begin(&writing.progress, "writing", item->format->name);
     buffer_init_draining(&file, drain, &writing);
-    own.baseline = exports->baseline.opened ? &exports->baseline.source : NULL;
-    own.settings.colours = output_wants_colours(&item->output);
-    enum err_code rc = report_write(item->format, &own, &file, err);
+    used.baseline = exports->baseline.opened ? &exports->baseline.source : NULL;
+    used.settings.colours = output_wants_colours(&item->output);
+    enum err_code rc = report_write(item->format, &used, &file, err);
     buffer_flush(&file);
     buffer_deinit(&file);
     progress_end(&writing.progress);
-    /* What a writer says of a disk that is full is not what happened. */
+    /* If the disk is full, output_finish has the better message. */
     if (rc == ERR_OK || item->output.sys != 0)
         rc = output_finish(&item->output, NULL, 0, err);
     if (rc == ERR_OK && item->output.path[0])
@@ -137,13 +138,13 @@ static enum err_code write_one(const struct exports *exports, struct export *ite
     return rc;
 }
 
-/* The report of one process is of that process. */
+/* Writes the report of one process. */
 static enum err_code write_part(const struct exports *exports, const struct export *item,
                                 const struct report_source *source, const struct split *split,
                                 const struct split_part *part, struct err *err)
 {
     struct view_query query = *source->query;
-    struct report_source own = *source;
+    struct report_source part_source = *source;
     struct export single = { .format = item->format };
     char path[PATH_MAX];
     enum err_code rc =
@@ -154,9 +155,9 @@ static enum err_code write_part(const struct exports *exports, const struct expo
         return rc;
     query.processes = split->processes + part->first;
     query.process_count = part->count;
-    own.query = &query;
-    own.header = NULL;
-    rc = write_one(exports, &single, &own, err);
+    part_source.query = &query;
+    part_source.header = NULL;
+    rc = write_one(exports, &single, &part_source, err);
     output_deinit(&single.output);
     return rc;
 }
@@ -202,7 +203,7 @@ static enum err_code write_filtered(struct exports *exports, const struct report
                                                 .filters = exports->filters };
     const struct view_query everything = { 0 };
     struct session_info info = *source->session;
-    struct report_source own = *source;
+    struct report_source filtered = *source;
     struct reshaped reshaped;
     enum err_code rc = reshaped_init(&reshaped, source->snapshot, source->query,
                                      exports->filters, RESHAPED_WINDOWS, err);
@@ -212,12 +213,12 @@ static enum err_code write_filtered(struct exports *exports, const struct report
     if (counts.filtered)
         say("the filters leave out %" PRIu64 " of %" PRIu64 " samples", counts.filtered,
             counts.filtered + counts.samples);
-    info.snapshot = own.snapshot = &reshaped.snapshot;
-    own.query = &everything;
-    own.session = &info;
-    own.selection = &selection;
-    own.header = NULL;
-    rc = write_all(exports, &own, err);
+    info.snapshot = filtered.snapshot = &reshaped.snapshot;
+    filtered.query = &everything;
+    filtered.session = &info;
+    filtered.selection = &selection;
+    filtered.header = NULL;
+    rc = write_all(exports, &filtered, err);
     reshaped_deinit(&reshaped);
     return rc;
 }

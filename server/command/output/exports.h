@@ -1,11 +1,11 @@
 /*
  * exports - the reports that a command writes at its end, one file for each format.
  *
- * All are opened before the work starts, so that a path that cannot be written is known then.
- * A format's own name counts first, then --output (a file, or a folder in which the files get
- * their usual names), then a name made of process and time in the working folder.
+ * All files are opened before sampling or reading starts, so that an unwritable path is reported
+ * early.  The name of a file is that of its format option (--collapsed=FILE), or else --output, or
+ * else a default name in the working folder.  If --output is a folder, files in it have default names.
  *
- * Ownership: the caller's storage; exports_close removes what was not finished.
+ * Ownership: the caller's storage; exports_close removes unfinished files.
  * Depends on: options, output, report, reshaped, split.
  */
 #ifndef SERVER_COMMAND_OUTPUT_EXPORTS_H
@@ -26,8 +26,9 @@ struct session_info;
 struct exports {
     size_t count;
     const struct frame_filters *filters;
-    bool splits; /* one file per process; those opened only prove that they can be */
-    struct capture_input baseline; /* read before the work starts too */
+    bool
+        splits; /* one file per process; the opened files only prove that the folder is writable */
+    struct capture_input baseline;
     struct export
     {
         const struct report_format *format;
@@ -41,7 +42,8 @@ MUST_CHECK enum err_code exports_open(struct exports *exports, const struct opti
                                       const struct session_info *info, struct err *err);
 void exports_close(struct exports *exports);
 
-/* Writes all of them, of the stacks that the filters make; says what was written.  Goes on after a failure and reports the first. */
+/* Applies the filters, writes all reports and prints their names.  Continues after a failure, and
+ * returns the first one. */
 MUST_CHECK enum err_code exports_write(struct exports *exports,
                                        const struct report_source *source, struct err *err);
 

@@ -23,7 +23,7 @@ static enum err_code open_in_place(struct output *output, struct err *err)
     return output->fd < 0 ? cannot_write(errno, output->path, err) : ERR_OK;
 }
 
-/* In the same folder, as rename requires; hidden, because a power cut may leave it behind. */
+/* In the same folder, as rename requires, and hidden, because a power failure may leave it there. */
 static enum err_code open_temporary(struct output *output, struct err *err)
 {
     const char *const slash = strrchr(output->path, '/');
@@ -118,8 +118,8 @@ bool output_write(struct output *output, const void *data, size_t bytes)
     return output->sys == 0;
 }
 
-/* mkostemp makes a file for its owner alone.  The umask decides about others, unless the file may
- * contain what they must not see. */
+/* mkostemp creates a file that only its owner can read.  Applies the umask instead, unless the file may
+ * contain data that other users must not see. */
 static void apply_mask(int fd)
 {
     if (privilege_is_held())

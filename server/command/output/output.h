@@ -1,11 +1,11 @@
 /*
- * output - a file that appears whole or not at all.
+ * output - writes a file that appears whole or not at all.
  *
- * It is opened before the work starts, so that an unwritable path is known then: a new file beside
- * the old one, renamed over it at the end.  What is not a regular file (a pipe, /dev/null) is written
+ * output_init creates a temporary file in the same folder, so that an unwritable path is reported
+ * early; output_finish renames it.  A path that is not a regular file (a pipe, /dev/null) is written
  * in place, and "-" is standard output.
  *
- * Ownership: the caller's storage; output_deinit removes a file that was not finished.
+ * Ownership: the caller's storage; output_deinit removes an unfinished file.
  * Depends on: err, privilege.
  */
 #ifndef SERVER_COMMAND_OUTPUT_OUTPUT_H
@@ -25,18 +25,19 @@ struct output {
     int sys;                       /* errno of the write that failed, 0: none */
 };
 
-/* A name that ends in a slash is a folder, whether it exists or not. */
+/* True for an existing folder, and for every name that ends in a slash. */
 bool output_is_folder(const char *path);
-/* Makes the folder if the name (or NULL) ends in a slash.  Opening a file in it shows a failure. */
+/* Creates the folder if the name ends in a slash; path may be NULL.  A failure is reported by opening
+ * a file in the folder. */
 void output_make_folder(const char *path);
 
 MUST_CHECK enum err_code output_init(struct output *output, const char *path, struct err *err);
 void output_deinit(struct output *output);
-/* It is a terminal, and the user has not disabled colours (NO_COLOR, TERM=dumb). */
+/* True if the output is a terminal and colours are not disabled (NO_COLOR, TERM=dumb). */
 bool output_wants_colours(const struct output *output);
-/* false: it cannot be written; output_finish says why. */
+/* false: writing failed; output_finish reports why. */
 bool output_write(struct output *output, const void *data, size_t bytes);
-/* Writes these last bytes, if any, and lets the file appear. */
+/* Writes the last bytes, if any, and renames the file to its name. */
 MUST_CHECK enum err_code output_finish(struct output *output, const void *data, size_t bytes,
                                        struct err *err);
 

@@ -1,8 +1,8 @@
 /*
- * progress - shows how far a long operation is.
+ * progress - shows the progress of a long operation.
  *
- * Writes one line to standard error if that is a terminal, PROGRESS_MS after the beginning and
- * every PROGRESS_MS from then on, and removes it at the end.
+ * If standard error is a terminal, it writes one line every PROGRESS_MS and removes that line at the
+ * end.
  *
  * Ownership: plain data; borrows the texts.
  * Depends on: clock, exit, signals.
@@ -17,18 +17,18 @@ enum { PROGRESS_MS = 500 };
 
 struct progress {
     const char *doing; /* "reading", "writing" */
-    const char *what;  /* a file without its folders, a format */
-    uint64_t next_ns;  /* when to say so again */
+    const char *what;  /* a file name or a format */
+    uint64_t next_ns;  /* time of the next line */
     bool is_shown;
 };
 
 void progress_begin(struct progress *progress, const char *doing, const char *what);
-/* Bytes that are done; of all there are, if that is not 0. */
+/* done: bytes processed so far.  bytes: all bytes; 0: unknown. */
 void progress_show(struct progress *progress, uint64_t done, uint64_t bytes);
-/* Takes the line away, if there is one. */
+/* Removes the line, if there is one. */
 void progress_end(struct progress *progress);
 
-/* progress_show as a reader_watcher, until the user wants to stop (signals.h). */
+/* progress_show as a reader_watcher.  false: a signal asks the program to stop (signals.h). */
 bool progress_watch(void *progress, uint64_t done, uint64_t bytes);
 
 #endif /* SERVER_COMMAND_OUTPUT_PROGRESS_H */

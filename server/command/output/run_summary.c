@@ -34,13 +34,15 @@ void run_summary_say_start(struct sampler *sampler)
             target->python, options->rate_hz,
             options->all_threads ? "all threads" : "main thread only");
     if (processes.over > 0)
-        say("%" PRIu64 " more were left out: %d at a time is the limit", processes.over,
-            SAMPLER_MAX_PROCESSES);
+        say("%" PRIu64 " more processes are left out: the limit is %d at a time",
+            processes.over, SAMPLER_MAX_PROCESSES);
     if (!target->validated)
-        say("Python %s is newer than this program knows; results may be wrong", target->python);
+        say("Python %s is newer than the versions that pyrometer was tested with: results may be "
+            "wrong",
+            target->python);
 }
 
-/* Of the line: longer than a window of the sampling thread. */
+/* Time between two lines: longer than a window of the sampling thread. */
 static const uint64_t PERIOD_NS = NS_PER_S;
 
 enum { LINE_BYTES = 320, INTERVAL_BYTES = 80 };
@@ -57,8 +59,8 @@ void run_summary_begin(struct run_summary *summary)
     const uint64_t now_ns = clock_now_ns();
     *summary = (struct run_summary){ .is_terminal = isatty(STDERR_FILENO) == 1,
                                      .due_ns = now_ns + PERIOD_NS,
-                                     .said_ns = now_ns,
-                                     .said_cpu_s = own_cpu_s() };
+                                     .last_ns = now_ns,
+                                     .last_cpu_s = own_cpu_s() };
 }
 
 int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns)
@@ -68,7 +70,7 @@ int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns)
     return (int)((summary->due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* ", every 0.98 ms (0.02 to 3.10)": from tick to tick. */
+/* ", every 0.98 ms (0.02 to 3.10)": mean, least and greatest time between two ticks. */
 static void format_intervals(const struct quality *quality, char out[INTERVAL_BYTES])
 {
     const double ms = (double)NS_PER_MS;
@@ -80,15 +82,15 @@ static void format_intervals(const struct quality *quality, char out[INTERVAL_BY
                  (double)quality->interval_most_ns / ms);
 }
 
-/* What happened since the last line, and the shares of the whole. */
+/* Rate and CPU are those since the last line, the shares those of the whole session. */
 static void format_line(struct run_summary *summary, const struct session_info *info,
                         double cpu_s, uint64_t now_ns, char out[LINE_BYTES])
 {
     const struct quality *const quality = &info->snapshot->quality;
-    const double seconds = (double)(now_ns - summary->said_ns) / (double)NS_PER_S;
+    const double seconds = (double)(now_ns - summary->last_ns) / (double)NS_PER_S;
     const double hz =
-        seconds > 0 ? (double)(quality->ticks - summary->said_ticks) / seconds : 0;
-    const double cpu = seconds > 0 ? 100 * (cpu_s - summary->said_cpu_s) / seconds : 0;
+        seconds > 0 ? (double)(quality->ticks - summary->last_ticks) / seconds : 0;
+    const double cpu = seconds > 0 ? 100 * (cpu_s - summary->last_cpu_s) / seconds : 0;
     const uint64_t failed = quality_failed(quality);
     char intervals[INTERVAL_BYTES];
     format_intervals(quality, intervals);
@@ -105,9 +107,9 @@ static void format_line(struct run_summary *summary, const struct session_info *
              quality_percent(quality->exact, quality->samples),
              quality_percent(quality->repaired, quality->samples),
              quality_percent(failed, quality->samples + failed), quality->missed_ticks, cpu);
-    summary->said_ns = now_ns;
-    summary->said_ticks = quality->ticks;
-    summary->said_cpu_s = cpu_s;
+    summary->last_ns = now_ns;
+    summary->last_ticks = quality->ticks;
+    summary->last_cpu_s = cpu_s;
 }
 
 /* A wrapped line cannot be overwritten. */
@@ -179,7 +181,7 @@ static void say_certainty(const struct quality *quality)
         quality->ticks + quality->missed_ticks);
 }
 
-/* The state that the mode keeps; STATE_FLAG_COUNT: none. */
+/* The state that --mode requires; STATE_FLAG_COUNT: none. */
 static enum state_flag flag_of(enum sampler_mode mode)
 {
     switch (mode) {
@@ -197,11 +199,11 @@ static void say_mode(const struct session_info *info, const struct state_sums *s
     const enum state_flag flag = flag_of(info->options->mode);
     if (flag == STATE_FLAG_COUNT)
         return;
-    say("filtered %" PRIu64 " samples, %.2f %% of all seen, by --mode", quality->filtered,
+    say("--mode left out %" PRIu64 " samples, %.2f %% of all", quality->filtered,
         quality_percent(quality->filtered, quality->filtered + quality->samples));
     if (sums->unknown[flag] > 0)
-        say("kept %" PRIu64 " samples of which %s is unknown", sums->unknown[flag],
-            state_flag_text(flag));
+        say("%" PRIu64 " samples are included although their state %s is unknown",
+            sums->unknown[flag], state_flag_text(flag));
 }
 
 static void say_processes(const struct session_info *info)
@@ -214,27 +216,26 @@ static void say_processes(const struct session_info *info)
             processes.running);
     if (processes.over > 0)
         say("%" PRIu64
-            " processes were left out for some time or for ever: no more than %d at a "
-            "time are sampled",
+            " processes were left out, some of them only for a time: the limit is %d at a time",
             processes.over, SAMPLER_MAX_PROCESSES);
     if (processes.denied > 0)
-        say("%" PRIu64 " %s left out: no right to read, or an unknown version%s",
+        say("%" PRIu64 " %s left out: not permitted, or an unsupported version%s",
             processes.denied, processes.denied == 1 ? "process was" : "processes were",
             flag_of(info->options->mode) == STATE_FLAG_COUNT
                 ? ""
-                : ", or one that does not tell what --mode keeps");
+                : ", or a version without the state that --mode requires");
 }
 
-static void say_what_was_special(const struct session_info *info)
+static void say_limits(const struct session_info *info)
 {
     const struct quality *const quality = &info->snapshot->quality;
     const double stopped_s = (double)quality->stopped_ns / (double)NS_PER_S;
     if (quality->stopped_ns > 0)
-        say("the program was stopped for %.3f s, %.2f %% of the time", stopped_s,
+        say("--blocking stopped the program for %.3f s, %.2f %% of the time", stopped_s,
             quality_percent(quality->stopped_ns, info->snapshot->end_ns));
     if (info->status.rate_hz > 0 && info->status.rate_hz < info->options->rate_hz)
-        say("the CPU budget of %.10g %% allowed %.1f Hz at the end",
-            info->options->max_cpu_percent, info->status.rate_hz);
+        say("--max-cpu %.10g allowed %.1f Hz at the end", info->options->max_cpu_percent,
+            info->status.rate_hz);
 }
 
 /* "43.20 %", or "43.20 % (and 2.00 % unknown)". */
@@ -287,7 +288,7 @@ static void say_states(const struct session_info *info, const struct state_sums 
 static void say_tasks(const struct session_info *info, const struct states *states)
 {
     if (states->tasks > 0)
-        say("%" PRIu64 " samples, %.2f %% of all, are of waiting tasks, which are no threads",
+        say("%" PRIu64 " samples, %.2f %% of all, belong to waiting tasks instead of threads",
             states->tasks, quality_percent(states->tasks, info->snapshot->quality.samples));
 }
 
@@ -303,5 +304,5 @@ void run_summary_say_end(const struct session_info *info, const struct states *s
     say_tasks(info, states);
     say_mode(info, &states->all);
     say_processes(info);
-    say_what_was_special(info);
+    say_limits(info);
 }

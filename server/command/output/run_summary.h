@@ -1,8 +1,8 @@
 /*
- * run_summary - what a command says on standard error of the session that it samples: that it has
- * started, a line every second (--realtime-stats), and the last words.
+ * run_summary - prints about a session to standard error: that sampling has started, a line every
+ * second (--realtime-stats), and a summary at the end.
  *
- * On a terminal a line overwrites the one before it.
+ * On a terminal each line of --realtime-stats overwrites the previous one.
  *
  * Ownership: plain data.
  * Threads: the main one.
@@ -20,12 +20,12 @@ struct states;
 
 struct run_summary {
     bool is_terminal;
-    bool is_open;        /* the terminal shows a line without an end */
-    uint64_t due_ns;     /* CLOCK_MONOTONIC, of the next line; 0: not begun */
-    uint64_t said_ns;    /* of the last line */
-    uint64_t said_ticks; /* counted until then */
-    double said_cpu_s;
-    double least_hz, most_hz; /* of any second so far; most 0: none yet */
+    bool is_open;             /* the line on the terminal has no line end yet */
+    uint64_t due_ns;          /* CLOCK_MONOTONIC, of the next line; 0: not begun */
+    uint64_t last_ns;         /* of the last line */
+    uint64_t last_ticks;      /* number of ticks at the last line */
+    double last_cpu_s;        /* CPU time of the profiler at the last line */
+    double least_hz, most_hz; /* between two lines; most_hz 0: none yet */
 };
 
 void run_summary_say_start(struct sampler *sampler);
@@ -36,7 +36,7 @@ int run_summary_wait_ms(const struct run_summary *summary, uint64_t now_ns);
 /* Writes the line if it is due. */
 void run_summary_say_line(struct run_summary *summary, const struct session_info *info,
                           uint64_t now_ns);
-/* Ends an open line, so that something else may be said. */
+/* Ends an open line, so that other messages start on a new line. */
 void run_summary_end_line(struct run_summary *summary);
 
 /* Writes a few lines.  states: of all samples. */

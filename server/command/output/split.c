@@ -86,16 +86,16 @@ void split_deinit(struct split *split)
     *split = (struct split){ 0 };
 }
 
-/* Where the extension begins, at its dot; the end of the name where there is none. */
+/* The index of the extension's dot; the length of the name if it has no extension. */
 static size_t stem_of(const char *name, const char *extension)
 {
-    const size_t length = strlen(name), own = strlen(extension) + 1;
+    const size_t length = strlen(name), suffix = strlen(extension) + 1;
     const char *const slash = strrchr(name, '/');
     const char *const base = slash ? slash + 1 : name;
     const char *const dot = strrchr(base, '.');
-    if (length > own && name[length - own] == '.' &&
-        strcmp(name + length - own + 1, extension) == 0)
-        return length - own;
+    if (length > suffix && name[length - suffix] == '.' &&
+        strcmp(name + length - suffix + 1, extension) == 0)
+        return length - suffix;
     return dot && dot != base ? (size_t)(dot - name) : length;
 }
 

@@ -19,7 +19,7 @@ struct profile_snapshot;
 struct view_query;
 
 struct split {
-    uint32_t *processes; /* rows, those of one pid side by side */
+    uint32_t *processes; /* rows, grouped by pid */
     struct split_part {
         int pid;
         size_t first, count; /* of the rows */
@@ -33,8 +33,8 @@ MUST_CHECK enum err_code split_init(struct split *split,
                                     const struct view_query *query, struct err *err);
 void split_deinit(struct split *split);
 
-/* extension: of the format, without its dot; where the name does not end so, what is behind its
- * last dot is.  ERR_SYS: it is too long. */
+/* extension: of the format, without its dot.  If the name does not end in it, the extension is the
+ * text after the last dot.  ERR_SYS: the name is too long. */
 MUST_CHECK enum err_code split_name(const char *name, const char *extension, int pid,
                                     char out[PATH_MAX], struct err *err);
 

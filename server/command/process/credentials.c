@@ -98,7 +98,7 @@ enum err_code credentials_read_token(const char *path, char out[AUTH_MAX_TOKEN +
     char *const start = text + strspn(text, " \t\r\n");
     start[strcspn(start, " \t\r\n")] = '\0';
     if (*start == '\0')
-        return err_set(err, ERR_INVALID, "the token file '%s' is empty", path);
+        return err_set(err, ERR_INVALID, "the token file '%s' has no token in it", path);
     if (!auth_token_is_sound(start))
         return err_set(err, ERR_INVALID,
                        "the token in '%s' must have %d to %d characters of A-Z a-z 0-9 - . _ ~",

@@ -85,11 +85,11 @@ class Usage(unittest.TestCase):
     def test_wrong_usage_is_one_line_and_2(self):
         self.expect(run(), 2, "a COMMAND is missing (see --help)")
         self.expect(run("atach", 1), 2, "unknown command 'atach' (did you mean 'attach'?)")
-        self.expect(run("attach", "abc"), 2, "invalid PID 'abc'")
+        self.expect(run("attach", "abc"), 2, "invalid PID 'abc': want a process ID such as 4711")
         self.expect(run("attach", LIVE, "-r", "2mhz"), 2,
                     "invalid --sampling-rate '2mhz': want 1 to 1mhz, such as 100, 1.5k or 10khz")
         self.expect(run("attach", LIVE, "--no-token", "--listen", "0.0.0.0:0"), 2,
-                    "--no-token would let the whole network in: use it with a loopback address")
+                    "--no-token would give the whole network access: use it with a loopback address")
 
     def test_message_stays_one_line_whatever_the_words_hold(self):
         self.expect(run("a\nb\x1b[31m"), 2, "unknown command 'a?b?[31m' (see --help)")
@@ -202,7 +202,7 @@ class Attach(unittest.TestCase):
             file.truncate(0)
             refused = run("attach", LIVE, "--token-file", file.name)
             self.assertEqual(refused.returncode, 2)
-            self.assertIn("there is no token in", refused.stderr)
+            self.assertIn("has no token in it", refused.stderr)
             file.seek(0)
             file.write("a-token-everybody-reads")
             file.flush()
@@ -563,7 +563,7 @@ class Record(unittest.TestCase):
     def test_two_formats_cannot_share_a_file(self):
         result = self.record("--flamegraph", "--collapsed", "-o", self.path)
         self.assertEqual(result.returncode, 2)
-        self.assertIn("two formats would go to the same place", result.stderr)
+        self.assertIn("two formats have the same file", result.stderr)
         self.assertEqual(os.listdir(self.folder.name), [])
 
     def test_names_the_file_itself(self):
