@@ -1,4 +1,4 @@
-"""Two chains called in turn that never mix: a stack holding both an a and a b was never there.
+"""Two chains called in turn that never mix: no stack ever contains both an a and a b.
 
 Usage: alternate.py [SECONDS]
 

@@ -1,4 +1,4 @@
-"""An asyncio server and three clients of it in one event loop, over loopback.
+"""An asyncio server and its three clients in one event loop, over loopback.
 
 Usage: asyncio_server.py [SECONDS]
 

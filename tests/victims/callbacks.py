@@ -3,7 +3,7 @@
 Usage: callbacks.py [SECONDS]
 
 Between sort and by_key, fold and add, quick and compare stands C code (sorted, functools.reduce, qsort through ctypes).
-Without the ctypes module the last of the three is left out.
+Without the ctypes module the third one is left out.
 
 Answer:
     <module>:67 main:53-58 sort:31 by_key:27

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Runs victims and checks that their docstrings tell the truth about them.
+"""Runs victims and checks their docstrings.
 
 Usage: check.py [VICTIM ...]
 
-Each victim (all of this folder if none is named) runs for about a second in a process of its own, with a thread that looks
-at every thread's stack once READY was printed. Each stack must fit a line below `Answer:`, and the innermost function of each such line must have been seen.
+Each victim (all of this folder if none is named) runs for about a second in its own process. After READY, a thread of it reads
+every thread's stack. Each stack must match a line below `Answer:`, and the innermost function of each such line must occur.
 Grammar of an answer, outermost frame first:
 
     name:LINES       a frame; LINES is 7, 7-9, 7,9 or * for any
     name:LINES*      one or more such frames
-    ...              any frames, also none
+    ...              any frames, or no frame
     K, NAME          in capitals: f_K is any f_ with digits, NAME is any name
 
 A stack may end early: a prefix of an answer fits too, and the innermost frame may stand on its `def` line. Before 3.11
@@ -29,16 +29,16 @@ import time
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 ARGUMENTS = {"recursion.py": ["20", "1"], "threads.py": ["4", "1"]}
-# One replaces the process that watches; threads of another interpreter cannot be watched from this one.
+# execs.py replaces the process that watches it; subinterp.py has threads of an interpreter that this one cannot see.
 UNWATCHED = {"execs.py", "subinterp.py"}
-# Too short to be interrupted: the lock of the interpreter is free before and after each call of it.
+# Functions that are too short to be interrupted: the GIL is free only before and after a call.
 UNSEEN = {"compare"}
 # Long enough to walk a stack before the victim moves on, short enough to interrupt it in all places.
 SWITCH_INTERVAL_S = 3e-4
 QUALIFIED = sys.version_info >= (3, 11)
 FRAME = re.compile(r"(.+):(\*|[0-9,-]+)(\*?)$")
 ANY = object()
-# The exit code of a victim that needs what is not here.
+# The exit code of a victim that lacks a requirement.
 NOT_HERE = 77
 
 
@@ -134,7 +134,7 @@ def watch(path, seen, output, stop):
         time.sleep(0.0001)
         began = time.monotonic()
         stacks = [stack_of(frame, path) for ident, frame in sys._current_frames().items() if ident != me]
-        # Later than that the victim may have run in between, and the stacks are of no one moment.
+        # After that the victim may have run meanwhile, so that the stacks belong to different times.
         if time.monotonic() - began < SWITCH_INTERVAL_S * 0.8 and output.getvalue():
             seen.update(stack for stack in stacks if stack)
 

@@ -1,9 +1,9 @@
-"""Makes, calls and frees one code object after the other, so that addresses are used again and again.
+"""Creates, calls and frees code objects one after the other, so that addresses are reused all the time.
 
 Usage: codechurn.py [SECONDS]
 
 The K-th function is called f_K, lies in the file "<churn K>", and begins at line K % 50 + 1 of it. K runs from 0 to 4999
-and starts over. A frame whose name, file and first line do not agree is a code object taken for another.
+and starts over. A frame whose name, file and first line disagree mixes two code objects.
 
 Answer:
     <module>:39 main:32-36 churn:25-28

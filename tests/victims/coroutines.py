@@ -1,8 +1,8 @@
-"""Coroutines that await each other and are in their first run for ever, as the cell of a notebook is.
+"""Coroutines that await each other and never leave their first run, like the cell of a notebook.
 
 Usage: coroutines.py [SECONDS]
 
-No instruction of them has run often enough to be replaced by a faster form, and none of them is ever resumed.
+Their instructions run too rarely to be specialized, and the coroutines are never resumed.
 
 Answer:
     <module>:43 outer:38 Base.middle:34 inner:29 <module>:1 forever:22-25 spin:18-19

@@ -2,7 +2,7 @@
 
 Usage: exceptions.py [SECONDS]
 
-handled runs inside an except block, so the thread has an exception in hand there; plain does the same work without one.
+handled runs inside an except block, so the thread handles an exception there; plain does the same work without one.
 
 Answer:
     <module>:51 main:45-48 attempt:33-36 fail:25 deeper:29

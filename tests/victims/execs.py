@@ -2,7 +2,7 @@
 
 Usage: execs.py [SECONDS]
 
-SECONDS is handed on to chain.py, which says READY a second time.
+execs.py passes SECONDS to chain.py, which prints READY a second time.
 
 Answer:
     <module>:24 before:19-21

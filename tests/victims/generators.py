@@ -2,8 +2,8 @@
 
 Usage: generators.py [SECONDS]
 
-A generator's frame stands above whoever resumed it: consume > outer > middle > inner. No generator is ever seen without
-those below it, and inner calls step, so that a plain frame stands on a generator's.
+A generator's frame follows the frame that resumed it: consume > outer > middle > inner. No generator occurs without its
+outer frames. inner calls step, so that a plain frame follows that of a generator.
 
 Answer:
     <module>:45 consume:39-41 outer:25 middle:29 inner:33-35 step:19-21

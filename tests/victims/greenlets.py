@@ -2,10 +2,10 @@
 
 Usage: greenlets.py [SECONDS]
 
-A greenlet's frames are those that are seen while it runs: the stack begins where the greenlet does, and nothing of the
-hub or of the other one stands below it. What switches stands at the place that it switched from.
+While a greenlet runs, the stack consists of its own frames: it begins where the greenlet begins, without frames of the
+hub or of the other greenlet. A frame that has switched away stays at the line of the switch.
 
-Exits with 77 where greenlet cannot be imported.
+Exits with 77 if greenlet cannot be imported.
 
 Answer:
     <module>:62 hub:54-58

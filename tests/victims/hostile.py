@@ -2,8 +2,8 @@
 
 Usage: hostile.py [SECONDS]
 
-main calls each of them in turn for a few milliseconds, under the names and file names of NAMES. The name changes with the
-code object only: what is executed is spin, at its lines. The second thread sleeps in rest under NAMES[0].
+main calls spin in turn for a few milliseconds under each name and file name of NAMES. Only the name of the code object
+changes; its code and lines are those of spin. The second thread sleeps in rest under NAMES[0].
 
 Answer:
     <module>:72 main:62-69 ...

@@ -2,11 +2,11 @@
 
 Usage: native.py [SECONDS]
 
-The time of each C function is measured from inside and kept equal: whichever has had the least is called next. So the
-shares are a fifth each for sort, digest, dump, wait and join, a little less what the choice takes.
+The program measures the time in each C function and always calls the one with the least time next. So sort, digest,
+dump, wait and join have a share of one fifth each, minus a little for that choice.
 
-What they call, for those who can see it: sort sorted, digest _hashlib.openssl_sha256, dump _json.Encoder.__call__, wait
-time.sleep, join str.join.
+The C functions: sort calls sorted, digest _hashlib.openssl_sha256, dump _json.Encoder.__call__, wait time.sleep, and
+join str.join.
 
 Answer:
     <module>:62 main:53-59 sort:32

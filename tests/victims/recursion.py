@@ -2,8 +2,8 @@
 
 Usage: recursion.py [N [SECONDS]]
 
-The stack is <module>, then N frames of dive, then leaf. Deep dives need the interpreter's consent: before 3.11 each
-frame also takes C stack, so stay below about 15000 there.
+The stack is <module>, then N frames of dive, then leaf. Before 3.11 each frame also takes C stack, so N must stay below
+about 15000 there.
 
 Answer:
     <module>:32 dive:19-22* leaf:26-28

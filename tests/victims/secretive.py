@@ -1,6 +1,6 @@
 """Keeps busy under names that tests look for: a function, a class, a thread, a task; arguments are ignored.
 
-Its names hold the word planted, and none of them is in Python's library.
+Its names contain the word planted, and do not occur in Python's library.
 """
 
 import asyncio

@@ -2,8 +2,8 @@
 
 Usage: subinterp.py [SECONDS]
 
-Ends with exit code 77 where this Python cannot make another interpreter. The last line of the answer is a thread state of
-the sub-interpreter; what its file is called differs from version to version.
+Exits with 77 if this Python cannot create another interpreter. The last line of the answer is a thread state of the
+sub-interpreter; the name of its file depends on the version.
 
 Answer:
     <module>:54 main:44-51 ...

@@ -2,7 +2,7 @@
 
 Usage: tasks.py [SECONDS]
 
-The tasks, with their frames from the outermost in and who awaits them. What is in brackets only 3.14 and later know:
+The tasks, with their frames, the outermost first, and the task that awaits them. Names in brackets: 3.14 and later only.
 
     the first task   main, wait, _wait
     reader           read, deep, deep, deep, sleep     [the first task]
@@ -11,11 +11,11 @@ The tasks, with their frames from the outermost in and who awaits them. What is 
     child            waits, sleep                      parent
     gatherer         gather                            [the first task]
     two more         waits, sleep; deep, deep, sleep   gatherer
-    burner           burn, spin: it runs               [the first task]
+    burner           burn, spin (running)              [the first task]
     group            group, __aexit__                  [the first task]     (3.11 and later)
     member           waits, sleep                      [group]
 
-Of what can be seen on the thread's own stack:
+On the stack of the thread:
 
 Answer:
     <module>:* ...
@@ -86,7 +86,7 @@ async def main():
     if sys.version_info >= (3, 11):
         named["group"] = group
     tasks = [asyncio.create_task(function(), name=name) for name, function in named.items()]
-    # Each has come to where it stays once the one that computes has come back twice.
+    # Every task waits at its final place once burner has yielded twice.
     await asyncio.sleep(0.1)
     print("READY", flush=True)
     await asyncio.wait(tasks)

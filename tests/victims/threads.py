@@ -2,7 +2,7 @@
 
 Usage: threads.py [N [SECONDS]]
 
-The main thread waits in main. Frames of the threading module lie below and above ours, written as `...`.
+The main thread waits in main. Frames of the threading module before and after ours are written as `...`.
 
 Answer:
     <module>:45 main:35-42 ...

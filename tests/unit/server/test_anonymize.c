@@ -244,7 +244,7 @@ static void no_text_of_the_owners_is_in_any_format(void **state)
     for (size_t i = 0; (format = report_at(i)); i++) {
         struct buffer text = all_of(format, &world->source);
         if (says(&text, OWN))
-            fail_msg("%s shows its owner", format->name);
+            fail_msg("%s names its owner", format->name);
         assert_true(says(&text, "decode"));
         assert_true(says(&text, "func-"));
         buffer_deinit(&text);

@@ -239,7 +239,7 @@ class Attach(unittest.TestCase):
 
 
 class Quality(unittest.TestCase):
-    """What is said and written of how well it went."""
+    """The run summary and the file of --quality."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -603,7 +603,7 @@ class Record(unittest.TestCase):
         self.assertEqual(self.read(), "old\n")
         self.assertEqual(os.listdir(self.folder.name), ["out.folded"])
 
-    def test_file_follows_the_mask_unless_it_holds_what_others_may_not_see(self):
+    def test_file_follows_the_mask_unless_others_must_not_see_it(self):
         self.assertEqual(self.record("-o", self.path, preexec_fn=lambda: os.umask(0o027)).returncode, 0)
         self.assertEqual(stat.S_IMODE(os.stat(self.path).st_mode), 0o600 if os.geteuid() == 0 else 0o640)
 

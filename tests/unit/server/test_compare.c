@@ -109,7 +109,7 @@ static void expect(const struct comparison *comparison, const char *name, uint64
     assert_int_equal(self->verdict, verdict);
 }
 
-static void changes_are_new_gone_more_or_less(void **state)
+static void new_gone_grown_and_shrunk_functions_are_listed(void **state)
 {
     struct sample_session *const base = sample_session_small();
     struct sample_session *const now = sample_session_changed();
@@ -221,7 +221,7 @@ TEST_MAIN(cmocka_unit_test(shares_follow_the_two_proportion_test),
           cmocka_unit_test(too_few_samples_say_nothing),
           cmocka_unit_test(false_discoveries_are_held),
           cmocka_unit_test(order_does_not_matter_and_outsiders_stay),
-          cmocka_unit_test(changes_are_new_gone_more_or_less),
+          cmocka_unit_test(new_gone_grown_and_shrunk_functions_are_listed),
           cmocka_unit_test(a_profile_does_not_differ_from_itself),
           cmocka_unit_test(by_time_what_only_ran_longer_is_the_same),
           cmocka_unit_test(nothing_compares_with_anything))

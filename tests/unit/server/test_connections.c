@@ -107,7 +107,7 @@ static void the_stranger_who_waited_longest_goes(void **state)
         open_at(all, rows[row].address, 2000, second);
         assert_int_equal(all->items[second].phase, CONNECTION_ENDING);
         assert_int_equal(all->items[other].phase, CONNECTION_HEADER);
-        /* What is ending does not count, and does not come back. */
+        /* A connection that must end does not count, and does not come back. */
         connections_enter(all, second, CONNECTION_HEADER, 3000);
         assert_int_equal(all->items[second].phase, CONNECTION_ENDING);
         connections_close(all, second);
@@ -194,7 +194,7 @@ static enum connection_fate judge(const struct connections *all, size_t at, uint
 {
     uint64_t again_ns = UINT64_MAX;
     const enum connection_fate fate = connections_judge(&all->items[at], now_ns, &again_ns);
-    /* What stays is checked again no sooner than needed, and ends then. */
+    /* A remaining connection is checked again no sooner than needed, and ends then. */
     if (fate == CONNECTION_STAYS && again_ns != UINT64_MAX) {
         assert_true(again_ns > now_ns);
         assert_int_not_equal(connections_judge(&all->items[at], again_ns, &again_ns),

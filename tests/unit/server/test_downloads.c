@@ -33,7 +33,7 @@ static void every_format_can_be_exported(void **state)
     }
 }
 
-static void an_anonymized_export_shows_nothing_of_a_live_target(void **state)
+static void an_anonymized_export_hides_a_live_target(void **state)
 {
     static const char target[] = "/api/v1/sessions/1/export?format=jsonl";
     char anonymized[sizeof target + 16];
@@ -111,7 +111,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_SERVER(every_format_can_be_exported),
-        WITH_SERVER(an_anonymized_export_shows_nothing_of_a_live_target),
+        WITH_SERVER(an_anonymized_export_hides_a_live_target),
         WITH_SERVER(a_session_is_compared_with_another),
         WITH_SERVER(exports_are_downloads),
     };

@@ -213,8 +213,8 @@ static void the_table_is_sorted_by_any_key(void **state)
         enum report_sort sort;
         const char *first;
     } rows[] = {
-        { REPORT_SORT_NSAMPLES, "300/400 " },      { REPORT_SORT_TOTTIME, "300/400 " },
-        { REPORT_SORT_SAMPLE_PCT, "300/400 " },    { REPORT_SORT_CUMTIME, "0/820 " },
+        { REPORT_SORT_NSAMPLES, "300/400 " },      { REPORT_SORT_SAMPLE_PCT, "300/400 " },
+        { REPORT_SORT_TOTTIME, "300/400 " },       { REPORT_SORT_CUMTIME, "0/820 " },
         { REPORT_SORT_CUMUL_PCT, "0/820 " },       { REPORT_SORT_NSAMPLES_CUMUL, "0/820 " },
         { REPORT_SORT_NAME, "(</script><img src" }
     };

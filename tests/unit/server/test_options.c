@@ -25,7 +25,7 @@ static enum err_code parse(char *line, struct options *options, struct err *err)
     static char *argv[MAX_WORDS + 2];
     size_t count = 0;
     char *rest = NULL;
-    argv[count++] = line; /* a name that nobody reads */
+    argv[count++] = line; /* an unused name */
     for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
         argv[count++] = word;
     argv[count] = NULL;
@@ -44,7 +44,7 @@ struct bad_row {
     const char *message;
 };
 
-static void a_capture_is_written_where_the_option_says(void **state)
+static void a_capture_is_written_to_the_named_file(void **state)
 {
     static const struct {
         const char *line;
@@ -75,7 +75,7 @@ static void a_capture_is_written_where_the_option_says(void **state)
     }
 }
 
-static void a_wrong_line_is_refused_with_its_fault(void **state)
+static void messages_name_what_is_wrong(void **state)
 {
     static const struct bad_row rows[] = {
         { "", "a COMMAND is missing (see --help)" },
@@ -276,7 +276,7 @@ static void what_is_recorded_is_chosen_for_every_command(void **state)
     }
 }
 
-static void serving_settings_are_kept_and_have_defaults(void **state)
+static void serving_settings_are_read_and_have_defaults(void **state)
 {
     struct options options;
     (void)state;
@@ -377,7 +377,7 @@ static void run_leaves_the_words_of_the_target_alone(void **state)
     assert_string_equal(options.target[1], "-c");
 }
 
-static void serving_options_are_kept(void **state)
+static void serving_options_are_read(void **state)
 {
     struct options options;
     (void)state;
@@ -653,16 +653,16 @@ static void help_fits_a_terminal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_capture_is_written_where_the_option_says),
-        cmocka_unit_test(a_wrong_line_is_refused_with_its_fault),
+        cmocka_unit_test(a_capture_is_written_to_the_named_file),
+        cmocka_unit_test(messages_name_what_is_wrong),
         cmocka_unit_test(defaults_are_a_kilohertz_of_the_main_thread_on_loopback),
         cmocka_unit_test(what_is_recorded_is_chosen_for_every_command),
         cmocka_unit_test(nothing_special_is_recorded_unasked),
-        cmocka_unit_test(serving_settings_are_kept_and_have_defaults),
+        cmocka_unit_test(serving_settings_are_read_and_have_defaults),
         cmocka_unit_test(asyncio_is_off_running_or_all),
         cmocka_unit_test(options_may_stand_anywhere_and_be_joined),
         cmocka_unit_test(run_leaves_the_words_of_the_target_alone),
-        cmocka_unit_test(serving_options_are_kept),
+        cmocka_unit_test(serving_options_are_read),
         cmocka_unit_test(listen_addresses_have_defaults),
         cmocka_unit_test(format_follows_the_option_or_the_file_name),
         cmocka_unit_test(filters_go_in_the_order_they_are_given),

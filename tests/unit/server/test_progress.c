@@ -8,7 +8,7 @@
 
 /* Standard error for the length of a test: a terminal, or something else. */
 struct screen {
-    int own, kept, seen;
+    int own, stderr_fd, seen;
 };
 
 static void screen_begin(struct screen *screen, bool is_terminal)
@@ -21,7 +21,7 @@ static void screen_begin(struct screen *screen, bool is_terminal)
     screen->seen = ends[0];
     screen->own = ends[1];
     fflush(stderr);
-    screen->kept = dup(STDERR_FILENO);
+    screen->stderr_fd = dup(STDERR_FILENO);
     assert_int_equal(dup2(screen->own, STDERR_FILENO), STDERR_FILENO);
 }
 
@@ -38,8 +38,8 @@ static void screen_end(struct screen *screen, char *text, size_t room)
         text[length] = '\0';
     } while (!strchr(text, '#'));
     *strchr(text, '#') = '\0';
-    assert_int_equal(dup2(screen->kept, STDERR_FILENO), STDERR_FILENO);
-    close(screen->kept);
+    assert_int_equal(dup2(screen->stderr_fd, STDERR_FILENO), STDERR_FILENO);
+    close(screen->stderr_fd);
     close(screen->own);
     close(screen->seen);
 }
@@ -94,7 +94,7 @@ static void one_line_is_written_over_and_taken_away(void **state)
     expect(true, show_bytes, "\r\x1b[Kreading a?b.pyro: 7 MiB\r\x1b[K");
 }
 
-static void what_takes_but_a_moment_says_nothing(void **state)
+static void short_work_writes_nothing(void **state)
 {
     (void)state;
     expect(true, show_at_once, "");
@@ -107,5 +107,5 @@ static void without_a_terminal_nothing_is_written(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(one_line_is_written_over_and_taken_away),
-          cmocka_unit_test(what_takes_but_a_moment_says_nothing),
+          cmocka_unit_test(short_work_writes_nothing),
           cmocka_unit_test(without_a_terminal_nothing_is_written))

@@ -20,8 +20,8 @@
 
 enum { OTHER = 65534 };
 
-/* The folder is the root of the target where we may do that, else its files are named by their whole
- * path. */
+/* The folder is the root of the target if the test may change its root; otherwise files have absolute
+ * paths. */
 struct world {
     char *folder;
     bool has_root;

@@ -4,8 +4,9 @@
 static const uint64_t YEAR_NS = 365 * 24 * 3600 * NS_PER_S, MINUTE_NS = 60 * NS_PER_S;
 static const uint64_t WALL_NS = 1700000000 * NS_PER_S, BOOT_NS = 1000 * NS_PER_S;
 
-/* Reads every minute, the wall clock as it should be and a little off; the last answer. */
-static bool read_for(struct steady *steady, uint64_t *wall_ns, uint64_t *boot_ns, uint64_t ns)
+/* Checks every minute, with a small error of the wall clock, and returns the last result. */
+static bool trust_after(struct steady *steady, uint64_t *wall_ns, uint64_t *boot_ns,
+                        uint64_t ns)
 {
     bool is_trusted = true;
     for (uint64_t passed_ns = 0; passed_ns < ns; passed_ns += MINUTE_NS) {
@@ -22,7 +23,7 @@ static void a_clock_that_goes_on_is_trusted(void **state)
     uint64_t wall_ns = WALL_NS, boot_ns = BOOT_NS;
     (void)state;
     assert_true(steady_is_trusted(&steady, wall_ns, boot_ns));
-    assert_true(read_for(&steady, &wall_ns, &boot_ns, 3 * STEADY_NS));
+    assert_true(trust_after(&steady, &wall_ns, &boot_ns, 3 * STEADY_NS));
     /* The machine was asleep: both clocks say so. */
     wall_ns += YEAR_NS;
     boot_ns += YEAR_NS;
@@ -38,11 +39,11 @@ static void one_that_jumped_is_trusted_a_day_later(void **state)
         uint64_t wall_ns = WALL_NS, boot_ns = BOOT_NS;
         assert_true(steady_is_trusted(&steady, wall_ns, boot_ns));
         wall_ns += (uint64_t)(jumps[i] * (int64_t)YEAR_NS);
-        assert_false(read_for(&steady, &wall_ns, &boot_ns, STEADY_NS / 2));
+        assert_false(trust_after(&steady, &wall_ns, &boot_ns, STEADY_NS / 2));
         /* It is set right again, which is a jump too. */
         wall_ns -= (uint64_t)(jumps[i] * (int64_t)YEAR_NS);
-        assert_false(read_for(&steady, &wall_ns, &boot_ns, STEADY_NS - MINUTE_NS));
-        assert_true(read_for(&steady, &wall_ns, &boot_ns, 2 * MINUTE_NS));
+        assert_false(trust_after(&steady, &wall_ns, &boot_ns, STEADY_NS - MINUTE_NS));
+        assert_true(trust_after(&steady, &wall_ns, &boot_ns, 2 * MINUTE_NS));
     }
 }
 

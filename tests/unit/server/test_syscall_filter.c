@@ -220,9 +220,9 @@ static void what_no_command_needs_is_refused(void **state)
     (void)state;
     listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const int said = try_with(ALL, rows[i].call);
-        if (said != EPERM)
-            fail_msg("%s: %d instead of EPERM", rows[i].name, said);
+        const int sys = try_with(ALL, rows[i].call);
+        if (sys != EPERM)
+            fail_msg("%s: %d instead of EPERM", rows[i].name, sys);
     }
     close(listener);
 }

@@ -159,7 +159,7 @@ static void a_heatmap_is_bounded_and_old_seconds_come_as_steps(void **state)
     cJSON_Delete(old);
 }
 
-static void what_was_merged_is_said_and_its_clients_begin_again(void **state)
+static void merging_is_reported_and_clients_start_again(void **state)
 {
     go_on(*state, 4999);
     cJSON *const session = get_json(*state, SESSION);
@@ -373,7 +373,7 @@ int main(void)
         WITH_SERVER(the_heatmap_has_fifty_bins_a_second),
         WITH_SERVER(the_heatmap_since_has_the_seconds_with_news),
         WITH_SERVER(a_heatmap_is_bounded_and_old_seconds_come_as_steps),
-        WITH_SERVER(what_was_merged_is_said_and_its_clients_begin_again),
+        WITH_SERVER(merging_is_reported_and_clients_start_again),
         WITH_SERVER(a_view_says_what_a_sample_stands_for),
         WITH_SERVER(an_export_may_have_other_stacks),
         WITH_SERVER(a_view_may_have_other_stacks_and_brings_their_tree),

@@ -17,7 +17,7 @@ struct world {
     struct model model;
     struct display display;
     struct display_room room;
-    struct buffer picture;
+    struct buffer text;
     size_t shown;
 };
 
@@ -43,13 +43,13 @@ static int teardown(void **state)
 {
     struct world *const world = *state;
     model_deinit(&world->model);
-    buffer_deinit(&world->picture);
+    buffer_deinit(&world->text);
     sample_session_destroy(world->session);
     free(world);
     return 0;
 }
 
-/* What is drawn, as text. */
+/* Returns the text of the screen. */
 static const char *draw(struct world *world, unsigned columns, unsigned rows)
 {
     struct err err = { 0 };
@@ -65,8 +65,8 @@ static const char *draw(struct world *world, unsigned columns, unsigned rows)
     model_deinit(&world->model);
     assert_ok(model_init(&world->model, &world->session->snapshot, &world->display, &err),
               &err);
-    buffer_clear(&world->picture);
-    world->shown = screen_draw(&world->picture, &screen, &world->display);
+    buffer_clear(&world->text);
+    world->shown = screen_draw(&world->text, &screen, &world->display);
     const struct model *const model = &world->model;
     world->room = (struct display_room){
         .now_ns = world->session->snapshot.end_ns,
@@ -78,7 +78,7 @@ static const char *draw(struct world *world, unsigned columns, unsigned rows)
         .threads = model->threads,
         .thread_count = model->states.count,
     };
-    return buffer_string(&world->picture);
+    return buffer_string(&world->text);
 }
 
 static enum display_wish type(struct world *world, const char *keys)
@@ -92,7 +92,7 @@ static enum display_wish type(struct world *world, const char *keys)
     return wish;
 }
 
-/* Columns and rows that a picture takes, sequences left out. */
+/* The columns and rows that a text takes, without escape sequences. */
 static void measure(const char *text, unsigned *columns_out, unsigned *rows_out)
 {
     unsigned most = 0, rows = 1;
@@ -120,7 +120,7 @@ static void measure(const char *text, unsigned *columns_out, unsigned *rows_out)
     *rows_out = rows;
 }
 
-static void a_picture_fits_whatever_the_size(void **state)
+static void a_screen_fits_every_size(void **state)
 {
     struct world *const world = *state;
     static const char *const panels[] = { "", "t", "t\r", "?", "?\r", "l", "w/a", "\x1b" };
@@ -176,7 +176,7 @@ static void shares_never_add_up_to_more_than_all(void **state)
     assert_int_equal(world->display.mode, DISPLAY_WALL);
 }
 
-static void a_filter_is_typed_kept_and_dropped(void **state)
+static void a_filter_is_typed_applied_and_cleared(void **state)
 {
     struct world *const world = *state;
     draw(world, 100, 30);
@@ -369,9 +369,9 @@ static void what_is_not_known_is_no_zero(void **state)
                                    .message = "a word",
                                    .columns = 200,
                                    .rows = 30 };
-    buffer_clear(&world->picture);
-    screen_draw(&world->picture, &screen, &world->display);
-    const char *const text = buffer_string(&world->picture);
+    buffer_clear(&world->text);
+    screen_draw(&world->text, &screen, &world->display);
+    const char *const text = buffer_string(&world->text);
     assert_non_null(strstr(text, "GC ?"));
     assert_non_null(strstr(text, "exc 0.0 %+?"));
     assert_non_null(strstr(text, "- of "));
@@ -402,9 +402,9 @@ static void text_is_cut_at_characters(void **state)
 
 #define drawn(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
-TEST_MAIN(drawn(a_picture_fits_whatever_the_size), drawn(the_hottest_is_first_and_keys_sort),
+TEST_MAIN(drawn(a_screen_fits_every_size), drawn(the_hottest_is_first_and_keys_sort),
           drawn(shares_never_add_up_to_more_than_all),
-          drawn(a_filter_is_typed_kept_and_dropped), drawn(the_chosen_row_stays_chosen),
+          drawn(a_filter_is_typed_applied_and_cleared), drawn(the_chosen_row_stays_chosen),
           drawn(a_list_that_does_not_fit_is_scrolled),
           drawn(threads_are_turned_through_and_chosen),
           drawn(callers_and_callees_of_a_function), drawn(time_can_be_cut_and_reset),
