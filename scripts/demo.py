@@ -1,8 +1,8 @@
-"""A lively program to profile: threads with names, recursion, generators, exceptions, C functions, sleep.
+"""A program to profile: named threads, recursion, generators, exceptions, C functions, sleep.
 
 Usage: demo.py [SECONDS]
 
-Prints READY once everything runs and goes on until it is stopped or SECONDS have passed.
+Prints READY once everything runs, and runs until it is stopped or SECONDS have passed.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-# What PYROMETER_HARDENED stands for, for all objects, also those assembled.
+# The flags of PYROMETER_HARDENED, for all objects, including assembled ones.
 include(CheckCCompilerFlag)
 include(CheckLinkerFlag)
 
@@ -17,8 +17,8 @@ endforeach()
 add_compile_options($<$<COMPILE_LANGUAGE:C>:-D_FORTIFY_SOURCE=3>)
 add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-pie> -Wl,-z,relro,-z,now,-z,noexecstack)
 if(HAVE_fcf_protection_full)
-  # The mark of the program is what all of its objects have. The C library's own start code may have none of them: a shadow
-  # stack suits it all the same, checked branches do not.
+  # The program has a feature only if all of its objects are marked with it. The start code of the C library may lack the marks;
+  # it works with a shadow stack, but not with checked branches.
   set(CMAKE_REQUIRED_FLAGS -fcf-protection=full)
   check_linker_flag(C -Wl,-z,cet-report=error HAVE_marked_start)
   unset(CMAKE_REQUIRED_FLAGS)

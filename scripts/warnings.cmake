@@ -1,4 +1,4 @@
-# The warnings every file of ours is compiled with; vendored and system headers never see them.
+# The warnings for all files of the project. They do not apply to vendored and system headers.
 include(CheckCCompilerFlag)
 
 set(PYROMETER_WARNINGS
@@ -16,7 +16,7 @@ foreach(flag IN LISTS PYROMETER_WARNINGS)
     target_compile_options(pyrometer_options INTERFACE ${flag})
   endif()
 endforeach()
-# POSIX everywhere; a file that needs more says so itself with _GNU_SOURCE.
+# POSIX everywhere; a file that needs more defines _GNU_SOURCE.
 target_compile_definitions(pyrometer_options INTERFACE _POSIX_C_SOURCE=200809L)
 target_compile_options(pyrometer_options INTERFACE -fno-common -fno-strict-aliasing
                                                    -fno-omit-frame-pointer)
