@@ -24,12 +24,12 @@ struct report_source;
 
 enum comparison_basis { COMPARISON_BY_SAMPLES, COMPARISON_BY_TIME };
 
-#define COMPARISON_VERDICTS(X)              \
-    X(SAME, "same", "no more than chance")  \
-    X(FEW, "few", "too few samples to say") \
-    X(MORE, "more", "more than before")     \
-    X(LESS, "less", "less than before")     \
-    X(NEW, "new", "not there before")       \
+#define COMPARISON_VERDICTS(X)                   \
+    X(SAME, "same", "not significant")           \
+    X(FEW, "few", "too few samples to say")      \
+    X(MORE, "more", "more than in the baseline") \
+    X(LESS, "less", "less than in the baseline") \
+    X(NEW, "new", "not in the baseline")         \
     X(GONE, "gone", "no longer there")
 
 enum comparison_verdict {
