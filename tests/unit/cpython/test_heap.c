@@ -6,7 +6,7 @@
 #include "sampler/cpython/runtime/version_text.h"
 #include "sampler/cpython/stack/heap_stack.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/fake_heap.h"
 
 enum { OLDEST = 8, NEWEST = 10, TSTATE_BYTES = 512, IDENT = 0x7f00 };
 
@@ -72,51 +72,14 @@ static void destroy(struct world *world)
     free(world);
 }
 
-/* Each instruction is on a line of its own, from line 1 on. */
 static remote_addr code(struct world *world, const char *name)
 {
-    enum { UNITS = 16 };
-    static const unsigned char units[UNITS * 2];
-    const struct layout *const layout = layout_of(world);
-    const unsigned char pair[] = { 2, 1 }, start[] = { 2, 0 };
-    unsigned char table[UNITS * 2];
-    for (size_t i = 0; i < UNITS; i++)
-        memcpy(table + i * 2, i || world->python.minor < NEWEST ? pair : start, 2);
-    const remote_addr addr = fake_alloc(&world->python, layout->code_bytes);
-    put_u64(world, addr + layout->object_type, world->python.code_type);
-    put_u64(world, addr + layout->code_code, fake_bytes(&world->python, units, sizeof units));
-    put_u64(world, addr + layout->code_qualname, fake_str(&world->python, name));
-    put_u64(world, addr + layout->code_filename, fake_str(&world->python, "f.py"));
-    put_u64(world, addr + layout->code_linetable,
-            fake_bytes(&world->python, table, sizeof table));
-    fake_memory_put_u32(&world->python.memory, addr + layout->code_firstlineno, 1);
-    return addr;
-}
-
-static void set_executing(struct world *world, remote_addr frame, bool runs)
-{
-    const bool is_state = world->python.minor == NEWEST;
-    fake_memory_put_u8(&world->python.memory, frame + layout_of(world)->frame_executing,
-                       is_state ? (runs ? 0 : 1) : runs);
-}
-
-static void set_unit(struct world *world, remote_addr frame, int unit)
-{
-    const int factor = world->python.minor == NEWEST ? 1 : 2;
-    fake_memory_put_u32(&world->python.memory, frame + layout_of(world)->frame_lasti,
-                        (uint32_t)(unit < 0 ? -1 : unit * factor));
+    return fake_heap_code(&world->python, name);
 }
 
 static remote_addr call(struct world *world, remote_addr function, remote_addr caller)
 {
-    const struct layout *const layout = layout_of(world);
-    const remote_addr frame = fake_alloc(&world->python, layout->frame_bytes);
-    put_u64(world, frame + layout->frame_previous, caller);
-    put_u64(world, frame + layout->frame_executable, function);
-    set_executing(world, frame, true);
-    set_unit(world, frame, 3);
-    put_u64(world, world->tstate + layout->tstate_current_frame, frame);
-    return frame;
+    return fake_heap_call(&world->python, world->tstate, function, caller);
 }
 
 static void expect(struct world *world, const char *names, enum stack_certainty certainty)
@@ -145,11 +108,11 @@ static void a_stack_is_read_and_then_predicted(void **state)
         const remote_addr a = call(world, code(world, "a"), 0);
         const remote_addr b = call(world, code(world, "b"), a);
         expect(world, "a b", STACK_RETRIED);
-        set_unit(world, b, 5);
+        fake_heap_set_unit(&world->python, b, 5);
         expect(world, "a b", STACK_EXACT);
         assert_int_equal(line_of(world, 0), 4);
         assert_int_equal(line_of(world, 1), 6);
-        set_unit(world, b, -1);
+        fake_heap_set_unit(&world->python, b, -1);
         expect(world, "a b", STACK_EXACT);
         assert_int_equal(line_of(world, 1), 1);
         const uint64_t before = world->python.memory.memory.reads;
@@ -188,9 +151,9 @@ static void deep_recursion_is_read_whole(void **state)
 
 static void leave(struct world *world)
 {
-    set_executing(world, world->subject, false);
+    fake_heap_set_executing(&world->python, world->subject, false);
     put_u64(world, world->tstate + layout_of(world)->tstate_current_frame, world->other);
-    set_unit(world, world->other, 9);
+    fake_heap_set_unit(&world->python, world->other, 9);
 }
 
 /* The thread's state was read first: it is the stack of that moment. */
@@ -240,7 +203,7 @@ static void a_call_never_seen_for_certain_is_cut_off(void **state)
     world->other = call(world, code(world, "a"), 0);
     expect(world, "a", STACK_RETRIED);
     world->subject = call(world, code(world, "b"), world->other);
-    set_executing(world, world->subject, false);
+    fake_heap_set_executing(&world->python, world->subject, false);
     expect(world, "a", STACK_TRUNCATED);
     destroy(world);
 }
