@@ -35,7 +35,7 @@ static const uint64_t FIRST_PAUSE_NS = 10 * NS_PER_MS, LAST_PAUSE_NS = 30 * NS_P
 /* child_tracker_destroy waits at most this long for the thread. */
 static const uint64_t STOP_NS = 250 * NS_PER_MS;
 
-enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, ADOPTED_ATTEMPTS = 5, SETTLING_TICKS = 2 };
+enum { SHARE = 100, TRY_SHARE = 20, AGE_SHARE = 4, ADOPTED_ATTEMPTS = 5, SETTLING_SCANS = 2 };
 
 struct released {
     int pid;
@@ -134,7 +134,7 @@ static void take_released(struct child_tracker *tracker, uint64_t now_ns)
     }
     if (tracker->released_count > 0) {
         tracker->is_settling = true;
-        tracker->adopted.settling = SETTLING_TICKS;
+        tracker->adopted.settling = SETTLING_SCANS;
         begin_adopted(&tracker->adopted);
     }
     tracker->released_count = 0;
@@ -178,7 +178,8 @@ static void count(struct child_tracker *tracker, struct child *child, uint64_t *
 }
 
 /* true: the process is new and followed from now on. */
-static bool meet(struct child_tracker *tracker, int pid, uint64_t now_ns, uint64_t settle_ns)
+static bool follow_new(struct child_tracker *tracker, int pid, uint64_t now_ns,
+                       uint64_t settle_ns)
 {
     struct child child = { .pid = pid, .since_ns = now_ns, .try_ns = now_ns + settle_ns };
     if (pid == (int)getpid() || (pid_t)pid == tracker->helper ||
@@ -213,7 +214,7 @@ static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uin
             !procfs_identify(pid, &identity, NULL) &&
             child_table_has_parent_of(&tracker->children, &identity) &&
             procfs_has_random_addresses(pid))
-            (void)meet(tracker, pid, now_ns, settle_ns);
+            (void)follow_new(tracker, pid, now_ns, settle_ns);
     }
     pid_list_deinit(&pids);
 }
@@ -250,7 +251,7 @@ static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t 
                                      &children);
         parents.count = 0;
         for (size_t i = 0; i < children.count; i++)
-            if (meet(tracker, children.items[i], now_ns, settle_ns) &&
+            if (follow_new(tracker, children.items[i], now_ns, settle_ns) &&
                 !pid_list_add(&parents, children.items[i]))
                 found++;
         children.count = 0;
@@ -351,7 +352,7 @@ static void scan(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle
     pthread_mutex_unlock(&tracker->mutex);
 }
 
-static uint64_t next_tick_ns(const struct child_tracker *tracker)
+static uint64_t next_scan_ns(const struct child_tracker *tracker)
 {
     const uint64_t pause_ns = tracker->cost_ns * SHARE;
     const uint64_t least_ns = pause_ns < POLL_NS ? POLL_NS : pause_ns;
@@ -383,11 +384,11 @@ static void free_tracker(struct child_tracker *tracker)
     free(tracker);
 }
 
-static void *main_of_thread(void *context)
+static void *tracker_main(void *context)
 {
     struct child_tracker *const tracker = context;
     pthread_setname_np(pthread_self(), "child tracker");
-    while (wait_until(tracker, next_tick_ns(tracker)))
+    while (wait_until(tracker, next_scan_ns(tracker)))
         scan(tracker, clock_now_ns(), SETTLE_NS);
     pthread_mutex_lock(&tracker->mutex);
     const bool is_left = tracker->is_left;
@@ -479,7 +480,7 @@ enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int sys = pthread_create(&tracker->thread, NULL, main_of_thread, tracker);
+    const int sys = pthread_create(&tracker->thread, NULL, tracker_main, tracker);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     tracker->has_thread = sys == 0;
     return sys ? err_sys(err, sys, "cannot start the thread that follows processes") : ERR_OK;

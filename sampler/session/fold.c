@@ -123,8 +123,8 @@ enum err_code fold_add_frame(struct fold *fold, const struct walk_frame *frame,
 }
 
 /* As fold_add_frame; a frame keeps its node while it and its callers stay the same. */
-static enum err_code add_kept_frame(struct fold *fold, struct walk_frame *frame,
-                                    bool is_outermost, node_id *node)
+static enum err_code add_cached_frame(struct fold *fold, struct walk_frame *frame,
+                                      bool is_outermost, node_id *node)
 {
     if (frame->tags[NODE]) {
         *node = frame->tags[NODE] - 1;
@@ -177,12 +177,12 @@ static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t g
 {
     size_t first = 0;
     enum err_code rc = fold->tasks ? task_fold_begin(fold->tasks, stack, &first, node) : ERR_OK;
-    const size_t kept = *node ? 0 : gc;
+    const size_t cached = *node ? 0 : gc;
     for (size_t i = first; i < stack->count && !rc; i++) {
         if (i == gc)
             rc = add_mark(fold, fold->gc, node);
-        if (!rc && i < kept)
-            rc = add_kept_frame(fold, &stack->frames[i], i == first, node);
+        if (!rc && i < cached)
+            rc = add_cached_frame(fold, &stack->frames[i], i == first, node);
         else if (!rc)
             rc = fold_add_frame(fold, &stack->frames[i], i == first, node);
     }
@@ -328,9 +328,9 @@ static void count_failure(struct quality *quality, enum err_code failure)
         quality->failed_corrupt++;
 }
 
-static state_bits flag_bits(enum three_valued fact, state_bits yes, state_bits unknown)
+static state_bits flag_bits(enum three_valued value, state_bits yes, state_bits unknown)
 {
-    return fact == VALUE_YES ? yes : fact == VALUE_UNKNOWN ? unknown : 0;
+    return value == VALUE_YES ? yes : value == VALUE_UNKNOWN ? unknown : 0;
 }
 
 /* The state but for the CPU. */

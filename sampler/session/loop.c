@@ -23,10 +23,10 @@ static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 
 /* A longer delay is a gap: no sample stands for its time. */
-static const uint64_t HOLE_NS = NS_PER_S;
+static const uint64_t GAP_NS = NS_PER_S;
 
 /* Used by the thread only. */
-struct turn {
+struct loop {
     struct sampler *sampler;
     struct schedule schedule;
     struct waker waker;
@@ -36,7 +36,7 @@ struct turn {
     uint64_t owed;      /* missed ticks whose time no sample stands for yet */
     uint64_t ticks;     /* at the last seal */
     struct ending ending;
-    bool is_deserted; /* the session ended because no targets are left */
+    bool has_no_targets; /* the session ended because no targets are left */
 };
 
 void loop_take_new(struct sampler *sampler)
@@ -53,34 +53,34 @@ void loop_take_new(struct sampler *sampler)
 }
 
 /* Always false, so that ending is one statement. */
-static bool end(struct turn *turn, enum sampler_state state, const char *reason)
+static bool end(struct loop *loop, enum sampler_state state, const char *reason)
 {
-    turn->ending = (struct ending){ .state = state, .reason = reason };
+    loop->ending = (struct ending){ .state = state, .reason = reason };
     return false;
 }
 
 /* With several processes the reason of the last one is not enough. */
-static void set_reason(struct sampler *sampler, const struct turn *turn)
+static void set_reason(struct sampler *sampler, const struct loop *loop)
 {
     struct sampler_processes processes;
     target_table_counts(&sampler->targets.target_table, &processes);
-    if (!turn->is_deserted || processes.joined < 2)
+    if (!loop->has_no_targets || processes.joined < 2)
         snprintf(sampler->status.reason, sizeof sampler->status.reason, "%s",
-                 turn->ending.reason);
+                 loop->ending.reason);
     else
         snprintf(sampler->status.reason, sizeof sampler->status.reason,
                  "all %" PRIu64 " processes have ended; of the last: %s", processes.joined,
-                 turn->ending.reason);
+                 loop->ending.reason);
 }
 
 /* Called after the last window has been sealed: a reader that sees the end sees everything. */
-static void announce_end(const struct turn *turn)
+static void announce_end(const struct loop *loop)
 {
-    struct sampler *const sampler = turn->sampler;
+    struct sampler *const sampler = loop->sampler;
     const uint64_t one = 1;
     pthread_mutex_lock(&sampler->mutex);
-    sampler->status.state = turn->ending.state;
-    set_reason(sampler, turn);
+    sampler->status.state = loop->ending.state;
+    set_reason(sampler, loop);
     sampler->ended_ns = clock_now_ns();
     /* The wall clock may have been set meanwhile. */
     sampler->status.ended_at_ns =
@@ -108,13 +108,13 @@ static void sleep_or_change(struct sampler *sampler, uint64_t deadline_ns)
 }
 
 /* Sleeps until the deadline.  Returns false when asked to stop. */
-static bool sleep_until(struct turn *turn, uint64_t now_ns, uint64_t deadline_ns)
+static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns)
 {
-    struct sampler *const sampler = turn->sampler;
+    struct sampler *const sampler = loop->sampler;
     if (deadline_ns > now_ns + SHORT_SLEEP_NS)
         sleep_or_change(sampler, deadline_ns);
     else if (deadline_ns > now_ns + NEAR_NS)
-        waker_sleep(&turn->waker, deadline_ns);
+        waker_sleep(&loop->waker, deadline_ns);
     return !is_stopping(sampler);
 }
 
@@ -127,20 +127,20 @@ static bool is_paused(struct sampler *sampler)
 }
 
 /* The time that a sample of the open window stands for. */
-static uint64_t weigh(struct turn *turn, bool is_last)
+static uint64_t weigh(struct loop *loop, bool is_last)
 {
-    const uint64_t ticks = profile_quality(turn->sampler->targets.profile)->ticks;
-    const uint64_t made = ticks - turn->ticks;
-    turn->ticks = ticks;
-    return schedule_weight_ns(turn->period_ns, made, &turn->owed, is_last);
+    const uint64_t ticks = profile_quality(loop->sampler->targets.profile)->ticks;
+    const uint64_t made = ticks - loop->ticks;
+    loop->ticks = ticks;
+    return schedule_weight_ns(loop->period_ns, made, &loop->owed, is_last);
 }
 
-static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
+static enum err_code seal(struct loop *loop, uint64_t now_ns, bool is_last)
 {
-    struct sampler *const sampler = turn->sampler;
-    const uint64_t weight_ns = weigh(turn, is_last);
+    struct sampler *const sampler = loop->sampler;
+    const uint64_t weight_ns = weigh(loop, is_last);
     /* Windows end at whole multiples, so that every time slot has the same number of them. */
-    turn->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
+    loop->sealed_ns = now_ns - (now_ns - sampler->created_ns) % WINDOW_NS;
     const struct sink *const sink = sampler->options.sink;
     const uint64_t end_ns = now_ns - sampler->created_ns;
     enum err_code rc = targets_flush(&sampler->targets, now_ns);
@@ -151,8 +151,8 @@ static enum err_code seal(struct turn *turn, uint64_t now_ns, bool is_last)
         rc = profile_seal(sampler->targets.profile, end_ns, NULL);
     if (!rc && sink)
         sink->seal(sink->context, end_ns, weight_ns, profile_quality(sampler->targets.profile));
-    turn->period_ns = (uint64_t)((double)NS_PER_S / turn->budget.rate_hz);
-    profile_set_period(sampler->targets.profile, turn->period_ns);
+    loop->period_ns = (uint64_t)((double)NS_PER_S / loop->budget.rate_hz);
+    profile_set_period(sampler->targets.profile, loop->period_ns);
     return rc;
 }
 
@@ -172,71 +172,72 @@ static void count_left_out(struct sampler *sampler)
 }
 
 /* Are there targets, or may there yet be?  false: the session is over. */
-static bool go_on(struct turn *turn, bool is_well, const struct ending *ending)
+static bool go_on(struct loop *loop, bool is_well, const struct ending *ending)
 {
-    const struct targets *const targets = &turn->sampler->targets;
+    const struct targets *const targets = &loop->sampler->targets;
     if (!is_well)
-        turn->ending = *ending;
-    turn->is_deserted = is_well && targets->count == 0 && !may_get_targets(turn->sampler);
-    return turn->is_deserted ? end(turn, targets->last.state, targets->last.reason) : is_well;
+        loop->ending = *ending;
+    loop->has_no_targets = is_well && targets->count == 0 && !may_get_targets(loop->sampler);
+    return loop->has_no_targets ? end(loop, targets->last.state, targets->last.reason)
+                                : is_well;
 }
 
 /* Samples all targets.  false: the session is over. */
-static bool do_tick(struct turn *turn)
+static bool do_tick(struct loop *loop)
 {
-    struct targets *const targets = &turn->sampler->targets;
+    struct targets *const targets = &loop->sampler->targets;
     struct ending ending;
-    bool has_scanned;
-    const bool is_well = targets_tick(targets, &has_scanned, &ending);
-    if (has_scanned) {
+    bool has_sampled;
+    const bool is_well = targets_tick(targets, &has_sampled, &ending);
+    if (has_sampled) {
         profile_quality(targets->profile)->ticks++;
         quality_note_tick(profile_quality(targets->profile), targets->tick.now_ns);
     }
-    return go_on(turn, is_well, &ending);
+    return go_on(loop, is_well, &ending);
 }
 
 /* Applies changes of rate and budget.  false: there are none. */
-static bool take_changes(struct turn *turn)
+static bool take_changes(struct loop *loop)
 {
-    struct sampler *const sampler = turn->sampler;
+    struct sampler *const sampler = loop->sampler;
     pthread_mutex_lock(&sampler->mutex);
     const bool has_changed = sampler->has_changed;
     const double share = sampler->max_cpu_percent / 100, requested_hz = sampler->requested_hz;
     sampler->has_changed = false;
     pthread_mutex_unlock(&sampler->mutex);
     if (has_changed)
-        budget_change(&turn->budget, share, requested_hz);
+        budget_change(&loop->budget, share, requested_hz);
     return has_changed;
 }
 
 /* Sets the rate to the requested one, or to what the budget allows. */
-static void keep_budget(struct turn *turn, uint64_t now_ns)
+static void keep_budget(struct loop *loop, uint64_t now_ns)
 {
-    struct sampler *const sampler = turn->sampler;
+    struct sampler *const sampler = loop->sampler;
     const uint64_t ticks = profile_quality(sampler->targets.profile)->ticks;
     const uint64_t cpu_ns =
         clock_thread_ns() + (sampler->tracker ? child_tracker_cpu_ns(sampler->tracker) : 0);
-    const bool has_changed = take_changes(turn);
-    if (!budget_measure(&turn->budget, cpu_ns, ticks) && !has_changed)
+    const bool has_changed = take_changes(loop);
+    if (!budget_measure(&loop->budget, cpu_ns, ticks) && !has_changed)
         return;
-    schedule_set_rate(&turn->schedule, now_ns, turn->budget.rate_hz);
+    schedule_set_rate(&loop->schedule, now_ns, loop->budget.rate_hz);
     pthread_mutex_lock(&sampler->mutex);
-    sampler->status.rate_hz = turn->budget.rate_hz;
+    sampler->status.rate_hz = loop->budget.rate_hz;
     pthread_mutex_unlock(&sampler->mutex);
 }
 
 /* Publishes the window once it is full.  false: the session is over. */
-static bool publish(struct turn *turn, uint64_t now_ns)
+static bool publish(struct loop *loop, uint64_t now_ns)
 {
     struct ending ending;
-    if (now_ns - turn->sealed_ns < WINDOW_NS)
+    if (now_ns - loop->sealed_ns < WINDOW_NS)
         return true;
-    keep_budget(turn, now_ns);
-    if (seal(turn, now_ns, false))
-        return end(turn, SAMPLER_FAILED, "out of memory");
-    count_left_out(turn->sampler);
-    const bool is_well = targets_check(&turn->sampler->targets, &ending);
-    return go_on(turn, is_well, &ending);
+    keep_budget(loop, now_ns);
+    if (seal(loop, now_ns, false))
+        return end(loop, SAMPLER_FAILED, "out of memory");
+    count_left_out(loop->sampler);
+    const bool is_well = targets_check(&loop->sampler->targets, &ending);
+    return go_on(loop, is_well, &ending);
 }
 
 /* When the session is to end by itself, UINT64_MAX: never. */
@@ -249,45 +250,45 @@ static uint64_t over_ns(const struct sampler *sampler)
 }
 
 /* Waits for `instant_ns`, publishing on the way.  Returns false when the session is over. */
-static bool wait_for(struct turn *turn, uint64_t instant_ns)
+static bool wait_for(struct loop *loop, uint64_t instant_ns)
 {
-    const uint64_t end_ns = over_ns(turn->sampler);
+    const uint64_t end_ns = over_ns(loop->sampler);
     uint64_t now_ns = clock_now_ns();
     for (;;) {
-        const uint64_t publish_ns = turn->sealed_ns + WINDOW_NS;
+        const uint64_t publish_ns = loop->sealed_ns + WINDOW_NS;
         uint64_t until_ns = publish_ns < instant_ns ? publish_ns : instant_ns;
         if (end_ns < until_ns)
             until_ns = end_ns;
-        if (!sleep_until(turn, now_ns, until_ns))
-            return end(turn, SAMPLER_ENDED, "stopped");
+        if (!sleep_until(loop, now_ns, until_ns))
+            return end(loop, SAMPLER_ENDED, "stopped");
         now_ns = clock_now_ns();
-        if (!publish(turn, now_ns))
+        if (!publish(loop, now_ns))
             return false;
         if (now_ns >= end_ns)
-            return end(turn, SAMPLER_ENDED, "duration reached");
+            return end(loop, SAMPLER_ENDED, "duration reached");
         if (now_ns + NEAR_NS >= instant_ns)
             return true;
     }
 }
 
 /* If instants follow closely, sets the timer of the one after next before the next one comes. */
-static void prepare_following(struct turn *turn)
+static void prepare_following(struct loop *loop)
 {
-    const double period_ns = turn->schedule.period_ns;
+    const double period_ns = loop->schedule.period_ns;
     if (period_ns > (double)(4 * NEAR_NS) && period_ns < (double)SHORT_SLEEP_NS)
-        waker_prepare(&turn->waker, schedule_following(&turn->schedule));
+        waker_prepare(&loop->waker, schedule_following(&loop->schedule));
 }
 
-static void note_missed(struct turn *turn, uint64_t missed)
+static void note_missed(struct loop *loop, uint64_t missed)
 {
-    profile_quality(turn->sampler->targets.profile)->missed_ticks += missed;
-    if ((double)missed * turn->schedule.period_ns < (double)HOLE_NS)
-        turn->owed += missed;
+    profile_quality(loop->sampler->targets.profile)->missed_ticks += missed;
+    if ((double)missed * loop->schedule.period_ns < (double)GAP_NS)
+        loop->owed += missed;
 }
 
-static void run(struct turn *turn)
+static void run(struct loop *loop)
 {
-    struct sampler *const sampler = turn->sampler;
+    struct sampler *const sampler = loop->sampler;
     bool was_paused = false;
     for (;;) {
         uint64_t missed;
@@ -295,17 +296,17 @@ static void run(struct turn *turn)
         const uint64_t now_ns = clock_now_ns();
         /* Without targets: the child tracker may find one. */
         const bool paused = is_paused(sampler) || sampler->targets.count == 0;
-        uint64_t instant_ns = schedule_next(&turn->schedule, now_ns, &missed);
+        uint64_t instant_ns = schedule_next(&loop->schedule, now_ns, &missed);
         if (!paused)
-            prepare_following(turn);
+            prepare_following(loop);
         if (sampler->targets.count == 0 && instant_ns < now_ns + EMPTY_NS)
             instant_ns = now_ns + EMPTY_NS;
         if (!paused && !was_paused)
-            note_missed(turn, missed);
+            note_missed(loop, missed);
         was_paused = paused;
         if (paused)
             quality_note_pause(profile_quality(sampler->targets.profile));
-        if (!wait_for(turn, instant_ns) || (!paused && !do_tick(turn)))
+        if (!wait_for(loop, instant_ns) || (!paused && !do_tick(loop)))
             return;
     }
 }
@@ -314,20 +315,20 @@ void *loop_main(void *context)
 {
     struct sampler *const sampler = context;
     const uint64_t now_ns = clock_now_ns();
-    struct turn turn = { .sampler = sampler, .sealed_ns = now_ns };
+    struct loop loop = { .sampler = sampler, .sealed_ns = now_ns };
     struct random random;
-    waker_init(&turn.waker);
+    waker_init(&loop.waker);
     pthread_setname_np(pthread_self(), "sampler");
     waker_hasten();
     random_init_any(&random);
-    budget_init(&turn.budget, sampler->options.max_cpu_percent / 100, sampler->options.rate_hz,
+    budget_init(&loop.budget, sampler->options.max_cpu_percent / 100, sampler->options.rate_hz,
                 clock_thread_ns());
-    schedule_init(&turn.schedule, now_ns, turn.budget.rate_hz, random_u64(&random));
-    turn.period_ns = (uint64_t)((double)NS_PER_S / turn.budget.rate_hz);
-    run(&turn);
-    waker_deinit(&turn.waker);
-    (void)!seal(&turn, clock_now_ns(), true);
+    schedule_init(&loop.schedule, now_ns, loop.budget.rate_hz, random_u64(&random));
+    loop.period_ns = (uint64_t)((double)NS_PER_S / loop.budget.rate_hz);
+    run(&loop);
+    waker_deinit(&loop.waker);
+    (void)!seal(&loop, clock_now_ns(), true);
     targets_dismiss(&sampler->targets);
-    announce_end(&turn);
+    announce_end(&loop);
     return NULL;
 }

@@ -40,7 +40,7 @@ static enum err_code reserve(struct thread_cpus *cpus, thread_id thread)
     return ERR_OK;
 }
 
-static void open_lane(struct thread_cpu *thread_cpu, const struct sample *sample)
+static void open_cpu(struct thread_cpu *thread_cpu, const struct sample *sample)
 {
     thread_cpu->is_open = true;
     thread_cpu->pid = sample->pid;
@@ -120,7 +120,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     return rc;
 }
 
-/* Reads the account; false: it cannot be read (any more). */
+/* Reads the account; false: it cannot be read. */
 static bool read_share(struct thread_cpu *thread_cpu, uint64_t now_ns, double *share_out)
 {
     uint64_t ran_ns;
@@ -234,7 +234,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
         return rc;
     struct thread_cpu *const thread_cpu = &cpus->items[sample->thread];
     if (!thread_cpu->is_open)
-        open_lane(thread_cpu, sample);
+        open_cpu(thread_cpu, sample);
     const bool same = sample->is_still && thread_cpu->node == sample->node &&
                       thread_cpu->spot == sample->spot && thread_cpu->state == sample->state &&
                       thread_cpu->certainty == sample->certainty &&
