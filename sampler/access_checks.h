@@ -1,10 +1,10 @@
 /*
- * gates - everything that must be so before a process can be sampled, walked one by one.
+ * access_checks - checks one by one what must hold before a process can be profiled.
  *
- * For people who want to know why it does not work: the process exists and has memory, the kernel
- * lets us read it, there is an interpreter of a version we know, its stacks can be read.
+ * The checks: the process exists and has memory, the kernel permits to read it, it has an interpreter
+ * of a supported version, and its stacks can be read.
  *
- * Depends on: base, target, cpython.
+ * Depends on: base, process, cpython.
  */
 #ifndef SAMPLER_ACCESS_CHECKS_H
 #define SAMPLER_ACCESS_CHECKS_H
@@ -12,12 +12,11 @@
 #include "sampler/base/err.h"
 #include "sampler/process/access_check.h"
 
-/* Ends at the first gate that nothing leads past; the answer and *err are then what sampler_start says
- * of this process. */
+/* Ends at the first BLOCKED check; the result and *err are then those of sampler_start. */
 MUST_CHECK enum err_code access_checks_of_process(int pid, struct access_checks *out,
                                                   struct err *err);
 
-/* Those of this host, for any process.  ERR_PERM: nothing can be sampled here. */
+/* The checks of this host, for any process.  ERR_PERM: no process can be profiled. */
 MUST_CHECK enum err_code access_checks_of_host(struct access_checks *out, struct err *err);
 
 #endif /* SAMPLER_ACCESS_CHECKS_H */

@@ -6,7 +6,7 @@
  *
  * Threads: any.
  * Limits: OWNER_MAX_GROUPS supplementary groups, then ERR_LIMIT.
- * Depends on: err, target/procfs.
+ * Depends on: err, process/procfs.
  */
 #ifndef SAMPLER_OWNER_H
 #define SAMPLER_OWNER_H
@@ -20,15 +20,15 @@
 enum { OWNER_MAX_GROUPS = 256 };
 
 struct owner {
-    uid_t uid; /* real, effective, saved and of the file system: all are this */
-    gid_t gid; /* the same */
+    uid_t uid; /* real, effective, saved and file system user: all the same */
+    gid_t gid; /* likewise */
     uint32_t group_count;
     gid_t groups[OWNER_MAX_GROUPS]; /* ascending */
     uint64_t root_device, root_inode;
     uint64_t mounts; /* the number of its mount namespace */
 };
 
-/* ERR_GONE; ERR_PERM: its four user ids differ, or its group ids do, or we may not look. */
+/* ERR_GONE; ERR_PERM: its four user ids differ, or its group ids do, or /proc refuses. */
 MUST_CHECK enum err_code owner_read(int pid, struct owner *out, struct err *err);
 
 bool owner_same_identity(const struct owner *a, const struct owner *b);

@@ -2,22 +2,22 @@
  * processes - the Python processes of this host: those that can be attached to, and those that
  * cannot, with the reason.
  *
- * A process is Python when a file mapped into it holds an interpreter.  Which file does is found
- * out once a file and owner, what a process is once a program it runs; from then on a look costs one small
- * read a process.  Where we may not see what is mapped, the command line must do.  An interpreter
- * that no file tells of (static and stripped) is not listed; it can be attached to all the same.
+ * A process is Python when a file mapped into it holds an interpreter.  A file is examined once for
+ * each owner, a process once for each program that it executes; after that a scan costs one small read
+ * for each process.  If the mappings of a process cannot be read, the command line decides.  A process
+ * whose interpreter no file shows (static and stripped) is not listed; attaching to it works.
  *
- * A separate thread examines the files and memory of processes, so that nobody waits for a process
- * that was made to be slow.  The list holds what is known by then; the rest is counted as
- * `examining`.  Owners take turns, and one whose processes take long gets a fifth of the time.  There is
- * at most one look in PROCESSES_REST_NS, whoever asks.
+ * A separate thread examines the files and memory of processes, so that no caller waits for a process
+ * that is slow on purpose.  The list holds the processes examined so far; `examining` counts the
+ * others.  Owners take turns; an owner whose processes take long gets a fifth of the time.  There is at
+ * most one scan in PROCESSES_REST_NS, however many callers there are.
  *
- * Ownership: processes_create makes, processes_destroy ends it without waiting; what an examiner that
- * hangs in the kernel still uses is freed when it comes back.
+ * Ownership: processes_create makes, processes_destroy ends it without waiting; a thread that hangs in
+ * the kernel frees what it still uses when it returns.
  * Threads: any.
- * Limits: PROCESSES_MAX of all kinds, more are not looked at.
+ * Limits: PROCESSES_MAX processes, Python or not; the others are left out.
  * Units: nanoseconds, bytes; CPU as percent of one core.
- * Depends on: target, finding.
+ * Depends on: process, discovery/finding.
  */
 #ifndef SAMPLER_PROCESSES_H
 #define SAMPLER_PROCESSES_H
@@ -43,8 +43,8 @@ struct process_info {
     const char *executable; /* NULL: unknown */
     const char *python;     /* "3.11.2"; NULL: unknown */
     unsigned uid;
-    const char *user;           /* its number where it has no name */
-    const char *container;      /* id; NULL: in none */
+    const char *user;           /* the number of a user without a name */
+    const char *container;      /* id; NULL: not in a container */
     const char *container_name; /* "": unknown */
     uint32_t threads;
     double cpu_percent; /* below 0: not known yet */
@@ -55,23 +55,24 @@ struct process_info {
 };
 
 struct processes_summary {
-    uint64_t at_ns;           /* of the look, since 1970 */
-    uint64_t number;          /* of the look, from 1 on */
+    uint64_t at_ns;           /* of the scan, since 1970 */
+    uint64_t number;          /* of the scan, from 1 on */
     size_t count;             /* Python processes */
-    size_t examining;         /* processes that have not been looked into yet */
-    uint64_t examined_cpu_ns; /* that examining has taken so far */
+    size_t examining;         /* processes that have not been examined yet */
+    uint64_t examined_cpu_ns; /* CPU time of examining so far */
 };
 
 MUST_CHECK enum err_code processes_create(struct processes **out, struct err *err);
 /* NULL is fine. */
 void processes_destroy(struct processes *processes);
 
-/* Of command lines only the first word is kept from now on; before the first look. */
+/* Keeps only the first word of each command line.  Call before the first processes_visit. */
 void processes_hide_arguments(struct processes *processes);
 
-/* Scans /proc if it is time to, which opens no file of the processes, and calls `tell` for each Python
- * process by pid.  The info is borrowed until `tell` returns; `tell` must not call this function.  tell NULL: only the summary. */
-typedef void (*processes_tell)(void *context, const struct process_info *facts);
+/* Scans /proc if the last scan is older than PROCESSES_REST_NS, without opening files of the
+ * processes.  Then calls `tell` for each Python process, by pid.  `info` is borrowed until `tell`
+ * returns; `tell` must not call this function.  NULL: only the summary. */
+typedef void (*processes_tell)(void *context, const struct process_info *info);
 MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_tell tell,
                                          void *context, struct processes_summary *out,
                                          struct err *err);

@@ -15,10 +15,10 @@
 #include "sampler/process/process.h"
 #include "sampler/process/procfs.h"
 
-/* Looks at a thread that is busy may fail; so many in a row mean something. */
+/* Reading a busy thread may fail; it is a fault if it fails this often in a row. */
 enum { MAX_SCANS = 20 };
 
-struct looked {
+struct scan {
     unsigned threads, failed;
     size_t frames;
     char innermost[120];
@@ -29,7 +29,7 @@ static void add_process(const struct process *process, struct access_checks *out
     const int32_t inside = namespace_inner_pid(process->pid);
     const char *const name = *process->executable ? process->executable
                              : process->argc      ? process->argv[0]
-                                                  : "a kernel thread, or not to be seen";
+                                                  : "a kernel thread, or hidden";
     if (inside != process->pid)
         access_checks_add(out, "process", ACCESS_CHECK_OK,
                           "process %d (%.150s), %d in its own pid namespace", process->pid,
@@ -56,10 +56,10 @@ static void add_memory(struct process *process, const struct maps *maps,
         return;
     }
     access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED,
-                      "no memory of a file: a kernel thread, or it is ending");
+                      "no file is mapped: it is a kernel thread, or it is ending");
 }
 
-/* Data of a file is followed by its zeroed data, which no longer names it. */
+/* The zeroed data of a file follows its other data, in a mapping that does not name the file. */
 static const char *file_at(const struct maps *maps, remote_addr addr)
 {
     const struct mapping *m = maps_find(maps, addr);
@@ -68,40 +68,40 @@ static const char *file_at(const struct maps *maps, remote_addr addr)
     return m && *m->path ? m->path : "no file";
 }
 
-static enum err_code look(void *context, struct thread *thread, enum err_code failure)
+static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
-    struct looked *const looked = context;
+    struct scan *const scan = context;
     if (failure)
-        looked->failed++;
+        scan->failed++;
     else
-        looked->frames += thread->stack.count;
-    looked->threads++;
+        scan->frames += thread->stack.count;
+    scan->threads++;
     return ERR_OK;
 }
 
 static enum err_code add_stacks(struct python *python, struct access_checks *out,
                                 struct err *err)
 {
-    struct looked looked = { .threads = 0 };
+    struct scan scan = { .threads = 0 };
     enum err_code rc = ERR_CORRUPT;
-    for (int i = 0; i < MAX_SCANS && (rc || looked.failed || !looked.threads); i++) {
-        looked = (struct looked){ .threads = 0 };
-        rc = python_tick(python, true, look, &looked);
+    for (int i = 0; i < MAX_SCANS && (rc || scan.failed || !scan.threads); i++) {
+        scan = (struct scan){ .threads = 0 };
+        rc = python_tick(python, true, count_thread, &scan);
         if (rc == ERR_NOMEM)
             return err_nomem(err);
     }
-    if (rc || looked.failed) {
+    if (rc || scan.failed) {
         access_checks_add(out, "stacks", ACCESS_CHECK_BLOCKED,
-                          "%u of %u threads cannot be read", looked.failed, looked.threads);
+                          "%u of %u threads cannot be read", scan.failed, scan.threads);
         return err_set(err, rc ? rc : ERR_CORRUPT, "the stacks of its threads cannot be read");
     }
     access_checks_add(out, "stacks", ACCESS_CHECK_OK, "%u thread%s with %zu Python frame%s",
-                      looked.threads, looked.threads == 1 ? "" : "s", looked.frames,
-                      looked.frames == 1 ? "" : "s");
+                      scan.threads, scan.threads == 1 ? "" : "s", scan.frames,
+                      scan.frames == 1 ? "" : "s");
     return ERR_OK;
 }
 
-/* Beside the one that is looked at: a library that is loaded and not used, or used as well. */
+/* Interpreters other than the sampled one: of a library that is loaded, used or not. */
 static void add_others(struct process *process, const struct maps *maps, remote_addr chosen,
                        struct access_checks *out)
 {
@@ -117,7 +117,7 @@ static void add_others(struct process *process, const struct maps *maps, remote_
         access_checks_add(
             out, "another", ACCESS_CHECK_BYPASSED, "CPython %s in %.150s, found by %s, %s",
             name, file_at(maps, other->addr), runtime_way_text(other->way),
-            other->evidence.frames ? "runs too: only one is sampled" : "runs nothing");
+            other->evidence.frames ? "runs too, but only one is sampled" : "runs nothing");
     }
 }
 
@@ -154,8 +154,8 @@ static enum err_code add_python(struct process *process, const struct maps *maps
     return rc;
 }
 
-static enum err_code walk(struct process *process, struct maps *maps, struct access_checks *out,
-                          struct err *err)
+static enum err_code check_process(struct process *process, struct maps *maps,
+                                   struct access_checks *out, struct err *err)
 {
     add_process(process, out);
     enum err_code rc = permission_of_process(process->pid, out, err);
@@ -165,7 +165,7 @@ static enum err_code walk(struct process *process, struct maps *maps, struct acc
     if (!rc)
         add_memory(process, maps, out);
     else if (rc == ERR_PERM)
-        access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED, "its mappings may not be read");
+        access_checks_add(out, "memory", ACCESS_CHECK_BLOCKED, "its mappings cannot be read");
     return rc == ERR_OK || rc == ERR_PERM ? add_python(process, maps, out, err) : rc;
 }
 
@@ -180,7 +180,7 @@ enum err_code access_checks_of_process(int pid, struct access_checks *out, struc
         access_checks_add(out, "process", ACCESS_CHECK_BLOCKED, "%.250s", why->message);
         return rc;
     }
-    rc = walk(&process, &maps, out, why);
+    rc = check_process(&process, &maps, out, why);
     maps_deinit(&maps);
     process_close(&process);
     return rc;
@@ -194,7 +194,7 @@ static void add_kernel(struct access_checks *out)
                           name.release, name.machine);
 }
 
-/* Where others are hidden, not even the first process can be seen. */
+/* If processes of others are hidden, even process 1 is. */
 static void add_proc(struct access_checks *out)
 {
     char state;
@@ -202,13 +202,13 @@ static void add_proc(struct access_checks *out)
     struct access_check *const check = access_checks_add(
         out, "/proc", is_hidden ? ACCESS_CHECK_BYPASSED : ACCESS_CHECK_OK, "%s",
         is_hidden ? "processes of other users are hidden (hidepid)"
-                  : "all processes of this pid namespace are to be seen");
+                  : "all processes of this pid namespace are visible");
     if (is_hidden)
         access_check_remedy(
             check, "sudo mount -o remount,hidepid=0 /proc, or run pyrometer with sudo");
 }
 
-/* Without it nobody knows whether a thread runs. */
+/* Without it the profiler cannot know whether a thread runs. */
 static void add_accounting(struct access_checks *out)
 {
     SCOPED_FREE char *text = NULL;
@@ -216,9 +216,10 @@ static void add_accounting(struct access_checks *out)
     const bool is_there = procfs_read(getpid(), "schedstat", &text, &bytes, NULL) == ERR_OK;
     access_checks_add(
         out, "accounting", is_there ? ACCESS_CHECK_OK : ACCESS_CHECK_BYPASSED, "%s",
-        is_there ? "the kernel tells how long threads run"
-                 : "the kernel does not tell how long threads run (CONFIG_SCHED_INFO): "
-                   "the state on_cpu is unknown");
+        is_there
+            ? "the kernel accounts for the CPU time of threads"
+            : "the kernel does not account for the CPU time of threads (CONFIG_SCHED_INFO): "
+              "the state on_cpu is unknown");
 }
 
 enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
@@ -227,14 +228,15 @@ enum err_code access_checks_of_host(struct access_checks *out, struct err *err)
     add_proc(out);
     permission_of_host(out);
     add_accounting(out);
-    /* Yama's are those of one process: whom it shuts out depends on which. */
+    /* Which processes Yama blocks depends on the process, unless it blocks all of them. */
     for (size_t i = 0; i < out->count; i++)
         if (out->items[i].state == ACCESS_CHECK_BLOCKED &&
             strcmp(out->items[i].name, "Yama") == 0 &&
             strncmp(out->items[i].found, "kernel.yama.ptrace_scope is 3", 29) != 0)
             out->items[i].state = ACCESS_CHECK_BYPASSED;
-    const struct access_check *const shut = access_checks_first_blocked(out);
-    return shut ? err_set(err, ERR_PERM, "nothing can be sampled here, %.120s: %s", shut->found,
-                          shut->remedy)
-                : ERR_OK;
+    const struct access_check *const blocked = access_checks_first_blocked(out);
+    return blocked
+               ? err_set(err, ERR_PERM, "no process can be profiled on this host, %.120s: %s",
+                         blocked->found, blocked->remedy)
+               : ERR_OK;
 }

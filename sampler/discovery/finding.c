@@ -16,10 +16,10 @@
 #include "sampler/process/maps.h"
 #include "sampler/process/permission.h"
 
-/* What was found is looked at again after so long: a refusal may be lifted, a lease given up, an
- * interpreter may have started, a program may load one. */
+/* When to examine a process again: permission may be given, a lease given up, an interpreter may
+ * start, or a program may load one. */
 static const uint64_t REFUSED_AGAIN_NS = 5 * NS_PER_S, OTHER_AGAIN_NS = 60 * NS_PER_S;
-/* For the files of a process; the search for the interpreter has a time of its own. */
+/* Time limit for the files of a process; the search for the interpreter has its own. */
 static const uint64_t FILES_NS = 2 * NS_PER_S;
 
 enum { FILES_MAX = 1 << 14 };
@@ -28,7 +28,7 @@ enum { FILES_MAX = 1 << 14 };
 struct file {
     uint64_t inode;
     uint32_t device_major, device_minor;
-    unsigned uid; /* of who has mapped it */
+    unsigned uid; /* of the process that maps it */
     enum runtime_presence presence;
 };
 
@@ -71,7 +71,6 @@ static bool is_of(const struct file *file, const struct mapping *m, unsigned uid
            file->device_minor == m->device_minor && file->uid == uid;
 }
 
-/* UNKNOWN: it is not known. */
 static enum runtime_presence find_file(struct known_files *files, const struct mapping *m,
                                        unsigned uid)
 {
@@ -83,9 +82,9 @@ static enum runtime_presence find_file(struct known_files *files, const struct m
     return presence;
 }
 
-/* Files come and go, and numbers are used again: now and then all is forgotten. */
-static void keep_file(struct known_files *files, const struct mapping *m, unsigned uid,
-                      enum runtime_presence presence)
+/* Files come and go, and inode numbers are used again: a full table is emptied. */
+static void remember_file(struct known_files *files, const struct mapping *m, unsigned uid,
+                          enum runtime_presence presence)
 {
     pthread_mutex_lock(&files->lock);
     if (files->count == FILES_MAX) {
@@ -104,7 +103,7 @@ static void keep_file(struct known_files *files, const struct mapping *m, unsign
     pthread_mutex_unlock(&files->lock);
 }
 
-/* A file is mapped in several pieces, one behind the other. */
+/* The mappings of one file follow one another. */
 static bool is_same_as_before(const struct maps *maps, size_t i)
 {
     const struct mapping *const m = &maps->items[i];
@@ -112,7 +111,7 @@ static bool is_same_as_before(const struct maps *maps, size_t i)
            m[-1].device_minor == m->device_minor;
 }
 
-/* UNKNOWN: no file is known to hold one, and one of them could not be read to the end. */
+/* UNKNOWN: no file is known to hold an interpreter, and one of them could not be read completely. */
 static enum runtime_presence presence_in(struct known_files *files, int pid, unsigned uid,
                                          const struct maps *maps,
                                          const struct deadline *deadline)
@@ -127,7 +126,7 @@ static enum runtime_presence presence_in(struct known_files *files, int pid, uns
         if (presence == RUNTIME_UNKNOWN && !deadline_is_over(deadline)) {
             presence = runtime_in_file(pid, m, deadline);
             if (presence != RUNTIME_UNKNOWN)
-                keep_file(files, m, uid, presence);
+                remember_file(files, m, uid, presence);
         }
         if (presence == RUNTIME_PRESENT)
             return presence;
@@ -138,7 +137,7 @@ static enum runtime_presence presence_in(struct known_files *files, int pid, uns
     return is_unknown ? RUNTIME_UNKNOWN : most;
 }
 
-/* "python", "python3.12": all that there is to go by where we may not look. */
+/* "python", "python3.12": the only sign of a process whose mappings cannot be read. */
 static bool is_called_python(const struct process *process)
 {
     const char *const word = process->argc ? process->argv[0] : "";
@@ -191,7 +190,7 @@ static void find_python(struct finding *finding, enum runtime_effort effort)
     layout_name(&runtime.layout, finding->python);
 }
 
-static void look_into(struct finding *finding, unsigned uid, struct known_files *files)
+static void examine(struct finding *finding, unsigned uid, struct known_files *files)
 {
     const struct deadline forever = { .at_ns = UINT64_MAX,
                                       .is_cancelled = finding->process.is_cancelled };
@@ -220,7 +219,7 @@ void finding_make(struct finding *finding, int pid, unsigned uid, struct known_f
     if (process_open(&finding->process, pid, NULL))
         return;
     finding->process.is_cancelled = is_cancelled;
-    look_into(finding, uid, files);
+    examine(finding, uid, files);
     finding->process.is_cancelled = NULL;
     close_files(&finding->process);
     if (!finding->is_python) {

@@ -26,7 +26,7 @@ void turns_sort(struct turn_item *items, size_t count)
     qsort(items, count, sizeof *items, by_turn);
 }
 
-/* What is left of it. */
+/* The debt at now_ns. */
 static uint64_t left_of(const struct debt *debt, uint64_t now_ns)
 {
     const uint64_t paid_ns = now_ns > debt->at_ns ? (now_ns - debt->at_ns) / TURNS_SHARE : 0;

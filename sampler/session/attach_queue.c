@@ -23,7 +23,8 @@ enum err_code attach_queue_put(struct attach_queue *queue, struct target *target
     enum err_code rc = ERR_OK;
     pthread_mutex_lock(&queue->mutex);
     if (queue->count == ATTACH_QUEUE_MAX)
-        rc = err_set(err, ERR_LIMIT, "%d processes wait to join already", ATTACH_QUEUE_MAX);
+        rc = err_set(err, ERR_LIMIT, "the attach queue is full (%d processes)",
+                     ATTACH_QUEUE_MAX);
     else
         queue->items[queue->count++] = target;
     atomic_store(&queue->waiting, queue->count);

@@ -30,9 +30,9 @@ enum { CHILD_TABLE_MAX_ENDED = 64 };
 struct child {
     int pid;
     struct procfs_identity identity;
-    bool is_target;    /* the sampling thread has it, or is about to */
+    bool is_target;    /* the sampling thread has it, or will take it */
     bool is_counted;   /* as over or denied */
-    uint64_t since_ns; /* when its present program was first seen */
+    uint64_t since_ns; /* when it was first seen to execute its current program */
     uint64_t try_ns;   /* when to search it for an interpreter */
 };
 

@@ -58,7 +58,7 @@ struct child_tracker {
     size_t ready_count;
     struct released released[SAMPLER_MAX_PROCESSES];
     size_t released_count;
-    bool is_settling; /* a released target may have left children */
+    bool is_settling; /* a released target may have children that are not followed yet */
     size_t targets;   /* handed over and not released, including those of the start */
     size_t others;    /* followed, but no targets */
     struct child_tracker_counts counts;
@@ -71,9 +71,10 @@ struct child_tracker {
     int newest_fd; /* /proc/loadavg; -1: there is none */
     char newest[16];
     struct adopted_search {
-        int known[ADOPTED_ATTEMPTS]; /* the newest process at the last scans, the last first */
-        int attempts_left;           /* a new process has an id before it is listed */
-        int settling; /* scans until a released target is known to have left no children */
+        int known
+            [ADOPTED_ATTEMPTS]; /* the newest process at each of the last scans, last one first */
+        int attempts_left;      /* several, as a new process has an id before it is listed */
+        int settling; /* scans until no released target can have children that are not followed yet */
         uint64_t last_ns, cost_ns, next_ns;
     } adopted;
     bool is_blind;          /* newest_fd does not show new processes */
@@ -119,7 +120,7 @@ static void begin_adopted(struct adopted_search *adopted)
     adopted->next_ns = adopted->last_ns + adopted_pause_ns(adopted);
 }
 
-/* Marks what the sampling thread has released or refused. */
+/* Marks the targets that the sampling thread has released or refused. */
 static void take_released(struct child_tracker *tracker, uint64_t now_ns)
 {
     pthread_mutex_lock(&tracker->mutex);
@@ -200,8 +201,8 @@ static bool is_newer(const struct child_tracker *tracker, int pid)
     return known <= newest ? pid > known && pid <= newest : pid > known || pid <= newest;
 }
 
-/* Follows new processes of the host that were forked by a followed one and have another parent
- * by now. */
+/* Follows adopted children: new processes of the host that a followed process forked and that
+ * have another parent by now. */
 static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     struct pid_list pids = { 0 };
@@ -219,7 +220,7 @@ static void discover_adopted(struct child_tracker *tracker, uint64_t now_ns, uin
     pid_list_deinit(&pids);
 }
 
-/* Lists all processes of the host, so it has a budget of its own: a hundredth of a core. */
+/* Lists all processes of the host.  Has its own budget: a hundredth of a core. */
 static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     struct adopted_search *const adopted = &tracker->adopted;
@@ -236,7 +237,7 @@ static void find_adopted(struct child_tracker *tracker, uint64_t now_ns, uint64_
     adopted->next_ns = now_ns + adopted_pause_ns(adopted);
 }
 
-/* Follows the descendants of all that is followed.  Returns how many are new. */
+/* Follows the descendants of all followed processes.  Returns how many are new. */
 static size_t discover(struct child_tracker *tracker, uint64_t now_ns, uint64_t settle_ns)
 {
     struct pid_list parents = { 0 }, children = { 0 };
@@ -276,7 +277,8 @@ static bool hand_over(struct child_tracker *tracker, struct target *target)
     return has_room;
 }
 
-/* Grows while the process stays the same program, and bounds the cost of searching it. */
+/* The pause grows while the process executes the same program, and bounds the cost of searching
+ * it. */
 static uint64_t pause_after(const struct child *child, uint64_t now_ns, uint64_t cost_ns)
 {
     uint64_t pause_ns = (now_ns - child->since_ns) / AGE_SHARE;
@@ -359,7 +361,7 @@ static uint64_t next_scan_ns(const struct child_tracker *tracker)
     return tracker->scanned_ns + (least_ns < BLIND_NS ? least_ns : BLIND_NS);
 }
 
-/* false: asked to stop. */
+/* false: child_tracker_destroy was called. */
 static bool wait_until(struct child_tracker *tracker, uint64_t deadline_ns)
 {
     const struct timespec deadline = clock_timespec(deadline_ns);

@@ -3,12 +3,12 @@
  * them, in a thread of its own, so that the sampling thread waits for neither.
  *
  * The tracker follows whole process trees.  It also follows a process that is not Python, or not
- * yet, because that may start or become (exec) one that is.  It leaves a new process alone for a
- * moment: most execute another program at once.
+ * yet, because that may start or become (exec) one that is.  It waits before it searches a new
+ * process: most execute another program at once.
  *
  * At rest a scan is one small read: the id of the newest process of the host.  When that changes,
- * and every second in case it cannot be trusted, the tracker lists the children of all that it
- * follows.  The pause between two scans keeps their cost at a hundredth of a core, and is at most
+ * and once a second in case it cannot be trusted, the tracker lists the children of all followed
+ * processes.  The pause between two scans keeps their cost at a hundredth of a core, and is at most
  * 80 ms.  A child whose parent ended before the child was seen is recognized by its addresses
  * (child_table.h), or because we have adopted it (`adopts`); if it has executed another program by
  * then, `attach` does not find it.
@@ -42,7 +42,7 @@ enum { CHILD_TRACKER_MAX = 4096 };
 struct child_tracker_counts {
     uint64_t over; /* Python processes that had to wait for room, or were not followed */
     uint64_t
-        denied; /* processes that cannot be read, or do not know the state that the mode keeps */
+        denied; /* processes that cannot be read, or do not show the state that the mode keeps */
 };
 
 /* Targets intern into `strings` from the moment they are opened.  adopts: every process that
@@ -55,7 +55,7 @@ void child_tracker_destroy(struct child_tracker *tracker);
 /* Follows a process; is_target: the session has it already.  Call before child_tracker_start. */
 MUST_CHECK enum err_code child_tracker_follow(struct child_tracker *tracker, int pid,
                                               bool is_target, struct err *err);
-/* Scans all that is there, once.  Call before child_tracker_start. */
+/* Scans once, before child_tracker_start. */
 void child_tracker_scan_once(struct child_tracker *tracker);
 MUST_CHECK enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err);
 
@@ -65,7 +65,7 @@ struct target *child_tracker_take(struct child_tracker *tracker);
 void child_tracker_release(struct child_tracker *tracker, const struct process *process);
 /* The process could not become a target.  It is tried again half a minute later. */
 void child_tracker_refuse(struct child_tracker *tracker, const struct process *process);
-/* May something that is followed now yet become a target? */
+/* May a followed process become a target later? */
 bool child_tracker_may_find_more(struct child_tracker *tracker);
 void child_tracker_counts(struct child_tracker *tracker, struct child_tracker_counts *out);
 /* CPU time of its thread. */

@@ -59,7 +59,7 @@ enum err_code fold_init(struct fold *fold, struct profile *profile, struct leave
     return rc ? rc : make_marks(fold, err);
 }
 
-/* Processes share functions, so the origin is noted per process. */
+/* Processes share functions, so each process notes its origin. */
 static void note_origin(struct fold *fold, function_id function)
 {
     if (!fold->origins)
@@ -170,8 +170,8 @@ static enum err_code add_end(struct fold *fold, const struct thread *thread, nod
     return rc ? rc : add_mark(fold, callee, node);
 }
 
-/* The collector and the awaiters of a task come and go while frames stay the same, so no node
- * above their marks is kept. */
+/* The collector and the awaiters of a task come and go while frames stay the same, so frames above
+ * their marks do not keep their node. */
 static enum err_code add_frames(struct fold *fold, struct stack *stack, size_t gc,
                                 node_id *node)
 {
@@ -243,7 +243,7 @@ static enum err_code find_caller(struct fold *fold, const struct stack *stack, u
     return rc;
 }
 
-/* The spot that the innermost frame is at, and its node, are remembered in the leaf's tags. */
+/* Stores the spot of the innermost frame, and its node, in the tags of the leaf. */
 static enum err_code set_spot(struct fold *fold, struct thread *thread, node_id node)
 {
     const struct stack *const stack = &thread->stack;
@@ -333,7 +333,7 @@ static state_bits flag_bits(enum three_valued value, state_bits yes, state_bits 
     return value == VALUE_YES ? yes : value == VALUE_UNKNOWN ? unknown : 0;
 }
 
-/* The state but for the CPU. */
+/* The state without the CPU. */
 static state_bits state_of(struct thread_state info, enum three_valued in_native)
 {
     const unsigned bits =

@@ -22,7 +22,7 @@ static const uint64_t SHORT_SLEEP_NS = 20 * NS_PER_MS;
 /* How often to check for new targets when there is none. */
 static const uint64_t EMPTY_NS = 5 * NS_PER_MS;
 
-/* A longer delay is a gap: no sample stands for its time. */
+/* If the profiler is late for longer, no sample stands for that time. */
 static const uint64_t GAP_NS = NS_PER_S;
 
 /* Used by the thread only. */
@@ -52,14 +52,14 @@ void loop_take_new(struct sampler *sampler)
             target_close(target);
 }
 
-/* Always false, so that ending is one statement. */
+/* Returns false, so that a caller can return what this returns. */
 static bool end(struct loop *loop, enum sampler_state state, const char *reason)
 {
     loop->ending = (struct ending){ .state = state, .reason = reason };
     return false;
 }
 
-/* With several processes the reason of the last one is not enough. */
+/* If several processes have ended, the reason names how many. */
 static void set_reason(struct sampler *sampler, const struct loop *loop)
 {
     struct sampler_processes processes;
@@ -69,7 +69,7 @@ static void set_reason(struct sampler *sampler, const struct loop *loop)
                  loop->ending.reason);
     else
         snprintf(sampler->status.reason, sizeof sampler->status.reason,
-                 "all %" PRIu64 " processes have ended; of the last: %s", processes.joined,
+                 "all %" PRIu64 " processes have ended; the last one: %s", processes.joined,
                  loop->ending.reason);
 }
 
@@ -82,7 +82,7 @@ static void announce_end(const struct loop *loop)
     sampler->status.state = loop->ending.state;
     set_reason(sampler, loop);
     sampler->ended_ns = clock_now_ns();
-    /* The wall clock may have been set meanwhile. */
+    /* Not the wall clock, which may have been set since. */
     sampler->status.ended_at_ns =
         sampler->status.started_at_ns + (sampler->ended_ns - sampler->created_ns);
     pthread_mutex_unlock(&sampler->mutex);
@@ -107,7 +107,7 @@ static void sleep_or_change(struct sampler *sampler, uint64_t deadline_ns)
     pthread_mutex_unlock(&sampler->mutex);
 }
 
-/* Sleeps until the deadline.  Returns false when asked to stop. */
+/* Sleeps until the deadline.  false: sampler_stop was called. */
 static bool sleep_until(struct loop *loop, uint64_t now_ns, uint64_t deadline_ns)
 {
     struct sampler *const sampler = loop->sampler;
@@ -171,7 +171,7 @@ static void count_left_out(struct sampler *sampler)
     target_table_left_out(&sampler->targets.target_table, counts.over, counts.denied);
 }
 
-/* Are there targets, or may there yet be?  false: the session is over. */
+/* Are there targets, or may more come?  false: the session is over. */
 static bool go_on(struct loop *loop, bool is_well, const struct ending *ending)
 {
     const struct targets *const targets = &loop->sampler->targets;
@@ -240,7 +240,7 @@ static bool publish(struct loop *loop, uint64_t now_ns)
     return go_on(loop, is_well, &ending);
 }
 
-/* When the session is to end by itself, UINT64_MAX: never. */
+/* The instant at which the duration is over; UINT64_MAX: never. */
 static uint64_t over_ns(const struct sampler *sampler)
 {
     const uint64_t duration_ns = sampler->options.duration_ns;
@@ -249,7 +249,7 @@ static uint64_t over_ns(const struct sampler *sampler)
                : UINT64_MAX;
 }
 
-/* Waits for `instant_ns`, publishing on the way.  Returns false when the session is over. */
+/* Waits until `instant_ns` and publishes full windows meanwhile.  false: the session is over. */
 static bool wait_for(struct loop *loop, uint64_t instant_ns)
 {
     const uint64_t end_ns = over_ns(loop->sampler);
@@ -271,7 +271,7 @@ static bool wait_for(struct loop *loop, uint64_t instant_ns)
     }
 }
 
-/* If instants follow closely, sets the timer of the one after next before the next one comes. */
+/* If instants are close together, sets the timer for the one after next before the next one. */
 static void prepare_following(struct loop *loop)
 {
     const double period_ns = loop->schedule.period_ns;
@@ -294,7 +294,7 @@ static void run(struct loop *loop)
         uint64_t missed;
         loop_take_new(sampler);
         const uint64_t now_ns = clock_now_ns();
-        /* Without targets: the child tracker may find one. */
+        /* Without targets nothing is sampled until the child tracker finds one. */
         const bool paused = is_paused(sampler) || sampler->targets.count == 0;
         uint64_t instant_ns = schedule_next(&loop->schedule, now_ns, &missed);
         if (!paused)

@@ -11,7 +11,7 @@
 
 enum { OWNER_SHIFT = 48 };
 
-/* The last number given, in all sessions: a number means one process only. */
+/* The last number given in any session: a number means one process only. */
 static atomic_uint_fast64_t numbers = 0;
 
 unsigned sampler_origin_owner(profile_origin number)
@@ -71,7 +71,7 @@ static bool duplicate(const struct sampler_origin *from, struct sampler_origin *
     out->space_fd = fcntl(from->space_fd, F_DUPFD_CLOEXEC, 0);
     if (out->pidfd >= 0 && out->space_fd >= 0)
         return true;
-    err_sys(err, errno, "cannot hold process %d", (int)from->pid);
+    err_sys(err, errno, "cannot duplicate the descriptors of process %d", (int)from->pid);
     sampler_origin_close(out);
     return false;
 }
@@ -98,7 +98,7 @@ profile_origin origins_add(struct origins *origins, struct process *process,
                                          .space_fd = process->space_fd,
                                          .mapped_addr = mapped_addr };
     struct owner owner;
-    /* The program that is sampled still runs after its owner was read, so it is its owner. */
+    /* The sampled program still runs after the owner was read: it is the owner of that program. */
     if (process->pidfd < 0 || process->space_fd < 0 ||
         owner_read(process->pid, &owner, NULL) != ERR_OK ||
         process_fate(process, mapped_addr) != PROCESS_RUNS)

@@ -2,7 +2,7 @@
  * origins - the processes that the functions of a session come from.  The files that a function
  * names are read with the rights of its process, or not at all.
  *
- * Each process gets a number when it joins, which this program never gives again.  The upper bits
+ * Each process gets a number when it joins.  The profiler gives each number once.  The upper bits
  * of the number name the owner; equal owners share one name.  The owner stored here is the one the
  * process had when it joined; what a process may read is decided when it is read.
  *
@@ -10,7 +10,7 @@
  *
  * Ownership: the caller's storage; the descriptors belong to it and stay open until origins_end or
  * origins_deinit.
- * Threads: one adds and ends, any asks.
+ * Threads: one adds and ends, any thread finds.
  * Limits: SAMPLER_MAX_PROCESSES at a time, ORIGINS_MAX_OWNERS owners in all.
  * Depends on: owner, sampler.h, profile, process/process.
  */

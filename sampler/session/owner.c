@@ -11,7 +11,7 @@
 #include "sampler/process/procfs.h"
 
 /* The numbers of a line "\nUid:\t0\t0\t0\t0"; the kernel escapes newlines in names.  -1: there
- * is no such line, or it has more. */
+ * is no such line, or it has more numbers than there is room for. */
 static int numbers_of(const char *status, const char *line, uint32_t *out, int room)
 {
     const char *at = strstr(status, line);
@@ -39,7 +39,7 @@ static enum err_code read_id(const char *status, const char *line, uint32_t *out
 {
     uint32_t ids[4];
     if (numbers_of(status, line, ids, 4) != 4)
-        return err_set(err, ERR_CORRUPT, "/proc does not tell whose the process is");
+        return err_set(err, ERR_CORRUPT, "/proc does not show the owner of the process");
     for (int i = 1; i < 4; i++)
         if (ids[i] != ids[0])
             return err_set(err, ERR_PERM, "the process has the rights of several users");
@@ -54,7 +54,7 @@ static enum err_code see(int pid, const char *name, struct stat *out, struct err
     if (stat(path, out) == 0)
         return ERR_OK;
     return errno == ENOENT || errno == ESRCH ? err_set(err, ERR_GONE, "no process %d", pid)
-                                             : err_sys(err, errno, "cannot see %s", path);
+                                             : err_sys(err, errno, "cannot read %s", path);
 }
 
 enum err_code owner_read(int pid, struct owner *out, struct err *err)

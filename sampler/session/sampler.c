@@ -30,10 +30,10 @@ static enum err_code check_options(const struct sampler_options *options, struct
     if (!(options->max_cpu_percent >= 0 && options->max_cpu_percent <= 100))
         return err_set(err, ERR_INVALID, "the CPU budget must be between 0 and 100 percent");
     if (options->pid_count > SAMPLER_MAX_PROCESSES)
-        return err_set(err, ERR_INVALID, "no more than %d processes at a time",
+        return err_set(err, ERR_INVALID, "a session samples at most %d processes at a time",
                        SAMPLER_MAX_PROCESSES);
     if (options->pid_count == 0 && !options->all)
-        return err_set(err, ERR_INVALID, "no process is named");
+        return err_set(err, ERR_INVALID, "no process was given: name one by its id");
     for (size_t i = 0; i < options->pid_count; i++)
         if (options->pids[i] <= 0)
             return err_set(err, ERR_INVALID, "%d is not a process id", (int)options->pids[i]);
@@ -91,7 +91,7 @@ static enum err_code attach_one(struct sampler *sampler, int pid, enum runtime_e
     return rc;
 }
 
-/* All processes but ourselves, one of each owner in turn. */
+/* All processes except this one, one of each owner in turn. */
 static enum err_code list_all(struct turn_item **out, size_t *count_out, struct err *err)
 {
     struct pid_list pids = { 0 };
@@ -113,8 +113,8 @@ static enum err_code list_all(struct turn_item **out, size_t *count_out, struct 
     return ERR_OK;
 }
 
-/* Attaches to every Python process that we may read.  Skips the others, and those of an owner
- * whose processes have taken too long. */
+/* Attaches to every Python process that the profiler may read.  Skips the others, and those of an
+ * owner whose processes have taken too long. */
 static enum err_code attach_all(struct sampler *sampler, struct err *err)
 {
     SCOPED_FREE struct turn_item *items = NULL;
@@ -132,7 +132,7 @@ static enum err_code attach_all(struct sampler *sampler, struct err *err)
         }
         rc = attach_one(sampler, items[i].pid, RUNTIME_QUICK, NULL);
         const uint64_t now_ns = clock_now_ns();
-        /* Nobody makes processes of root slow on purpose: only a busy machine is slow. */
+        /* Processes of root are not slow on purpose, only because the machine is busy. */
         if (items[i].uid != 0)
             debts_charge(&debts, items[i].uid, now_ns - began_ns, now_ns);
         over += rc == ERR_LIMIT;
@@ -142,8 +142,8 @@ static enum err_code attach_all(struct sampler *sampler, struct err *err)
     if (rc == ERR_NOMEM)
         return err_nomem(err);
     if (sampler->targets.count == 0)
-        return err_set(err, ERR_NOT_PYTHON, "there is no Python process that we may read%s",
-                       unfit ? " and that tells what the mode keeps" : "");
+        return err_set(err, ERR_NOT_PYTHON, "found no Python process that can be read%s",
+                       unfit ? " and whose interpreter shows what the mode keeps" : "");
     return ERR_OK;
 }
 
@@ -164,7 +164,7 @@ static enum err_code attach_family(struct sampler *sampler, struct err *err)
     if (sampler->targets.count > 0)
         return ERR_OK;
     return err_set(err, ERR_NOT_PYTHON,
-                   "process %d is not a Python process, and has none below it",
+                   "neither process %d nor any of its descendants is a Python process",
                    (int)sampler->options.pids[0]);
 }
 
@@ -218,11 +218,11 @@ enum err_code sampler_start(const struct sampler_options *options, struct sample
     if (!sampler)
         return err_nomem(err);
     if (sampler->end_fd < 0)
-        rc = err_sys(err, errno, "cannot make an event descriptor");
+        rc = err_sys(err, errno, "cannot create an event descriptor");
     else
         rc = attach(sampler, err);
     if (is_cancelled(sampler))
-        rc = err_set(err, ERR_SYS, "stopped before its interpreter was found");
+        rc = err_set(err, ERR_SYS, "cancelled before the interpreter was found");
     sampler->options.is_cancelled = NULL;
     if (!rc) {
         sampler->created_ns = clock_now_ns();
@@ -278,7 +278,7 @@ enum err_code sampler_join(struct sampler *sampler, int pid, struct err *err)
 {
     struct target *target = NULL;
     if (sampler->options.subprocesses)
-        return err_set(err, ERR_INVALID, "the session follows processes itself");
+        return err_set(err, ERR_INVALID, "the session adds processes itself (--subprocesses)");
     enum err_code rc =
         target_open(pid, RUNTIME_THOROUGH, sampler->options.mode, &sampler->is_ending,
                     profile_strings(sampler->targets.profile), &target, err);

@@ -21,8 +21,8 @@ static enum err_code check_mode(const struct target *target, enum sampler_mode m
     if (!is_gil && (mode != SAMPLER_MODE_EXCEPTION || python_knows_exceptions(target->python)))
         return ERR_OK;
     return err_set(err, ERR_INVALID,
-                   "process %d runs Python %s, which does not tell which threads %s: mode %s "
-                   "needs a newer one (3.12), use mode wall",
+                   "process %d runs Python %s, which does not show which threads %s: use mode "
+                   "wall, or Python 3.12 or later for mode %s",
                    target->process.pid, python_version(target->python),
                    is_gil ? "hold the GIL" : "handle an exception",
                    is_gil ? "gil" : "exception");
@@ -164,8 +164,8 @@ static enum err_code stop_threads(const struct target *target, struct stopper *s
         thread->runs = thread_cpus_ask(target->fold.cpus, thread->tag - 1u, target->process.pid,
                                        thread->host_tid);
     }
-    /* The first tick knows no thread.  The main thread has the id of the process; stopping it
-     * shows a refusal before any sample is taken of a target that was not stopped. */
+    /* Before the first tick no thread is known.  The main thread has the id of the process.  If the
+     * kernel refuses to stop it, no sample of a running target has been taken yet. */
     if (count == 0)
         tids[stopped++] = target->process.pid;
     if (stopped == 0)
@@ -179,7 +179,7 @@ static enum err_code stop_threads(const struct target *target, struct stopper *s
     return rc;
 }
 
-/* If tasks are unreadable, threads are sampled all the same. */
+/* If tasks are unreadable, threads are sampled nevertheless. */
 static enum err_code read_tasks(struct target *target, uint64_t now_ns)
 {
     if (!target->fold.tasks || !task_fold_is_due(&target->tasks, now_ns))
@@ -213,7 +213,7 @@ enum err_code target_sample(struct target *target, struct tick *tick)
     return rc;
 }
 
-/* Always false, so that ending is one statement. */
+/* Returns false, so that a caller can return what this returns. */
 static bool end(struct ending *out, enum sampler_state state, bool is_of_all,
                 const char *reason)
 {

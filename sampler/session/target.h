@@ -60,9 +60,9 @@ struct tick {
     uint64_t now_ns; /* of the last target */
 };
 
-/* is_cancelled: ends the search early; NULL: never.  Interns into `strings` from the start.
- * ERR_INVALID: the interpreter does not show the state that the mode keeps, so every sample
- * would be kept. */
+/* is_cancelled: ends the search early; NULL: never.  From now on interns into `strings`.
+ * ERR_INVALID: the interpreter does not show the state that the mode keeps: every sample would
+ * be kept. */
 MUST_CHECK enum err_code target_open(int pid, enum runtime_effort effort,
                                      enum sampler_mode mode, const atomic_bool *is_cancelled,
                                      struct strtab *strings, struct target **out,
@@ -73,7 +73,7 @@ void target_close(struct target *target);
 MUST_CHECK enum err_code target_join(struct target *target, struct profile *profile,
                                      struct thread_cpus *cpus, struct origins *origins,
                                      const struct sampler_options *options, struct err *err);
-/* Counts waiting tasks and reads; call before the profile is sealed. */
+/* Counts waiting tasks and the calls that read memory; call before the profile is sealed. */
 MUST_CHECK enum err_code target_flush(struct target *target, uint64_t now_ns);
 MUST_CHECK enum err_code target_leave(struct target *target, uint64_t now_ns);
 

@@ -93,7 +93,7 @@ void target_table_left_out(struct target_table *target_table, uint64_t over, uin
     pthread_mutex_unlock(&target_table->mutex);
 }
 
-/* Reading locks too; the lock is no part of what is const. */
+/* Readers have a const table and lock it too. */
 static pthread_mutex_t *lock_of(const struct target_table *target_table)
 {
     return (pthread_mutex_t *)(uintptr_t)&target_table->mutex;

@@ -26,7 +26,7 @@ struct target_table {
     struct sampler_processes counts;
 };
 
-/* What the kernel does not know of a process. */
+/* What `struct process` does not hold. */
 struct target_table_info {
     const char *python; /* copied */
     bool validated;
@@ -45,7 +45,7 @@ MUST_CHECK enum err_code target_table_add(struct target_table *target_table,
 /* `reason` is a text with static storage. */
 void target_table_end(struct target_table *target_table, size_t row, uint64_t to_ns,
                       const char *reason);
-/* Sets the counts of processes that are no targets. */
+/* Sets the counts of processes that are not targets. */
 void target_table_left_out(struct target_table *target_table, uint64_t over, uint64_t denied);
 
 /* false: fewer than index + 1 are listed. */

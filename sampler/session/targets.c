@@ -73,7 +73,7 @@ enum err_code targets_add(struct targets *targets, struct target *target, struct
                                             .parent = target->parent,
                                             .from_ns = since_begin(targets, clock_now_ns()) };
     if (targets->count == SAMPLER_MAX_PROCESSES)
-        return err_set(err, ERR_LIMIT, "%d processes at a time are enough",
+        return err_set(err, ERR_LIMIT, "the session has its maximum of %d processes",
                        SAMPLER_MAX_PROCESSES);
     if (targets->options->hides_arguments)
         process_hide_arguments(&target->process);

@@ -6,8 +6,8 @@
  * zeroed one.
  * Threads: the sampling thread; any thread may read the target table, the origins and the profile.
  * Limits: SAMPLER_MAX_PROCESSES targets at a time.  Of more than PYTHON_MAX_THREADS_PER_TICK
- * threads in all a tick samples a random part of the targets, each with the same chance; it stands
- * for the rest.
+ * threads in all, a tick samples a random part of the targets, each with the same chance.  That part
+ * stands for the rest.
  * Depends on: target, thread_cpu, origins, target_table, task_board, profile, sampler.h.
  */
 #ifndef SAMPLER_SESSION_TARGETS_H
@@ -64,7 +64,7 @@ bool targets_check(struct targets *targets, struct ending *out);
 void targets_dismiss(struct targets *targets);
 /* Shows the asyncio tasks to readers; their nodes exist once the profile has been sealed. */
 MUST_CHECK enum err_code targets_show_tasks(struct targets *targets);
-/* Counts all samples that wait; call before the profile is sealed. */
+/* Counts all waiting samples; call before the profile is sealed. */
 MUST_CHECK enum err_code targets_flush(struct targets *targets, uint64_t now_ns);
 
 #endif /* SAMPLER_SESSION_TARGETS_H */

@@ -117,7 +117,7 @@ static enum err_code duplicate(const struct sampler_tasks *from, struct sampler_
 void task_board_show(struct task_board *board)
 {
     struct sampler_tasks copy, before;
-    /* Without memory the list before stays. */
+    /* If memory runs out, readers keep the list before. */
     if (duplicate(&board->next, &copy))
         return;
     pthread_mutex_lock(&board->mutex);

@@ -17,7 +17,7 @@
 
 struct task_board {
     pthread_mutex_t mutex;
-    struct sampler_tasks next; /* the writer's */
+    struct sampler_tasks next; /* being built by the writer */
     size_t room, awaiter_room;
     struct sampler_tasks shown;
 };

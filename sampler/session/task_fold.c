@@ -78,13 +78,13 @@ static bool has_base(const struct task_fold *fold, const struct task *task)
     return fold->bases[task - all->items].reading == fold->readings;
 }
 
-/* The task and its awaiters, outwards, up to one that has a base. */
+/* The task and its awaiters, outwards, until one has a base. */
 static size_t find_way(struct task_fold *fold, struct task *task,
                        struct task *way[MAX_AWAITERS_DEEP])
 {
     size_t count = 0;
     while (task && count < MAX_AWAITERS_DEEP) {
-        /* Tasks that await one another in a circle. */
+        /* Tasks may await one another in a circle. */
         for (size_t i = 0; i < count; i++)
             if (way[i] == task)
                 return count;

@@ -4,8 +4,8 @@
  * The stack of a thread that runs a task begins with the awaiters of the task, outermost first: for
  * each a mark "<task NAME>" and the frames that it waits in.  The mark of the task itself and its
  * frames follow.  The frames of the event loop are left out.  If several tasks await one, each
- * reading chooses one at random, so that each gets its share.  A task without a name, or with an
- * unknown one (it is too short-lived, or not asyncio's), has the mark "<task>".
+ * reading chooses one at random, so that each gets its share.  A task has the mark "<task>" if it has no
+ * name or its name is unknown, because the task is too short-lived or not one of asyncio.
  *
  * With SAMPLER_ASYNC_ALL waiting tasks are samples too.  They share one pseudo-thread ("waiting
  * tasks", id 0) and have one sample for each tick.  A task that waits for another one is part of
@@ -60,13 +60,13 @@ void task_fold_deinit(struct task_fold *fold);
 bool task_fold_is_due(struct task_fold *fold, uint64_t now_ns);
 /* Tasks have been read: counts those that wait. */
 MUST_CHECK enum err_code task_fold_count(struct task_fold *fold);
-/* Threads have been sampled since, at now_ns.  A task that runs according to only one of the
- * two, stacks or tasks, has started or stopped between them: it is marked as moving. */
+/* Threads have been sampled since then, at now_ns.  If only the stacks or only the tasks show a
+ * task as running, it has started or stopped in between: it is marked as moving. */
 void task_fold_settle(struct task_fold *fold, uint64_t now_ns);
 /* Counts the time since then for the tasks that waited. */
 MUST_CHECK enum err_code task_fold_flush(struct task_fold *fold, uint64_t now_ns);
 
-/* Where the stack of a thread begins: *node is to be extended from frame *first on.  0 and the
+/* Finds where the stack of a thread begins: add its frames from *first on to *node.  0 and the
  * root: the thread runs no task. */
 MUST_CHECK enum err_code task_fold_begin(struct task_fold *fold, const struct stack *stack,
                                          size_t *first, node_id *node);

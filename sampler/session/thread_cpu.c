@@ -191,7 +191,7 @@ enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, in
     return !is_known ? VALUE_UNKNOWN : runs ? VALUE_YES : VALUE_NO;
 }
 
-/* Counts one sample of a stopped thread.  Its account is useless: a stopped thread does not run. */
+/* Counts one sample of a stopped thread.  A stopped thread does not run, so its account shows nothing. */
 static enum err_code count_stopped(struct thread_cpus *cpus, thread_id thread,
                                    enum three_valued runs)
 {

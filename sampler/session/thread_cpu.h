@@ -3,11 +3,11 @@
  * samples that wait for it.
  *
  * The kernel is asked at each sample of a thread that moves whether it is on a CPU (or runnable),
- * unless it was on one less than THREAD_CPUS_FRESH_NS ago.  A thread that does not move is not
- * asked at each sample: its samples wait, and are divided by the share of time that the thread has
- * run when its account is read.  All of them show the same stack, so nothing is lost.  The account
- * is too coarse for a few milliseconds: samples that waited for less take the state from when they
- * began to wait.
+ * unless it was on one less than THREAD_CPUS_FRESH_NS ago.  It is not
+ * asked at each sample of a thread that does not move.  The samples of such a thread wait until its
+ * account is read, and are then divided by the share of time that the thread ran.  All of them show
+ * the same stack, so nothing is lost.  The account is too coarse for a few milliseconds: samples
+ * that waited for less time take the state from when they began to wait.
  *
  * The recording mode is applied here, because only here the whole state of a sample is known: a
  * sample that the mode does not keep is counted as filtered.  A sample whose state is unknown is
@@ -59,7 +59,7 @@ struct thread_cpu {
     spot_id spot;
     uint64_t *certainty;
     bool is_folded; /* of the waiting samples */
-    double owed;    /* samples on a CPU not counted as such yet */
+    double owed;    /* samples on a CPU that are not counted as such yet */
 };
 
 struct thread_cpus {
@@ -91,10 +91,10 @@ struct sample {
 void thread_cpus_init(struct thread_cpus *cpus, struct profile *profile);
 void thread_cpus_deinit(struct thread_cpus *cpus);
 
-/* May a sample of this state (without the CPU) be kept?  If not, its node does not matter. */
+/* May the mode keep a sample of this state (without the CPU)?  If not, its node does not matter. */
 bool thread_cpus_may_keep(const struct thread_cpus *cpus, state_bits state);
 
-/* Is the thread on a CPU or runnable at this moment?  thread: its id, or UINT32_MAX if it has
+/* Is the thread on a CPU or runnable now?  thread: its id, or UINT32_MAX if it has
  * none yet. */
 enum three_valued thread_cpus_ask(struct thread_cpus *cpus, thread_id thread, int pid,
                                   int32_t tid);

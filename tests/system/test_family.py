@@ -39,7 +39,7 @@ class Named(Test):
                 live.wait_samples(before + 100)
                 two.kill()
                 self.assertEqual(live.wait_ended()["reason"],
-                                 "all 2 processes have ended; of the last: the target exited")
+                                 "all 2 processes have ended; the last one: the target exited")
                 self.assertEqual(live.stop(), 0)
 
     def test_many_threads_in_all_are_sampled_by_turns(self):

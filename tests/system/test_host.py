@@ -214,7 +214,7 @@ class Sessions(Test):
             found = host.until("/sessions/" + host.start(pids=[target.pid], mode="exception"),
                                lambda found: found["state"] in ("failed", "running"))
             self.assertEqual(found["state"], "failed")
-            self.assertIn("does not tell which threads handle an exception", found["reason"])
+            self.assertIn("does not show which threads handle an exception", found["reason"])
             host.running(host.start(pids=[target.pid], mode="gil"))
 
     def test_one_that_cannot_start_says_why(self):

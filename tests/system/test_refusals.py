@@ -41,12 +41,12 @@ class Targets(Test):
                 words = ("record", "-d", "0.5", "--collapsed", "-o", file_in("mode.folded"), str(target.pid), "--mode", "exception")
                 process, code = run_program(*words)
                 if python.minor < 12:
-                    self.assert_refused(process, code, USAGE, r"process %d runs Python 3\.%d.*, which does not tell which threads "
-                                        "handle an exception: mode exception needs" % (target.pid, python.minor))
+                    self.assert_refused(process, code, USAGE, r"process %d runs Python 3\.%d.*, which does not show which threads "
+                                        "handle an exception: use mode wall" % (target.pid, python.minor))
                     self.assertFalse(os.path.exists(file_in("mode.folded")))
                 else:
                     self.assertIn(code, (0, FAILED), process.output())
-                    self.assertFalse([line for line in process.err if "does not tell" in line])
+                    self.assertFalse([line for line in process.err if "does not show" in line])
 
     def test_an_interpreter_that_is_too_old(self):
         versions = os.path.join(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv")), "versions")

@@ -1,7 +1,7 @@
 #include "sampler/session/pace/schedule.h"
 
-/* Of the instants of a window, one in so many may be missed without a change of what it stands
- * for. */
+/* If fewer than one in NOTABLE_ONE_IN instants of a window are missed, its samples keep their
+ * weight. */
 enum { NOTABLE_ONE_IN = 50 };
 
 uint64_t schedule_weight_ns(uint64_t period_ns, uint64_t made, uint64_t *owed, bool is_last)

@@ -33,8 +33,8 @@ void schedule_set_rate(struct schedule *schedule, uint64_t now_ns, double rate_h
 /* The next instant.  *missed_out: periods that have passed without one since the last call. */
 uint64_t schedule_next(struct schedule *schedule, uint64_t now_ns, uint64_t *missed_out);
 /* The time that each sample of `made` ticks stands for if `owed` periods were missed: samples
- * add up to the time that passed.  Unless is_last, a few missed periods stay owed, because one
- * period for all samples takes less room. */
+ * add up to the time that passed.  Unless is_last, a few missed periods stay owed, because samples
+ * of one weight take less room. */
 uint64_t schedule_weight_ns(uint64_t period_ns, uint64_t made, uint64_t *owed, bool is_last);
 
 /* The instant after the next one, if none is missed and the rate stays. */

@@ -11,18 +11,18 @@
 
 #include "sampler/base/clock.h"
 
-/* The shortest slice there is. */
+/* The shortest slice that the kernel gives. */
 static const uint64_t SLICE_NS = 100000;
 
-/* The kernel's struct sched_attr, of which the C library of Debian 12 knows nothing and the
- * kernel's own header does not go with <sched.h>. */
+/* The kernel's struct sched_attr.  The C library of Debian 12 does not declare it, and the kernel's
+ * header conflicts with <sched.h>. */
 struct attributes {
     uint32_t size, policy;
     uint64_t flags;
     int32_t nice;
     uint32_t priority;
     uint64_t runtime_ns, deadline_ns,
-        period_ns; /* of the usual policy: the first is the slice */
+        period_ns; /* under the default policy runtime_ns is the slice */
 };
 
 static void ask_for_short_slices(void)
@@ -32,13 +32,13 @@ static void ask_for_short_slices(void)
         attr.policy != (uint32_t)SCHED_OTHER)
         return;
     attr.runtime_ns = SLICE_NS;
-    /* Where the kernel has none to give, deadlines are met as well as it can. */
+    /* If the kernel refuses, the thread wakes up as soon as the kernel lets it. */
     (void)syscall(SYS_sched_setattr, 0, &attr, 0u);
 }
 
 void waker_hasten(void)
 {
-    /* Deadlines are met to the microsecond or so instead of 50. */
+    /* The thread wakes up within about 1 us of its deadline instead of 50 us. */
     prctl(PR_SET_TIMERSLACK, 1ul, 0ul, 0ul, 0ul);
     ask_for_short_slices();
 }
@@ -66,7 +66,7 @@ static struct waker_timer *find(struct waker *waker, uint64_t at_ns)
     return NULL;
 }
 
-/* One that is set for nothing, or for what has passed. */
+/* A timer that is not set, or set for an instant that has passed. */
 static struct waker_timer *find_free(struct waker *waker)
 {
     const uint64_t now_ns = clock_now_ns();
