@@ -6,8 +6,8 @@
 #include "sampler/capture/bytes.h"
 
 enum { CODING_NONE, CODING_ZSTD, CODING_FIRST, CODING_NEXT };
-/* Compression is not on the sampling path, and blocks come every second.  Small ones need the better
- * search to be worth it, which costs them a millisecond; large ones compress as well without. */
+/* Compression is not on the sampling path, and blocks are written every second.  Small blocks
+ * compress well only at the higher level, which costs them a millisecond; large ones also without. */
 enum {
     ZSTD_LEVEL = 9,
     SMALL_ZSTD_LEVEL = 16,

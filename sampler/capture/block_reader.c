@@ -14,13 +14,13 @@
 enum { MAGIC_BYTES = sizeof CAPTURE_MAGIC - 1 };
 
 /* false: the file is shorter, or cannot be read; sys_out is 0 or the errno. */
-static bool read_at(const struct capture_source *source, uint64_t at, void *to, size_t bytes,
+static bool read_at(const struct block_reader *blocks, uint64_t at, void *to, size_t bytes,
                     int *sys_out)
 {
     unsigned char *next = to;
     *sys_out = 0;
     while (bytes > 0) {
-        const ssize_t n = pread(source->fd, next, bytes, (off_t)at);
+        const ssize_t n = pread(blocks->fd, next, bytes, (off_t)at);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -50,17 +50,17 @@ static enum err_code check_version(const unsigned char *preamble, struct err *er
                        "it has format %u.%u, and this program reads up to %d: use a newer one",
                        major, minor, CAPTURE_MAJOR);
     if (major == 0)
-        return err_set(err, ERR_CORRUPT, "its version makes no sense");
+        return err_set(err, ERR_CORRUPT, "its version number is invalid");
     return ERR_OK;
 }
 
-static enum err_code read_preamble(struct capture_source *source, struct err *err)
+static enum err_code read_preamble(struct block_reader *blocks, struct err *err)
 {
     unsigned char preamble[CAPTURE_PREAMBLE_BYTES];
-    const size_t bytes = source->size < sizeof preamble ? source->size : sizeof preamble;
+    const size_t bytes = blocks->size < sizeof preamble ? blocks->size : sizeof preamble;
     const size_t magic = bytes < MAGIC_BYTES ? bytes : MAGIC_BYTES;
     int sys;
-    if (!read_at(source, 0, preamble, bytes, &sys))
+    if (!read_at(blocks, 0, preamble, bytes, &sys))
         return cannot_read(sys, err);
     if (bytes == 0)
         return err_set(err, ERR_CORRUPT, "it is empty");
@@ -69,34 +69,33 @@ static enum err_code read_preamble(struct capture_source *source, struct err *er
     if (bytes < sizeof preamble)
         return err_set(err, ERR_CORRUPT,
                        "it was cut after %zu bytes, before anything was in it", bytes);
-    source->at = sizeof preamble;
+    blocks->at = sizeof preamble;
     return check_version(preamble, err);
 }
 
-enum err_code source_open_capture(struct capture_source *source, const char *path,
-                                  struct err *err)
+enum err_code block_reader_open(struct block_reader *blocks, const char *path, struct err *err)
 {
     struct stat status;
-    memset(source, 0, sizeof *source);
-    /* Not to wait for the other end of a pipe. */
-    source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (source->fd < 0 || fstat(source->fd, &status) != 0)
+    memset(blocks, 0, sizeof *blocks);
+    /* O_NONBLOCK: does not wait for the other end of a pipe. */
+    blocks->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (blocks->fd < 0 || fstat(blocks->fd, &status) != 0)
         return err_set(err, ERR_SYS, "%s", strerror(errno));
     if (!S_ISREG(status.st_mode))
         return err_set(err, ERR_UNSUPPORTED,
                        S_ISDIR(status.st_mode) ? "it is a folder, not a capture"
                                                : "it is not a regular file");
-    source->size = (uint64_t)status.st_size;
-    return read_preamble(source, err);
+    blocks->size = (uint64_t)status.st_size;
+    return read_preamble(blocks, err);
 }
 
-void source_close_capture(struct capture_source *source)
+void block_reader_close(struct block_reader *blocks)
 {
-    if (source->fd >= 0)
-        close(source->fd);
-    bytes_deinit(&source->stored);
-    block_chain_deinit(&source->chain);
-    source->fd = -1;
+    if (blocks->fd >= 0)
+        close(blocks->fd);
+    bytes_deinit(&blocks->stored);
+    block_chain_deinit(&blocks->chain);
+    blocks->fd = -1;
 }
 
 static bool is_zero(const unsigned char *data, size_t bytes)
@@ -117,39 +116,39 @@ static enum err_code no_more(struct err *err)
     return err_set(err, ERR_NOT_FOUND, "the capture has no more blocks");
 }
 
-static enum err_code read_stored(struct capture_source *source, const struct block_head *head,
+static enum err_code read_stored(struct block_reader *blocks, const struct block_head *head,
                                  struct err *err)
 {
     int sys;
-    if (source->stored.room < head->stored_bytes) {
-        bytes_deinit(&source->stored);
-        source->stored.data = malloc(head->stored_bytes);
-        if (!source->stored.data)
+    if (blocks->stored.room < head->stored_bytes) {
+        bytes_deinit(&blocks->stored);
+        blocks->stored.data = malloc(head->stored_bytes);
+        if (!blocks->stored.data)
             return err_nomem(err);
-        source->stored.room = head->stored_bytes;
+        blocks->stored.room = head->stored_bytes;
     }
-    if (head->stored_bytes && !read_at(source, source->at + CAPTURE_BLOCK_HEAD_BYTES,
-                                       source->stored.data, head->stored_bytes, &sys))
+    if (head->stored_bytes && !read_at(blocks, blocks->at + CAPTURE_BLOCK_HEAD_BYTES,
+                                       blocks->stored.data, head->stored_bytes, &sys))
         return sys ? cannot_read(sys, err) : no_more(err);
     return ERR_OK;
 }
 
-/* What a power cut left unwritten reads as zeros: the file ends before it. */
-static enum err_code read_head(const struct capture_source *source, struct block_head *head,
+/* Bytes that a power cut left unwritten read as zeros: the file ends before them. */
+static enum err_code read_head(const struct block_reader *blocks, struct block_head *head,
                                struct err *err)
 {
     unsigned char data[CAPTURE_BLOCK_HEAD_BYTES];
     int sys;
-    if (source->size - source->at < sizeof data)
+    if (blocks->size - blocks->at < sizeof data)
         return no_more(err);
-    if (!read_at(source, source->at, data, sizeof data, &sys))
+    if (!read_at(blocks, blocks->at, data, sizeof data, &sys))
         return sys ? cannot_read(sys, err) : no_more(err);
     if (is_zero(data, sizeof data))
         return no_more(err);
     const enum err_code rc = block_head_decode(data, head, err);
     if (rc)
-        return at_byte(rc, source->at, err);
-    const uint64_t left = source->size - source->at - sizeof data;
+        return at_byte(rc, blocks->at, err);
+    const uint64_t left = blocks->size - blocks->at - sizeof data;
     return head->stored_bytes > left ? no_more(err) : ERR_OK;
 }
 
@@ -159,8 +158,8 @@ static bool is_known(unsigned kind)
            kind == CAPTURE_END;
 }
 
-/* Of a block of samples. */
-static bool is_wanted(struct source_wanted *wanted, uint64_t at)
+/* Is this block of samples wanted? */
+static bool is_wanted(struct wanted_blocks *wanted, uint64_t at)
 {
     wanted->met_from |= at == wanted->from;
     wanted->met_to |= at == wanted->to;
@@ -168,22 +167,22 @@ static bool is_wanted(struct source_wanted *wanted, uint64_t at)
     return !wanted->is_part || (at >= wanted->from && at < wanted->to) || at >= wanted->also;
 }
 
-/* What we need not know, or do not want. */
-static bool may_skip(struct capture_source *source, const struct block_head *head)
+/* Of a kind that may be skipped, or not wanted. */
+static bool may_skip(struct block_reader *blocks, const struct block_head *head)
 {
     return (head->kind >= 'a' && head->kind <= 'z') ||
-           (head->kind == CAPTURE_WINDOWS && !is_wanted(&source->wanted, source->at));
+           (head->kind == CAPTURE_WINDOWS && !is_wanted(&blocks->wanted, blocks->at));
 }
 
-enum err_code source_next(struct capture_source *source, struct block_head *head,
-                          struct bytes *raw, struct err *err)
+enum err_code block_reader_next(struct block_reader *blocks, struct block_head *head,
+                                struct bytes *raw, struct err *err)
 {
     for (;;) {
-        const uint64_t at = source->at;
-        enum err_code rc = read_head(source, head, err);
+        const uint64_t at = blocks->at;
+        enum err_code rc = read_head(blocks, head, err);
         if (rc)
             return rc;
-        const bool skips = may_skip(source, head);
+        const bool skips = may_skip(blocks, head);
         if (!is_known(head->kind) && !skips)
             return err_set(err, ERR_UNSUPPORTED,
                            "the block at byte %" PRIu64
@@ -191,31 +190,31 @@ enum err_code source_next(struct capture_source *source, struct block_head *head
                            at);
         if (skips) {
             if (head->kind == CAPTURE_WINDOWS)
-                block_chain_break(&source->chain);
+                block_chain_break(&blocks->chain);
         } else {
-            rc = read_stored(source, head, err);
-            if (!rc && (rc = block_decode(&source->chain, head, source->stored.data, raw, err)))
+            rc = read_stored(blocks, head, err);
+            if (!rc && (rc = block_decode(&blocks->chain, head, blocks->stored.data, raw, err)))
                 rc = at_byte(rc, at, err);
         }
         if (!rc)
-            source->at = at + CAPTURE_BLOCK_HEAD_BYTES + head->stored_bytes;
+            blocks->at = at + CAPTURE_BLOCK_HEAD_BYTES + head->stored_bytes;
         if (rc || !skips)
             return rc;
     }
 }
 
-uint64_t source_end_at(const struct capture_source *source)
+uint64_t block_reader_end_at(const struct block_reader *blocks)
 {
     unsigned char trailer[CAPTURE_TRAILER_BYTES] = { 0 };
     struct cursor cursor = cursor_of(trailer, sizeof trailer);
     int sys;
-    if (source->size < CAPTURE_PREAMBLE_BYTES + sizeof trailer ||
-        !read_at(source, source->size - sizeof trailer, trailer, sizeof trailer, &sys))
+    if (blocks->size < CAPTURE_PREAMBLE_BYTES + sizeof trailer ||
+        !read_at(blocks, blocks->size - sizeof trailer, trailer, sizeof trailer, &sys))
         return 0;
     const uint64_t at = cursor_u64(&cursor);
     const bool is_trailer = memcmp(cursor.at, CAPTURE_MAGIC, MAGIC_BYTES) == 0;
     return is_trailer && at >= CAPTURE_PREAMBLE_BYTES &&
-                   at <= source->size - CAPTURE_TRAILER_BYTES - CAPTURE_BLOCK_HEAD_BYTES
+                   at <= blocks->size - CAPTURE_TRAILER_BYTES - CAPTURE_BLOCK_HEAD_BYTES
                ? at
                : 0;
 }

@@ -1,7 +1,7 @@
 /*
- * source - the bytes of a capture: a file, block by block, and where it ends too early.
+ * block_reader - reads the blocks of a capture file, and finds where a cut file ends.
  *
- * Ownership: the caller's storage; source_close accepts one that was zeroed and has fd -1.
+ * Ownership: the caller's storage; block_reader_close accepts a zeroed one with fd -1.
  * Threads: one at a time.
  * Depends on: block, bytes, format.
  */
@@ -15,33 +15,33 @@
 #include "sampler/capture/block.h"
 #include "sampler/capture/bytes.h"
 
-/* Of which samples: those of blocks from one byte to before another, and those from a third on. */
-struct source_wanted {
-    bool is_part;            /* false: of all */
-    uint64_t from, to, also; /* from 0: the first; to UINT64_MAX: none is too late */
-    bool met_from, met_to, met_also;
+/* Which blocks of samples: those at offsets from `from` to before `to`, and those from `also` on. */
+struct wanted_blocks {
+    bool is_part;                    /* false: all */
+    uint64_t from, to, also;         /* from 0: the first one; to UINT64_MAX: no end */
+    bool met_from, met_to, met_also; /* there is a block at that offset */
 };
 
-struct capture_source {
+struct block_reader {
     int fd;
     uint64_t size; /* when it was opened */
     uint64_t at;   /* of the next block */
-    struct source_wanted wanted;
+    struct wanted_blocks wanted;
     struct bytes stored;
     struct block_chain chain; /* of the last block of samples */
 };
 
-/* Leaves `at` behind the preamble, which says that we can read it. */
-MUST_CHECK enum err_code source_open_capture(struct capture_source *source, const char *path,
-                                             struct err *err);
-void source_close_capture(struct capture_source *source);
+/* Checks the preamble and leaves `at` behind it. */
+MUST_CHECK enum err_code block_reader_open(struct block_reader *blocks, const char *path,
+                                           struct err *err);
+void block_reader_close(struct block_reader *blocks);
 
-/* The next block, unpacked into raw, and `at` moves on.  ERR_NOT_FOUND: there is no whole one any
- * more.  A block whose kind we may skip is skipped. */
-MUST_CHECK enum err_code source_next(struct capture_source *source, struct block_head *head,
-                                     struct bytes *raw, struct err *err);
+/* Unpacks the next block into raw and moves `at`.  ERR_NOT_FOUND: no whole block is left.  Skips
+ * blocks that are not wanted, and those of an unknown kind that may be skipped. */
+MUST_CHECK enum err_code block_reader_next(struct block_reader *blocks, struct block_head *head,
+                                           struct bytes *raw, struct err *err);
 
-/* Where the last block is, by the last bytes of the file; 0: they do not say. */
-uint64_t source_end_at(const struct capture_source *source);
+/* The offset of the last block, from the trailer; 0: there is no trailer. */
+uint64_t block_reader_end_at(const struct block_reader *blocks);
 
 #endif /* SAMPLER_CAPTURE_BLOCK_READER_H */

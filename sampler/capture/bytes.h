@@ -1,11 +1,11 @@
 /*
- * bytes - numbers and texts as bytes: a buffer that grows, and a cursor that cannot be fooled.
+ * bytes - numbers and texts as bytes: a buffer that grows, and a cursor that never reads past its end.
  *
- * Numbers are LEB128 (seven bits a byte, low ones first), signed ones zigzag before that; fixed
- * ones are little-endian.  Texts are a length, the bytes and a NUL.
+ * Numbers are LEB128 (seven bits a byte, low bits first), signed numbers zigzag-coded before that;
+ * fixed-size numbers are little-endian.  A text is a length, the bytes and a NUL.
  *
- * Both are sticky: what comes after a failure does nothing and gives 0, so that a row of calls
- * is checked once, at its end.
+ * Failures are sticky: calls after a failure do nothing and return 0, so a caller checks once after a
+ * sequence of calls.
  *
  * Ownership: the caller's storage; bytes_deinit accepts a zeroed one.  A cursor borrows.
  * Depends on: err.
@@ -22,11 +22,11 @@
 struct bytes {
     unsigned char *data;
     size_t count, room;
-    bool is_short; /* of memory */
+    bool is_short; /* memory ran out */
 };
 
 void bytes_deinit(struct bytes *bytes);
-/* Forgets what is in it and keeps the room. */
+/* Removes the contents and keeps the room. */
 void bytes_clear(struct bytes *bytes);
 void bytes_put(struct bytes *bytes, const void *data, size_t count);
 void bytes_u8(struct bytes *bytes, unsigned value);
@@ -46,7 +46,7 @@ struct cursor {
 static inline struct cursor cursor_of(const void *data, size_t count)
 {
     const unsigned char *const at = data;
-    /* To add nothing to NULL is not defined either. */
+    /* Adding 0 to NULL is undefined. */
     return (struct cursor){ .at = at, .end = count ? at + count : at };
 }
 
@@ -55,7 +55,7 @@ static inline size_t cursor_left(const struct cursor *cursor)
     return (size_t)(cursor->end - cursor->at);
 }
 
-/* NULL: there are not so many. */
+/* NULL: fewer are left. */
 const unsigned char *cursor_take(struct cursor *cursor, size_t count);
 unsigned cursor_u8(struct cursor *cursor);
 uint32_t cursor_u32(struct cursor *cursor);
@@ -64,9 +64,10 @@ uint64_t cursor_number(struct cursor *cursor);
 int64_t cursor_signed(struct cursor *cursor);
 /* A number of at most max. */
 uint64_t cursor_below(struct cursor *cursor, uint64_t max);
-/* How many things follow: no more than `max`, nor than there are bytes for, `each` bytes each. */
+/* The number of items that follow: at most `max`, and at most as many as the bytes left can hold,
+ * `each` bytes per item. */
 size_t cursor_count(struct cursor *cursor, size_t each, size_t max);
-/* Never NULL; without NULs inside. */
+/* Never NULL; has no NUL inside. */
 const char *cursor_text(struct cursor *cursor);
 
 #endif /* SAMPLER_CAPTURE_BYTES_H */

@@ -1,5 +1,5 @@
 /*
- * format - the numbers of a .pyro file (README.md says how they lie).
+ * format - the constants of a .pyro file; README.md describes the format.
  *
  * Depends on: libc.
  */
@@ -8,7 +8,7 @@
 
 #define CAPTURE_EXTENSION "pyro"
 
-/* A byte that is no text, the name, and line ends that a transfer as text would change. */
+/* A byte that is not text, the name, and line ends that a transfer as text would change. */
 #define CAPTURE_MAGIC "\x89PYRO\r\n\n"
 
 enum {
@@ -20,11 +20,12 @@ enum {
     CAPTURE_MAX_BLOCK_BYTES = 1 << 23, /* before compression, and after it */
     CAPTURE_MAX_WINDOWS = 1 << 16,     /* of a block */
     CAPTURE_MAX_RUNS = 1 << 20,        /* of a block */
-    CAPTURE_MAX_TEXTS = 1 << 12,       /* of a list in the facts: words of a command line */
-    CAPTURE_MAX_INDEX = 1 << 20,       /* blocks named in an index; the file may have more */
+    CAPTURE_MAX_TEXTS =
+        1 << 12, /* of a list in the metadata, such as the words of a command line */
+    CAPTURE_MAX_INDEX = 1 << 20, /* blocks in an index; the file may have more */
 };
 
-/* A kind in small letters may be skipped by who does not know it. */
+/* A reader may skip a block of an unknown kind if the kind is a small letter. */
 enum capture_kind {
     CAPTURE_METADATA = 'F', /* the first block */
     CAPTURE_ROWS = 'R',     /* new rows of the tables */

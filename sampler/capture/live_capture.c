@@ -14,14 +14,14 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/sink.h"
 
-/* Runs on their way to the file, and what became of their window. */
+/* Runs on their way to the file; if their window is closed with them, its end and counters. */
 struct chunk {
     struct chunk *next;
     size_t count;
     bool seals;
     uint64_t end_ns, period_ns;
     struct quality quality;
-    uint64_t lost; /* samples, up to here */
+    uint64_t lost; /* samples lost so far */
     struct run runs[LIVE_CAPTURE_CHUNK_RUNS];
 };
 
@@ -32,10 +32,10 @@ struct live_capture {
     void (*failed)(void *context, const struct err *err);
     void *context;
 
-    /* Only the sampling thread touches these, and others after the end. */
+    /* Used by the sampling thread only; by others after it has ended. */
     struct chunk *filling; /* NULL: none */
     size_t made;           /* chunks */
-    uint64_t lost;         /* samples, as there was no chunk for them */
+    uint64_t lost;         /* samples for which there was no chunk */
     uint64_t taken;        /* samples in all, the lost ones too */
 
     pthread_t thread;
@@ -46,13 +46,13 @@ struct live_capture {
     struct chunk *free;
     bool is_ending;
 
-    /* Only the recorder's thread touches these, and others after the end. */
+    /* Used by the capture's thread only; by others after it has ended. */
     struct writer writer;
-    struct quality quality; /* as last told */
-    uint64_t target_list_lost;
-    uint64_t dropped; /* samples that had no room in a block */
+    struct quality quality; /* of the last closed window */
+    uint64_t lost_so_far;   /* at that time, with the dropped ones */
+    uint64_t dropped;       /* samples that had no room in a block */
     bool is_regular;
-    off_t start; /* where in the file we began */
+    off_t start; /* offset of the capture in the file */
     struct err err;
 };
 
@@ -111,7 +111,7 @@ static void count(void *context, const struct run *run)
         hand_over(capture);
 }
 
-/* Without room for it the window is closed together with the next. */
+/* If there is no chunk, the next seal closes this window too. */
 static void seal(void *context, uint64_t end_ns, uint64_t period_ns,
                  const struct quality *quality)
 {
@@ -161,15 +161,15 @@ static enum err_code put(void *to, const void *data, size_t bytes, struct err *e
     return ERR_OK;
 }
 
-/* What the runs so far name was published before they were handed over. */
+/* Every row that the runs refer to was published before they were handed over. */
 static enum err_code flush(struct live_capture *capture, struct err *err)
 {
     struct profile_snapshot snapshot;
     enum err_code rc = profile_snapshot(capture->profile, &snapshot, err);
     if (rc)
         return rc;
-    rc = writer_flush(&capture->writer, &snapshot, &capture->quality, capture->target_list_lost,
-                      err);
+    rc =
+        writer_flush(&capture->writer, &snapshot, &capture->quality, capture->lost_so_far, err);
     profile_snapshot_release(&snapshot);
     return rc;
 }
@@ -202,12 +202,12 @@ static enum err_code take_chunk(struct live_capture *capture, const struct chunk
     if (rc || !chunk->seals)
         return rc;
     capture->quality = chunk->quality;
-    capture->target_list_lost = chunk->lost + capture->dropped;
+    capture->lost_so_far = chunk->lost + capture->dropped;
     rc = writer_seal(writer, chunk->end_ns, chunk->period_ns, err);
     return !rc && writer_is_due(writer) ? flush(capture, err) : rc;
 }
 
-/* A piece of a block is of no use, and without it there may be room for the end. */
+/* Removes a partly written block: then there may be room for the end. */
 static void drop_rest(struct live_capture *capture)
 {
     if (capture->is_regular)
@@ -221,7 +221,7 @@ static void fail(struct live_capture *capture)
         capture->failed(capture->context, &capture->err);
 }
 
-/* After a failure chunks come to nothing. */
+/* After a failure chunks are not written. */
 static void process(struct live_capture *capture, struct chunk *chunk)
 {
     if (!capture->err.code && take_chunk(capture, chunk, &capture->err))
@@ -232,7 +232,7 @@ static void process(struct live_capture *capture, struct chunk *chunk)
     pthread_mutex_unlock(&capture->lock);
 }
 
-/* NULL: nothing more will come. */
+/* NULL: the capture ends, and no chunk is left. */
 static struct chunk *wait_for_chunk(struct live_capture *capture)
 {
     pthread_mutex_lock(&capture->lock);
@@ -247,28 +247,28 @@ static struct chunk *wait_for_chunk(struct live_capture *capture)
     return chunk;
 }
 
-static void *main_of_thread(void *context)
+static void *capture_main(void *context)
 {
     struct live_capture *const capture = context;
     struct chunk *chunk;
-    pthread_setname_np(pthread_self(), "recorder");
+    pthread_setname_np(pthread_self(), "capture");
     while ((chunk = wait_for_chunk(capture)))
         process(capture, chunk);
     return NULL;
 }
 
-/* Signals are the main thread's business, and SIGXFSZ would end us where an error will do. */
+/* Signals go to the main thread.  SIGXFSZ would end the program; without it, write fails. */
 static int start_thread(struct live_capture *capture)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&capture->thread, NULL, main_of_thread, capture);
+    const int rc = pthread_create(&capture->thread, NULL, capture_main, capture);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
 
-/* Likewise for what this thread itself writes. */
+/* The same for writes of the calling thread. */
 static sigset_t block_limit_signal(void)
 {
     sigset_t limit, before;
@@ -333,11 +333,11 @@ static enum err_code write_end(struct live_capture *capture, const struct captur
                                struct err *err)
 {
     struct capture_metadata own = *end;
-    capture->target_list_lost = capture->lost + capture->dropped;
+    capture->lost_so_far = capture->lost + capture->dropped;
     if (!capture->err.code && flush(capture, &capture->err))
         drop_rest(capture);
     if (capture->err.code) {
-        /* There may be room for the end, as it is short. */
+        /* The end is short: there may be room for it. */
         own.has_failed = true;
         own.reason = capture->err.message;
     }

@@ -8,11 +8,11 @@
 #include "sampler/capture/reader.h"
 #include "sampler/profile/profile.h"
 
-/* A capture that goes in, and what its rows are in the one that comes out. */
+/* A capture to be merged, and the ids of its rows in the result. */
 struct input {
     struct reader *reader;
     struct profile_snapshot snapshot;
-    uint64_t offset_ns; /* of its start in the session that comes out */
+    uint64_t offset_ns; /* of its start in the merged session */
     uint32_t *strings, *functions, *frames, *nodes, *threads, *processes, *spots;
     struct reader_window window; /* the next */
     bool has_window;
@@ -80,7 +80,7 @@ static enum err_code map_places(struct profile *profile, struct input *input, st
         rc = profile_frame(profile, input->functions[row.function], row.line,
                            &input->frames[id], err);
     }
-    /* The root is the root's. */
+    /* The root stays the root. */
     for (node_id id = 1; id < sizes->nodes && !rc; id++) {
         const struct profile_node row = profile_node_at(&input->snapshot, id);
         rc = profile_node(profile, input->nodes[row.parent], input->frames[row.frame],
@@ -98,7 +98,7 @@ static enum err_code map_places(struct profile *profile, struct input *input, st
     return rc;
 }
 
-/* A process of another host must not be taken for one of this. */
+/* Keeps processes of several hosts apart. */
 static enum err_code name_process(struct profile *profile, const struct input *input,
                                   const char *home, str_id name, str_id *out, struct err *err)
 {
@@ -140,7 +140,7 @@ static bool is_wanted(const struct input *input)
            (input->range.to_ns == 0 || start_ns < input->range.to_ns);
 }
 
-/* Of the range; those outside only count. */
+/* Takes windows of the range; of others only the counters. */
 static enum err_code next_window(struct input *input, struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -201,7 +201,7 @@ static enum err_code begin(struct merge *merge, writer_take take, void *to, stru
     return writer_init(&merge->writer, &metadata, take, to, err);
 }
 
-/* NULL: all have been taken. */
+/* NULL: no window is left. */
 static struct input *earliest(const struct merge *merge)
 {
     struct input *best = NULL;
@@ -254,7 +254,7 @@ static enum err_code take_window(struct merge *merge, struct input *input, struc
     const struct reader_window *const window = &input->window;
     const uint64_t end_ns = window->end_ns + input->offset_ns;
     enum err_code rc = ERR_OK;
-    /* A time in which nothing was sampled. */
+    /* A gap without samples. */
     if (window->start_ns + input->offset_ns > merge->now_ns)
         rc = writer_seal(&merge->writer, window->start_ns + input->offset_ns, window->period_ns,
                          err);

@@ -1,12 +1,12 @@
 /*
- * merge - one capture of several: their tables become one, their samples keep their time.
+ * merge - makes one capture of several: merges their tables; samples keep their time.
  *
- * The session begins when the first of them began.  Facts are those of the first; counters of
- * quality are added up.  Processes of another host than the first's are named NAME@HOST.
- * Windows follow each other by their ends: where captures overlap in time, a window reaches back
- * to the end of the one before, and may hold samples from before that.  Of each capture a range of
- * its own time may be taken, by windows: what is left stands where it stood, and counters are those
- * of all of it, as nobody counted them by range.
+ * The merged session begins when the first of them began.  Metadata are those of the first capture;
+ * quality counters are added up.  Processes of another host than the first one's are named NAME@HOST.
+ * Windows are in the order of their ends: where captures overlap in time, a window starts at the end
+ * of the one before and may hold samples from before that.  A range of the time of each capture may be
+ * chosen, by whole windows: samples keep their time, and counters are those of the whole capture,
+ * because captures do not count them by range.
  *
  * Ownership: borrows the readers, whose profiles are loaded.
  * Threads: one.
@@ -29,7 +29,7 @@ struct merge_range {
     uint64_t from_ns, to_ns;
 };
 
-/* ranges: one each, NULL: all of all. */
+/* ranges: one for each reader; NULL: everything. */
 MUST_CHECK enum err_code merge_captures(struct reader *const *readers,
                                         const struct merge_range *ranges, size_t count,
                                         size_t memory_bytes, writer_take take, void *to,

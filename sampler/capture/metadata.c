@@ -6,7 +6,7 @@
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/format.h"
 
-/* What stands behind a key; anything else is unknown and cannot be skipped. */
+/* The form of a value; another form is unknown and cannot be skipped. */
 enum form { FORM_NUMBER = 'n', FORM_TEXT = 't', FORM_LIST = 'l' };
 
 enum { MAX_PAIRS = 1 << 10, PAIR_BYTES = 4 };
@@ -87,7 +87,7 @@ void metadata_encode(const struct capture_metadata *metadata, struct bytes *out)
             put(metadata, &keys[i], out);
 }
 
-/* NULL: nobody here knows it. */
+/* NULL: an unknown key. */
 static const struct key *find(const char *name, unsigned form)
 {
     for (size_t i = 0; i < KEYS; i++)
@@ -110,7 +110,7 @@ static enum err_code take_list(struct capture_texts *list, struct cursor *cursor
     return ERR_OK;
 }
 
-/* key: NULL for what is to be skipped. */
+/* key NULL: skips the value. */
 static enum err_code take(struct capture_metadata *metadata, const struct key *key,
                           unsigned form, struct cursor *cursor, struct err *err)
 {
@@ -153,7 +153,7 @@ enum err_code metadata_decode(struct capture_metadata *metadata, struct cursor *
     }
     fill_texts(metadata);
     if (!rc && cursor->is_bad)
-        rc = err_set(err, ERR_CORRUPT, "the facts of a capture make no sense");
+        rc = err_set(err, ERR_CORRUPT, "its metadata is invalid");
     return rc;
 }
 

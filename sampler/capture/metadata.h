@@ -1,12 +1,11 @@
 /*
- * facts - what a capture says of itself: whom it is of, how it was recorded, how it ended.
+ * metadata - what a capture says about itself: its processes, how it was recorded, how it ended.
  *
- * They are stored as pairs of a key and a number, a text, or a list of texts.  A reader skips
- * keys it does not know and has 0 or "" for those that are missing, so that facts may be added
- * without a new version.
+ * Metadata are stored as pairs of a key and a number, a text, or a list of texts.  A reader skips
+ * keys that it does not know; missing ones are 0 or "".  So keys can be added without a new version.
  *
- * Ownership: who encodes owns the texts; decoded ones point into the bytes they came from, and
- * the lists are freed by metadata_deinit, which accepts a zeroed one.
+ * Ownership: the encoder borrows the texts; decoded texts point into the bytes they came from.
+ * metadata_deinit frees the lists and accepts a zeroed struct.
  * Limits: CAPTURE_MAX_TEXTS texts in a list.
  * Depends on: bytes, format.
  */
@@ -24,7 +23,7 @@ struct cursor;
 
 struct capture_texts {
     size_t count;
-    const char **items; /* NULL behind the last */
+    const char **items; /* followed by NULL */
 };
 
 /* X(name): member and key are the same. */
@@ -32,8 +31,8 @@ struct capture_texts {
     X(pid)                                                                            \
     X(validated)     /* the version of Python was known */                            \
     X(started_at_ns) /* since 1970 */                                                 \
-    X(rate_uhz)      /* millionths of a sample a second */                            \
-    X(duration_ns)   /* asked for; 0: none */                                         \
+    X(rate_uhz)      /* requested, in millionths of a hertz */                        \
+    X(duration_ns)   /* requested; 0: none */                                         \
     X(memory_bytes)                                                                   \
     X(max_cpu_ppm) /* millionths of a core; 0: no budget */                           \
     X(all_threads)                                                                    \
@@ -41,9 +40,9 @@ struct capture_texts {
     X(no_gc)                                                                          \
     X(opcodes)                                                                        \
     X(blocking)                                                                       \
-    X(hides_arguments) /* of command lines only the first word was kept */            \
-    X(unit_ns)         /* of the time of samples */                                   \
-    X(merged)          /* how many captures this is made of; 0: recorded */           \
+    X(hides_arguments) /* only the first word of each command line */                 \
+    X(unit_ns)         /* of sample times */                                          \
+    X(merged)          /* number of captures that were merged; 0: recorded */         \
     X(ended_at_ns)     /* since 1970; this and what follows only in the last block */ \
     X(elapsed_ns)                                                                     \
     X(has_failed)                                                                     \
@@ -59,8 +58,8 @@ struct capture_texts {
     X(pyrometer) /* the version that recorded it */ \
     X(reason)    /* why it ended */
 
-/* counters and states are names by which numbers in other blocks are told; processes, in the last
- * block only, is what is known of each process of the session (server/wire/target_list.h). */
+/* counters and states name the numbers in other blocks.  processes, in the last block only,
+ * describes each process of the session (server/wire/target_list.h). */
 #define CAPTURE_LISTS(X) X(argv) X(counters) X(states) X(processes)
 
 struct capture_metadata {
@@ -77,7 +76,7 @@ struct capture_metadata {
 
 /* Leaves out what is 0 or empty. */
 void metadata_encode(const struct capture_metadata *metadata, struct bytes *out);
-/* Adds to what is there already. */
+/* Adds to the metadata that are there already. */
 MUST_CHECK enum err_code metadata_decode(struct capture_metadata *metadata,
                                          struct cursor *cursor, struct err *err);
 void metadata_deinit(struct capture_metadata *metadata);

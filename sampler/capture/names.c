@@ -5,7 +5,7 @@
 #include "sampler/capture/bytes.h"
 #include "sampler/capture/metadata.h"
 
-/* Facts of a state are the bits from 0 on, and those that say unknown from here. */
+/* The bits from 0 on are states; those from here on say that a state is unknown. */
 enum { UNKNOWN_SHIFT = 8 };
 
 static const char *counter_names[] = {
@@ -38,15 +38,15 @@ static const unsigned state_shifts[] = {
 #define STATES   (sizeof state_shifts / sizeof *state_shifts)
 
 _Static_assert(COUNTERS <= (size_t)NAMES_MAX_COUNTERS, "too many counters for a capture");
-_Static_assert(STATES <= (size_t)NAMES_MAX_STATES, "too many facts for a capture");
+_Static_assert(STATES <= (size_t)NAMES_MAX_STATES, "too many states for a capture");
 
-void names_tell(struct capture_metadata *metadata)
+void names_set(struct capture_metadata *metadata)
 {
     metadata->counters = (struct capture_texts){ COUNTERS, counter_names };
     metadata->states = (struct capture_texts){ STATES, state_names };
 }
 
-/* SIZE_MAX: not among them. */
+/* SIZE_MAX: not found. */
 static size_t find(const char *const *names, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
@@ -84,7 +84,7 @@ static void learn_states(struct names *names, const struct capture_texts *list)
     }
 }
 
-void names_learn(struct names *names, const struct capture_metadata *metadata)
+void names_init(struct names *names, const struct capture_metadata *metadata)
 {
     const struct capture_texts *const list = &metadata->counters;
     memset(names, 0, sizeof *names);

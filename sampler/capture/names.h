@@ -1,12 +1,12 @@
 /*
- * names - counters and states of a capture by name, so that other versions may have others.
+ * names - counters and states of a capture by name, so that versions may have different ones.
  *
- * A capture says at its start which counter of quality stands where and which bit of a state says
- * what.  A counter that we do not know is left out, one that the capture does not have is 0; of
- * a fact it does not have nothing is known.
+ * The metadata of a capture name its quality counters and its state bits, in order.  A reader ignores
+ * a counter that it does not know.  A counter that the capture lacks is 0; a state that it lacks is
+ * unknown.
  *
  * Ownership: the caller's storage; plain data.
- * Depends on: profile (quality, state), facts, bytes.
+ * Depends on: profile (quality, state), metadata, bytes.
  */
 #ifndef SAMPLER_CAPTURE_NAMES_H
 #define SAMPLER_CAPTURE_NAMES_H
@@ -29,13 +29,13 @@ struct names {
     size_t state_count;
     state_bits yes[NAMES_MAX_STATES],
         unknown[NAMES_MAX_STATES]; /* of the bits of the capture */
-    state_bits missing;            /* facts that the capture does not have, as unknown */
+    state_bits missing;            /* the states that the capture lacks, as unknown */
 };
 
-/* Names what this program writes; the lists are static. */
-void names_tell(struct capture_metadata *metadata);
-/* Those of a capture. */
-void names_learn(struct names *names, const struct capture_metadata *metadata);
+/* Sets the names that this program writes; the lists are static. */
+void names_set(struct capture_metadata *metadata);
+/* Takes the names of a capture. */
+void names_init(struct names *names, const struct capture_metadata *metadata);
 
 void names_put_quality(const struct quality *quality, struct bytes *out);
 void names_take_quality(const struct names *names, struct cursor *cursor, struct quality *out);

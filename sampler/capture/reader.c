@@ -17,7 +17,7 @@ struct indexed {
 };
 
 struct reader {
-    struct capture_source source;
+    struct block_reader blocks;
     uint64_t first_at;                   /* the first block behind the facts */
     struct bytes raw;                    /* the present block */
     struct bytes start_bytes, end_bytes; /* what the facts point into */
@@ -43,11 +43,11 @@ struct reader {
 static enum err_code take_metadata(struct reader *reader, struct err *err)
 {
     struct block_head head;
-    enum err_code rc = source_next(&reader->source, &head, &reader->start_bytes, err);
+    enum err_code rc = block_reader_next(&reader->blocks, &head, &reader->start_bytes, err);
     if (rc == ERR_NOT_FOUND)
         return err_set(err, ERR_CORRUPT,
                        "it was cut after %" PRIu64 " bytes, before anything was in it",
-                       reader->source.size);
+                       reader->blocks.size);
     if (rc)
         return rc;
     if (head.kind != CAPTURE_METADATA)
@@ -58,8 +58,8 @@ static enum err_code take_metadata(struct reader *reader, struct err *err)
         return rc;
     if (reader->metadata.unit_ns < 1 || reader->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
         return err_set(err, ERR_CORRUPT, "its unit of time makes no sense");
-    names_learn(&reader->names, &reader->metadata);
-    reader->first_at = reader->source.at;
+    names_init(&reader->names, &reader->metadata);
+    reader->first_at = reader->blocks.at;
     return ERR_OK;
 }
 
@@ -100,12 +100,13 @@ static enum err_code take_end(struct reader *reader, struct err *err)
 static enum err_code read_end(struct reader *reader, struct err *err)
 {
     struct block_head head;
-    const uint64_t at = source_end_at(&reader->source);
+    const uint64_t at = block_reader_end_at(&reader->blocks);
     if (!at)
         return ERR_OK;
-    reader->source.at = at;
-    const enum err_code rc = source_next(&reader->source, &head, &reader->end_bytes, NULL);
-    reader->source.at = reader->first_at;
+    reader->blocks.at = at;
+    const enum err_code rc =
+        block_reader_next(&reader->blocks, &head, &reader->end_bytes, NULL);
+    reader->blocks.at = reader->first_at;
     if (rc == ERR_NOMEM)
         return err_nomem(err);
     return rc || head.kind != CAPTURE_END ? ERR_OK : take_end(reader, err);
@@ -113,7 +114,7 @@ static enum err_code read_end(struct reader *reader, struct err *err)
 
 static enum err_code open_reader(struct reader *reader, const char *path, struct err *err)
 {
-    enum err_code rc = source_open_capture(&reader->source, path, err);
+    enum err_code rc = block_reader_open(&reader->blocks, path, err);
     if (!rc)
         rc = take_metadata(reader, err);
     if (!rc)
@@ -142,7 +143,7 @@ void reader_close(struct reader *reader)
 {
     if (!reader)
         return;
-    source_close_capture(&reader->source);
+    block_reader_close(&reader->blocks);
     metadata_deinit(&reader->metadata);
     windows_block_deinit(&reader->block);
     windows_places_deinit(&reader->places);
@@ -182,19 +183,19 @@ struct profile *reader_profile(struct reader *reader)
 
 static void note_cut(struct reader *reader)
 {
-    const struct capture_source *const source = &reader->source;
-    const uint64_t rest = source->size - source->at;
+    const struct block_reader *const blocks = &reader->blocks;
+    const uint64_t rest = blocks->size - blocks->at;
     if (rest > 0)
         snprintf(reader->missing, sizeof reader->missing,
                  "the capture was cut: its last %" PRIu64 " bytes, from byte %" PRIu64
                  " on, are no whole block, and what came after them is missing",
-                 rest, source->at);
+                 rest, blocks->at);
     else
         snprintf(
             reader->missing, sizeof reader->missing,
             "the capture was not finished: what came after its last block, at byte %" PRIu64
             ", is missing",
-            source->at);
+            blocks->at);
 }
 
 static enum err_code no_more(struct err *err)
@@ -253,14 +254,14 @@ static enum err_code take_block(struct reader *reader, const struct block_head *
 static enum err_code next_block(struct reader *reader, struct err *err)
 {
     struct block_head head;
-    const uint64_t at = reader->source.at;
+    const uint64_t at = reader->blocks.at;
     if (reader->at_end)
         return no_more(err);
-    const enum err_code rc = source_next(&reader->source, &head, &reader->raw, err);
+    const enum err_code rc = block_reader_next(&reader->blocks, &head, &reader->raw, err);
     if (rc == ERR_NOT_FOUND)
         note_cut(reader);
     if (reader->watch &&
-        !reader->watch(reader->watch_context, reader->source.at, reader->source.size))
+        !reader->watch(reader->watch_context, reader->blocks.at, reader->blocks.size))
         return err_set(err, ERR_SYS, "reading was stopped");
     return rc ? rc : take_block(reader, &head, at, err);
 }
@@ -293,7 +294,7 @@ void reader_rewind(struct reader *reader)
     windows_block_deinit(&reader->block);
     reader->window = 0;
     reader->at_end = false;
-    reader->source.at = reader->first_at;
+    reader->blocks.at = reader->first_at;
 }
 
 static enum err_code load_run(struct profile *profile, const struct run *run, struct err *err)
@@ -330,10 +331,10 @@ static enum err_code load_window(struct profile *profile, const struct reader_wi
  * how the session ended.  A window may go on in the next block, which then starts when it does. */
 static void pass_over(struct reader *reader, const struct reader_part *part)
 {
-    struct source_wanted *const wanted = &reader->source.wanted;
+    struct wanted_blocks *const wanted = &reader->blocks.wanted;
     if (!reader->index_count)
         return;
-    *wanted = (struct source_wanted){ .is_part = true, .to = UINT64_MAX };
+    *wanted = (struct wanted_blocks){ .is_part = true, .to = UINT64_MAX };
     wanted->also = reader->index[reader->index_count - 1].at;
     for (size_t i = 0; i < reader->index_count; i++) {
         const struct indexed *const block = &reader->index[i];
@@ -347,7 +348,7 @@ static void pass_over(struct reader *reader, const struct reader_part *part)
 }
 
 /* An index that lies would leave samples out. */
-static enum err_code check_part(const struct source_wanted *wanted, struct err *err)
+static enum err_code check_part(const struct wanted_blocks *wanted, struct err *err)
 {
     if (!wanted->is_part || (wanted->met_from && wanted->met_to && wanted->met_also))
         return ERR_OK;
@@ -398,8 +399,8 @@ enum err_code reader_load_part(struct reader *reader, const struct reader_part *
         pass_over(reader, part);
     enum err_code rc = load_windows(reader, part, err);
     if (!rc)
-        rc = check_part(&reader->source.wanted, err);
-    reader->source.wanted = (struct source_wanted){ .is_part = false };
+        rc = check_part(&reader->blocks.wanted, err);
+    reader->blocks.wanted = (struct wanted_blocks){ .is_part = false };
     return rc;
 }
 

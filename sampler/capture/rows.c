@@ -11,10 +11,10 @@ struct slice {
     uint32_t first, count;
 };
 
-/* One of the tables: how many rows, and how they are written and read. */
+/* One of the tables: how its rows are counted, written and read. */
 struct part {
     size_t size_offset; /* in struct profile_sizes */
-    size_t row_bytes;   /* that a row takes at least */
+    size_t row_bytes;   /* the least bytes of a row */
     void (*encode)(snapshot_ref snapshot, struct slice slice, struct bytes *out);
     enum err_code (*decode)(struct profile *profile, struct slice slice, bool is_known,
                             struct cursor *cursor, struct err *err);
@@ -30,7 +30,7 @@ static enum err_code misplaced(struct err *err, const char *what, uint32_t id)
     return err_set(err, ERR_CORRUPT, "%s %u of the capture is there twice", what, id);
 }
 
-/* The id must be the next: else it is a row that was there before. */
+/* The id must be the next one: otherwise the row was there before. */
 static enum err_code placed(enum err_code rc, uint32_t id, uint32_t expected, const char *what,
                             struct err *err)
 {
@@ -70,7 +70,7 @@ static enum err_code decode_strings(struct profile *profile, struct slice slice,
     return rc;
 }
 
-/* Numbers of neighbours are alike: a column is told as differences. */
+/* Numbers of neighbours are alike: a column is stored as differences. */
 #define ENCODE_COLUMN(row_at, member)                                       \
     do {                                                                    \
         int64_t last = 0;                                                   \
@@ -90,7 +90,7 @@ static void take_column(struct cursor *cursor, uint32_t count, int64_t *column)
     }
 }
 
-/* What is no id becomes one that is in no table. */
+/* A number that is not an id becomes one that no table has. */
 static uint32_t id_of(int64_t value)
 {
     return value >= 0 && value < UINT32_MAX ? (uint32_t)value : UINT32_MAX - 1;
@@ -237,7 +237,7 @@ static void encode_spots(snapshot_ref snapshot, struct slice slice, struct bytes
 
 enum { FUNCTION, LINE, END_LINE, COLUMN, END_COLUMN, OPCODE, BASE, CALLER, SPOT_COLUMNS };
 
-/* Columns that the file does not have are 0. */
+/* Columns that the file lacks are 0. */
 static enum err_code take_spots(struct profile *profile, struct slice slice, bool is_known,
                                 size_t columns, struct cursor *cursor, struct err *err)
 {
@@ -268,15 +268,15 @@ static enum err_code decode_spots(struct profile *profile, struct slice slice, b
     return take_spots(profile, slice, is_known, SPOT_COLUMNS, cursor, err);
 }
 
-/* Those of version 1. */
+/* Rows of version 1. */
 static enum err_code decode_lone_spots(struct profile *profile, struct slice slice,
                                        bool is_known, struct cursor *cursor, struct err *err)
 {
     return take_spots(profile, slice, is_known, CALLER, cursor, err);
 }
 
-/* The index is the number of a table in the file.  Rows refer to tables before their own.  What
- * is not encoded is read only. */
+/* The index is the number of a table in the file.  Rows refer to tables before their own.  A table
+ * without `encode` is only read. */
 static const struct part parts[] = {
     { offsetof(struct profile_sizes, strings), 1, encode_strings, decode_strings },
     { offsetof(struct profile_sizes, functions), 3, encode_functions, decode_functions },
@@ -300,7 +300,7 @@ static uint32_t size_of(const struct profile_sizes *sizes, const struct part *pa
     return *(const uint32_t *)(const void *)((const char *)sizes + part->size_offset);
 }
 
-/* Long texts fill a block with few rows. */
+/* A few rows with long texts fill a block. */
 static uint32_t fitting_strings(snapshot_ref snapshot, struct slice slice)
 {
     size_t bytes = 0;
@@ -352,7 +352,7 @@ static enum err_code decode_slice(struct profile *profile, struct cursor *cursor
     const struct slice slice = { first, (uint32_t)cursor_count(cursor, parts[table].row_bytes,
                                                                ROWS_MAX_SLICE) };
     const bool is_known = first < *at;
-    /* All of it is known, or nothing; of no rows there could be any number. */
+    /* Either all of the slice is known or none of it.  An empty one could repeat without end. */
     if (slice.count == 0 || (is_known && slice.count > *at - first))
         cursor->is_bad = true;
     if (cursor->is_bad)
@@ -370,6 +370,6 @@ enum err_code rows_decode(struct profile *profile, struct cursor *cursor,
     while (!rc && !cursor->is_bad && cursor_left(cursor) > 0)
         rc = decode_slice(profile, cursor, done, err);
     if (!rc && cursor->is_bad)
-        rc = err_set(err, ERR_CORRUPT, "a block of rows makes no sense");
+        rc = err_set(err, ERR_CORRUPT, "a block of rows is invalid");
     return rc;
 }

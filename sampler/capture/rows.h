@@ -1,11 +1,11 @@
 /*
- * rows - the tables of a profile in a capture: what is new in them, a slice after the other.
+ * rows - the tables of a profile in a capture: new rows, slice by slice.
  *
- * A block of rows is a sequence of slices: the table, the id of its first row, how many rows, and
- * their columns.  What a row refers to comes before it, so who reads in order knows it already.
+ * A block of rows is a sequence of slices: the table, the id of the first row, the number of rows, and
+ * their columns.  A row refers only to rows before it, so a reader that reads in order has them.
  *
  * Limits: ROWS_MAX_SLICE rows in a slice; a block is full at about ROWS_BLOCK_BYTES.
- * Threads: encoding reads rows below the snapshot's sizes only, so any.
+ * Threads: any, as encoding reads only rows below the snapshot's sizes.
  * Depends on: profile, bytes.
  */
 #ifndef SAMPLER_CAPTURE_ROWS_H
@@ -21,15 +21,15 @@ struct cursor;
 
 enum { ROWS_MAX_SLICE = 1 << 12, ROWS_BLOCK_BYTES = 1 << 20 };
 
-/* The rows that every profile has from the start: they are not written. */
+/* The rows that every profile has from the start; they are not written. */
 struct profile_sizes rows_at_start(void);
 
-/* Appends slices from *done on and moves it, until the block is full.  false: nothing was left. */
+/* Appends slices from *done on until the block is full, and moves *done.  false: no row was left. */
 bool rows_encode(const struct profile_snapshot *snapshot, struct profile_sizes *done,
                  struct bytes *out);
 
-/* Interns the rows of a block.  Rows below *done are known already, *done moves behind the rest.
- * ERR_CORRUPT: they do not fit the profile. */
+/* Interns the rows of a block.  Rows below *done are known already; moves *done behind the others.
+ * ERR_CORRUPT: the rows do not fit the profile. */
 MUST_CHECK enum err_code rows_decode(struct profile *profile, struct cursor *cursor,
                                      struct profile_sizes *done, struct err *err);
 

@@ -13,10 +13,10 @@ uint64_t writer_unit_ns(double rate_hz)
     return period_ns > 1e6 ? 1000000 : period_ns < 1000 ? 1000 : (uint64_t)period_ns;
 }
 
-/* What new rows take before they are sent without waiting for their samples. */
+/* New rows that take more bytes are sent before their samples. */
 enum { SEND_BYTES = 1 << 20 };
 
-/* Where the next block will be. */
+/* The offset of the next block. */
 static uint64_t next_at(const struct writer *writer)
 {
     return writer->at + writer->out.count;
@@ -33,7 +33,7 @@ static enum err_code send(struct writer *writer, struct err *err)
     return rc;
 }
 
-/* Makes what is in raw a block of this kind. */
+/* Makes the bytes of `raw` a block of this kind. */
 static enum err_code add_block(struct writer *writer, enum capture_kind kind, struct err *err)
 {
     const enum err_code rc =
@@ -63,7 +63,7 @@ enum err_code writer_init(struct writer *writer, const struct capture_metadata *
     writer->to = to;
     writer->done = rows_at_start();
     windows_encoder_init(&writer->windows, metadata->unit_ns);
-    names_tell(&named);
+    names_set(&named);
     put_preamble(&writer->out);
     metadata_encode(&named, &writer->raw);
     const enum err_code rc = add_block(writer, CAPTURE_METADATA, err);
@@ -101,7 +101,7 @@ bool writer_is_due(const struct writer *writer)
            writer->now_ns >= windows_encoder_start_ns(windows) + WRITER_PATIENCE_NS;
 }
 
-/* Names a block of samples in the index; a reader can begin at the first piece of a stream only. */
+/* Adds a block of samples to the index; a reader can begin only at the first piece of a stream. */
 static void note(struct writer *writer, uint64_t at, uint64_t start_ns, uint64_t samples)
 {
     writer->index_count++;

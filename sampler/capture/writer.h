@@ -1,20 +1,21 @@
 /*
- * writer - a capture being written: the facts, then blocks of rows and samples, then the end.
+ * writer - writes a capture: the metadata, then blocks of rows and samples, then the end.
  *
- *     writer_init      the first bytes and the facts
+ *     writer_init      the preamble and the metadata
  *     writer_run ...   samples of the open window
  *     writer_seal      closes the window
- *     writer_flush     when writer_is_due, and before the end: makes blocks of what has come
+ *     writer_flush     when writer_is_due, and before the end: makes blocks of the runs so far
  *     writer_finish    the last block
  *
- * Bytes go to `take` block by block, in order, and are never changed afterwards: a pipe will do.
+ * Bytes go to `take` block by block, in order, and never change afterwards, so `take` may write to a
+ * pipe.
  *
  * Ownership: the caller's storage; writer_deinit accepts a zeroed one.
  * Threads: one at a time.  writer_flush reads rows below the snapshot's sizes, which must cover
- * what the runs so far name.
- * Limits: an index names CAPTURE_MAX_INDEX blocks; with more, there is none.
- * Errors: ERR_SYS when `take` fails, with what it said; nothing more is written then.
- * Depends on: profile, facts, windows, rows, block.
+ * every row that the runs so far refer to.
+ * Limits: an index has up to CAPTURE_MAX_INDEX blocks; a capture with more has no index.
+ * Errors: the error of `take`; nothing more is written then.
+ * Depends on: profile, metadata, windows, rows, block.
  */
 #ifndef SAMPLER_CAPTURE_WRITER_H
 #define SAMPLER_CAPTURE_WRITER_H
@@ -31,8 +32,8 @@
 
 struct capture_metadata;
 
-/* How old the oldest sample of a block gets before it is written: with windows of a quarter of a
- * second it is on its way within a second of its time. */
+/* A block is written once its oldest sample is this old.  With windows of a quarter of a second each
+ * sample is written within a second. */
 #define WRITER_PATIENCE_NS 700000000ull
 
 typedef enum err_code (*writer_take)(void *to, const void *data, size_t bytes, struct err *err);
@@ -41,10 +42,10 @@ struct writer {
     writer_take take;
     void *to;
     struct windows_encoder windows;
-    struct block_chain chain;  /* of the blocks of samples */
+    struct block_chain chain;  /* of blocks of samples */
     struct profile_sizes done; /* rows written */
-    struct bytes raw;          /* a block before it is packed */
-    struct bytes out;          /* whole blocks that are not written yet */
+    struct bytes raw;          /* a block before compression */
+    struct bytes out;          /* whole blocks not written yet */
     struct bytes index;
     size_t index_count;
     uint64_t at;      /* bytes written */
@@ -52,11 +53,11 @@ struct writer {
     uint64_t now_ns;  /* of the last seal */
 };
 
-/* The unit of time for a sampling rate: about its period, so that evenly taken samples cost
- * nothing, but never coarser than a millisecond. */
+/* The unit of time for a sampling rate: about its period, so that the times of evenly spaced samples
+ * take no bytes, and at most a millisecond. */
 uint64_t writer_unit_ns(double rate_hz);
 
-/* facts->unit_ns must be set; names are added. */
+/* metadata->unit_ns must be set; names are added. */
 MUST_CHECK enum err_code writer_init(struct writer *writer,
                                      const struct capture_metadata *metadata, writer_take take,
                                      void *to, struct err *err);
@@ -66,14 +67,14 @@ MUST_CHECK enum err_code writer_run(struct writer *writer, const struct run *run
                                     struct err *err);
 MUST_CHECK enum err_code writer_seal(struct writer *writer, uint64_t end_ns, uint64_t period_ns,
                                      struct err *err);
-/* A block is full, or old enough to be written.  A kill leaves whole blocks: what belongs together
- * is one call of `take`. */
+/* A block is full, or old enough to be written.  A block and the rows that it needs go to `take` in
+ * one call, so that a killed writer leaves whole blocks. */
 bool writer_is_due(const struct writer *writer);
 MUST_CHECK enum err_code writer_flush(struct writer *writer,
                                       const struct profile_snapshot *snapshot,
                                       const struct quality *quality, uint64_t lost,
                                       struct err *err);
-/* end: the facts known only now. */
+/* end: metadata of the end. */
 MUST_CHECK enum err_code writer_finish(struct writer *writer,
                                        const struct capture_metadata *end, struct err *err);
 

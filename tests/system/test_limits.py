@@ -68,7 +68,7 @@ class Bombs(Test):
             file.write(bombs.long_to_read(self.capture, 3, bombs.no_rows()))
         process, code = run_program("replay", path, "--collapsed=-")
         self.assertEqual(code, 1, process.output())
-        self.assertRegex(process.err[-1], "damaged at byte .*makes no sense")
+        self.assertRegex(process.err[-1], "damaged at byte .*is invalid")
 
     def hours(self):
         """A capture of 100 MiB that takes hours to read."""

@@ -314,7 +314,7 @@ static void counters_keep_their_numbers_when_they_are_renamed(void **state)
     struct names names;
     struct quality quality;
     (void)state;
-    names_learn(&names, &metadata);
+    names_init(&names, &metadata);
     names_take_quality(&names, &cursor, &quality);
     assert_int_equal(quality.missed_ticks, 1);
     assert_int_equal(quality.overflowed, 2);
