@@ -1,8 +1,7 @@
 /*
  * cell_key - thread, state bits and node of a cell in one number; node and spot in another.
  *
- * Private to profile.  Numbers ascend in the order cells are kept in: by thread, then state,
- * then node.
+ * Private to profile.  Numbers ascend in the order of cells: by thread, then state, then node.
  *
  * Depends on: profile (ids and their limits), state.
  */

@@ -10,7 +10,7 @@ enum { FEW_WINDOWS = 64 };
 
 #define SECOND_NS 1000000000ull
 
-/* What is so old may become steps of that width.  The widest come first. */
+/* Windows of this age are merged into steps of this width.  The widest come first. */
 static const struct step {
     uint64_t width_ns, age_ns;
 } steps[HISTORY_WIDTHS] = {
@@ -21,7 +21,7 @@ static const struct step {
 
 void history_init(struct history *history)
 {
-    *history = (struct history){ .keep = HISTORY_KEEP };
+    *history = (struct history){ .ages = HISTORY_FULL_AGES };
 }
 
 void history_deinit(struct history *history)
@@ -41,21 +41,22 @@ enum err_code history_append(struct history *history, struct window *window, str
     return ERR_OK;
 }
 
-/* Where the step of that width ends in which start_ns lies. */
+/* The end of the step of that width that contains start_ns. */
 static uint64_t step_end(uint64_t start_ns, uint64_t width_ns)
 {
     return start_ns - start_ns % width_ns + width_ns;
 }
 
-/* What starts before was sealed long enough ago. */
-static uint64_t limit_of(uint64_t age_ns, uint64_t now_ns, unsigned keep)
+/* Windows that start before the result are old enough. */
+static uint64_t limit_of(uint64_t age_ns, uint64_t now_ns, unsigned ages)
 {
-    const uint64_t kept_ns = age_ns / HISTORY_KEEP * keep;
-    const uint64_t wait_ns = kept_ns > HISTORY_RECENT_NS ? kept_ns : HISTORY_RECENT_NS;
+    const uint64_t limit_age_ns = age_ns / HISTORY_FULL_AGES * ages;
+    const uint64_t wait_ns =
+        limit_age_ns > HISTORY_RECENT_NS ? limit_age_ns : HISTORY_RECENT_NS;
     return now_ns > wait_ns ? now_ns - wait_ns : 0;
 }
 
-/* The first window that starts at or after. */
+/* Index of the first window that starts at or after start_ns. */
 static size_t first_from(const struct history *history, uint64_t start_ns)
 {
     size_t at;
@@ -63,7 +64,7 @@ static size_t first_from(const struct history *history, uint64_t start_ns)
     return at;
 }
 
-/* How many windows from `first` on, all of which start before end_ns, fit into one. */
+/* The number of windows from `first` on that start before end_ns and fit into one. */
 static size_t run_length(const struct history *history, size_t first, uint64_t end_ns)
 {
     uint64_t samples = 0;
@@ -78,7 +79,7 @@ static size_t run_length(const struct history *history, size_t first, uint64_t e
     return count;
 }
 
-/* Everything that is not recent, as the last resort. */
+/* The last resort: everything that is not recent. */
 static bool find_last_run(const struct history *history, uint64_t now_ns,
                           struct history_run *run)
 {
@@ -99,12 +100,12 @@ static bool find_in_steps(struct history *history, size_t width, uint64_t now_ns
                           struct history_run *run)
 {
     const uint64_t width_ns = steps[width].width_ns;
-    const uint64_t limit_ns = limit_of(steps[width].age_ns, now_ns, history->keep);
+    const uint64_t limit_ns = limit_of(steps[width].age_ns, now_ns, history->ages);
     for (size_t i = first_from(history, history->done_ns[width]); i < history->count;) {
         const uint64_t end_ns = step_end(history->windows[i]->start_ns, width_ns);
         history->done_ns[width] = end_ns - width_ns;
         if (end_ns > limit_ns)
-            break; /* those behind are younger still */
+            break; /* later ones are younger */
         const size_t count = run_length(history, i, end_ns);
         if (count >= 2) {
             *run = (struct history_run){ i, count, width_ns };
@@ -120,12 +121,12 @@ bool history_find_run(struct history *history, uint64_t now_ns, struct history_r
     for (size_t width = 0; width < HISTORY_WIDTHS; width++)
         if (find_in_steps(history, width, now_ns, run))
             return true;
-    return history->keep == 0 && find_last_run(history, now_ns, run);
+    return history->ages == 0 && find_last_run(history, now_ns, run);
 }
 
-void history_keep_less(struct history *history)
+void history_halve_ages(struct history *history)
 {
-    history->keep /= 2;
+    history->ages /= 2;
     memset(history->done_ns, 0, sizeof history->done_ns);
 }
 

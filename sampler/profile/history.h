@@ -1,12 +1,12 @@
 /*
  * history - the list of windows, and how old ones become longer ones.
  *
- * Windows stay as they were sealed for six minutes; then there is one a second until they are an
- * hour old, one each ten seconds until three, one a minute until six, one each ten minutes until
- * a day, one an hour until a fortnight, and one a day.  The longer a window is the more cells it
- * has, so the wider the fewer: a week costs a few times what an hour does.  When memory is short,
- * all of these ages are halved, again and again; at last everything but the last two minutes
- * becomes as few windows as can be.
+ * Windows stay as sealed for six minutes.  Then there is one per second until they are an hour old,
+ * one per ten seconds until three hours, one per minute until six hours, one per ten minutes until a
+ * day, one per hour until fifteen days, and then one per day.  A longer window has more cells, so
+ * there are fewer of the long ones: a week takes a few times the memory of an hour.  When memory is
+ * short, all of these ages are halved, repeatedly; in the end everything older than two minutes
+ * becomes as few windows as possible.
  *
  * Steps begin at whole multiples of their width, so that each lies within one of the next width.
  *
@@ -30,9 +30,9 @@
 
 struct window;
 
-enum { HISTORY_KEEP = 512, HISTORY_MAX_CELLS = 1 << 22, HISTORY_WIDTHS = 6 };
+enum { HISTORY_FULL_AGES = 512, HISTORY_MAX_CELLS = 1 << 22, HISTORY_WIDTHS = 6 };
 
-/* Windows of this age stay as they were sealed, where there is memory. */
+/* Younger windows stay as sealed, while memory is not short. */
 #define HISTORY_SEALED_NS 360000000000ull
 /* Younger windows are never merged. */
 #define HISTORY_RECENT_NS 120000000000ull
@@ -41,8 +41,8 @@ struct history {
     struct window **windows; /* oldest first: generations and times ascend */
     size_t count, room;
     size_t bytes;
-    unsigned keep;                    /* of the ages, so many of HISTORY_KEEP parts */
-    uint64_t done_ns[HISTORY_WIDTHS]; /* of each width, the steps before it need no look */
+    unsigned ages;                    /* the ages, in parts of HISTORY_FULL_AGES */
+    uint64_t done_ns[HISTORY_WIDTHS]; /* steps of each width before this are merged already */
 };
 
 void history_init(struct history *history);
@@ -53,21 +53,21 @@ void history_deinit(struct history *history);
 MUST_CHECK enum err_code history_append(struct history *history, struct window *window,
                                         struct err *err);
 
-/* Windows that may become one. */
+/* Windows that can be merged. */
 struct history_run {
     size_t first, count;
     uint64_t width_ns;
 };
 
-/* false: there are none.  Cost: the logarithm of the windows, and those that became old enough
- * since the last time. */
+/* false: there are none.  Cost: the logarithm of the number of windows, plus the windows that became
+ * old enough since the last call. */
 bool history_find_run(struct history *history, uint64_t now_ns, struct history_run *run);
 
-/* Halves keep. */
-void history_keep_less(struct history *history);
+/* Merges windows at half the age from now on. */
+void history_halve_ages(struct history *history);
 
-/* Puts one window in the place of a run.  Takes over its reference, and gives those of the run
- * to the caller in old, which has room for them. */
+/* Replaces a run by one window.  Takes over its reference, and gives the references of the run to
+ * the caller in `old`, which has room for them. */
 void history_replace(struct history *history, const struct history_run *run,
                      struct window *merged, struct window **old);
 

@@ -7,8 +7,8 @@
 #include "sampler/profile/profile_parts.h"
 #include "sampler/profile/state.h"
 
-/* The root's function, frame and node are rows 0 of their tables.  The node is not in the index:
- * asking for the root's frame beneath the root must not give the root back. */
+/* The root's function, frame and node are rows 0 of their tables.  The root node is not in the index,
+ * so that a node of the root's frame below the root is another one. */
 static enum err_code add_root(struct profile *profile, struct err *err)
 {
     uint32_t id;

@@ -1,30 +1,28 @@
 /*
- * profile - what is kept of a session: interned tables, a call tree, and windows of cells.
+ * profile - the data of a session: interned tables, a call tree, and windows of cells.
  *
  * Strings, functions, frames, nodes, threads and processes are append-only tables whose rows
  * never change or move; parents come before children.  Samples are counted in cells
  * (thread, state bits, node) -> count of the open window.  profile_seal closes the open window
- * and publishes it together with the sizes of all tables; that is one generation.  What was
- * added between two generations is therefore exactly: the rows between the two sizes, and the
- * cells of the windows between them.
+ * and publishes it together with the sizes of all tables: a generation.  So what was added between
+ * two generations is the rows between the two sizes and the cells of the windows between them.
  *
- * Beside the tree, where it was asked for, stand spots: the exact places in functions, down to
- * the column and the instruction.  A spot knows the one its caller stood at, so that of a stack
- * only the innermost is counted: as (node, spot) -> count, of all threads and states together.
+ * Spots, if recorded, are exact places in functions: column and instruction.  A spot refers to the
+ * spot of its caller, so only the innermost spot of a stack is counted: (node, spot) -> count, for
+ * all threads and states together.
  *
- * Beside the windows stands a series of 20 ms that only tells what threads were doing (series.h).
+ * A series counts every 20 ms what threads were doing, without places (series.h).
  *
- * Old windows are merged into longer ones (history.h), and more of them where that is needed to
- * stay within the memory the profile was given.  A merged window has the generations of all its
- * parts.
+ * Old windows are merged into longer ones (history.h), and more of them if that is needed to stay
+ * within the memory of the profile.  A merged window has the generations of all its parts.
  *
  * Ownership: the profile owns everything; a snapshot holds references to sealed windows.
  * Threads: one writer (the sampling thread) calls the functions of the first group without a
- * lock; any thread may take snapshots.  The lock is held to seal and to copy a snapshot only.
+ * lock; any thread may take snapshots.  Only sealing and copying a snapshot hold the lock.
  * Limits: PROFILE_MAX_* rows, then ERR_LIMIT; the same for functions, frames, nodes and spots
- * once the tables have taken their part of the memory: who gets that counts the sample at the
- * parent it knows, and says so in quality.overflowed.  Counts of a cell stop at UINT32_MAX.
- * Errors: ERR_INVALID for an id that is not in its table; nothing is changed by what failed.
+ * once the tables have taken their part of the memory.  The caller then counts the sample at the
+ * nearest parent that exists, and in quality.overflowed.  Counts of a cell stop at UINT32_MAX.
+ * Errors: ERR_INVALID for an id that is not in its table; a call that fails changes nothing.
  * Units: times are nanoseconds since the profile was created.
  * Depends on: base, quality, state, window.
  */
@@ -59,18 +57,17 @@ enum {
     PROFILE_MAX_CELLS = 1 << 22, /* of one window, and as many of spots */
 };
 
-/* A process that a function was seen in, as the writer numbers them. */
+/* A process that a function was sampled in, numbered by the writer. */
 typedef uint64_t profile_origin;
 
-#define PROFILE_ORIGIN_NONE    ((profile_origin)0) /* nobody said */
-#define PROFILE_ORIGIN_SEVERAL UINT64_MAX          /* of several owners, or of one not known */
+#define PROFILE_ORIGIN_NONE    ((profile_origin)0) /* not set */
+#define PROFILE_ORIGIN_SEVERAL UINT64_MAX          /* of several owners, or an unknown one */
 
 struct profile_function {
     str_id name; /* qualified name */
     str_id file; /* "~": synthetic */
     int32_t first_line;
-    profile_origin
-        origin; /* the newest, whatever the snapshot; no part of what makes rows equal */
+    profile_origin origin; /* the newest one in every snapshot; equal rows may differ in it */
 };
 
 struct profile_frame {
@@ -91,8 +88,8 @@ struct profile_thread {
     bool is_main;
 };
 
-/* The waiting tasks of a process share one pseudo-thread of this name, without numbers: it holds no
- * lock and no CPU, and is none of the threads that do. */
+/* The waiting tasks of a process share one pseudo-thread of this name, whose ids are 0.  It never
+ * has the GIL or a CPU. */
 #define PROFILE_WAITING_TASKS "waiting tasks"
 
 struct profile_process {
@@ -100,17 +97,17 @@ struct profile_process {
     str_id name;
 };
 
-/* A place in a function, the instruction that was executed there, and where it was called. */
+/* A place in a function, the instruction executed there, and the spot of the caller. */
 struct profile_spot {
     function_id function;
     int32_t line, end_line;     /* 0: unknown */
     int32_t column, end_column; /* UTF-8 bytes from the start of the line, -1: unknown */
     str_id opcode;              /* name of the instruction's form, 0: unknown */
-    str_id base;                /* name of the instruction it is a form of */
+    str_id base;                /* name of the instruction without specialization */
     uint32_t caller;            /* the spot of the calling frame plus 1, 0: none, or unknown */
 };
 
-/* Rows of each table; what a generation made readable. */
+/* Rows of each table that readers may read. */
 struct profile_sizes {
     uint32_t strings, functions, frames, nodes, threads, processes, spots;
 };
@@ -130,7 +127,7 @@ struct quality *profile_quality(struct profile *profile);
 MUST_CHECK enum err_code profile_function(struct profile *profile, str_id name, str_id file,
                                           int32_t first_line, function_id *id_out,
                                           struct err *err);
-/* Of a function that is there; readers see a change at once. */
+/* `function` must exist.  Readers see a change at once. */
 profile_origin profile_origin_of(const struct profile *profile, function_id function);
 void profile_set_origin(struct profile *profile, function_id function, profile_origin origin);
 MUST_CHECK enum err_code profile_frame(struct profile *profile, function_id function,
@@ -147,39 +144,39 @@ MUST_CHECK enum err_code profile_thread(struct profile *profile,
 MUST_CHECK enum err_code profile_add(struct profile *profile, thread_id thread,
                                      state_bits state, node_id node, uint32_t count,
                                      struct err *err);
-/* The same for samples that do not all stand for the profile's period: `ns` together. */
+/* The same for samples that stand for other times than the period: together for `ns`. */
 MUST_CHECK enum err_code profile_add_timed(struct profile *profile, thread_id thread,
                                            state_bits state, node_id node, uint32_t count,
                                            uint64_t ns, struct err *err);
 MUST_CHECK enum err_code profile_spot(struct profile *profile, const struct profile_spot *spot,
                                       spot_id *id_out, struct err *err);
-/* Counts samples of a spot; they are counted as samples of the node by profile_add. */
+/* Counts samples of a spot; profile_add counts them as samples of the node. */
 MUST_CHECK enum err_code profile_add_spot(struct profile *profile, node_id node, spot_id spot,
                                           uint32_t count, struct err *err);
-/* Tells that samples of this state were seen, from the first to the last instant. */
+/* Adds samples of this state to the series, from the first to the last instant. */
 void profile_tick(struct profile *profile, uint64_t from_ns, uint64_t to_ns, state_bits state,
                   uint32_t count);
-/* The session went on until then, without a window that says so.  Makes nothing coarser. */
+/* The session lasted until end_ns, without another window.  Merges nothing. */
 void profile_extend(struct profile *profile, uint64_t end_ns);
 /* Bytes held by the tables, now. */
 size_t profile_table_bytes(const struct profile *profile);
-/* What the tables and windows may take together; 0, as at first: no bound. */
+/* The memory that tables and windows may take together; 0 (the default): no bound. */
 void profile_set_memory(struct profile *profile, size_t bytes);
-/* What a sample of the open window and those after it stands for; what holds at the seal counts.  Where
- * samples are added with times of their own it is to be changed right after a seal only.  0, as at
- * first: unknown. */
+/* The time that each sample of the open window and of later ones stands for; the value at the seal
+ * counts.  If samples are added with profile_add_timed, change it only right after a seal.  0 (the
+ * default): unknown. */
 void profile_set_period(struct profile *profile, uint64_t period_ns);
 /* Closes the open window at now_ns and publishes it with all tables and the quality counters.
- * Makes no generation when neither samples nor rows were added; the counters and the time go on
- * all the same.  A time before the last one is taken as the last one. */
+ * Makes no generation when neither samples nor rows were added; the counters and the time are
+ * published all the same.  A time before that of the last seal counts as that. */
 MUST_CHECK enum err_code profile_seal(struct profile *profile, uint64_t now_ns,
                                       struct err *err);
 
-/* The readers' part. */
+/* For readers. */
 
 struct profile_snapshot {
     struct profile *profile;
-    uint32_t generation; /* 0: nothing yet */
+    uint32_t generation; /* 0: nothing was sealed */
     struct profile_sizes sizes;
     struct quality quality;
     uint64_t end_ns;         /* when the last window was sealed */
@@ -194,9 +191,9 @@ MUST_CHECK enum err_code profile_snapshot(struct profile *profile, struct profil
                                           struct err *err);
 void profile_snapshot_release(struct profile_snapshot *snapshot);
 
-/* The generation to count from for a client that has `generation`: that one, or 0 where what came
- * since cannot be told apart any more (windows from before and after it have been merged) or is
- * not of this profile: then the client drops what it has. */
+/* The generation after which a client that has `generation` needs data: that generation itself, or 0
+ * if the client must drop its data: windows from before and after that generation have been merged,
+ * or it is not one of this profile. */
 uint32_t profile_snapshot_since(const struct profile_snapshot *snapshot, uint32_t generation);
 
 /* Sizes as they were at `generation` or shortly before it; zeros for 0. */

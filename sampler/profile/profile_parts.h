@@ -1,6 +1,6 @@
 /*
- * profile_parts - what the parts of profile share: profile.c fills the tables and the open window,
- * profile_seal.c closes windows and keeps their history, profile_read.c is what readers call.
+ * profile_parts - the struct that the files of profile share: profile.c fills the tables and the open
+ * window, profile_seal.c closes windows and merges old ones, profile_read.c is for readers.
  *
  * Private to profile.
  *
@@ -19,7 +19,7 @@
 #include "sampler/profile/tables.h"
 #include "sampler/profile/tally.h"
 
-/* What readers may see, all of it under the lock. */
+/* What readers read, under the lock. */
 struct published {
     uint32_t generation;
     struct profile_sizes sizes;
@@ -31,7 +31,7 @@ struct published {
 };
 
 struct profile {
-    /* Only the writer touches these, except rows below published.sizes. */
+    /* Used by the writer only, except rows below published.sizes. */
     struct tables tables;
     struct tally open;
     struct tally open_spots; /* by spot_key */
@@ -40,14 +40,14 @@ struct profile {
     bool is_timed;       /* samples of the open window stand for different times */
     uint64_t period_ns;  /* what a sample of the open window stands for */
     size_t memory_bytes; /* 0: no bound */
-    bool is_closed;      /* the tables take no new places any more */
+    bool is_closed;      /* the tables take no new rows for places */
     struct quality quality;
     struct profile_sizes sealed; /* sizes at the last generation, or at creation */
 
     pthread_mutex_t lock;
     struct published published;
 };
-/* What windows and series take; the caller holds the lock, or is the only one. */
+/* Bytes held by windows and series.  The caller holds the lock, or no other thread has the profile. */
 size_t profile_history_bytes(const struct profile *profile);
 
 #endif /* SAMPLER_PROFILE_PROFILE_PARTS_H */

@@ -51,7 +51,7 @@ void profile_snapshot_release(struct profile_snapshot *snapshot)
     memset(snapshot, 0, sizeof *snapshot);
 }
 
-/* How many windows were complete at a generation. */
+/* The number of windows that were complete at a generation. */
 static size_t windows_until(const struct profile_snapshot *snapshot, uint32_t generation)
 {
     size_t at;

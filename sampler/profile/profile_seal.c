@@ -5,7 +5,7 @@
 #include "sampler/profile/profile_parts.h"
 #include "sampler/profile/window.h"
 
-/* Cells that are merged at one seal, so that the next sample does not wait long. */
+/* Cells merged at one seal, so that the next sample does not wait long. */
 enum { MERGED_CELLS = 1 << 17 };
 
 static struct cell cell_of(const struct tally_cell *from)
@@ -106,7 +106,7 @@ static enum err_code close_window(struct profile *profile, uint64_t now_ns, stru
     return ERR_OK;
 }
 
-/* Takes the window over; with NULL only the counters are new. */
+/* Takes the window over; NULL: publishes only counters and time. */
 static enum err_code publish(struct profile *profile, struct window *window, struct err *err)
 {
     const size_t bytes = tables_bytes(&profile->tables);
@@ -134,7 +134,7 @@ size_t profile_history_bytes(const struct profile *profile)
     return published->history.bytes + series_bytes(&published->series);
 }
 
-/* The tables grow by doubling: closed here, they end below three quarters of the memory. */
+/* The tables grow by doubling: if closed here, they stay below three quarters of the memory. */
 static void close_tables(struct profile *profile)
 {
     if (profile->is_closed || !profile->memory_bytes ||
@@ -172,7 +172,7 @@ static size_t cells_of(const struct history *history, const struct history_run *
     return cells;
 }
 
-/* Merges what is old enough, some of it at a time.  Returns true when nothing is left to do. */
+/* Merges windows that are old enough, a part of them at a time.  true: no more are left. */
 static bool merge_old(struct profile *profile, uint64_t now_ns)
 {
     struct history *const history = &profile->published.history;
@@ -182,7 +182,7 @@ static bool merge_old(struct profile *profile, uint64_t now_ns)
         if (!history_find_run(history, now_ns, &run))
             return true;
         cells += cells_of(history, &run);
-        /* Without memory it waits for a better time. */
+        /* If memory runs out, a later seal tries again. */
         if (!merge_run(profile, &run))
             return true;
     }
@@ -200,8 +200,8 @@ static void keep_within_memory(struct profile *profile, uint64_t now_ns)
 {
     close_tables(profile);
     if (merge_old(profile, now_ns) && is_over_memory(profile) &&
-        profile->published.history.keep > 0)
-        history_keep_less(&profile->published.history);
+        profile->published.history.ages > 0)
+        history_halve_ages(&profile->published.history);
 }
 
 static bool has_news(const struct profile *profile)

@@ -35,7 +35,7 @@ static uint64_t samples_of(const struct series_bin *bin)
     return samples;
 }
 
-/* Seconds find new places in a ring of another length. */
+/* Moves the seconds to their places in a ring of another length. */
 static void move_seconds(const struct series *series, struct series_second *to, size_t room)
 {
     for (size_t i = 0; i < series->fine_room; i++)
@@ -43,7 +43,7 @@ static void move_seconds(const struct series *series, struct series_second *to, 
             to[series->fine[i].second % room] = series->fine[i];
 }
 
-/* Makes the ring long enough for all seconds from the beginning, up to its greatest length. */
+/* Makes the ring long enough for all seconds so far, up to its maximum length. */
 static bool reserve_seconds(struct series *series, uint64_t second)
 {
     size_t room = series->fine_room ? series->fine_room : FIRST_SECONDS;
@@ -88,7 +88,7 @@ static void add_steps(struct series_step *to, const struct series_step *from)
         to->doing[i] += from->doing[i];
 }
 
-/* Two steps become one. */
+/* Merges each two steps into one. */
 static void halve(struct series *series)
 {
     const size_t count = (series->step_count + 1) / 2;
@@ -125,7 +125,7 @@ void series_add(struct series *series, uint64_t bin, const struct series_bin *co
         series->lost += samples_of(counts);
 }
 
-/* Samples that waited come a little later than those that did not. */
+/* Samples that waited for their CPU state are added a little later than others. */
 static void start_at(struct series_pending *pending, uint64_t bin)
 {
     const size_t before = SERIES_PENDING_BINS / 4;

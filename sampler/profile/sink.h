@@ -1,9 +1,9 @@
 /*
- * sink - one more place that samples are told to as they are counted: in time order of each
- * thread, which the cells of a window have lost.
+ * sink - receives every sample when it is counted, in the time order of each thread, which the cells
+ * of a window do not have.
  *
- * A sink is called on the sampling thread and must not wait: it puts aside what it is told.  What
- * it cannot take it counts itself.
+ * A sink is called on the sampling thread and must not wait: it stores samples for another thread.  It
+ * counts itself those that it cannot take.
  *
  * Threads: the profile's writer.
  * Units: nanoseconds since the profile was created.
@@ -17,7 +17,7 @@
 #include "sampler/profile/profile.h"
 #include "sampler/profile/state.h"
 
-/* Samples of a thread that found it at the same place: at first_ns, first_ns + step_ns, ... */
+/* Samples of a thread at the same place: at first_ns, first_ns + step_ns, ... */
 struct run {
     thread_id thread;
     node_id node;
@@ -32,8 +32,8 @@ struct run {
 struct sink {
     void *context;
     void (*count)(void *context, const struct run *run);
-    /* The window that holds all runs since the last seal has been closed at end_ns; a sample in it
-     * stands for period_ns. */
+    /* Closes the window of all runs since the last seal, at end_ns; each sample in it stands for
+     * period_ns. */
     void (*seal)(void *context, uint64_t end_ns, uint64_t period_ns,
                  const struct quality *quality);
 };

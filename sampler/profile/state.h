@@ -1,8 +1,8 @@
 /*
- * state - what a thread was doing when it was seen, one bit a fact.
+ * state - what a thread was doing when it was sampled: one bit for each flag.
  *
- * Each fact has a second bit that says it could not be read: unknown is a value, never shown as
- * idle or 0 %.  The bits are stored with every sample and filtered when looked at.
+ * Each flag has a second bit, which says that the flag is unknown.  Unknown is never shown as idle or
+ * 0 %.  The bits are stored with every sample; views filter by them.
  *
  * Depends on: libc.
  */
@@ -36,7 +36,7 @@ enum state_flag {
         STATE_FLAG_COUNT
 };
 
-/* What a thread was doing, the first that is known of it. */
+/* What a thread was doing: the first of these that is known to hold. */
 #define STATE_DOINGS(X)                                                    \
     X(HOLDS_GIL, "holds_gil", "held the GIL")                              \
     X(WAITS_GIL, "waits_gil", "waited for the GIL")                        \
@@ -54,7 +54,7 @@ enum state_doing {
 const char *state_doing_text(enum state_doing doing);
 enum state_doing state_doing_of(state_bits state);
 
-/* As on the wire: "on_cpu". */
+/* As in JSON: "on_cpu". */
 const char *state_flag_text(enum state_flag flag);
 /* The bit that says yes, and the one that says unknown. */
 state_bits state_flag_yes(enum state_flag flag);

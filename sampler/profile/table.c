@@ -22,7 +22,7 @@ static enum err_code add(struct table *table, uint32_t hash, const void *row, ui
         return rc;
     rc = idmap_add(&table->index, hash, id, err);
     if (rc) {
-        /* A row that cannot be found again would be stored twice. */
+        /* Without its index entry the row would be stored twice. */
         pool_pop(&table->rows);
         return rc;
     }

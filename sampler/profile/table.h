@@ -1,5 +1,5 @@
 /*
- * table - rows that are kept once: equal rows give the same id, ids are dense from 0.
+ * table - interned rows: equal rows have the same id; ids are dense from 0.
  *
  * Private to profile: the tables of functions, frames, nodes, threads and processes.
  *
@@ -19,7 +19,7 @@
 #include "sampler/base/idmap.h"
 #include "sampler/base/pool.h"
 
-/* A function, since bytes between the fields of a row may differ in equal rows. */
+/* A function, because padding bytes of equal rows may differ. */
 typedef bool table_same(const void *row, const void *other);
 
 struct table {

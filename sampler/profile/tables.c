@@ -72,7 +72,7 @@ void tables_deinit(struct tables *tables)
 
 void tables_close(struct tables *tables)
 {
-    /* Without memory even for that, text goes on to be kept. */
+    /* If there is no memory even for that text, new texts are still interned. */
     (void)!strtab_close(&tables->strings, "<name not kept>", NULL);
     table_close(&tables->functions);
     table_close(&tables->frames);

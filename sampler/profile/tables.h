@@ -1,5 +1,5 @@
 /*
- * tables - all tables of a profile, and how equal their rows must be to be one.
+ * tables - all tables of a profile, and which rows of each count as equal.
  *
  * Private to profile.
  *
@@ -26,8 +26,8 @@ struct tables {
 MUST_CHECK enum err_code tables_init(struct tables *tables, struct err *err);
 void tables_deinit(struct tables *tables);
 
-/* From now on new functions, frames, nodes and spots are ERR_LIMIT, new text is
- * "<name not kept>"; threads and processes go on. */
+/* From now on new functions, frames, nodes and spots are ERR_LIMIT, and new texts become
+ * "<name not kept>".  New threads and processes are still added. */
 void tables_close(struct tables *tables);
 
 struct profile_sizes tables_sizes(const struct tables *tables);

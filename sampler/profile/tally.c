@@ -52,7 +52,7 @@ enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count, uint6
 
 void tally_clear(struct tally *tally)
 {
-    /* One busy window must not make every later one pay for clearing a huge index. */
+    /* After one busy window, later ones must not clear a huge index each time. */
     if (tally->room > TALLY_KEPT_CELLS && tally->count < tally->room / TALLY_WASTE) {
         const uint32_t max_cells = tally->max_cells;
         tally_deinit(tally);

@@ -37,7 +37,7 @@ void tally_deinit(struct tally *tally);
 
 MUST_CHECK enum err_code tally_add(struct tally *tally, uint64_t key, uint64_t count,
                                    uint64_t ns, struct err *err);
-/* Forgets all cells; keeps the room unless far less than it was needed. */
+/* Removes all cells; keeps the room unless far less was needed. */
 void tally_clear(struct tally *tally);
 
 #endif /* SAMPLER_PROFILE_TALLY_H */

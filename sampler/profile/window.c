@@ -44,7 +44,7 @@ struct window *window_ref(struct window *window)
 
 void window_unref(struct window *window)
 {
-    /* Release and acquire: who frees sees what all others did to it before they let go. */
+    /* Release and acquire: the thread that frees sees all writes of the other holders. */
     if (!window || atomic_fetch_sub_explicit(&window->references, 1, memory_order_acq_rel) != 1)
         return;
     free(window->spots);
@@ -62,7 +62,7 @@ static int compare(const void *left, const void *right)
     return cell_key_order(key_of(left), key_of(right));
 }
 
-/* The bits in which the keys differ at all. */
+/* The bits in which the keys differ. */
 static uint64_t varying_bits(const struct cell *cells, size_t count)
 {
     const uint64_t first = key_of(&cells[0]);
@@ -72,7 +72,7 @@ static uint64_t varying_bits(const struct cell *cells, size_t count)
     return bits;
 }
 
-/* Puts the cells in order of one byte of their keys; equal ones stay as they are. */
+/* Sorts the cells by one byte of their keys; the sort is stable. */
 static void sort_by_byte(const struct cell *from, struct cell *to, size_t count, unsigned shift)
 {
     size_t start[257] = { 0 };
@@ -107,8 +107,8 @@ static int compare_spots(const void *left, const void *right)
     return cell_key_order(spot_key(a->node, a->spot), spot_key(b->node, b->spot));
 }
 
-/* The sampling thread sorts a window between two samples: byte by byte that takes a fifth of
- * the time of qsort, which is left for few cells and for want of memory. */
+/* The sampling thread sorts a window between two samples: a radix sort takes a fifth of the time of
+ * qsort.  qsort is for few cells, and for when memory runs out. */
 void window_sort(struct window *window)
 {
     const size_t count = window->cell_count;

@@ -7,7 +7,7 @@
  * Every sample of a window stands for period_ns, unless windows of different periods were merged
  * into it: then each cell has its own time.
  *
- * Ownership: whoever holds a reference; the last window_unref frees.
+ * Ownership: shared by reference; the last window_unref frees.
  * Threads: window_ref and window_unref may be called from any thread.
  * Units: nanoseconds since the profile was created.
  * Depends on: profile (ids), state.
@@ -37,15 +37,15 @@ struct spot_cell {
 
 struct window {
     atomic_uint references;
-    uint32_t generation;       /* the one its sealing made; of merged ones, the last */
-    uint32_t first_generation; /* of merged ones, the first */
-    uint32_t parts;            /* how many sealed windows are in it */
+    uint32_t generation;       /* that its sealing made; merged: of the last part */
+    uint32_t first_generation; /* merged: of the first part */
+    uint32_t parts;            /* sealed windows in it */
     uint64_t start_ns, end_ns;
-    uint64_t width_ns;          /* of the step it was merged into; 0: as it was sealed */
+    uint64_t width_ns;          /* of the step that it was merged into; 0: as sealed */
     uint64_t samples;           /* sum of its cells */
     uint64_t period_ns;         /* what a sample stands for; 0: unknown, or see cell_ns */
     uint64_t *cell_ns;          /* of each cell; NULL: its count times period_ns */
-    struct profile_sizes sizes; /* of the tables when it (the last one) was sealed */
+    struct profile_sizes sizes; /* of the tables when it, or its last part, was sealed */
     size_t spot_count;
     struct spot_cell *spots; /* NULL: none */
     size_t cell_count;
@@ -54,15 +54,14 @@ struct window {
 
 /* One reference, room for cell_count cells. */
 MUST_CHECK enum err_code window_create(size_t cell_count, struct window **out, struct err *err);
-/* Room for spot cells, of which there are none at first. */
+/* Makes room for spot cells; there are none at first. */
 MUST_CHECK enum err_code window_reserve_spots(struct window *window, size_t spot_count,
                                               struct err *err);
 struct window *window_ref(struct window *window);
 void window_unref(struct window *window);
-/* Brings the cells into their order. */
+/* Sorts the cells. */
 void window_sort(struct window *window);
-/* A new window with the cells of all of them; `count` > 0 windows that follow each other and
- * have at most UINT32_MAX samples together. */
+/* Merges `count` > 0 consecutive windows, of at most UINT32_MAX samples together, into a new one. */
 MUST_CHECK enum err_code window_merge(struct window *const *windows, size_t count,
                                       struct window **out, struct err *err);
 /* The time that the samples of a cell stand for. */

@@ -9,7 +9,7 @@ static uint64_t key_of(const struct cell *cell)
     return cell_key(cell->thread, cell->state, cell->node);
 }
 
-/* A window without cells says nothing about what a sample stands for. */
+/* A window without cells has no period. */
 static bool has_one_period(const struct window *a, const struct window *b)
 {
     if (a->cell_ns || b->cell_ns)
@@ -31,7 +31,7 @@ static void add(struct window *to, size_t at, const struct window *from, size_t 
         to->cell_ns[at] += window_cell_ns(from, cell);
 }
 
-/* Both are in order.  Returns how many cells that made. */
+/* Both are sorted.  Returns the number of merged cells. */
 static size_t merge_cells(const struct window *a, const struct window *b, struct window *to)
 {
     size_t i = 0, j = 0, count = 0;
@@ -81,7 +81,7 @@ static void describe(struct window *to, const struct window *a, const struct win
     to->sizes = b->sizes;
 }
 
-/* What was reserved for equal cells is given back, if that is possible. */
+/* Gives back memory reserved for cells that turned out equal, if possible. */
 static struct window *shrink(struct window *window, size_t cells, size_t spots)
 {
     const size_t bytes = sizeof *window + cells * sizeof *window->cells;
@@ -131,7 +131,7 @@ static enum err_code merge_two(const struct window *a, const struct window *b,
     return ERR_OK;
 }
 
-/* Halves, then halves of halves: each cell is copied as often as the count has bits. */
+/* Merges halves recursively: each cell is copied log2(count) times. */
 enum err_code window_merge(struct window *const *windows, size_t count, struct window **out,
                            struct err *err)
 {
