@@ -104,8 +104,8 @@ struct sampler_status {
     uint64_t started_at_ns; /* since 1970 */
     uint64_t ended_at_ns;   /* since 1970, 0: not yet */
     uint64_t elapsed_ns;
-    double rate_hz;   /* current: the requested rate, or what the CPU budget allows */
-    double wanted_hz; /* requested by sampler_set_rate; 0: that of the options */
+    double rate_hz;      /* current: the requested rate, or what the CPU budget allows */
+    double requested_hz; /* requested by sampler_set_rate; 0: that of the options */
 };
 
 /* One process of a session.  Strings live as long as the sampler. */

@@ -44,17 +44,17 @@ struct quality {
 #define X(name, text) uint64_t name;
     QUALITY_COUNTERS(X)
 #undef X
-    /* From one look to the next. */
+    /* Times from tick to tick. */
     uint64_t interval_count, interval_sum_ns, interval_least_ns, interval_most_ns;
-    uint64_t looked_ns; /* the last look; 0: none, or there was a pause since */
+    uint64_t tick_ns; /* of the last tick; 0: none, or a pause came after it */
 };
 
-/* Counts the interval that ends with a look at now_ns (any clock, not 0). */
+/* Counts the time since the last tick; now_ns is of any clock, not 0. */
 static inline void quality_note_tick(struct quality *quality, uint64_t now_ns)
 {
-    const uint64_t interval_ns = now_ns - quality->looked_ns;
-    const bool is_first = !quality->looked_ns;
-    quality->looked_ns = now_ns;
+    const uint64_t interval_ns = now_ns - quality->tick_ns;
+    const bool is_first = !quality->tick_ns;
+    quality->tick_ns = now_ns;
     if (is_first)
         return;
     if (!quality->interval_count++ || interval_ns < quality->interval_least_ns)
@@ -64,10 +64,10 @@ static inline void quality_note_tick(struct quality *quality, uint64_t now_ns)
     quality->interval_sum_ns += interval_ns;
 }
 
-/* The time until the next look is none that was waited between two. */
+/* The time until the next tick does not count. */
 static inline void quality_note_pause(struct quality *quality)
 {
-    quality->looked_ns = 0;
+    quality->tick_ns = 0;
 }
 
 #endif /* SAMPLER_PROFILE_QUALITY_H */

@@ -280,10 +280,10 @@ static enum err_code node_of(struct fold *fold, struct thread *thread, size_t gc
     if (!rc && gc == stack->count)
         rc = add_mark(fold, fold->gc, &node);
     sample->node = node;
-    sample->is_folded = rc == ERR_LIMIT;
-    if (!rc || sample->is_folded)
+    sample->is_overflowed = rc == ERR_LIMIT;
+    if (!rc || sample->is_overflowed)
         stack->tag = gc == NOWHERE && !rc && !fold->tasks ? node + 1 : 0;
-    return sample->is_folded ? ERR_OK : rc;
+    return sample->is_overflowed ? ERR_OK : rc;
 }
 
 static enum err_code thread_of(struct fold *fold, struct thread *thread, thread_id *out)

@@ -293,7 +293,7 @@ enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct e
     if (rc)
         return rc;
     pthread_mutex_lock(&sampler->mutex);
-    sampler->requested_hz = sampler->status.wanted_hz = rate_hz;
+    sampler->requested_hz = sampler->status.requested_hz = rate_hz;
     sampler->has_changed = true;
     pthread_mutex_unlock(&sampler->mutex);
     return ERR_OK;

@@ -187,8 +187,8 @@ static enum err_code count_task(struct task_fold *fold, const struct task *task,
                              .spot = PROFILE_NO_SPOT,
                              .now_ns = now_ns };
     enum err_code rc = task_fold_node(fold, task, &sample.node);
-    sample.is_folded = rc == ERR_LIMIT;
-    if (rc && !sample.is_folded)
+    sample.is_overflowed = rc == ERR_LIMIT;
+    if (rc && !sample.is_overflowed)
         return rc;
     rc = waiting_thread(fold, &sample.thread);
     if (rc)

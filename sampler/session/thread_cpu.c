@@ -113,7 +113,7 @@ static enum err_code count(struct thread_cpus *cpus, thread_id thread,
     if (!rc) {
         profile_tick(cpus->profile, thread_cpu->since_ns - cpus->created_ns,
                      thread_cpu->used_ns - cpus->created_ns, state, samples);
-        quality->overflowed += thread_cpu->is_folded ? samples : 0;
+        quality->overflowed += thread_cpu->is_overflowed ? samples : 0;
         quality->samples += samples;
         *thread_cpu->certainty += samples;
     }
@@ -238,7 +238,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     const bool same = sample->is_still && thread_cpu->node == sample->node &&
                       thread_cpu->spot == sample->spot && thread_cpu->state == sample->state &&
                       thread_cpu->certainty == sample->certainty &&
-                      thread_cpu->is_folded == sample->is_folded;
+                      thread_cpu->is_overflowed == sample->is_overflowed;
     if (!same || sample->is_stopped || thread_cpu->waiting >= THREAD_CPUS_MAX_WAITING)
         rc = settle(cpus, sample->thread, sample->now_ns);
     thread_cpu->node = sample->node;
@@ -246,7 +246,7 @@ enum err_code thread_cpus_add(struct thread_cpus *cpus, const struct sample *sam
     thread_cpu->spot = sample->spot;
     thread_cpu->state = sample->state;
     thread_cpu->certainty = sample->certainty;
-    thread_cpu->is_folded = sample->is_folded;
+    thread_cpu->is_overflowed = sample->is_overflowed;
     thread_cpu->used_ns = sample->now_ns;
     if (!thread_cpu->waiting)
         thread_cpu->since_ns = sample->now_ns;
@@ -267,7 +267,7 @@ enum err_code thread_cpus_add_waiting(struct thread_cpus *cpus, const struct sam
                                            .spot = sample->spot,
                                            .state = sample->state,
                                            .certainty = sample->certainty,
-                                           .is_folded = sample->is_folded,
+                                           .is_overflowed = sample->is_overflowed,
                                            .since_ns = since_ns,
                                            .used_ns = sample->now_ns };
     return count(cpus, sample->thread, &thread_cpu, 0, (struct part){ 0, samples, samples });

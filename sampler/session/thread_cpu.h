@@ -58,8 +58,8 @@ struct thread_cpu {
     node_id spot_node;
     spot_id spot;
     uint64_t *certainty;
-    bool is_folded; /* of the waiting samples */
-    double owed;    /* samples on a CPU that are not counted as such yet */
+    bool is_overflowed; /* of the waiting samples */
+    double owed;        /* samples on a CPU that are not counted as such yet */
 };
 
 struct thread_cpus {
@@ -81,7 +81,7 @@ struct sample {
     spot_id spot;        /* PROFILE_NO_SPOT: not asked for, or unknown */
     state_bits state;    /* without the CPU */
     uint64_t *certainty; /* the counter of the profile's quality for stacks like this one */
-    bool is_folded;      /* the node is a caller: the tables have no room for the node itself */
+    bool is_overflowed;  /* the node is a caller: the tables had no room for the node itself */
     bool is_still;       /* its stack is that of the last sample */
     bool is_stopped;     /* by us: it no longer shows whether it ran */
     enum three_valued runs; /* of a stopped thread: thread_cpus_ask, before it was stopped */

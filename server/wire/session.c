@@ -133,7 +133,7 @@ bool session_target_at(const struct session_info *info, size_t index,
 
 double session_requested_hz(const struct session_info *info)
 {
-    return info->status.wanted_hz > 0 ? info->status.wanted_hz : info->options->rate_hz;
+    return info->status.requested_hz > 0 ? info->status.requested_hz : info->options->rate_hz;
 }
 
 static void write_settings(struct json *json, const struct session_info *info)

@@ -270,7 +270,7 @@ enum err_code sampler_set_rate(struct sampler *sampler, double rate_hz, struct e
     if (!(rate_hz >= SAMPLER_MIN_RATE_HZ && rate_hz <= SAMPLER_MAX_RATE_HZ))
         return err_set(err, ERR_INVALID, "out of range");
     pthread_mutex_lock(&sampler->lock);
-    sampler->status.wanted_hz = rate_hz;
+    sampler->status.requested_hz = rate_hz;
     pthread_mutex_unlock(&sampler->lock);
     return ERR_OK;
 }

@@ -87,13 +87,13 @@ static uint64_t cost_of(uint64_t look, uint64_t cost_ns)
 
 /* Windows of a quarter of a second, as the loop makes them.  Returns the CPU time of the first so many
  * of them, and the rate in the end. */
-static uint64_t use(double share, double wanted_hz, uint64_t cost_ns, unsigned windows,
+static uint64_t use(double share, double requested_hz, uint64_t cost_ns, unsigned windows,
                     double *rate_hz_out)
 {
     struct budget budget;
     uint64_t cpu_ns = 0, ticks = 0;
     double due = 0;
-    budget_init(&budget, share, wanted_hz, 0);
+    budget_init(&budget, share, requested_hz, 0);
     for (unsigned i = 0; i < windows; i++) {
         for (due += budget.rate_hz / 4; due >= 1; due--)
             cpu_ns += cost_of(ticks++, cost_ns);
