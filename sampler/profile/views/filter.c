@@ -5,7 +5,7 @@
 
 #include "sampler/base/vec.h"
 
-/* The windows [0, result) are not after `since` or start before `start_ns`. */
+/* Windows [0, result) are of generations up to `since` or start before `start_ns`. */
 static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t since,
                              uint64_t start_ns)
 {
@@ -16,7 +16,7 @@ static size_t windows_before(const struct profile_snapshot *snapshot, uint32_t s
     return at;
 }
 
-/* A byte a row, 1 for those listed; NULL if there is no list. */
+/* A byte for each row, 1 if it is listed; NULL: there is no list. */
 static enum err_code mark(const uint32_t *ids, size_t id_count, uint32_t rows,
                           unsigned char **out, struct err *err)
 {
@@ -42,7 +42,7 @@ static enum err_code mark_all(uint32_t rows, unsigned char **out, struct err *er
     return ERR_OK;
 }
 
-/* Threads of a process that is not listed are not wanted. */
+/* Clears the threads of processes that are not listed. */
 static void keep_processes(const struct profile_snapshot *snapshot,
                            const unsigned char *processes, unsigned char *threads)
 {

@@ -1,5 +1,5 @@
 /*
- * filter - a query made ready to be asked of one cell after the other.
+ * filter - a prepared query: decides cell by cell whether the query includes it.
  *
  * Private to profile.
  *
@@ -20,17 +20,25 @@
 
 struct filter {
     const struct profile_snapshot *snapshot;
-    size_t first, end;     /* the windows to look at */
-    unsigned char *wanted; /* a byte a thread; NULL: all of them */
+    size_t first, end;     /* the windows of the query */
+    unsigned char *wanted; /* a byte for each thread; NULL: all threads */
     state_bits require, exclude;
-    uint64_t period_ns; /* of all samples, if they have the same */
-    bool has_periods;   /* they have not */
+    uint64_t period_ns; /* of all samples, if it is the same */
+    bool has_periods;   /* the windows have different ones */
 };
 
 MUST_CHECK enum err_code filter_init(struct filter *filter,
                                      const struct profile_snapshot *snapshot,
                                      const struct view_query *query, struct err *err);
 void filter_deinit(struct filter *filter);
+
+/* Is the window in the time and the generations of the query? */
+static inline bool filter_has_window(const struct view_query *query,
+                                     const struct window *window)
+{
+    return window->generation > query->since && window->start_ns >= query->from_ns &&
+           (query->to_ns == 0 || window->start_ns < query->to_ns);
+}
 
 static inline bool filter_passes(const struct filter *filter, const struct cell *cell)
 {

@@ -1,5 +1,5 @@
 /*
- * frame_filters - pprof's five filters of frames, and what they make of a stack.
+ * frame_filters - pprof's five filters of frames, and their effect on a stack.
  *
  *     focus      keep samples with a matching frame
  *     ignore     drop samples with a matching frame
@@ -45,7 +45,7 @@ enum frame_filter_kind {
 
 const char *frame_filter_name(enum frame_filter_kind kind);
 
-/* Zeroed: stacks as they are. */
+/* Zeroed: no filter. */
 struct frame_filters {
     size_t count;
     struct frame_filter {
@@ -54,18 +54,18 @@ struct frame_filters {
     } items[FRAME_FILTERS_MAX];
 };
 
-/* ERR_INVALID, with what is wrong. */
+/* ERR_INVALID: `err` says what is wrong. */
 MUST_CHECK enum err_code frame_filters_add(struct frame_filters *filters,
                                            enum frame_filter_kind kind, const char *pattern,
                                            struct err *err);
 uint64_t frame_filters_hash(const struct frame_filters *filters, uint64_t hash);
 
-/* Filters made ready to be asked. */
+/* Compiled filters. */
 struct frame_matcher {
     size_t count;
     const struct frame_filters *filters;
     struct pattern patterns[FRAME_FILTERS_MAX];
-    unsigned used; /* a bit a kind: 1 << kind */
+    unsigned used; /* a bit for each kind: 1 << kind */
 };
 
 /* filters: NULL for none; they are borrowed until deinit. */
@@ -74,23 +74,23 @@ MUST_CHECK enum err_code frame_matcher_init(struct frame_matcher *matcher,
                                             struct err *err);
 void frame_matcher_deinit(struct frame_matcher *matcher);
 
-/* The kinds whose filters match a function, a bit each.  ERR_INVALID: a filter takes too long. */
+/* The kinds of the filters that match a function, a bit each.  ERR_INVALID: a filter takes too long. */
 MUST_CHECK enum err_code frame_matcher_kinds(const struct frame_matcher *matcher,
                                              const char *name, const char *file, int32_t line,
                                              unsigned *out, struct err *err);
 
-/* What is known of a stack down to a frame: bits. */
+/* Bits: what the filters have found in a stack, from its outermost frame to a certain one. */
 enum {
     FRAME_FOCUSED = 1 << 0,
     FRAME_IGNORED = 1 << 1,
-    FRAME_STARTED = 1 << 2, /* show_from has been seen, or is not asked for */
-    FRAME_KEPT = 1 << 3,    /* the frame itself is left */
-    FRAME_BENEATH = 1 << 4  /* a frame is left, this one or a caller */
+    FRAME_STARTED = 1 << 2, /* a frame of show_from was found, or there is no such filter */
+    FRAME_KEPT = 1 << 3,    /* the frame itself stays */
+    FRAME_BENEATH = 1 << 4  /* this frame or a caller stays */
 };
 
-/* Of a stack without frames. */
+/* The bits of a stack without frames. */
 unsigned frame_matcher_start(const struct frame_matcher *matcher);
-/* `kinds`: of the function of one more frame. */
+/* Adds one more frame; `kinds`: those that match its function. */
 unsigned frame_matcher_step(const struct frame_matcher *matcher, unsigned known,
                             unsigned kinds);
 /* Do the samples of a stack count?  Without filters they do even if it has no frame. */

@@ -10,26 +10,26 @@
 
 static const double thousandths = 1000;
 
-/* What a thread did in the window that is looked at, and in all of them. */
+/* What a thread did in the current window, and in all of them. */
 struct party {
     uint64_t held, waited;         /* in this window */
-    uint64_t held_all, waited_all; /* waited: as far as it was asked for */
-    double rate;                   /* of its waiting per sample that another held */
+    uint64_t held_all, waited_all; /* waited_all: if it is a thread of the query */
+    double rate;                   /* its waiting per sample in which another held the GIL */
     size_t row;
 };
 
 struct process {
     uint64_t held; /* in this window */
-    double rate;   /* of all its waiting threads together */
+    double rate;   /* the sum of those of its waiting threads */
 };
 
 struct work {
     const struct filter *filter;
-    struct party *parties;     /* a thread */
-    struct process *processes; /* a process */
+    struct party *parties;     /* by thread */
+    struct process *processes; /* by process */
     thread_id *holders;        /* in this window */
     size_t holder_count;
-    double *waits_caused; /* a node */
+    double *waits_caused; /* by node */
     double *pairs;        /* rows * rows */
     double waited, unattributed;
     size_t rows;
@@ -50,7 +50,7 @@ static struct process *process_of(const struct work *work, thread_id thread)
     return &work->processes[profile_thread_at(work->filter->snapshot, thread).process];
 }
 
-/* Who held and who waited in a window; true: somebody waited. */
+/* Counts who held and who waited in a window; true: a thread waited. */
 static bool count_window(struct work *work, const struct window *window)
 {
     bool waited = false;
@@ -79,7 +79,7 @@ static void forget_window(struct work *work, const struct window *window)
     work->holder_count = 0;
 }
 
-/* The cells of a thread follow each other: calls `each` once for every thread of the window. */
+/* Calls `each` once for every thread of the window; the cells of a thread follow one another. */
 static void for_threads(struct work *work, const struct window *window,
                         void (*each)(struct work *work, const struct window *window,
                                      thread_id thread))
@@ -166,7 +166,7 @@ static uint64_t weight(const struct party *party)
     return party->held_all + party->waited_all;
 }
 
-/* The least that a thread must have for a row of its own: so that at most GIL_MAX_THREADS do. */
+/* The least that a thread needs for its own row, so that at most GIL_MAX_THREADS have one. */
 static uint64_t least_weight(const struct work *work, uint32_t threads)
 {
     uint64_t most[GIL_MAX_THREADS + 1] = { 0 }; /* descending */

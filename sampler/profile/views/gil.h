@@ -1,16 +1,17 @@
 /*
- * gil - who held the GIL while whom waited for it.
+ * gil - GIL contention by thread: who held the GIL while another thread waited for it.
  *
- * Cells do not know which samples were taken at the same look.  A window does know who waited in
- * it and who held, and it is short (250 ms unless it is old): what a thread waited in a window is
- * shared out among the other threads of its process that held the GIL in that window, in
- * proportion.  With two threads that is exact.
+ * Cells do not show which samples were taken at the same tick.  But a window is short (250 ms unless it
+ * is old), and shows which threads waited in it and which held the GIL.  The waiting of a thread in a
+ * window is attributed to the other threads of its process that held the GIL in that window, in
+ * proportion.  For two threads that is exact.
  *
  * Ownership: the columns belong to the struct; gil_deinit accepts a zeroed one.
- * Threads: any, on a snapshot of one's own.
- * Cost: twice the cells of the windows asked for, and the waiting threads of each window times
- * its holding ones.
- * Limits: GIL_MAX_THREADS threads by themselves, those that waited and held most; the rest is one.
+ * Threads: any, each on its own snapshot.
+ * Cost: twice the cells of the query's windows, plus for each window its waiting threads times its
+ * holding threads.
+ * Limits: GIL_MAX_THREADS threads with a row of their own, those that waited and held most; one row
+ * for all others.
  * Units: thousandths of a sample.
  * Depends on: profile, window, view (the query).
  */
@@ -28,19 +29,19 @@ struct view_query;
 enum { GIL_MAX_THREADS = 64 };
 
 struct gil {
-    uint64_t waited; /* by the threads asked for */
+    uint64_t waited; /* by the threads of the query */
     uint64_t
-        unattributed; /* of it, while nobody else of the process was seen to hold the GIL */
+        unattributed; /* of that, while no other thread of the process was seen to hold the GIL */
     size_t thread_count;
     thread_id threads[GIL_MAX_THREADS]; /* ascending */
-    size_t rows;                        /* thread_count, and one more if there is a rest */
-    uint64_t *pairs; /* rows * rows: holder after holder, a number a waiter */
+    size_t rows;                        /* thread_count, plus one if there are others */
+    uint64_t *pairs;                    /* rows * rows: for each holder one number per waiter */
     size_t count;
-    node_id *node;          /* ascending: where those stood who held it */
-    uint64_t *waits_caused; /* and what others waited meanwhile */
+    node_id *node;          /* ascending: nodes of threads that held it */
+    uint64_t *waits_caused; /* what other threads waited meanwhile */
 };
 
-/* Of the query, its threads and processes are those that waited; `since` and states do not count. */
+/* The query's threads and processes are those that waited; ignores its `since` and states. */
 MUST_CHECK enum err_code gil_init(struct gil *gil, const struct profile_snapshot *snapshot,
                                   const struct view_query *query, struct err *err);
 void gil_deinit(struct gil *gil);

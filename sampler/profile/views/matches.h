@@ -1,8 +1,8 @@
 /*
- * matches - for every window, how many of its samples have one of some functions on their stack.
+ * matches - counts for every window the samples whose stack has one of the wanted functions.
  *
  * Ownership: the caller's storage; matches_deinit accepts a zeroed one.
- * Threads: any, on a snapshot of one's own.
+ * Threads: any, each on its own snapshot.
  * Cost: proportional to the nodes of the session plus the cells of the windows.
  * Limits: MATCHES_MAX_SLOTS windows, the last of the range.
  * Units: nanoseconds since the profile was created.
@@ -28,7 +28,7 @@ struct matches {
     } * slots; /* oldest first */
 };
 
-/* wanted: a byte for each function of the snapshot.  Windows that reach into the time from from_ns
+/* wanted: a byte for each function of the snapshot.  Takes windows that overlap the time from from_ns
  * to before to_ns; to_ns 0: no end. */
 MUST_CHECK enum err_code matches_init(struct matches *matches,
                                       const struct profile_snapshot *snapshot, uint64_t from_ns,

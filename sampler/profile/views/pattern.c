@@ -9,7 +9,7 @@
 
 static const char blanks[] = " \t\n\v\f\r";
 
-/* Moves *text behind the word that says what is looked at, if there is one. */
+/* Moves *text behind WHAT:, if it has one. */
 static int take_what(const char **text)
 {
     static const char *const words[] = {
@@ -25,7 +25,7 @@ static int take_what(const char **text)
     return PATTERN_ANY;
 }
 
-/* "/.../flags": where the last slash is; NULL: plain text. */
+/* "/.../flags": the last slash; NULL: plain text. */
 static const char *end_of_expression(const char *text, size_t length)
 {
     const char *end = text + length;
@@ -75,14 +75,14 @@ static size_t starts_with(const char *text, const char *with)
     return strncmp(text, with, length) == 0 ? length : 0;
 }
 
-/* The next part of a path; NULL: there is none. */
+/* The next part of a path; NULL: it has no more. */
 static const char *next_part(const char *path)
 {
     const char *const slash = strchr(path, '/');
     return slash ? slash + 1 : NULL;
 }
 
-/* Where the name of the installed package begins; NULL: the file is of none. */
+/* The start of the name of the installed package; NULL: the file is not of one. */
 static const char *package_in(const char *file)
 {
     for (const char *part = file; part; part = next_part(part)) {
@@ -106,7 +106,7 @@ static bool is_standard_library(const char *file)
     return starts_with(file, "<frozen ") > 0;
 }
 
-/* Such as <GC>: no function of the program. */
+/* A mark such as <GC>, which is not a function of the program. */
 static bool is_mark(const char *name, const char *file)
 {
     return strcmp(file, "~") == 0 && *name == '<';
@@ -137,7 +137,7 @@ enum err_code pattern_matches(const struct pattern *pattern, const char *name, c
                               int32_t line, bool *out, struct err *err)
 {
     struct expression *const expression = pattern->expression;
-    char all[PATTERN_MAX_LOOKED_AT];
+    char all[PATTERN_MAX_MATCHED];
     switch (pattern->what) {
     case PATTERN_FUNCTION: return expression_matches(expression, name, strlen(name), out, err);
     case PATTERN_FILE: return expression_matches(expression, file, strlen(file), out, err);

@@ -1,21 +1,21 @@
 /*
- * pattern - which functions a filter is about, as people write it: [WHAT:]TEXT.
+ * pattern - chooses the functions that a filter matches, as users write it: [WHAT:]TEXT.
  *
- * TEXT is part of what is looked at, ignoring case, or /a regular expression/ with any of the
- * flags imsu (expression.h).  WHAT is what is looked at:
+ * TEXT is a part of the matched text, ignoring case, or /a regular expression/ with any of the flags
+ * imsu (expression.h).  WHAT chooses the matched text:
  *
  *     function:   the qualified name
  *     file:       the path
  *     module:     the installed package, "Python" for its library, else the file's name without
  *                 folders and .py
  *
- * Without it that is "NAME FILE:LINE", with the function's first line.  The word "libraries" is
+ * Without WHAT it is "NAME FILE:LINE", with the function's first line.  The word "libraries" matches
  * the standard library and installed packages.  The page has the same rules
  * (web/model/filter.js); tests/filters.json holds cases for both.
  *
  * Ownership: pattern_deinit frees; it accepts a zeroed one.
- * Threads: one at a time asks a pattern.
- * Limits: those of expression; PATTERN_MAX_LOOKED_AT bytes of a function are looked at.
+ * Threads: one at a time uses a pattern.
+ * Limits: those of expression; PATTERN_MAX_MATCHED bytes of "NAME FILE:LINE" are matched.
  * Depends on: expression.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_PATTERN_H
@@ -26,7 +26,7 @@
 
 #include "sampler/base/err.h"
 
-enum { PATTERN_MAX_LOOKED_AT = 10000 };
+enum { PATTERN_MAX_MATCHED = 10000 };
 
 struct expression;
 
@@ -35,7 +35,7 @@ struct pattern {
     struct expression *expression; /* NULL: a library */
 };
 
-/* ERR_INVALID, with what is wrong. */
+/* ERR_INVALID: `err` says what is wrong. */
 MUST_CHECK enum err_code pattern_init(struct pattern *pattern, const char *text,
                                       struct err *err);
 void pattern_deinit(struct pattern *pattern);

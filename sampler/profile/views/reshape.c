@@ -5,23 +5,24 @@
 #include <string.h>
 
 #include "sampler/profile/profile.h"
+#include "sampler/profile/views/filter.h"
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 
 static const uint32_t NONE = UINT32_MAX;
 
-/* Rows of `from` as those of `into`; NONE: not there (yet). */
+/* The rows of `into` for those of `from`; NONE: not added yet. */
 struct reshape {
     struct profile *into;
     const struct profile_snapshot *from;
     const struct reshape_names *names;
     struct frame_matcher matcher;
-    unsigned char *kinds;    /* of functions: the filters that match them */
-    unsigned char *is_asked; /* nodes that have samples, or have nodes beneath them that do */
-    unsigned char *known;    /* of nodes: what the filters know of their stacks */
+    unsigned char *kinds;   /* by function: the filters that match it */
+    unsigned char *is_used; /* by node: it, or a node beneath it, has samples */
+    unsigned char *known;   /* by node: the FRAME_ bits of its stack */
     uint32_t *functions, *frames, *nodes, *threads;
-    uint32_t *callers; /* spots as those of `into`, plus 1; 0: none */
+    uint32_t *callers; /* the spots of `into`, plus 1; 0: none */
 };
 
 static uint32_t *make_map(uint32_t rows)
@@ -37,14 +38,14 @@ static enum err_code reshape_init(struct reshape *reshape, const struct frame_fi
 {
     const struct profile_sizes *const sizes = &reshape->from->sizes;
     reshape->kinds = calloc((size_t)sizes->functions + 1, 1);
-    reshape->is_asked = calloc((size_t)sizes->nodes + 1, 1);
+    reshape->is_used = calloc((size_t)sizes->nodes + 1, 1);
     reshape->known = calloc((size_t)sizes->nodes + 1, 1);
     reshape->functions = make_map(sizes->functions);
     reshape->frames = make_map(sizes->frames);
     reshape->nodes = make_map(sizes->nodes);
     reshape->threads = make_map(sizes->threads);
     reshape->callers = calloc((size_t)sizes->spots + 1, sizeof *reshape->callers);
-    if (reshape->kinds && reshape->is_asked && reshape->known && reshape->functions &&
+    if (reshape->kinds && reshape->is_used && reshape->known && reshape->functions &&
         reshape->frames && reshape->nodes && reshape->threads && reshape->callers)
         return frame_matcher_init(&reshape->matcher, filters, err);
     return err_nomem(err);
@@ -54,7 +55,7 @@ static void reshape_deinit(struct reshape *reshape)
 {
     frame_matcher_deinit(&reshape->matcher);
     free(reshape->kinds);
-    free(reshape->is_asked);
+    free(reshape->is_used);
     free(reshape->known);
     free(reshape->functions);
     free(reshape->frames);
@@ -63,7 +64,7 @@ static void reshape_deinit(struct reshape *reshape)
     free(reshape->callers);
 }
 
-/* Function 0 is the root's, which no filter is about. */
+/* Function 0 is the root's; no filter matches it. */
 static enum err_code match_functions(struct reshape *reshape, struct err *err)
 {
     enum err_code rc = ERR_OK;
@@ -86,7 +87,7 @@ static enum err_code copy_string(const struct reshape *reshape, str_id id, str_i
     return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
 }
 
-/* The same where it may be called something else; file: that of a function. */
+/* The same with names replaced; file: that of a function. */
 static enum err_code copy_name(const struct reshape *reshape, enum reshape_text what, str_id id,
                                str_id file, str_id *out, struct err *err)
 {
@@ -99,7 +100,7 @@ static enum err_code copy_name(const struct reshape *reshape, enum reshape_text 
     return strtab_intern(profile_strings(reshape->into), string.text, string.length, out, err);
 }
 
-/* What was a function of several sessions, or files, is read as none of them. */
+/* A function of several sessions has no origin. */
 static void copy_origin(struct reshape *reshape, function_id function, profile_origin origin)
 {
     const profile_origin before = profile_origin_of(reshape->into, function);
@@ -142,7 +143,7 @@ static enum err_code copy_frame(struct reshape *reshape, frame_id id, frame_id *
     return rc;
 }
 
-/* Its caller is copied already.  nodes[] is the nearest frame that is left. */
+/* The caller is copied already.  nodes[]: the nearest frame that the filters leave. */
 static enum err_code copy_node(struct reshape *reshape, node_id node, struct err *err)
 {
     const struct profile_node row = profile_node_at(reshape->from, node);
@@ -164,15 +165,15 @@ static enum err_code copy_nodes(struct reshape *reshape, const struct view *view
 {
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < view->count; i++)
-        reshape->is_asked[view->node[i]] = 1;
+        reshape->is_used[view->node[i]] = 1;
     /* Parents come before children. */
     for (node_id id = reshape->from->sizes.nodes; id-- > 1;)
-        if (reshape->is_asked[id])
-            reshape->is_asked[profile_node_at(reshape->from, id).parent] = 1;
+        if (reshape->is_used[id])
+            reshape->is_used[profile_node_at(reshape->from, id).parent] = 1;
     reshape->nodes[0] = 0;
     reshape->known[0] = (unsigned char)frame_matcher_start(&reshape->matcher);
     for (node_id id = 1; id < reshape->from->sizes.nodes && !rc; id++)
-        if (reshape->is_asked[id])
+        if (reshape->is_used[id])
             rc = copy_node(reshape, id, err);
     return rc;
 }
@@ -201,7 +202,7 @@ static enum err_code copy_thread(struct reshape *reshape, thread_id id, thread_i
     return rc;
 }
 
-/* A count may be more than one call takes. */
+/* A count may be larger than one call takes. */
 static enum err_code add_samples(struct profile *into, thread_id thread, node_id node,
                                  const struct view_cell *cell, struct err *err)
 {
@@ -211,7 +212,7 @@ static enum err_code add_samples(struct profile *into, thread_id thread, node_id
         const uint32_t count = left < UINT32_MAX ? (uint32_t)left : UINT32_MAX;
         rc = profile_add_timed(into, thread, cell->state, node, count, ns, err);
         left -= count;
-        ns = 0; /* all of it went with the first */
+        ns = 0; /* the first call added all of it */
     }
     return rc;
 }
@@ -245,7 +246,7 @@ static enum err_code copy_spot(struct reshape *reshape, spot_id id, uint32_t cal
     return rc ? rc : profile_spot(reshape->into, &row, out, err);
 }
 
-/* What the caller's spot became, plus 1; callers come before what they call. */
+/* The spot of the caller in `into`, plus 1; callers come first. */
 static uint32_t caller_of(const struct reshape *reshape, const struct view_spot *spot)
 {
     node_id node = spot->node;
@@ -253,7 +254,7 @@ static uint32_t caller_of(const struct reshape *reshape, const struct view_spot 
     return view_spot_caller(reshape->from, &node, &id) ? reshape->callers[id] : 0;
 }
 
-/* Of a frame that is taken out, the caller's spot stands for it. */
+/* The spot of the caller replaces that of a removed frame. */
 static enum err_code add_spot(struct reshape *reshape, const struct view_spot *spot,
                               struct err *err)
 {
@@ -273,7 +274,7 @@ static enum err_code add_spot(struct reshape *reshape, const struct view_spot *s
                : ERR_OK;
 }
 
-/* Spots are not told apart by thread and state: a query that asks for some has none. */
+/* Spots have no threads and states: a query that chooses some copies no spots. */
 static enum err_code copy_spots(struct reshape *reshape, const struct view_query *query,
                                 struct err *err)
 {
@@ -302,7 +303,7 @@ static enum err_code copy_cells(struct reshape *reshape, const struct view_query
     return rc ? rc : copy_spots(reshape, query, err);
 }
 
-/* Everything but the samples of the query. */
+/* Copies everything except the samples of the query. */
 static enum err_code copy_tables(struct reshape *reshape, const struct view_query *query,
                                  struct err *err)
 {
@@ -317,7 +318,7 @@ static enum err_code copy_tables(struct reshape *reshape, const struct view_quer
     return rc;
 }
 
-/* What is to be done once the tables are there. */
+/* Called once the tables are there. */
 typedef enum err_code copy_samples(struct reshape *reshape, const struct view_query *query,
                                    struct reshape_counts *counts, struct err *err);
 
@@ -346,13 +347,7 @@ enum err_code reshape_add(struct profile *into, const struct profile_snapshot *f
     return reshape_with(&reshape, query, settings, counts, copy_cells, err);
 }
 
-static bool is_asked_for(const struct window *window, const struct view_query *query)
-{
-    return window->generation > query->since && window->start_ns >= query->from_ns &&
-           (query->to_ns == 0 || window->start_ns < query->to_ns);
-}
-
-/* The first seal lets the time before the window pass. */
+/* The first seal ends the time before the window. */
 static enum err_code copy_window(struct reshape *reshape, const struct window *window,
                                  const struct view_query *query, struct reshape_counts *counts,
                                  struct err *err)
@@ -376,8 +371,9 @@ static enum err_code copy_windows(struct reshape *reshape, const struct view_que
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < reshape->from->window_count && !rc; i++) {
         const struct window *const window = reshape->from->windows[i];
-        /* One without length goes with the other that starts then. */
-        if (!is_asked_for(window, query) || (before && before->start_ns == window->start_ns))
+        /* A window without length is copied together with the next, which starts at the same time. */
+        if (!filter_has_window(query, window) ||
+            (before && before->start_ns == window->start_ns))
             continue;
         rc = copy_window(reshape, window, query, counts, err);
         before = window;

@@ -1,19 +1,19 @@
 /*
  * reshape - other trees made of views: several sessions as one, frames filtered, names replaced.
  *
- * The samples of a query are counted into the open window of another profile, where functions
- * are the same if name, file and first line are.  What comes out is a profile like any other:
- * seal it, take a snapshot, and every view and every report works.  Ranges of time that are to
- * stay apart are added one after the other with a profile_seal in between.
+ * reshape_add counts the samples of a query into the open window of another profile.  Functions are
+ * the same if name, file and first line are.  The result is a profile like any other: seal it, take a
+ * snapshot, and every view and every report works.  To keep ranges of time apart, add them one after
+ * the other with a profile_seal in between.
  *
  *     for (size_t i = 0; i < count && !rc; i++)
  *         rc = reshape_add(into, &snapshots[i], &queries[i], &settings, NULL, err);
  *     rc = rc ? rc : profile_seal(into, end_ns, err);
  *
  * Ownership: borrows everything.
- * Threads: the writer of `into`, on a snapshot of its own.  Not of `into` itself.
+ * Threads: the writer of `into`, on its own snapshot of another profile.
  * Cost: proportional to the cells of the query and the tables of `from`.
- * Limits: those of a profile; ERR_LIMIT leaves a part of the samples added.
+ * Limits: those of a profile; at ERR_LIMIT a part of the samples has been added.
  * Depends on: profile, view, frame_filters.
  */
 #ifndef SAMPLER_PROFILE_VIEWS_RESHAPE_H
@@ -37,7 +37,7 @@ enum reshape_text {
     RESHAPE_PROCESS
 };
 
-/* What texts become.  The answer stays until the next call; `file` is that of a function, else
+/* Replaces texts.  The result is good until the next call; `file` is that of the function, else
  * empty. */
 struct reshape_names {
     struct strtab_string (*text)(void *context, enum reshape_text what,
@@ -45,11 +45,10 @@ struct reshape_names {
     void *context;
 };
 
-/* Zeroed: as they are. */
+/* Zeroed: changes nothing. */
 struct reshape_settings {
     const struct frame_filters *filters; /* NULL: none */
-    const struct reshape_names
-        *names; /* NULL: as they are; filters are asked of the old ones */
+    const struct reshape_names *names;   /* NULL: names stay; filters see the old names */
 };
 
 struct reshape_counts {
@@ -57,14 +56,14 @@ struct reshape_counts {
     uint64_t filtered; /* left out by the filters */
 };
 
-/* settings and counts may be NULL; counts are added to. */
+/* settings and counts may be NULL; adds to counts. */
 MUST_CHECK enum err_code reshape_add(struct profile *into, const struct profile_snapshot *from,
                                      const struct view_query *query,
                                      const struct reshape_settings *settings,
                                      struct reshape_counts *counts, struct err *err);
 
-/* The same window by window, each sealed when it ended: `into`, which must be new, has the times
- * and the counters of `from`. */
+/* The same window by window, each sealed at its end.  `into` must be new; it gets the times and the
+ * counters of `from`. */
 MUST_CHECK enum err_code reshape_windows(struct profile *into,
                                          const struct profile_snapshot *from,
                                          const struct view_query *query,

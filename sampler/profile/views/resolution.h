@@ -1,10 +1,10 @@
 /*
- * resolution - how fine the windows of a session still are, from its beginning to its end.
+ * resolution - the widths of a session's windows, from its beginning to its end.
  *
  * Ownership: plain data.
- * Threads: any, on a snapshot of one's own.
- * Limits: RESOLUTION_MAX_RANGES; beyond it the last range goes to the end, and its width is that
- * of the coarsest.
+ * Threads: any, each on its own snapshot.
+ * Limits: RESOLUTION_MAX_RANGES; with more, the last range extends to the end and has the greatest
+ * width.
  * Units: nanoseconds since the profile was created.
  * Depends on: profile, window.
  */
@@ -22,9 +22,9 @@ struct resolution {
     size_t count;
     struct resolution_range {
         uint64_t start_ns, end_ns;
-        uint64_t width_ns; /* of the steps windows were merged into; 0: as they were sealed */
+        uint64_t width_ns; /* of the steps that windows were merged into; 0: as sealed */
         size_t windows;
-        uint64_t sealed;             /* windows that were once */
+        uint64_t sealed;             /* windows sealed, before merging */
     } ranges[RESOLUTION_MAX_RANGES]; /* oldest first */
 };
 

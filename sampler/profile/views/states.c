@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sampler/profile/views/filter.h"
 #include "sampler/profile/views/view.h"
 #include "sampler/profile/window.h"
 
@@ -34,12 +35,6 @@ static void add(struct state_sums *sums, state_bits state, uint64_t count)
     }
 }
 
-static bool is_asked_for(const struct window *window, const struct view_query *query)
-{
-    return window->generation > query->since && window->start_ns >= query->from_ns &&
-           (query->to_ns == 0 || window->start_ns < query->to_ns);
-}
-
 static void add_window(const struct window *window, const struct view_query *query,
                        struct state_sums *by_thread)
 {
@@ -62,7 +57,7 @@ static void add_sums(struct state_sums *to, const struct state_sums *from)
         to->doing[i] += from->doing[i];
 }
 
-/* Only threads that have samples. */
+/* A row for each thread with samples. */
 static enum err_code take_rows(struct states *states, const struct profile_snapshot *snapshot,
                                const struct state_sums *by_thread, struct err *err)
 {
@@ -93,7 +88,7 @@ enum err_code states_init(struct states *states, const struct profile_snapshot *
     if (!by_thread)
         return err_nomem(err);
     for (size_t i = 0; i < snapshot->window_count; i++)
-        if (is_asked_for(snapshot->windows[i], query))
+        if (filter_has_window(query, snapshot->windows[i]))
             add_window(snapshot->windows[i], query, by_thread);
     struct states made = { .generation = snapshot->generation };
     const enum err_code rc = take_rows(&made, snapshot, by_thread, err);

@@ -1,14 +1,14 @@
 /*
- * states - what the threads were doing, in numbers: samples of each thread by fact.
+ * states - what threads were doing: samples of each thread by state flag.
  *
- * A sample counts once among its thread's samples, and in each fact as yes, as unknown, or not
- * at all: then it is known that it was not so.  Beside that every sample is exactly one of the
- * STATE_DOINGS, so that they add up to the samples.  Waiting tasks are no threads: of the GIL and the
- * CPU their samples say nothing, so the sums of all threads are without them.
+ * A sample counts once for its thread.  For each flag it counts as yes, as unknown, or not at all,
+ * which means no.  In addition every sample is exactly one of STATE_DOINGS, so these add up to the
+ * samples.  Waiting tasks are not threads, and their samples show nothing about GIL and CPU, so the
+ * sums of all threads leave them out.
  *
  * Ownership: the rows belong to the struct; states_deinit accepts a zeroed one.
- * Threads: any, on a snapshot of one's own.
- * Cost: proportional to the cells of the windows asked for.
+ * Threads: any, each on its own snapshot.
+ * Cost: proportional to the cells of the query's windows.
  * Depends on: profile, window, view (the query).
  */
 #ifndef SAMPLER_PROFILE_VIEWS_STATES_H
@@ -33,7 +33,7 @@ struct state_sums {
 struct states {
     uint32_t generation;
     struct state_sums all; /* of threads */
-    uint64_t tasks;        /* samples of waiting tasks, which are none; they have a row */
+    uint64_t tasks;        /* samples of waiting tasks, which have rows too */
     size_t count;
     struct states_row {
         thread_id thread;
@@ -41,15 +41,14 @@ struct states {
     } * rows; /* of threads that have samples, ascending */
 };
 
-/* Of the query, its times, its `since` and its states are looked at; there is a row for each
- * thread anyway. */
+/* Uses the query's times, `since` and states; every thread with samples has a row. */
 MUST_CHECK enum err_code states_init(struct states *states,
                                      const struct profile_snapshot *snapshot,
                                      const struct view_query *query, struct err *err);
 void states_deinit(struct states *states);
 
-/* The true share of samples lies between the two: unknown ones may all be so, or none.  Negative
- * when there are no samples. */
+/* The true share of samples is between the two: between none and all of the unknown ones count as
+ * yes.  Negative: there are no samples. */
 double state_sums_at_least(const struct state_sums *sums, enum state_flag flag);
 double state_sums_at_most(const struct state_sums *sums, enum state_flag flag);
 

@@ -56,7 +56,7 @@ static void add_window(struct timeline_slot *row, const struct filter *filter,
     row->end_ns = window->end_ns;
 }
 
-/* The first window of the slot in which the news begin. */
+/* The first window of the slot in which the samples since then begin. */
 static size_t first_with_news(const struct filter *filter, uint32_t since, uint64_t width_ns)
 {
     struct window *const *const windows = filter->snapshot->windows;

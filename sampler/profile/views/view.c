@@ -7,8 +7,8 @@
 #include "sampler/profile/tally.h"
 #include "sampler/profile/views/filter.h"
 
-/* Adds the cells that pass to sum, and their times to ns if there is one, a number a node.
- * Returns how many are not 0 any more. */
+/* Adds the cells that pass the filter to `sum`, and their times to `ns` unless that is NULL; both by
+ * node.  Returns the number of nodes whose sum is no longer 0. */
 static size_t sum_nodes(const struct filter *filter, uint64_t *sum, uint64_t *ns)
 {
     size_t count = 0;
@@ -37,7 +37,7 @@ static enum err_code reserve(struct view *view, size_t count, bool has_periods, 
     return ERR_OK;
 }
 
-/* Makes the columns of the numbers that are not 0; there are at most `count`. */
+/* Makes columns of the sums that are not 0; there are at most `count`. */
 static enum err_code compact(struct view *view, const uint64_t *sum, const uint64_t *ns,
                              size_t nodes, size_t count, struct err *err)
 {
@@ -102,7 +102,7 @@ void view_totals(const struct view *view, const struct profile_snapshot *snapsho
         memset(total, 0, nodes * sizeof *total);
     for (size_t i = 0; i < view->count; i++)
         total[view->node[i]] = view->self[i];
-    /* Parents come before children: walking back, a node is complete before it is passed on. */
+    /* Parents come before children: backwards, a node is complete before it is added to its parent. */
     for (node_id id = nodes; id-- > 1;)
         total[profile_node_at(snapshot, id).parent] += total[id];
 }

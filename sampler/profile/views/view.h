@@ -1,11 +1,11 @@
 /*
  * view - a query over a snapshot: one number per node.
  *
- * Everything shown is a sum of cells.  A view says which cells (time, threads, processes,
- * states, generations) and gives the samples whose innermost frame is that node.
+ * Everything shown is a sum of cells.  A query chooses cells by time, threads, processes, states and
+ * generations; a view has, for each node, the samples whose innermost frame is that node.
  *
  * Ownership: the columns belong to the view; view_deinit accepts a zeroed one.
- * Threads: any, on a snapshot of one's own.
+ * Threads: any, each on its own snapshot.
  * Cost: proportional to the cells touched plus the nodes of the session.
  * Limits: VIEW_MAX_CELLS different cells in a view_cells or view_spots, then ERR_LIMIT.
  * Depends on: profile, window.
@@ -27,7 +27,7 @@ enum { VIEW_MAX_CELLS = 1 << 24 };
 struct view_query {
     uint64_t from_ns;         /* windows that start at or after */
     uint64_t to_ns;           /* windows that start before; 0: no end */
-    uint32_t since;           /* only generations after this one: a profile_snapshot_since */
+    uint32_t since;           /* only generations after this one (profile_snapshot_since) */
     const thread_id *threads; /* NULL: all; ids that do not exist match nothing */
     size_t thread_count;
     const process_id *processes; /* NULL: all */
@@ -57,12 +57,12 @@ static inline uint64_t view_self_ns(const struct view *view, size_t row)
     return view->self_ns ? view->self_ns[row] : view->self[row] * view->period_ns;
 }
 
-/* Samples of node and everything beneath it, for every node below sizes.nodes; total[0] is the
- * whole.  total must have room for snapshot->sizes.nodes numbers. */
+/* Samples of each node and everything beneath it; total[0] is the sum of all.  `total` must have room
+ * for snapshot->sizes.nodes numbers. */
 void view_totals(const struct view *view, const struct profile_snapshot *snapshot,
                  uint64_t *total);
 
-/* The cells of the query themselves, summed over time, in the order of a window's. */
+/* The cells of the query, summed over time, in the order of a window's cells. */
 struct view_cells {
     size_t count;
     struct view_cell {
@@ -80,14 +80,14 @@ MUST_CHECK enum err_code view_cells_init(struct view_cells *cells,
 void view_cells_deinit(struct view_cells *cells);
 
 /* The spots of the query's time and generations, summed, by node, then spot.  ERR_INVALID: the
- * query asks for threads, processes or states, which are not told apart here. */
+ * query chooses threads, processes or states, which spots do not have. */
 struct view_spots {
     size_t count;
     struct view_spot {
         node_id node; /* of the frame the spot is in */
         spot_id spot;
         uint64_t self;  /* samples in which that frame was the innermost */
-        uint64_t total; /* those in which it had called what was */
+        uint64_t total; /* self, and samples in which it waited for a call */
     } * spots;
 };
 
@@ -96,7 +96,7 @@ MUST_CHECK enum err_code view_spots_init(struct view_spots *spots,
                                          const struct view_query *query, struct err *err);
 void view_spots_deinit(struct view_spots *spots);
 
-/* Goes from a spot and its node to those of its caller; false: that is not known. */
+/* Moves from a spot and its node to those of its caller; false: the caller is unknown. */
 bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, spot_id *spot);
 
 #endif /* SAMPLER_PROFILE_VIEWS_VIEW_H */

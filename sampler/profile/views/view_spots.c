@@ -20,7 +20,7 @@ static enum err_code sum_innermost(const struct filter *filter, struct tally *ta
     return rc;
 }
 
-/* Marks such as <native> stand between the frames of a caller and what it calls. */
+/* Marks such as <native> lie between the frames of caller and callee. */
 enum { MAX_MARKS = 8 };
 
 static function_id function_at(const struct profile_snapshot *snapshot, node_id node)
@@ -47,8 +47,8 @@ bool view_spot_caller(const struct profile_snapshot *snapshot, node_id *node, sp
     return false;
 }
 
-/* Every innermost spot is a cell already.  Where a caller is one too, its own callers are, or will
- * be when its turn comes. */
+/* Every innermost spot is a cell already.  A caller that is a cell too adds its own callers when its
+ * turn comes. */
 static enum err_code add_callers(const struct profile_snapshot *snapshot, struct tally *tally,
                                  struct err *err)
 {
@@ -89,7 +89,7 @@ static enum err_code take_spots(const struct tally *tally, struct view_spots *ou
     return ERR_OK;
 }
 
-/* Callers have smaller numbers than what they call. */
+/* Callers have smaller ids than the spots that they call. */
 static void add_up(const struct profile_snapshot *snapshot, const struct view_spots *spots)
 {
     for (size_t i = spots->count; i-- > 0;) {
@@ -110,7 +110,7 @@ enum err_code view_spots_init(struct view_spots *spots, const struct profile_sna
     struct tally tally;
     if (query->threads || query->processes || query->require || query->exclude)
         return err_set(err, ERR_INVALID,
-                       "spots are not told apart by thread, process or state");
+                       "instructions cannot be chosen by thread, process or state");
     tally_init(&tally, VIEW_MAX_CELLS);
     enum err_code rc = filter_init(&filter, snapshot, query, err);
     if (!rc)
