@@ -70,10 +70,10 @@ void processes_destroy(struct processes *processes);
 void processes_hide_arguments(struct processes *processes);
 
 /* Scans /proc if the last scan is older than PROCESSES_REST_NS, without opening files of the
- * processes.  Then calls `tell` for each Python process, by pid.  `info` is borrowed until `tell`
- * returns; `tell` must not call this function.  NULL: only the summary. */
-typedef void (*processes_tell)(void *context, const struct process_info *info);
-MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_tell tell,
+ * processes.  Then calls `visit` for each Python process, by pid.  `info` is borrowed until `visit`
+ * returns; `visit` must not call this function.  NULL: only the summary. */
+typedef void (*processes_visitor)(void *context, const struct process_info *info);
+MUST_CHECK enum err_code processes_visit(struct processes *processes, processes_visitor visit,
                                          void *context, struct processes_summary *out,
                                          struct err *err);
 

@@ -11,32 +11,32 @@
 #include "sampler/capture/rows.h"
 #include "sampler/capture/windows.h"
 
-/* A block with samples, as the index names it. */
+/* A block of samples in the index. */
 struct indexed {
     uint64_t at, start_ns;
 };
 
 struct reader {
     struct block_reader blocks;
-    uint64_t first_at;                   /* the first block behind the facts */
-    struct bytes raw;                    /* the present block */
-    struct bytes start_bytes, end_bytes; /* what the facts point into */
+    uint64_t first_at;                   /* the first block behind the metadata */
+    struct bytes raw;                    /* the current block */
+    struct bytes start_bytes, end_bytes; /* the metadata point into these */
     struct capture_metadata metadata;
     struct names names;
     struct indexed *index;
     size_t index_count;
-    bool has_end; /* the facts of the end are known */
-    bool at_end;  /* the block of the end was passed */
+    bool has_end; /* the metadata of the end are known */
+    bool at_end;  /* the end block was read */
 
     struct profile *profile;
     struct profile_sizes sizes; /* rows of the profile */
-    size_t table_bytes;         /* they may take; 0: no bound */
+    size_t table_bytes;         /* that they may take; 0: no bound */
 
     struct windows_block block;
-    struct windows_places places; /* of the stream that the block is a piece of */
-    size_t window;                /* the next of the block */
+    struct windows_places places; /* of the stream of the block */
+    size_t window;                /* index in the block of the next one */
     char missing[256];
-    reader_watcher *watch; /* NULL: nobody asks */
+    reader_watcher *watch; /* NULL: none */
     void *watch_context;
 };
 
@@ -51,13 +51,13 @@ static enum err_code take_metadata(struct reader *reader, struct err *err)
     if (rc)
         return rc;
     if (head.kind != CAPTURE_METADATA)
-        return err_set(err, ERR_CORRUPT, "it does not begin with facts");
+        return err_set(err, ERR_CORRUPT, "it does not begin with metadata");
     struct cursor cursor = cursor_of(reader->start_bytes.data, reader->start_bytes.count);
     rc = metadata_decode(&reader->metadata, &cursor, err);
     if (rc)
         return rc;
     if (reader->metadata.unit_ns < 1 || reader->metadata.unit_ns > WINDOWS_MAX_UNIT_NS)
-        return err_set(err, ERR_CORRUPT, "its unit of time makes no sense");
+        return err_set(err, ERR_CORRUPT, "its unit of time is invalid");
     names_init(&reader->names, &reader->metadata);
     reader->first_at = reader->blocks.at;
     return ERR_OK;
@@ -81,7 +81,7 @@ static enum err_code take_index(struct reader *reader, struct cursor *cursor, st
     return ERR_OK;
 }
 
-/* What stands in the block of the end; once. */
+/* Reads the end block, once. */
 static enum err_code take_end(struct reader *reader, struct err *err)
 {
     struct cursor cursor = cursor_of(reader->end_bytes.data, reader->end_bytes.count);
@@ -92,11 +92,11 @@ static enum err_code take_end(struct reader *reader, struct err *err)
     (void)cursor_number(&cursor); /* samples */
     rc = take_index(reader, &cursor, err);
     if (!rc && cursor.is_bad)
-        rc = err_set(err, ERR_CORRUPT, "its index makes no sense");
+        rc = err_set(err, ERR_CORRUPT, "its index is invalid");
     return rc;
 }
 
-/* A file without a whole end is read all the same; what is wrong shows when it is read. */
+/* A file without a whole end is read nevertheless; reading shows what is wrong. */
 static enum err_code read_end(struct reader *reader, struct err *err)
 {
     struct block_head head;
@@ -188,12 +188,12 @@ static void note_cut(struct reader *reader)
     if (rest > 0)
         snprintf(reader->missing, sizeof reader->missing,
                  "the capture was cut: its last %" PRIu64 " bytes, from byte %" PRIu64
-                 " on, are no whole block, and what came after them is missing",
+                 " on, are not a whole block; everything after them is missing",
                  rest, blocks->at);
     else
         snprintf(
             reader->missing, sizeof reader->missing,
-            "the capture was not finished: what came after its last block, at byte %" PRIu64
+            "the capture was not finished: everything after its last block, at byte %" PRIu64
             ", is missing",
             blocks->at);
 }
@@ -203,7 +203,7 @@ static enum err_code no_more(struct err *err)
     return err_set(err, ERR_NOT_FOUND, "the capture has no more samples");
 }
 
-/* Tables are as large as the file makes them; compressed, a small one may name many rows. */
+/* The file decides how large tables get; a small compressed file may have many rows. */
 static enum err_code take_rows(struct reader *reader, struct err *err)
 {
     struct cursor cursor = cursor_of(reader->raw.data, reader->raw.count);
@@ -247,7 +247,7 @@ static enum err_code take_block(struct reader *reader, const struct block_head *
     else if (head->kind == CAPTURE_END)
         rc = pass_end(reader, err);
     else
-        rc = err_set(err, ERR_CORRUPT, "facts stand where they do not belong");
+        rc = err_set(err, ERR_CORRUPT, "metadata are in the wrong place");
     return rc == ERR_CORRUPT ? err_wrap(err, rc, "damaged at byte %" PRIu64, at) : rc;
 }
 
@@ -274,7 +274,7 @@ enum err_code reader_next_window(struct reader *reader, struct reader_window *ou
         rc = next_block(reader, err);
     if (rc)
         return rc;
-    const struct capture_input_window *const window = &reader->block.windows[reader->window++];
+    const struct block_window *const window = &reader->block.windows[reader->window++];
     *out =
         (struct reader_window){ .start_ns = window->start_ns,
                                 .end_ns = window->end_ns,
@@ -313,7 +313,7 @@ static enum err_code load_window(struct profile *profile, const struct reader_wi
                                  uint64_t *last_ns, struct err *err)
 {
     enum err_code rc = ERR_OK;
-    /* A time without samples is in no window. */
+    /* No window covers a time without samples. */
     if (window->start_ns > *last_ns)
         rc = profile_seal(profile, window->start_ns, err);
     *last_ns = window->start_ns;
@@ -327,8 +327,8 @@ static enum err_code load_window(struct profile *profile, const struct reader_wi
     return profile_seal(profile, window->end_ns, err);
 }
 
-/* Blocks of samples without a window of the part are passed over, but for the last, which says
- * how the session ended.  A window may go on in the next block, which then starts when it does. */
+/* Skips blocks of samples without a window of the part, except the last, which has the counters of
+ * the end.  A window may continue in the next block, which then has the same start time. */
 static void pass_over(struct reader *reader, const struct reader_part *part)
 {
     struct wanted_blocks *const wanted = &reader->blocks.wanted;
@@ -347,7 +347,7 @@ static void pass_over(struct reader *reader, const struct reader_part *part)
     wanted->met_to = wanted->to == UINT64_MAX;
 }
 
-/* An index that lies would leave samples out. */
+/* A wrong index would leave out samples. */
 static enum err_code check_part(const struct wanted_blocks *wanted, struct err *err)
 {
     if (!wanted->is_part || (wanted->met_from && wanted->met_to && wanted->met_also))
@@ -361,7 +361,7 @@ static bool is_in(const struct reader_part *part, const struct reader_window *wi
            (!part->to_ns || window->start_ns < part->to_ns);
 }
 
-/* The last window of all says what the counters were at the end. */
+/* The last window has the counters of the end. */
 static enum err_code load_windows(struct reader *reader, const struct reader_part *part,
                                   struct err *err)
 {

@@ -1,16 +1,16 @@
 /*
  * windows - samples in a capture: the runs of a few seconds, window by window, in columns.
  *
- * Runs of a thread at one place that follow each other become one run.  A place is a state, a
- * node and a spot: each stands once in the blocks of a stream (block.h), those with most runs first,
- * and a run names it by a small number.  A stack is one number anyway, as nodes are interned.
+ * Consecutive runs of a thread at one place become one run.  A place is a state, a node and a spot.  It
+ * is stored once in the blocks of a stream (block.h), those with most runs first, and runs refer to it
+ * by a small number.  The stack of a place is one number, because nodes are interned.
  *
- * Times are told in units of about the sampling period, of which a run that follows the last one
- * of its thread at once needs none.  When in its unit a sample was taken is not kept.
+ * Times are in units of about the sampling period.  A run that directly follows the last one of its
+ * thread needs no time.  Where within its unit a sample was taken is not stored.
  *
  * Ownership: the caller's storage; deinit functions accept zeroed ones.
  * Limits: CAPTURE_MAX_WINDOWS windows and CAPTURE_MAX_RUNS runs in a block, and as many places in
- * a stream; the encoder says that it is full at WINDOWS_FULL_RUNS, and the writer ends a stream at
+ * a stream.  The encoder is full at WINDOWS_FULL_RUNS; the writer ends a stream at
  * WINDOWS_FULL_PLACES.  Times are below WINDOWS_MAX_NS.
  * Threads: one at a time.
  * Depends on: profile (sink, quality), names, bytes.
@@ -40,28 +40,28 @@ enum {
 #define WINDOWS_MAX_NS      (1ull << 61)
 #define WINDOWS_MAX_UNIT_NS 1000000000ull
 
-/* A window; runs_at and run_count are runs of the block. */
-struct capture_input_window {
+/* A window; runs_at and run_count choose runs of the block. */
+struct block_window {
     uint64_t start_ns, end_ns;
     uint64_t period_ns; /* what a sample stands for; 0: unknown */
-    bool is_open;       /* goes on in the next block */
+    bool is_open;       /* continues in the next block */
     size_t runs_at, run_count;
 };
 
-/* What is waiting to become a block. */
+/* Collects the runs of the next block. */
 struct windows_encoder {
     uint64_t unit_ns;
     uint64_t start_ns; /* of the open window */
     struct idmap index;
     struct place *places;
     size_t place_count, place_room;
-    size_t target_list_places; /* that earlier blocks of the stream have */
-    struct target_list_run *runs;
+    size_t known_places; /* of earlier blocks of the stream */
+    struct encoded_run *runs;
     size_t run_count, run_room;
     size_t open_at;    /* the first run of the open window */
     uint32_t *last_of; /* by thread: its last run of the open window, plus 1 */
     size_t last_room;
-    struct capture_input_window *windows; /* closed ones */
+    struct block_window *windows; /* closed ones */
     size_t window_count, window_room;
 };
 
@@ -70,7 +70,7 @@ void windows_encoder_deinit(struct windows_encoder *encoder);
 /* Adds a run to the open window. */
 MUST_CHECK enum err_code windows_encoder_add(struct windows_encoder *encoder,
                                              const struct run *run, struct err *err);
-/* Closes the open window; one without runs leaves no trace. */
+/* Closes the open window; does not store one without runs. */
 MUST_CHECK enum err_code windows_encoder_seal(struct windows_encoder *encoder, uint64_t end_ns,
                                               uint64_t period_ns, struct err *err);
 static inline bool windows_encoder_is_full(const struct windows_encoder *encoder)
@@ -82,17 +82,17 @@ static inline bool windows_encoder_is_empty(const struct windows_encoder *encode
 {
     return encoder->run_count == 0;
 }
-/* Where its first window starts. */
+/* The start of its first window. */
 uint64_t windows_encoder_start_ns(const struct windows_encoder *encoder);
 uint64_t windows_encoder_samples(const struct windows_encoder *encoder);
-/* Appends the block's bytes and starts anew; a window that is still open goes on in the next, and
- * so do the places, until they are to be forgotten: right after a block that ends a stream. */
+/* Appends the block's bytes and starts the next block.  An open window continues in it.  Places stay
+ * known until windows_encoder_forget, which is called right after a block that ends a stream. */
 MUST_CHECK enum err_code windows_encode(struct windows_encoder *encoder,
                                         const struct quality *quality, uint64_t lost,
                                         struct bytes *out, struct err *err);
 void windows_encoder_forget(struct windows_encoder *encoder);
 
-/* Places that the blocks of a stream have told so far. */
+/* Places of the blocks of a stream so far. */
 struct windows_places {
     struct run *items;
     size_t count, room;
@@ -100,18 +100,18 @@ struct windows_places {
 
 void windows_places_deinit(struct windows_places *places);
 
-/* A block that was read. */
+/* A decoded block. */
 struct windows_block {
     struct quality quality; /* as of its end */
     uint64_t lost;          /* samples not written so far */
-    struct capture_input_window *windows;
+    struct block_window *windows;
     size_t window_count;
     struct run *runs; /* of a window: by thread, then time */
     size_t run_count;
 };
 
-/* is_piece: it is one of a stream, and refers to the places before it and adds to them; a block
- * that is none has its own.  ERR_CORRUPT: it makes no sense, or names rows that are not below
+/* is_piece: the block is a piece of a stream: it refers to the places before it and adds to them;
+ * another block has its own places.  ERR_CORRUPT: it is invalid, or refers to rows not below
  * `sizes`. */
 MUST_CHECK enum err_code windows_decode(struct cursor *cursor, const struct names *names,
                                         uint64_t unit_ns, const struct profile_sizes *sizes,

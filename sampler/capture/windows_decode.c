@@ -9,19 +9,19 @@
 
 enum { PLACE_BYTES = 2, WINDOW_BYTES = 5, THREAD_BYTES = 2, RUN_BYTES = 4 };
 
-/* What all of a block's columns are read with. */
+/* The state of decoding one block. */
 struct decoder {
     struct cursor *cursor;
     const struct names *names;
     const struct profile_sizes *sizes;
     uint64_t unit_ns;
     bool is_piece;
-    struct windows_places *places; /* what runs of each have in common */
+    struct windows_places *places; /* state, node and spot of each, as a run */
     size_t *threads;               /* of each window */
     uint64_t *next;                /* by thread: when its next run is expected, in units */
 };
 
-/* Takes a row's id; what is not below `rows` is bad. */
+/* Takes the id of a row; a number not below `rows` is bad. */
 static uint32_t take_id(struct cursor *cursor, int64_t id, uint32_t rows)
 {
     if (id >= 0 && id < rows)
@@ -45,7 +45,7 @@ static void take_spots(struct decoder *decoder, size_t first)
     }
 }
 
-/* Makes room for `more` places behind those that are known. */
+/* Makes room for `more` places behind the known ones. */
 static enum err_code grow_places(struct windows_places *places, size_t more, struct err *err)
 {
     const size_t wanted = places->count + more;
@@ -57,7 +57,7 @@ static enum err_code grow_places(struct windows_places *places, size_t more, str
     return ERR_OK;
 }
 
-/* What a stream has told so far is known to its next piece; its first one begins with nothing. */
+/* A piece of a stream knows the places of the pieces before it; the first one knows none. */
 static void take_known(struct decoder *decoder)
 {
     const uint64_t known = decoder->is_piece ? cursor_number(decoder->cursor) : 0;
@@ -91,8 +91,8 @@ static enum err_code take_places(struct decoder *decoder, struct err *err)
     return ERR_OK;
 }
 
-static void take_window(struct cursor *cursor, const struct capture_input_window *last,
-                        struct capture_input_window *out)
+static void take_window(struct cursor *cursor, const struct block_window *last,
+                        struct block_window *out)
 {
     out->start_ns = last->end_ns + cursor_below(cursor, WINDOWS_MAX_NS);
     out->end_ns = out->start_ns + cursor_below(cursor, WINDOWS_MAX_NS);
@@ -100,7 +100,7 @@ static void take_window(struct cursor *cursor, const struct capture_input_window
     out->is_open = cursor_u8(cursor) != 0;
     if (out->end_ns > WINDOWS_MAX_NS || out->period_ns > WINDOWS_MAX_NS) {
         cursor->is_bad = true;
-        *out = (struct capture_input_window){ 0 };
+        *out = (struct block_window){ 0 };
     }
 }
 
@@ -108,7 +108,7 @@ static enum err_code take_windows(struct decoder *decoder, struct windows_block 
                                   struct err *err)
 {
     struct cursor *const cursor = decoder->cursor;
-    struct capture_input_window last = { 0 };
+    struct block_window last = { 0 };
     out->window_count = cursor_count(cursor, WINDOW_BYTES, CAPTURE_MAX_WINDOWS);
     out->windows = calloc(out->window_count + 1, sizeof *out->windows);
     decoder->threads = calloc(out->window_count + 1, sizeof *decoder->threads);
@@ -122,10 +122,9 @@ static enum err_code take_windows(struct decoder *decoder, struct windows_block 
     return ERR_OK;
 }
 
-/* Threads are put into the runs as the lanes say; runs grow by what the lanes promise, which is
- * no more than there are bytes for. */
-static enum err_code take_lane(struct decoder *decoder, struct windows_block *out,
-                               thread_id thread, size_t *room, struct err *err)
+/* Adds the runs of one thread of a window.  There are at most as many as the bytes left can hold. */
+static enum err_code take_thread(struct decoder *decoder, struct windows_block *out,
+                                 thread_id thread, size_t *room, struct err *err)
 {
     const size_t count = cursor_count(decoder->cursor, 1, CAPTURE_MAX_RUNS - out->run_count);
     if (!VEC_RESERVE(out->runs, *room, out->run_count + count))
@@ -135,20 +134,20 @@ static enum err_code take_lane(struct decoder *decoder, struct windows_block *ou
     return ERR_OK;
 }
 
-static enum err_code take_lanes(struct decoder *decoder, struct windows_block *out,
-                                struct err *err)
+static enum err_code take_threads(struct decoder *decoder, struct windows_block *out,
+                                  struct err *err)
 {
     size_t room = 0;
     enum err_code rc = ERR_OK;
     for (size_t i = 0; i < out->window_count; i++) {
-        struct capture_input_window *const window = &out->windows[i];
+        struct block_window *const window = &out->windows[i];
         uint64_t thread = 0;
         window->runs_at = out->run_count;
         for (size_t j = 0; j < decoder->threads[i] && !rc && !decoder->cursor->is_bad; j++) {
             thread += (uint64_t)cursor_signed(decoder->cursor);
-            rc = take_lane(decoder, out,
-                           take_id(decoder->cursor, (int64_t)thread, decoder->sizes->threads),
-                           &room, err);
+            rc = take_thread(decoder, out,
+                             take_id(decoder->cursor, (int64_t)thread, decoder->sizes->threads),
+                             &room, err);
         }
         window->run_count = out->run_count - window->runs_at;
     }
@@ -173,8 +172,8 @@ static void take_place_of_runs(struct decoder *decoder, struct windows_block *ou
         out->runs[i].count = (uint32_t)cursor_below(decoder->cursor, UINT32_MAX - 1) + 1;
 }
 
-/* The spans of runs stand in a column behind the one of their starts, and are needed to know
- * when the next run of the thread is expected: two cursors walk in step. */
+/* The column of spans follows the column of starts.  A span is needed to know when the next run of
+ * the thread is expected, so two cursors move in step. */
 static struct cursor behind_starts(const struct cursor *cursor, size_t runs)
 {
     struct cursor spans = *cursor;
@@ -196,7 +195,7 @@ static void take_time(struct decoder *decoder, struct cursor *spans, uint64_t st
     }
     run->first_ns = first * decoder->unit_ns;
     run->step_ns = run->count > 1 ? span * decoder->unit_ns / (run->count - 1) : 0;
-    /* As the encoder counts. */
+    /* As in the encoder. */
     *next = (uint32_t)(first + span + 1 - start);
 }
 
@@ -223,13 +222,13 @@ static enum err_code decode(struct decoder *decoder, struct windows_block *out, 
     if (!rc)
         rc = take_windows(decoder, out, err);
     if (!rc)
-        rc = take_lanes(decoder, out, err);
+        rc = take_threads(decoder, out, err);
     if (!rc)
         take_place_of_runs(decoder, out);
     if (!rc && !cursor->is_bad)
         rc = take_times(decoder, out, err);
     if (!rc && cursor->is_bad)
-        rc = err_set(err, ERR_CORRUPT, "a block of samples makes no sense");
+        rc = err_set(err, ERR_CORRUPT, "a block of samples is invalid");
     return rc;
 }
 

@@ -16,7 +16,7 @@ struct place {
 };
 
 /* A run in units of time. */
-struct target_list_run {
+struct encoded_run {
     thread_id thread;
     uint32_t place;
     uint32_t count;
@@ -74,17 +74,17 @@ static enum err_code find_place(struct windows_encoder *encoder, const struct ru
     return at ? ERR_OK : add_place(encoder, hash, run, err);
 }
 
-/* Does the run go on where the last one of its thread ended?  A hole of a sample or two does not
- * make another run; the run's samples are then taken as evenly spaced. */
-static bool follows(const struct target_list_run *last, const struct target_list_run *next)
+/* Does the run continue the last one of its thread?  A gap of a sample or two does not end a run; its
+ * samples then count as evenly spaced. */
+static bool follows(const struct encoded_run *last, const struct encoded_run *next)
 {
     const uint64_t step = last->count > 1 ? (last->last - last->first) / (last->count - 1) : 1;
     return last->place == next->place && next->first >= last->last &&
            next->first - last->last <= 2 * step + 1 && next->count <= UINT32_MAX - last->count;
 }
 
-static enum err_code append_run(struct windows_encoder *encoder,
-                                const struct target_list_run *run, struct err *err)
+static enum err_code append_run(struct windows_encoder *encoder, const struct encoded_run *run,
+                                struct err *err)
 {
     if (!VEC_RESERVE(encoder->runs, encoder->run_room, encoder->run_count + 1))
         return err_nomem(err);
@@ -97,12 +97,12 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
                                   struct err *err)
 {
     const uint64_t last_ns = run->first_ns + (run->count - 1) * run->step_ns;
-    struct target_list_run told = { .thread = run->thread,
-                                    .count = run->count,
-                                    .first = run->first_ns / encoder->unit_ns,
-                                    .last = last_ns / encoder->unit_ns };
+    struct encoded_run encoded = { .thread = run->thread,
+                                   .count = run->count,
+                                   .first = run->first_ns / encoder->unit_ns,
+                                   .last = last_ns / encoder->unit_ns };
     const size_t before = encoder->last_room;
-    const enum err_code rc = find_place(encoder, run, &told.place, err);
+    const enum err_code rc = find_place(encoder, run, &encoded.place, err);
     if (rc)
         return rc;
     if (!VEC_RESERVE(encoder->last_of, encoder->last_room, (size_t)run->thread + 1))
@@ -110,14 +110,14 @@ enum err_code windows_encoder_add(struct windows_encoder *encoder, const struct 
     memset(encoder->last_of + before, 0,
            (encoder->last_room - before) * sizeof *encoder->last_of);
     const uint32_t at = encoder->last_of[run->thread];
-    if (!at || !follows(&encoder->runs[at - 1], &told))
-        return append_run(encoder, &told, err);
-    encoder->runs[at - 1].last = told.last;
-    encoder->runs[at - 1].count += told.count;
+    if (!at || !follows(&encoder->runs[at - 1], &encoded))
+        return append_run(encoder, &encoded, err);
+    encoder->runs[at - 1].last = encoded.last;
+    encoder->runs[at - 1].count += encoded.count;
     return ERR_OK;
 }
 
-/* The next run of a thread starts anew. */
+/* The next run of each thread is a new one. */
 static void forget_open(struct windows_encoder *encoder)
 {
     for (size_t i = encoder->open_at; i < encoder->run_count; i++)
@@ -131,12 +131,12 @@ static enum err_code close_open(struct windows_encoder *encoder, uint64_t end_ns
     if (!VEC_RESERVE(encoder->windows, encoder->window_room, encoder->window_count + 1))
         return err_nomem(err);
     encoder->windows[encoder->window_count++] =
-        (struct capture_input_window){ .start_ns = encoder->start_ns,
-                                       .end_ns = end_ns,
-                                       .period_ns = period_ns,
-                                       .is_open = is_open,
-                                       .runs_at = encoder->open_at,
-                                       .run_count = encoder->run_count - encoder->open_at };
+        (struct block_window){ .start_ns = encoder->start_ns,
+                               .end_ns = end_ns,
+                               .period_ns = period_ns,
+                               .is_open = is_open,
+                               .runs_at = encoder->open_at,
+                               .run_count = encoder->run_count - encoder->open_at };
     forget_open(encoder);
     return ERR_OK;
 }
@@ -169,8 +169,8 @@ uint64_t windows_encoder_samples(const struct windows_encoder *encoder)
 
 static int compare_runs(const void *left, const void *right)
 {
-    const struct target_list_run *const a = left;
-    const struct target_list_run *const b = right;
+    const struct encoded_run *const a = left;
+    const struct encoded_run *const b = right;
     if (a->thread != b->thread)
         return a->thread < b->thread ? -1 : 1;
     return (a->first > b->first) - (a->first < b->first);
@@ -185,17 +185,17 @@ static int compare_uses(const void *left, const void *right)
     return (*a > *b) - (*a < *b);
 }
 
-/* New places come behind those that earlier blocks told, which keep their rank. */
+/* Ranks new places behind those of earlier blocks, which keep their rank. */
 static size_t rank_places(struct windows_encoder *encoder, struct place **ranked)
 {
-    const size_t told = encoder->target_list_places, count = encoder->place_count - told;
+    const size_t known = encoder->known_places, count = encoder->place_count - known;
     for (size_t i = 0; i < encoder->run_count; i++)
         encoder->places[encoder->runs[i].place].uses++;
     for (size_t i = 0; i < count; i++)
-        ranked[i] = &encoder->places[told + i];
+        ranked[i] = &encoder->places[known + i];
     qsort(ranked, count, sizeof(struct place *), compare_uses);
     for (size_t i = 0; i < count; i++)
-        ranked[i]->rank = (uint32_t)(told + i);
+        ranked[i]->rank = (uint32_t)(known + i);
     return count;
 }
 
@@ -217,7 +217,7 @@ static void put_places(struct place *const *places, size_t count, struct bytes *
     }
 }
 
-static size_t thread_cpus_of(const struct target_list_run *runs, size_t count)
+static size_t count_threads(const struct encoded_run *runs, size_t count)
 {
     size_t threads = 0;
     for (size_t i = 0; i < count; i++)
@@ -230,22 +230,22 @@ static void put_windows(const struct windows_encoder *encoder, struct bytes *out
     uint64_t end_ns = 0, period_ns = 0;
     bytes_number(out, encoder->window_count);
     for (size_t i = 0; i < encoder->window_count; i++) {
-        const struct capture_input_window *const window = &encoder->windows[i];
+        const struct block_window *const window = &encoder->windows[i];
         bytes_number(out, window->start_ns - end_ns);
         bytes_number(out, window->end_ns - window->start_ns);
         bytes_signed(out, (int64_t)(window->period_ns - period_ns));
         bytes_u8(out, window->is_open);
-        bytes_number(out, thread_cpus_of(encoder->runs + window->runs_at, window->run_count));
+        bytes_number(out, count_threads(encoder->runs + window->runs_at, window->run_count));
         end_ns = window->end_ns;
         period_ns = window->period_ns;
     }
 }
 
-/* A lane is what a thread has in a window. */
-static void put_lanes(const struct windows_encoder *encoder, struct bytes *out)
+/* For each window: its threads, and the number of runs of each. */
+static void put_threads(const struct windows_encoder *encoder, struct bytes *out)
 {
     for (size_t i = 0; i < encoder->window_count; i++) {
-        const struct capture_input_window *const window = &encoder->windows[i];
+        const struct block_window *const window = &encoder->windows[i];
         const size_t end = window->runs_at + window->run_count;
         thread_id thread = 0;
         for (size_t j = window->runs_at, next; j < end; j = next) {
@@ -258,11 +258,11 @@ static void put_lanes(const struct windows_encoder *encoder, struct bytes *out)
     }
 }
 
-/* last_of is free now: every window is closed.  It becomes each thread's next time, less the
- * block's start; what does not fit costs bytes and nothing else. */
+/* Every window is closed, so last_of is free.  It holds the expected start of the next run of each
+ * thread, relative to the block.  If a time does not fit, its run only takes more bytes. */
 static void put_runs(struct windows_encoder *encoder, uint64_t start, struct bytes *out)
 {
-    const struct target_list_run *const runs = encoder->runs;
+    const struct encoded_run *const runs = encoder->runs;
     for (size_t i = 0; i < encoder->run_count; i++)
         bytes_number(out, encoder->places[runs[i].place].rank);
     for (size_t i = 0; i < encoder->run_count; i++)
@@ -278,16 +278,16 @@ static void put_runs(struct windows_encoder *encoder, uint64_t start, struct byt
         encoder->last_of[runs[i].thread] = 0;
 }
 
-static void start_anew(struct windows_encoder *encoder)
+static void clear_block(struct windows_encoder *encoder)
 {
-    encoder->target_list_places = encoder->place_count;
+    encoder->known_places = encoder->place_count;
     encoder->run_count = encoder->window_count = encoder->open_at = 0;
 }
 
 void windows_encoder_forget(struct windows_encoder *encoder)
 {
     idmap_clear(&encoder->index);
-    encoder->target_list_places = encoder->place_count = 0;
+    encoder->known_places = encoder->place_count = 0;
 }
 
 enum err_code windows_encode(struct windows_encoder *encoder, const struct quality *quality,
@@ -307,13 +307,13 @@ enum err_code windows_encode(struct windows_encoder *encoder, const struct quali
                   sizeof *encoder->runs, compare_runs);
         names_put_quality(quality, out);
         bytes_number(out, lost);
-        bytes_number(out, encoder->target_list_places);
+        bytes_number(out, encoder->known_places);
         put_places(ranked, places, out);
         put_windows(encoder, out);
-        put_lanes(encoder, out);
+        put_threads(encoder, out);
         bytes_number(out, encoder->run_count);
         put_runs(encoder, start, out);
-        start_anew(encoder);
+        clear_block(encoder);
     }
     free(ranked);
     return rc;

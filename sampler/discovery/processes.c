@@ -14,56 +14,58 @@
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
 
-/* Examiners are threads that take no part in the list: who is due stands in a queue; an examiner
- * takes the next process, examines it with no lock held, and gives back what it found, which counts
- * if the process is still there and still that program.  One examiner works; one that has not come
- * back for PROCESSES_STUCK_NS hangs in the kernel and is left behind, and another takes its place.
+/* Processes to be examined are in a queue.  An examiner is a thread that takes the next process,
+ * examines it without a lock, and stores the finding if the process still exists and executes the
+ * same program.  One examiner works at a time.  An examiner that does not return for
+ * PROCESSES_STUCK_NS hangs in the kernel: it is abandoned, and another one replaces it.
  *
- * Owners take turns in the queue, and rest when their processes took long; one whose processes hang
- * PROCESSES_HANG_MAX examiners gets no turn until one of these comes back. */
+ * Owners take turns in the queue, and rest when their processes took long.  An owner whose processes
+ * hang PROCESSES_HANG_MAX examiners gets no turn until one of these returns. */
 enum { PROCESSES_EXAMINERS = 17, PROCESSES_HANG_MAX = 4 };
 
-/* One that rests is asked less often whether it is still the same program. */
-enum { OTHERS_ASKED_EVERY = 4 };
+/* For processes that are not Python, only every fourth scan checks for another program. */
+enum { OTHERS_CHECKED_EVERY = 4 };
 
-/* What hangs is tried again after so long. */
+/* A process that hung an examiner is examined again after this. */
 static const uint64_t HANGS_AGAIN_NS = 600 * NS_PER_S;
 
 struct entry {
     int pid;
     unsigned uid;
-    uint64_t serial;   /* of the program it runs; 0: it has not been examined */
+    uint64_t serial;   /* of the program that it executes; 0: not seen yet */
     uint64_t again_ns; /* when to examine it again; UINT64_MAX: never */
     struct process_stats stats;
     uint64_t measured_ns; /* of the CPU time in stats */
     double cpu_percent;
-    bool has_uid;               /* asked for since it was examined last */
-    bool is_examined, is_taken; /* once; by an examiner right now */
+    bool has_uid;     /* read since the last examination */
+    bool is_examined; /* at least once */
+    bool is_taken;    /* an examiner has it now */
     struct finding finding;
 };
 
 struct examiner {
     struct processes *processes;
-    bool is_there, is_left; /* there is such a thread; it hangs */
-    int pid;                /* of the process that it examines; 0: none */
+    bool is_there;     /* the thread exists */
+    bool is_abandoned; /* it hangs */
+    int pid;           /* of the process that it examines; 0: none */
     unsigned uid;
     uint64_t serial, since_ns;
 };
 
 struct processes {
-    pthread_mutex_t lock; /* guards all that is not atomic */
+    pthread_mutex_t lock; /* guards everything that is not atomic */
     struct entry **items; /* by pid */
     size_t count;
     uint64_t scanned_ns, boot_ns; /* since 1970 */
     uint64_t serials;
     long ticks_per_s;
     struct processes_summary summary;
-    bool hides_arguments; /* never changes once there is an examiner */
+    bool hides_arguments; /* does not change once there is an examiner */
 
-    size_t users; /* the owner and the examiners: the last one frees */
+    size_t users; /* the caller and the examiners; the last one frees */
     atomic_bool is_ending;
     pthread_cond_t changed;  /* the queue, or is_ending */
-    struct turn_item *queue; /* what is due, in turn */
+    struct turn_item *queue; /* processes to examine, in turn */
     size_t queue_count;
     struct debts debts;
     struct examiner examiners[PROCESSES_EXAMINERS];
@@ -117,7 +119,7 @@ static void free_entry(struct entry *entry)
     free(entry);
 }
 
-/* One user less; takes the lock with it. */
+/* Releases the lock and one user; the last user frees. */
 static void leave(struct processes *processes)
 {
     const bool is_last = --processes->users == 0;
@@ -161,12 +163,13 @@ static struct entry *find_entry(const struct processes *processes, int pid)
     return found ? *found : NULL;
 }
 
-/* When its turn may be: 0: now; UINT64_MAX: not while its processes hang so many examiners. */
+/* The earliest instant of the owner's turn; 0: now; UINT64_MAX: not while its processes hang so many
+ * examiners. */
 static uint64_t rests_until_ns(const struct processes *processes, unsigned uid, uint64_t now_ns)
 {
     int hanging = 0;
     for (size_t i = 0; i < PROCESSES_EXAMINERS; i++)
-        hanging += processes->examiners[i].is_left && processes->examiners[i].uid == uid;
+        hanging += processes->examiners[i].is_abandoned && processes->examiners[i].uid == uid;
     if (hanging >= PROCESSES_HANG_MAX)
         return UINT64_MAX;
     return debts_rest_until_ns(&processes->debts, uid, now_ns);
@@ -192,7 +195,7 @@ static void fill_queue(struct processes *processes, uint64_t now_ns)
     processes->queue_count = count;
 }
 
-/* The next one whose owner does not rest.  false: *until_ns_out says when to ask again. */
+/* Takes the next process whose owner does not rest.  false: try again at *until_ns_out. */
 static bool take_due(struct processes *processes, struct turn_item *out, uint64_t *until_ns_out)
 {
     const uint64_t now_ns = clock_now_ns();
@@ -221,13 +224,13 @@ static void wait_for_change(struct processes *processes, uint64_t until_ns)
         pthread_cond_timedwait(&processes->changed, &processes->lock, &until);
 }
 
-/* false: it is to end. */
+/* false: the examiner ends. */
 static bool take(struct examiner *examiner)
 {
     struct processes *const processes = examiner->processes;
     struct turn_item due;
     uint64_t until_ns;
-    while (!atomic_load(&processes->is_ending) && !examiner->is_left) {
+    while (!atomic_load(&processes->is_ending) && !examiner->is_abandoned) {
         if (!take_due(processes, &due, &until_ns)) {
             wait_for_change(processes, until_ns);
             continue;
@@ -245,7 +248,7 @@ static bool take(struct examiner *examiner)
     return false;
 }
 
-/* It counts if the process is still that program. */
+/* Stores the finding if the process still executes the same program. */
 static void give(struct examiner *examiner, struct finding *finding)
 {
     struct processes *const processes = examiner->processes;
@@ -287,7 +290,7 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Signals are the main thread's business; and nobody waits for it, as it may hang. */
+/* Signals go to the main thread.  The examiner is detached, because it may hang. */
 static bool start(struct processes *processes, struct examiner *examiner)
 {
     pthread_attr_t attributes;
@@ -305,40 +308,39 @@ static bool start(struct processes *processes, struct examiner *examiner)
     return examiner->is_there;
 }
 
-/* One that does not come back is left behind, and its process until later. */
-static void leave_behind(struct processes *processes, struct examiner *examiner,
-                         uint64_t now_ns)
+/* Abandons an examiner that hangs; its process is examined again later. */
+static void abandon(struct processes *processes, struct examiner *examiner, uint64_t now_ns)
 {
     struct entry *const entry = find_entry(processes, examiner->pid);
-    examiner->is_left = true;
+    examiner->is_abandoned = true;
     if (entry && entry->serial == examiner->serial) {
         entry->again_ns = now_ns + HANGS_AGAIN_NS;
         entry->is_taken = false;
     }
 }
 
-static void keep_examining(struct processes *processes, uint64_t now_ns)
+static void ensure_examiner(struct processes *processes, uint64_t now_ns)
 {
     struct examiner *vacant = NULL;
     for (size_t i = 0; i < PROCESSES_EXAMINERS; i++) {
         struct examiner *const examiner = &processes->examiners[i];
         if (!examiner->is_there)
             vacant = examiner;
-        else if (!examiner->is_left && examiner->pid && now_ns > examiner->since_ns &&
+        else if (!examiner->is_abandoned && examiner->pid && now_ns > examiner->since_ns &&
                  now_ns - examiner->since_ns > PROCESSES_STUCK_NS)
-            leave_behind(processes, examiner, now_ns);
-        if (examiner->is_there && !examiner->is_left)
+            abandon(processes, examiner, now_ns);
+        if (examiner->is_there && !examiner->is_abandoned)
             return;
     }
     if (vacant)
         (void)start(processes, vacant);
 }
 
-/* Queues what is due, sees to it that there is an examiner, and wakes it. */
+/* Queues processes to examine, starts an examiner if there is none, and wakes it. */
 static void queue_due(struct processes *processes, uint64_t now_ns)
 {
     fill_queue(processes, now_ns);
-    keep_examining(processes, now_ns);
+    ensure_examiner(processes, now_ns);
     pthread_cond_broadcast(&processes->changed);
 }
 
@@ -368,12 +370,12 @@ static void forget(struct entry *entry)
     entry->cpu_percent = -1;
 }
 
-/* false: it is gone. */
+/* false: the process has ended. */
 static bool renew(struct processes *processes, struct entry *entry, uint64_t now_ns)
 {
     struct process_stats stats;
     if (entry->is_examined && !entry->finding.is_python && now_ns < entry->again_ns &&
-        (processes->summary.number + (uint64_t)entry->pid) % OTHERS_ASKED_EVERY)
+        (processes->summary.number + (uint64_t)entry->pid) % OTHERS_CHECKED_EVERY)
         return true;
     if (process_stats_read(entry->pid, &stats, NULL) || stats.state == 'Z' ||
         stats.state == 'X')
@@ -403,7 +405,7 @@ static int compare(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* The entries of these processes, by pid: those there were, and new ones. */
+/* Lists the processes of the host, by pid: keeps known entries and adds new ones. */
 static enum err_code scan(struct processes *processes, struct err *err)
 {
     struct pid_list pids = { 0 };
@@ -438,18 +440,18 @@ static enum err_code scan(struct processes *processes, struct err *err)
     return ERR_OK;
 }
 
-/* One that has ended since the scan stays away. */
+/* Reads all entries again; drops processes that have ended since the scan. */
 static void renew_all(struct processes *processes, uint64_t now_ns)
 {
-    size_t kept = 0;
+    size_t left = 0;
     for (size_t i = 0; i < processes->count; i++) {
         struct entry *const entry = processes->items[i];
         if (renew(processes, entry, now_ns))
-            processes->items[kept++] = entry;
+            processes->items[left++] = entry;
         else
             free_entry(entry);
     }
-    processes->count = kept;
+    processes->count = left;
 }
 
 static enum err_code refresh(struct processes *processes, struct err *err)
@@ -468,7 +470,7 @@ static enum err_code refresh(struct processes *processes, struct err *err)
     return ERR_OK;
 }
 
-/* What examiners have found since the scan counts too. */
+/* Counts also what examiners have found since the scan. */
 static void count(struct processes *processes)
 {
     struct processes_summary *const summary = &processes->summary;
@@ -480,8 +482,8 @@ static void count(struct processes *processes)
     }
 }
 
-static void tell_one(const struct processes *processes, const struct entry *entry,
-                     processes_tell tell, void *context)
+static void visit_one(const struct processes *processes, const struct entry *entry,
+                      processes_visitor visit, void *context)
 {
     const struct finding *const finding = &entry->finding;
     const struct process *const process = &finding->process;
@@ -489,7 +491,7 @@ static void tell_one(const struct processes *processes, const struct entry *entr
         processes->boot_ns +
         entry->stats.start_ticks * (NS_PER_S / (uint64_t)processes->ticks_per_s);
     const uint64_t at_ns = processes->summary.at_ns;
-    const struct process_info facts = {
+    const struct process_info info = {
         .pid = entry->pid,
         .parent = entry->stats.parent,
         .argc = process->argc,
@@ -507,19 +509,19 @@ static void tell_one(const struct processes *processes, const struct entry *entr
         .uptime_ns = at_ns > started_at_ns ? at_ns - started_at_ns : 0,
         .reason = *finding->reason ? finding->reason : NULL,
     };
-    tell(context, &facts);
+    visit(context, &info);
 }
 
-enum err_code processes_visit(struct processes *processes, processes_tell tell, void *context,
-                              struct processes_summary *out, struct err *err)
+enum err_code processes_visit(struct processes *processes, processes_visitor visit,
+                              void *context, struct processes_summary *out, struct err *err)
 {
     pthread_mutex_lock(&processes->lock);
     const enum err_code rc = refresh(processes, err);
     if (!rc)
         count(processes);
-    for (size_t i = 0; !rc && tell && i < processes->count; i++)
+    for (size_t i = 0; !rc && visit && i < processes->count; i++)
         if (processes->items[i]->finding.is_python)
-            tell_one(processes, processes->items[i], tell, context);
+            visit_one(processes, processes->items[i], visit, context);
     if (!rc)
         *out = processes->summary;
     pthread_mutex_unlock(&processes->lock);
