@@ -1,11 +1,11 @@
 /*
- * sampler - the public face: attach to a Python process, sample it, give its profile.
+ * sampler - a session: attaches to Python processes, samples them, and has their profile.
  *
- * A session samples one process or several: those named, or all of the host, and with
+ * A session samples one process or several: the named ones, or all of the host, and with
  * options.subprocesses the processes that they start.  sampler_start finds the interpreters before
- * it returns, so that a wrong pid is an error of the call.  Then a thread of its own samples until
- * the duration is over, the last target has ended, or sampler_stop is called.  The profile stays
- * readable until sampler_destroy.
+ * it returns, so a wrong pid is an error of the call.  Then the session's thread samples until the
+ * duration is over, the last target has ended, or sampler_stop is called.  The profile stays readable
+ * until sampler_destroy.
  *
  * Ownership: the sampler owns its thread and its profile.
  * Threads: all functions may be called from any thread, start and destroy from one at a time.
@@ -32,10 +32,10 @@ struct sink;
 #define SAMPLER_MIN_RATE_HZ 1.0
 #define SAMPLER_MAX_RATE_HZ 1e6
 
-/* Sampled at the same time in one session. */
+/* The most targets of a session at a time. */
 #define SAMPLER_MAX_PROCESSES 256
 
-/* Which samples are kept; what is not kept is not counted as a sample. */
+/* Which samples the session keeps; others are not counted as samples. */
 #define SAMPLER_MODES(X)                                          \
     X(WALL, "wall")           /* all of them */                   \
     X(CPU, "cpu")             /* threads on a CPU */              \
@@ -48,11 +48,11 @@ enum sampler_mode {
 #undef X
 };
 
-/* What is made of asyncio tasks. */
-#define SAMPLER_ASYNC(X)                                                \
-    X(OFF, "off")         /* stacks are those of threads */             \
-    X(RUNNING, "running") /* a stack begins with who awaits its task */ \
-    X(ALL, "all")         /* and waiting tasks are samples, too */
+/* How stacks show asyncio tasks. */
+#define SAMPLER_ASYNC(X)                                                     \
+    X(OFF, "off")         /* stacks are those of threads */                  \
+    X(RUNNING, "running") /* a stack begins with the awaiters of its task */ \
+    X(ALL, "all")         /* and waiting tasks are samples too */
 
 enum sampler_async {
 #define X(name, text) SAMPLER_ASYNC_##name,
@@ -63,10 +63,10 @@ enum sampler_async {
 struct sampler_options {
     pid_t pids[SAMPLER_MAX_PROCESSES]; /* each once */
     size_t pid_count;
-    bool all;          /* instead of pids: every Python process that we may read */
-    bool waits;        /* go on after the last target has ended: sampler_join */
-    bool adopts;       /* with subprocesses: follow every process that becomes our child */
-    pid_t helper;      /* a child of ours that is never followed; 0: none */
+    bool all;     /* instead of pids: every Python process that can be read */
+    bool waits;   /* continue after the last target has ended, for sampler_join */
+    bool adopts;  /* with subprocesses: follow every process that becomes a child of this one */
+    pid_t helper; /* a child of this process that is never followed; 0: none */
     bool subprocesses; /* sample descendants too, those that exist and new ones */
     double rate_hz;
     uint64_t duration_ns; /* 0: until the last target ends */
@@ -77,10 +77,10 @@ struct sampler_options {
     bool hides_arguments; /* keep only the first word of each command line */
     bool opcodes;         /* record the instruction beside the line */
     enum sampler_async async;
-    bool tasks_each;                 /* read tasks at every tick, whatever that costs */
+    bool tasks_each;                 /* read tasks at every tick, at any cost */
     bool blocking;                   /* stop the target's threads at each tick */
     size_t memory_bytes;             /* for the profile; 0: no bound */
-    double max_cpu_percent;          /* of one core, for ourselves; 0: no budget */
+    double max_cpu_percent;          /* of one core, for the profiler; 0: no budget */
     const struct sink *sink;         /* receives every sample; NULL: none */
     const atomic_bool *is_cancelled; /* cancels sampler_start; NULL: never */
 };
@@ -122,21 +122,22 @@ struct sampler_target {
     const char *reason; /* a sentence once it has ended, else NULL */
 };
 
-/* Of further processes only samples are kept. */
+/* Further processes are sampled but not listed. */
 enum { SAMPLER_MAX_LISTED = SAMPLER_MAX_PROCESSES };
 
 struct sampler_processes {
     uint64_t joined;  /* processes that have been sampled */
     uint64_t running; /* of these, now */
-    uint64_t over;    /* Python processes left out, as SAMPLER_MAX_PROCESSES ran already */
-    uint64_t denied;  /* processes that cannot be read, or lack the state that the mode keeps */
+    uint64_t over;    /* Python processes left out because of SAMPLER_MAX_PROCESSES */
+    uint64_t
+        denied; /* processes that cannot be read, or do not show the state that the mode keeps */
 };
 
-/* A process that functions come from, with descriptors that never refer to another process. */
+/* A process that functions come from; its descriptors never refer to another process. */
 struct sampler_origin {
     pid_t pid;
     int pidfd;
-    int space_fd;         /* its memory: reads as empty once it is another program */
+    int space_fd;         /* its memory; reads as empty once it executes another program */
     uint64_t mapped_addr; /* an address that is mapped until then */
     struct owner owner;   /* when it joined the session */
 };
@@ -147,14 +148,14 @@ enum { SAMPLER_MAX_TASKS = 1 << 14 };
 struct sampler_task {
     pid_t pid;
     int32_t tid;     /* of the thread that runs its event loop; 0: unknown */
-    uint32_t name;   /* str_id of the profile; 0: it has been given none */
-    uint64_t number; /* in the name it has then, "Task-3"; 0: unknown */
+    uint32_t name;   /* str_id of the profile; 0: it has no name */
+    uint64_t number; /* then it is named "Task-NUMBER"; 0: unknown */
     uint32_t
-        node; /* of the profile: where it waits, below all who await it; of a running one its mark */
+        node; /* of the profile: where it waits, below all its awaiters; its mark if it runs */
     bool is_running;
-    bool is_moving;    /* it changed while it was read; its node is its mark */
-    uint64_t seen_ns;  /* first */
-    uint64_t since_ns; /* it stands where it stands */
+    bool is_moving;    /* it changed during the reading; its node is its mark */
+    uint64_t seen_ns;  /* first seen */
+    uint64_t since_ns; /* its frames are the same since then */
     uint32_t first_awaiter, awaiter_count;
 };
 
@@ -171,7 +172,7 @@ MUST_CHECK enum err_code sampler_start(const struct sampler_options *options,
                                        struct sampler **out, struct err *err);
 /* Stops and joins if needed.  NULL is fine. */
 void sampler_destroy(struct sampler *sampler);
-/* Asks the thread to end and returns at once. */
+/* Ends sampling; does not wait for the thread. */
 void sampler_stop(struct sampler *sampler);
 void sampler_pause(struct sampler *sampler, bool paused);
 

@@ -19,7 +19,7 @@
 
 void failing_alloc_at(unsigned nth);
 void failing_alloc_never(void);
-/* Whether the allocation that was to fail has been asked for. */
+/* Has the allocation that was to fail been requested? */
 bool failing_alloc_happened(void);
 
 #endif /* TESTS_SUPPORT_FAILING_ALLOC_H */

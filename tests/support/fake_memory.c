@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mistake of the test, not of what it tests. */
+/* Reports a mistake of the test itself. */
 static _Noreturn void broken(const char *what, remote_addr addr)
 {
     fprintf(stderr, "fake_memory: %s at %#llx\n", what, (unsigned long long)addr);
@@ -32,7 +32,7 @@ static struct fake_region *find(const struct fake_memory *fake, remote_addr addr
     return at < fake->count && fake->regions[at].addr <= addr ? &fake->regions[at] : NULL;
 }
 
-/* Copies what is mapped from addr on. */
+/* Copies mapped bytes from the start of the span on; returns their number. */
 static size_t copy_out(const struct fake_memory *fake, const struct memory_span *span)
 {
     size_t done = 0;
@@ -50,7 +50,7 @@ static size_t copy_out(const struct fake_memory *fake, const struct memory_span 
     return done;
 }
 
-/* Copies a span slice by slice; returns what was mapped of it. */
+/* Copies a span slice by slice; returns the number of mapped bytes. */
 static size_t read_span(struct fake_memory *fake, const struct memory_span *span,
                         struct fake_read_at *moment)
 {

@@ -1,11 +1,11 @@
 /*
  * fake_memory - a target's memory made of bytes in the test.
  *
- * A list of regions, each at a remote address of its choice.  A read copies span by span and
+ * A list of regions, each at any remote address.  A read copies span by span and
  * stops at the first byte that no region holds, as process_vm_readv does: what arrived is a
  * prefix, and the answer is ERR_FAULT.  A hook is called before each span, or before each slice of
  * a span, so that a test can change the bytes between two reads, between two spans of one read, or
- * within one: that is a target that runs on while it is read.
+ * within one: that imitates a target that runs while it is read.
  *
  * Ownership: the caller's storage; the regions are copies.
  * Depends on: memory.
@@ -29,7 +29,7 @@ struct fake_memory;
 
 /* What is about to be read. */
 struct fake_read_at {
-    uint64_t read; /* the call of memory_readv, counted from 0 */
+    uint64_t read; /* number of the call of memory_readv, from 0 */
     size_t span;   /* of that call */
     size_t offset; /* in that span */
 };
@@ -43,10 +43,10 @@ struct fake_memory {
     size_t count, room;
     fake_memory_hook hook; /* NULL: the target stands still */
     void *context;
-    size_t slice_bytes;    /* the hook is called again after so many, 0: once in a span */
-    enum err_code failure; /* what reads from `fail_from` on answer, ERR_OK: none */
+    size_t slice_bytes;    /* the hook is called again after this many; 0: once per span */
+    enum err_code failure; /* result of reads from number `fail_from` on; ERR_OK: none fail */
     uint64_t fail_from;
-    size_t max_span_bytes; /* the longest span asked for so far */
+    size_t max_span_bytes; /* the longest requested span so far */
 };
 
 void fake_memory_init(struct fake_memory *fake);

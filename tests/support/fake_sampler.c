@@ -50,7 +50,7 @@ static const state_bits stack_states[FAKE_STACK_COUNT] = {
     STATE_UNKNOWN_IN_NATIVE | STATE_UNKNOWN_ON_CPU,
 };
 
-/* A fake that cannot go on has nothing to report to. */
+/* A fake that cannot continue has no caller to report to. */
 static void must(enum err_code code)
 {
     if (code != ERR_OK)

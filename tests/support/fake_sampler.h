@@ -1,8 +1,8 @@
 /*
- * fake_sampler - sampler.h without a target: a synthetic profile and ends on command.
+ * fake_sampler - sampler.h without a target: a synthetic profile, and functions that end it.
  *
- * Linked before the sampler library, it takes the place of sampler.c, so that server and
- * commands are tested without another process and without the right to read one.
+ * Linked before the sampler library, it replaces sampler.c, so that tests of server and commands need
+ * neither another process nor the right to read one.
  *
  * The pid decides what sampler_start does (enum fake_pid).  A still sampler changes only through
  * the functions below; a live one adds samples every few milliseconds from a thread of its own
@@ -39,13 +39,13 @@ struct fake_frame {
 /* Frames run from outermost to innermost. */
 void fake_sampler_add(struct sampler *sampler, int32_t tid, const struct fake_frame *frames,
                       size_t depth, state_bits state, uint32_t count);
-/* Publishes what was added; each makes one second of time and one generation. */
+/* Publishes what was added; each call makes one second of time and one generation. */
 void fake_sampler_seal(struct sampler *sampler);
 void fake_sampler_end(struct sampler *sampler, const char *reason);
 
 /* What FAKE_PID_STILL starts with: two threads, a shared prefix, a synthetic leaf.  Of the first
  * thread 50 samples hold the GIL, 30 are on a CPU without it, 15 wait for it and handle an
- * exception; of the 5 of the other one the CPU is unknown.  What runs in C is never known. */
+ * exception; of the 5 of the other one the CPU is unknown.  Whether C code runs is always unknown. */
 enum { FAKE_STACK_COUNT = 4, FAKE_TOTAL = 100 };
 
 #endif /* TESTS_SUPPORT_FAKE_SAMPLER_H */

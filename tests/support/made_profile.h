@@ -1,5 +1,5 @@
 /*
- * made_profile - profiles written in a line each.
+ * made_profile - makes profiles, each sample in one line.
  *
  * A stack is text, outermost first: "main;work;leaf".  Every name is a function of the file
  * "made.py" that starts in line 1 and runs line 1.  A failing call fails the test.
@@ -21,7 +21,7 @@ function_id made_function(struct profile *profile, const char *name, const char 
                           int32_t first_line);
 frame_id made_frame(struct profile *profile, const char *name, int32_t line);
 node_id made_node(struct profile *profile, const char *stack);
-/* A thread named "" of the process; both come into being when they are first named. */
+/* A thread named "" of the process; both are created when they are first named. */
 thread_id made_thread(struct profile *profile, int32_t pid, int32_t tid);
 
 void made_add(struct profile *profile, thread_id thread, state_bits state, const char *stack,

@@ -25,7 +25,7 @@ static void add_frame(struct profile *profile, const struct made_frame *row, nod
     assert_ok(profile_node(profile, *node, frame, node, &err), &err);
 }
 
-/* Frames end at the one without a name. */
+/* A frame without a name ends the list. */
 static node_id add_stack(struct profile *profile, const struct made_frame *frames)
 {
     node_id node = 0;
@@ -59,7 +59,7 @@ static void count(struct profile *profile, thread_id thread, state_bits state, n
     quality->exact += samples;
 }
 
-/* Of what main called at its line 14. */
+/* The callee of main at line 14. */
 static void count_spot(struct profile *profile, node_id node, int32_t line, int32_t column,
                        const char *opcode, const char *base, uint32_t samples)
 {
@@ -235,7 +235,7 @@ struct sample_session *sample_session_empty(void)
     return make(fill_nothing);
 }
 
-/* The same numbers everywhere, and none of a library's. */
+/* Random numbers that are the same with every library. */
 static uint32_t next(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
@@ -280,7 +280,7 @@ struct sample_session *sample_session_big(uint32_t nodes, uint64_t samples)
     struct profile *const profile = session->profile = made_profile();
     for (int i = 0; i < THREADS; i++)
         threads[i] = add_thread(profile, 4711, 4711 + i, i > 0 ? "worker" : "MainThread");
-    /* Branches of up to MAX_DEPTH frames that leave what is there at any node. */
+    /* Adds branches of up to MAX_DEPTH frames at random nodes. */
     while (made < nodes) {
         node_id node = deep[next(&state) % made];
         const uint32_t end = depth[node] + 1 + next(&state) % MAX_DEPTH;

@@ -1,11 +1,11 @@
 /*
- * sample_session - a session to write reports of: always the same, with all that formats show.
+ * sample_session - a session for tests of reports: always the same, with everything that formats show.
  *
- * Two processes, threads with and without names, one of them born late; recursion, marks, lines
- * that are not known, names and files that are hostile; every state, known and unknown;
- * instructions; three windows with a gap.  Or a big one: a tree of any size, made by a rule.
+ * Two processes, threads with and without names, one of them born late; recursion, marks, unknown
+ * lines, hostile names and files; every state, known and unknown;
+ * instructions; three windows with a gap.  Also a big one: a tree of any size.
  *
- * Ownership: sample_session_destroy frees all.
+ * Ownership: sample_session_destroy frees everything.
  * Depends on: test, made_profile, report.
  */
 #ifndef TESTS_SUPPORT_SAMPLE_SESSION_H

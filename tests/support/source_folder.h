@@ -1,5 +1,5 @@
 /*
- * source_folder - texts of source files out of a folder that stands for the root of the target.
+ * source_folder - reads source files from a folder that stands for the root of the target.
  *
  * Depends on: server/source/source.h.
  */

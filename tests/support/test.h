@@ -1,5 +1,5 @@
 /*
- * test - what every unit test starts with: cmocka, a main, and memory and folders to test with.
+ * test - for every unit test: cmocka, a main function, guarded memory, temporary folders.
  *
  * Threads: none.
  */
@@ -40,7 +40,7 @@ unsigned char *guard_alloc(size_t bytes);
 unsigned char *guard_copy(const void *data, size_t bytes);
 void guard_free(unsigned char *buffer, size_t bytes);
 
-/* A new empty folder; temp_dir_remove takes it away with all that is in it, and frees the path. */
+/* A new empty folder; temp_dir_remove removes it with its contents, and frees the path. */
 char *temp_dir(void);
 void temp_dir_remove(char *path);
 

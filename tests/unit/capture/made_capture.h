@@ -1,9 +1,9 @@
 /*
- * made_capture - captures written in a few lines, and files with any bytes.
+ * made_capture - makes captures in a few lines, and files of any bytes.
  *
  *     struct made_capture capture;
  *     made_capture_begin(&capture);
- *     made_run(&capture, thread, state, "main;work", 10, at_ms);   counted in the profile, too
+ *     made_run(&capture, thread, state, "main;work", 10, at_ms);   also counted in the profile
  *     made_capture_seal(&capture, 1);
  *     made_capture_end(&capture);       the file is at capture.path
  *     made_capture_free(&capture);
@@ -44,14 +44,14 @@ void made_run(struct made_capture *capture, thread_id thread, state_bits state,
 /* The same with a spot. */
 void made_spot_run(struct made_capture *capture, thread_id thread, const char *stack,
                    spot_id spot, uint32_t count, uint64_t at_ms);
-/* Closes the window, of which each sample stands for a millisecond. */
+/* Closes the window; each of its samples stands for a millisecond. */
 void made_capture_seal(struct made_capture *capture, uint64_t seconds);
-/* Makes a block of what came since the last. */
+/* Makes a block of the runs since the last one. */
 void made_capture_flush(struct made_capture *capture);
 void made_capture_end(struct made_capture *capture);
 void made_capture_free(struct made_capture *capture);
 
-/* Puts the bytes where capture.path is. */
+/* Writes the bytes to capture.path. */
 void made_file(const struct made_capture *capture, const void *data, size_t bytes);
 /* Samples in all windows that can be read. */
 uint64_t made_samples(struct reader *reader);

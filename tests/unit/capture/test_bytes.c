@@ -84,7 +84,7 @@ static void a_count_is_bounded_by_what_can_hold_it(void **state)
     assert_true(cursor.is_bad);
 }
 
-static void want_of_memory_is_told_at_the_end(void **state)
+static void lack_of_memory_is_reported_at_the_end(void **state)
 {
     struct bytes bytes = { 0 };
     struct err err = { 0 };
@@ -92,7 +92,7 @@ static void want_of_memory_is_told_at_the_end(void **state)
     failing_alloc_at(0);
     bytes_text(&bytes, "lost");
     failing_alloc_never();
-    bytes_text(&bytes, "not written any more");
+    bytes_text(&bytes, "no longer written");
     assert_int_equal(bytes.count, 0);
     assert_int_equal(bytes_check(&bytes, &err), ERR_NOMEM);
     bytes_deinit(&bytes);
@@ -101,4 +101,4 @@ static void want_of_memory_is_told_at_the_end(void **state)
 TEST_MAIN(cmocka_unit_test(numbers_come_back), cmocka_unit_test(texts_come_back),
           cmocka_unit_test(a_cursor_never_reads_too_far),
           cmocka_unit_test(a_count_is_bounded_by_what_can_hold_it),
-          cmocka_unit_test(want_of_memory_is_told_at_the_end))
+          cmocka_unit_test(lack_of_memory_is_reported_at_the_end))

@@ -10,7 +10,7 @@
 
 enum { BLOCKS = 3, SAMPLES_OF_A_BLOCK = 10 };
 
-/* A block a second, each with a stack of its own. */
+/* A block per second, each with its own stack. */
 static void make_blocks(struct made_capture *capture)
 {
     static const char *const stacks[BLOCKS] = { "main", "main;work", "main;work;leaf" };
@@ -24,9 +24,9 @@ static void make_blocks(struct made_capture *capture)
     made_capture_end(capture);
 }
 
-/* What a file of these bytes opens as.  The error's message is one line that says something. */
-static enum err_code look(const struct made_capture *capture, const void *data, size_t bytes,
-                          uint64_t *samples_out, bool *missing_out)
+/* Opens a file of these bytes.  The message of an error is one line that is not empty. */
+static enum err_code open_bytes(const struct made_capture *capture, const void *data,
+                                size_t bytes, uint64_t *samples_out, bool *missing_out)
 {
     struct reader *reader = NULL;
     struct err err = { 0 };
@@ -55,13 +55,14 @@ static void a_capture_cut_at_any_byte_opens_up_to_its_last_whole_block(void **st
     make_blocks(&capture);
     const size_t whole = capture.file.count;
     for (size_t cut = 0; cut < whole; cut++) {
-        const enum err_code rc = look(&capture, capture.file.data, cut, &samples, &missing);
+        const enum err_code rc =
+            open_bytes(&capture, capture.file.data, cut, &samples, &missing);
         assert_int_equal(rc, opened ? ERR_OK : rc == ERR_OK ? ERR_OK : ERR_CORRUPT);
         if (rc)
             continue;
         opened++;
         assert_true(samples >= before && samples % SAMPLES_OF_A_BLOCK == 0);
-        /* All that may be cut without a word is the trailer. */
+        /* Only a cut trailer is not reported. */
         assert_int_equal(missing, cut < whole - CAPTURE_TRAILER_BYTES);
         before = samples;
     }
@@ -78,12 +79,12 @@ static void a_changed_byte_is_noticed_wherever_it_is(void **state)
     for (size_t at = 0; at < whole; at++) {
         uint64_t samples = 0;
         bool missing = false;
-        /* The minor version and what is reserved may be anything. */
+        /* The minor version and reserved bytes may be anything. */
         if (at >= 10 && at < CAPTURE_PREAMBLE_BYTES)
             continue;
         capture.file.data[at] ^= 0x10;
         const enum err_code rc =
-            look(&capture, capture.file.data, capture.file.count, &samples, &missing);
+            open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing);
         assert_true(rc == ERR_CORRUPT || rc == ERR_UNSUPPORTED);
         capture.file.data[at] ^= 0x10;
     }
@@ -100,7 +101,8 @@ static void a_wrong_trailer_does_no_harm(void **state)
         bool missing = true;
         capture.file.data[capture.file.count - i] ^= 0x41;
         assert_int_equal(
-            look(&capture, capture.file.data, capture.file.count, &samples, &missing), ERR_OK);
+            open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing),
+            ERR_OK);
         assert_int_equal(samples, BLOCKS * SAMPLES_OF_A_BLOCK);
         assert_false(missing);
         capture.file.data[capture.file.count - i] ^= 0x41;
@@ -120,8 +122,9 @@ static void zeros_at_the_end_are_what_a_power_cut_left(void **state)
     made_capture_flush(&capture);
     for (unsigned i = 0; i < 100; i++)
         bytes_u8(&capture.file, 0);
-    assert_int_equal(look(&capture, capture.file.data, capture.file.count, &samples, &missing),
-                     ERR_OK);
+    assert_int_equal(
+        open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing),
+        ERR_OK);
     assert_int_equal(samples, 10);
     assert_true(missing);
     made_capture_free(&capture);
@@ -142,15 +145,16 @@ static void a_later_version_is_refused_and_says_so(void **state)
     capture.file.data[10] = CAPTURE_MINOR + 5;
     uint64_t samples = 0;
     bool missing = true;
-    assert_int_equal(look(&capture, capture.file.data, capture.file.count, &samples, &missing),
-                     ERR_OK);
+    assert_int_equal(
+        open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing),
+        ERR_OK);
     assert_int_equal(samples, BLOCKS * SAMPLES_OF_A_BLOCK);
     made_capture_free(&capture);
 }
 
-/* Puts a block behind the facts of a capture without samples; with a chain it is its next piece. */
-static enum err_code look_at_piece(struct block_chain *chain, unsigned kind, const void *data,
-                                   size_t bytes)
+/* Puts a block behind the metadata of a capture without samples; with a chain: as its next piece. */
+static enum err_code open_with_piece(struct block_chain *chain, unsigned kind, const void *data,
+                                     size_t bytes)
 {
     struct made_capture capture;
     struct bytes raw = { 0 };
@@ -165,7 +169,7 @@ static enum err_code look_at_piece(struct block_chain *chain, unsigned kind, con
     else
         assert_ok(block_encode((enum capture_kind)kind, &raw, &capture.file, &err), &err);
     const enum err_code rc =
-        look(&capture, capture.file.data, capture.file.count, &samples, &missing);
+        open_bytes(&capture, capture.file.data, capture.file.count, &samples, &missing);
     bytes_deinit(&raw);
     made_capture_free(&capture);
     return rc;
@@ -173,7 +177,7 @@ static enum err_code look_at_piece(struct block_chain *chain, unsigned kind, con
 
 static enum err_code read_block_head(unsigned kind, const void *data, size_t bytes)
 {
-    return look_at_piece(NULL, kind, data, bytes);
+    return open_with_piece(NULL, kind, data, bytes);
 }
 
 /* Counters, lost, known places, new ones, spots, windows, runs: none of them. */
@@ -184,12 +188,14 @@ static void a_piece_needs_those_before_it(void **state)
 {
     struct block_chain chain = { 0 };
     (void)state;
-    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES), ERR_OK);
+    assert_int_equal(open_with_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES),
+                     ERR_OK);
     assert_int_equal(chain.pieces, 1);
-    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES),
+    assert_int_equal(open_with_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES),
                      ERR_CORRUPT);
     block_chain_break(&chain);
-    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES), ERR_OK);
+    assert_int_equal(open_with_piece(&chain, CAPTURE_WINDOWS, empty_piece, PIECE_BYTES),
+                     ERR_OK);
     block_chain_deinit(&chain);
 }
 
@@ -197,10 +203,11 @@ static void a_piece_that_knows_other_places_is_an_error(void **state)
 {
     struct block_chain chain = { 0 };
     (void)state;
-    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, "\x00\x00\x05\x00\x00\x00\x00", 7),
-                     ERR_CORRUPT);
+    assert_int_equal(
+        open_with_piece(&chain, CAPTURE_WINDOWS, "\x00\x00\x05\x00\x00\x00\x00", 7),
+        ERR_CORRUPT);
     block_chain_break(&chain);
-    assert_int_equal(look_at_piece(&chain, CAPTURE_WINDOWS, "\x00\x00\x00\xff\xff\x7f", 6),
+    assert_int_equal(open_with_piece(&chain, CAPTURE_WINDOWS, "\x00\x00\x00\xff\xff\x7f", 6),
                      ERR_CORRUPT);
     block_chain_deinit(&chain);
 }

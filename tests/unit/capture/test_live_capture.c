@@ -41,7 +41,7 @@ static enum err_code start(struct world *world)
                               &world->capture.metadata, failed, world, NULL);
 }
 
-/* As the sampling thread does it. */
+/* Calls the sink as the sampling thread does. */
 static void count(struct world *world, const char *stack, uint32_t samples, uint64_t at_ms)
 {
     const struct sink *const sink = live_capture_sink(world->live);
@@ -107,7 +107,7 @@ static void a_full_disk_is_an_error_and_counted(void **state)
     (void)state;
     begin(&world, NULL);
     assert_int_equal(start(&world), ERR_OK);
-    /* The thread has the descriptor's number, not the file. */
+    /* The thread uses the number of the descriptor. */
     const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
     assert_true(full >= 0);
     assert_int_equal(dup2(full, world.fd), world.fd);
@@ -148,7 +148,7 @@ static void a_file_that_may_not_grow_stays_readable(void **state)
     assert_ok(reader_load(reader, 0, &err), &err);
     assert_int_equal(made_samples(reader), live_capture_samples(world.live));
     assert_true(live_capture_samples(world.live) > 0);
-    /* The end is written where it fits. */
+    /* The end is written if it fits. */
     if (reader_missing(reader)) {
         assert_int_equal(reader_metadata(reader)->lost, 0);
     } else {
@@ -207,7 +207,7 @@ static void an_end_that_cannot_be_written_is_counted(void **state)
     end(&world);
 }
 
-/* Windows of a quarter of a second; whoever is killed has written all that is a second old. */
+/* Windows of a quarter of a second; a killed writer has written everything that is a second old. */
 static void without_an_end_all_but_the_last_second_is_there(void **state)
 {
     enum { WINDOWS = 40, OF_A_WINDOW = 25 };
@@ -238,7 +238,7 @@ static void without_an_end_all_but_the_last_second_is_there(void **state)
     }
 }
 
-/* A program that does nothing costs nothing. */
+/* While a program does nothing, nothing is written. */
 static void windows_without_samples_are_no_blocks(void **state)
 {
     struct world world;
@@ -254,7 +254,7 @@ static void windows_without_samples_are_no_blocks(void **state)
     made_capture_free(&world.capture);
 }
 
-/* Nobody takes the chunks before live_capture_begin. */
+/* Before live_capture_begin no thread takes chunks. */
 static void samples_that_come_too_fast_are_counted_as_lost(void **state)
 {
     const uint64_t most = (uint64_t)LIVE_CAPTURE_CHUNK_RUNS * LIVE_CAPTURE_MAX_CHUNKS;

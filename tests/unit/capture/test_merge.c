@@ -41,7 +41,7 @@ static struct reader *open_path(const char *path)
     return reader;
 }
 
-/* The merged capture is put in the place of the first, and loaded. */
+/* Replaces the first capture by the merged one, and loads it. */
 static struct reader *merge(struct made_capture *captures, size_t count)
 {
     struct reader *readers[4];
@@ -106,7 +106,7 @@ static void what_is_the_same_is_there_once(void **state)
     end(merged, captures, 2);
 }
 
-/* Whichever is named first, the session begins when the first of them began. */
+/* In any order, the session begins when the earliest capture began. */
 static void each_keeps_its_time(void **state)
 {
     (void)state;
@@ -120,7 +120,7 @@ static void each_keeps_its_time(void **state)
         assert_int_equal(metadata->merged, 2);
         assert_string_equal(metadata->reason, "merged from 2 captures");
         assert_int_equal(metadata->elapsed_ns,
-                         (7 + 9) * NS_PER_S); /* they say nine of themselves */
+                         (7 + 9) * NS_PER_S); /* the counter is nine in each */
         assert_int_equal(samples_between(merged, 0, 2), 22);
         assert_int_equal(samples_between(merged, 2, 7), 0);
         assert_int_equal(samples_between(merged, 7, 8), 11);
@@ -167,7 +167,7 @@ static void of_each_a_range_is_taken(void **state)
     struct reader *const merged = open_path(captures[0].path);
     assert_ok(reader_load(merged, 0, &err), &err);
     struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
-    assert_int_equal(snapshot.quality.samples, 66); /* nobody counted them by range */
+    assert_int_equal(snapshot.quality.samples, 66); /* captures do not count them by range */
     profile_snapshot_release(&snapshot);
     assert_int_equal(samples_between(merged, 0, 2), 0);
     assert_int_equal(samples_between(merged, 2, 3), 11);
@@ -182,7 +182,7 @@ static void processes_of_other_hosts_say_so(void **state)
     (void)state;
     make(&captures[0], "build7", 0, "main;a", 1);
     make(&captures[1], "build8", 0, "main;a", 1);
-    make(&captures[2], "", 0, "main;a", 1); /* nobody knows: taken for this */
+    make(&captures[2], "", 0, "main;a", 1); /* unknown host: counts as this one */
     struct reader *const merged = merge(captures, 3);
     struct profile_snapshot snapshot = made_snapshot(reader_profile(merged));
     assert_int_equal(snapshot.sizes.processes, 2);
@@ -197,7 +197,7 @@ static void processes_of_other_hosts_say_so(void **state)
     end(merged, captures, 3);
 }
 
-/* Time is told in the finest unit of all. */
+/* The result has the finest unit of time of all captures. */
 static void units_may_differ(void **state)
 {
     static const struct made_capture_words fine = { .host = "build7", .unit_ns = 1000 };
@@ -322,7 +322,7 @@ static void counters_keep_their_numbers_when_they_are_renamed(void **state)
     assert_int_equal(quality.exact, 5);
 }
 
-/* One that was cut gives what is in it, and says what is not. */
+/* A cut capture is merged as far as it goes, and says what is missing. */
 static void a_capture_that_was_cut_gives_what_it_has(void **state)
 {
     struct made_capture whole, cut;
@@ -397,7 +397,7 @@ static void want_of_memory_is_an_error(void **state)
         failing_alloc_never();
         if (done)
             assert_ok(rc, &err);
-        else if (rc != ERR_OK) /* of windows that could wait to be merged */
+        else if (rc != ERR_OK) /* memory that merging windows can wait for */
             assert_int_equal(rc, ERR_NOMEM);
         bytes_deinit(&file);
         reader_close(readers[0]);

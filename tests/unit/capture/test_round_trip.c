@@ -112,7 +112,7 @@ static void windows_can_be_read_again(void **state)
     made_capture_free(&capture);
 }
 
-/* A thread that is at one of two hundred places, anew each millisecond. */
+/* A thread at another of two hundred places each millisecond. */
 static void make_moving(struct made_capture *capture, uint64_t windows_of_a_block)
 {
     enum { WINDOWS = 16 * 24, RUNS = 250, PLACES = 200 };
@@ -137,8 +137,8 @@ static void make_moving(struct made_capture *capture, uint64_t windows_of_a_bloc
     made_capture_end(capture);
 }
 
-/* Blocks of three quarters of a second, and of four seconds, of a thread that is never twice at a
- * place but by chance, which is the worst: half as much again without streams. */
+/* The worst case: blocks of three quarters of a second, and of four seconds, of a thread that is almost
+ * never twice at one place.  Without streams it takes half as much again. */
 static void small_blocks_cost_few_bytes(void **state)
 {
     struct made_capture small, large;
@@ -153,7 +153,7 @@ static void small_blocks_cost_few_bytes(void **state)
     made_capture_free(&large);
 }
 
-/* A stream ends where its places are too many; what comes after is a stream of its own. */
+/* A stream ends when it has too many places; the next block starts another one. */
 static void a_stream_of_too_many_places_ends(void **state)
 {
     enum { SECONDS = 24, PLACES = 4000 };
@@ -212,7 +212,7 @@ static struct reader *load_part(const struct made_capture *capture, uint64_t fro
     return reader;
 }
 
-/* The part has these seconds, each a window of its own; the rest is as if all had been read. */
+/* The part has these seconds, each with its own window; everything else is as if all had been read. */
 static void expect_part(const struct made_capture *capture, uint64_t from_s, uint64_t to_s)
 {
     const uint64_t end_s = to_s && to_s < PART_SECONDS ? to_s : PART_SECONDS;
@@ -256,7 +256,7 @@ static void a_part_has_its_windows_and_what_is_known_of_all(void **state)
     made_capture_free(&capture);
 }
 
-/* Where the samples of the first block are that begins behind. */
+/* The offset of the first block of samples behind that time. */
 static size_t first_samples(const struct made_capture *capture, size_t behind)
 {
     struct block_head head;
@@ -271,7 +271,7 @@ static size_t first_samples(const struct made_capture *capture, size_t behind)
     }
 }
 
-/* What is wrong with the rest does not show: it is not unpacked. */
+/* Damage outside of the part does not show, because it is not unpacked. */
 static void of_a_part_the_index_spares_the_rest(void **state)
 {
     struct made_capture capture;
@@ -293,7 +293,7 @@ static void of_a_part_the_index_spares_the_rest(void **state)
     made_capture_free(&capture);
 }
 
-/* Blocks that are not there, before, within and behind the part that is asked for. */
+/* The index has blocks that do not exist: before, within and behind the requested part. */
 static void an_index_that_lies_is_noticed(void **state)
 {
     static const uint64_t starts_s[] = { 1, 5, 100 };
@@ -337,7 +337,7 @@ static bool watch(void *context, uint64_t done, uint64_t bytes)
     return watched->calls != watched->most;
 }
 
-static void who_looks_on_sees_every_block(void **state)
+static void a_watcher_sees_every_block(void **state)
 {
     struct made_capture capture;
     struct watched watched = { 0 };
@@ -354,7 +354,7 @@ static void who_looks_on_sees_every_block(void **state)
     made_capture_free(&capture);
 }
 
-static void who_looks_on_can_stop_it(void **state)
+static void a_watcher_can_stop_reading(void **state)
 {
     struct made_capture capture;
     struct watched watched = { .most = 2 };
@@ -617,22 +617,20 @@ static void want_of_memory_is_an_error_while_reading(void **state)
     made_capture_free(&capture);
 }
 
-TEST_MAIN(cmocka_unit_test(a_loaded_capture_has_the_same_samples),
-          cmocka_unit_test(windows_keep_their_times_and_periods),
-          cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
-          cmocka_unit_test(windows_can_be_read_again),
-          cmocka_unit_test(small_blocks_cost_few_bytes),
-          cmocka_unit_test(a_stream_of_too_many_places_ends),
-          cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
-          cmocka_unit_test(of_a_part_the_index_spares_the_rest),
-          cmocka_unit_test(an_index_that_lies_is_noticed),
-          cmocka_unit_test(who_looks_on_sees_every_block),
-          cmocka_unit_test(who_looks_on_can_stop_it), cmocka_unit_test(what_goes_on_is_one_run),
-          cmocka_unit_test(a_hole_in_time_ends_a_run),
-          cmocka_unit_test(a_time_without_samples_is_in_no_window),
-          cmocka_unit_test(rows_of_every_table_come_back),
-          cmocka_unit_test(large_tables_come_back),
-          cmocka_unit_test(a_window_may_go_on_in_the_next_block),
-          cmocka_unit_test(an_empty_capture_is_one),
-          cmocka_unit_test(want_of_memory_is_an_error_while_writing),
-          cmocka_unit_test(want_of_memory_is_an_error_while_reading))
+TEST_MAIN(
+    cmocka_unit_test(a_loaded_capture_has_the_same_samples),
+    cmocka_unit_test(windows_keep_their_times_and_periods),
+    cmocka_unit_test(facts_of_start_and_end_are_known_at_once),
+    cmocka_unit_test(windows_can_be_read_again), cmocka_unit_test(small_blocks_cost_few_bytes),
+    cmocka_unit_test(a_stream_of_too_many_places_ends),
+    cmocka_unit_test(a_part_has_its_windows_and_what_is_known_of_all),
+    cmocka_unit_test(of_a_part_the_index_spares_the_rest),
+    cmocka_unit_test(an_index_that_lies_is_noticed),
+    cmocka_unit_test(a_watcher_sees_every_block), cmocka_unit_test(a_watcher_can_stop_reading),
+    cmocka_unit_test(what_goes_on_is_one_run), cmocka_unit_test(a_hole_in_time_ends_a_run),
+    cmocka_unit_test(a_time_without_samples_is_in_no_window),
+    cmocka_unit_test(rows_of_every_table_come_back), cmocka_unit_test(large_tables_come_back),
+    cmocka_unit_test(a_window_may_go_on_in_the_next_block),
+    cmocka_unit_test(an_empty_capture_is_one),
+    cmocka_unit_test(want_of_memory_is_an_error_while_writing),
+    cmocka_unit_test(want_of_memory_is_an_error_while_reading))

@@ -1,4 +1,4 @@
-/* Who held the GIL while whom waited. */
+/* GIL contention by thread. */
 #include "sampler/profile/views/gil.h"
 #include "tests/support/failing_alloc.h"
 #include "tests/support/made_profile.h"

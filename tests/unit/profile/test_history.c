@@ -116,8 +116,8 @@ static void merged_windows_lie_within_their_step(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-/* A client that polled at every generation, whatever was merged in between, has it all: either
- * what came since, or it is told to begin anew. */
+/* A client that polls at every generation gets everything, whatever was merged in between: either the
+ * rest, or the answer to start again. */
 static void what_came_since_a_generation_is_exact_or_everything(void **state)
 {
     const uint64_t all = 5000;
@@ -151,7 +151,7 @@ static void a_client_that_polls_gets_every_sample_once(void **state)
     }
 }
 
-/* Rows a client lacks are never left out; it may get some that it has. */
+/* A client gets every row that it lacks; it may get some that it has. */
 static void sizes_within_a_merged_window_are_those_before_it(void **state)
 {
     for (uint32_t i = 1; i <= 5000; i++) {
@@ -179,7 +179,7 @@ static void a_snapshot_stays_while_windows_are_merged(void **state)
     profile_snapshot_release(&before);
 }
 
-/* Each window has cells of its own, so that merging saves the least. */
+/* Each window has different cells, so that merging saves the least. */
 static void record_wide(struct profile *profile, uint64_t seconds, unsigned cells)
 {
     const thread_id thread = made_thread(profile, 1, 1);

@@ -68,7 +68,7 @@ static void a_stack_matches_once_wherever_the_function_is_on_it(void **state)
     matches_deinit(&matches);
 }
 
-static void windows_that_reach_into_the_range_are_told(void **state)
+static void windows_that_overlap_the_range_count(void **state)
 {
     const thread_id thread = made_thread(*state, 1, 1);
     for (uint64_t s = 2; s <= 8; s += 2) {
@@ -107,5 +107,4 @@ static void without_memory_there_is_an_error(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 TEST_MAIN(TEST(a_stack_matches_once_wherever_the_function_is_on_it),
-          TEST(windows_that_reach_into_the_range_are_told),
-          TEST(without_memory_there_is_an_error))
+          TEST(windows_that_overlap_the_range_count), TEST(without_memory_there_is_an_error))

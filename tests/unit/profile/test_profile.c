@@ -64,7 +64,7 @@ static void a_nameless_function_is_not_taken_for_the_root(void **state)
     assert_int_not_equal(node, 0);
 }
 
-static void each_field_of_a_function_tells_it_apart(void **state)
+static void functions_differ_by_each_field(void **state)
 {
     static const struct {
         const char *name, *file;
@@ -92,7 +92,7 @@ static void lines_of_a_function_are_frames_of_their_own(void **state)
     assert_int_equal(made_frame(*state, "f", 10), first);
 }
 
-static void each_field_of_a_thread_tells_it_apart(void **state)
+static void threads_differ_by_each_field(void **state)
 {
     struct err err = { 0 };
     const str_id name = made_string(*state, "worker"), renamed = made_string(*state, "idle");
@@ -330,9 +330,9 @@ TEST_MAIN(WITH_PROFILE(the_root_is_row_0_of_everything),
           WITH_PROFILE(equal_stacks_end_at_the_same_node),
           WITH_PROFILE(recursion_makes_a_node_a_level),
           WITH_PROFILE(a_nameless_function_is_not_taken_for_the_root),
-          WITH_PROFILE(each_field_of_a_function_tells_it_apart),
+          WITH_PROFILE(functions_differ_by_each_field),
           WITH_PROFILE(lines_of_a_function_are_frames_of_their_own),
-          WITH_PROFILE(each_field_of_a_thread_tells_it_apart),
+          WITH_PROFILE(threads_differ_by_each_field),
           WITH_PROFILE(bytes_between_the_fields_of_a_thread_do_not_count),
           WITH_PROFILE(a_process_that_runs_another_program_is_a_new_row),
           WITH_PROFILE(parents_come_before_children),

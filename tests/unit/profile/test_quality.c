@@ -1,7 +1,7 @@
 #include "sampler/profile/quality.h"
 #include "tests/support/test.h"
 
-static void intervals_are_counted_from_look_to_look(void **state)
+static void intervals_are_counted_from_tick_to_tick(void **state)
 {
     static const uint64_t ticks_ns[] = { 1000, 1100, 1350, 1360 };
     struct quality quality = { 0 };
@@ -14,7 +14,7 @@ static void intervals_are_counted_from_look_to_look(void **state)
     assert_int_equal(quality.interval_most_ns, 250);
 }
 
-static void one_look_makes_no_interval(void **state)
+static void one_tick_makes_no_interval(void **state)
 {
     struct quality quality = { 0 };
     (void)state;
@@ -36,6 +36,6 @@ static void a_pause_is_no_interval(void **state)
     assert_int_equal(quality.interval_most_ns, 7);
 }
 
-TEST_MAIN(cmocka_unit_test(intervals_are_counted_from_look_to_look),
-          cmocka_unit_test(one_look_makes_no_interval),
+TEST_MAIN(cmocka_unit_test(intervals_are_counted_from_tick_to_tick),
+          cmocka_unit_test(one_tick_makes_no_interval),
           cmocka_unit_test(a_pause_is_no_interval))

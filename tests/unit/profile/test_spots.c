@@ -67,7 +67,7 @@ static int end(void **state)
     return 0;
 }
 
-static struct view_spots look(const struct session *s, const struct view_query *query)
+static struct view_spots view_of(const struct session *s, const struct view_query *query)
 {
     struct err err = { 0 };
     struct view_spots spots;
@@ -85,7 +85,7 @@ static void expect(const struct view_spot *found, node_id node, spot_id spot, ui
 static void spots_are_summed_beside_their_nodes(void **state)
 {
     const struct session *const s = *state;
-    struct view_spots spots = look(s, &(struct view_query){ 0 });
+    struct view_spots spots = view_of(s, &(struct view_query){ 0 });
     assert_int_equal(spots.count, 3);
     expect(&spots.spots[0], s->below_main, s->add, 1);
     expect(&spots.spots[1], s->below_main, s->call, 6);
@@ -93,7 +93,7 @@ static void spots_are_summed_beside_their_nodes(void **state)
     view_spots_deinit(&spots);
 }
 
-/* f at two places, below a mark; main called it from one. */
+/* f at two places, below a mark; main called it from one place. */
 static void callers_have_what_they_called(void **state)
 {
     struct session *const s = *state;
@@ -129,14 +129,14 @@ static void callers_have_what_they_called(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-static void spots_are_asked_for_by_time_and_generation(void **state)
+static void spots_are_chosen_by_time_and_generation(void **state)
 {
     const struct session *const s = *state;
-    struct view_spots spots = look(s, &(struct view_query){ .to_ns = NS_PER_S });
+    struct view_spots spots = view_of(s, &(struct view_query){ .to_ns = NS_PER_S });
     assert_int_equal(spots.count, 2);
     expect(&spots.spots[1], s->below_main, s->call, 2);
     view_spots_deinit(&spots);
-    spots = look(s, &(struct view_query){ .since = 1 });
+    spots = view_of(s, &(struct view_query){ .since = 1 });
     assert_int_equal(spots.count, 2);
     expect(&spots.spots[0], s->below_main, s->call, 4);
     view_spots_deinit(&spots);
@@ -226,7 +226,7 @@ static void spots_are_counted_as_memory(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 TEST_MAIN(TEST(spots_are_summed_beside_their_nodes), TEST(callers_have_what_they_called),
-          TEST(spots_are_asked_for_by_time_and_generation),
+          TEST(spots_are_chosen_by_time_and_generation),
           TEST(spots_know_no_threads_and_no_states), TEST(spots_are_no_samples_of_their_own),
           TEST(a_spot_is_what_it_was_made_of), TEST(equal_spots_are_one),
           TEST(what_does_not_exist_is_refused),

@@ -64,7 +64,7 @@ static void threads_sum_to_the_whole(void **state)
     profile_destroy(profile);
 }
 
-/* They hold no GIL, and have not let it go either. */
+/* They neither hold the GIL nor have released it. */
 static void waiting_tasks_are_no_threads(void **state)
 {
     const struct view_query everything = { 0 };

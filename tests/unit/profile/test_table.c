@@ -42,7 +42,7 @@ static void equal_rows_are_kept_once(void **state)
     table_deinit(&table);
 }
 
-static void rows_with_the_same_hash_are_told_apart(void **state)
+static void rows_with_the_same_hash_are_distinguished(void **state)
 {
     struct table table;
     uint32_t a, b, again;
@@ -99,6 +99,6 @@ static void without_memory_no_row_is_kept_twice(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(equal_rows_are_kept_once),
-          cmocka_unit_test(rows_with_the_same_hash_are_told_apart),
+          cmocka_unit_test(rows_with_the_same_hash_are_distinguished),
           cmocka_unit_test(a_full_table_still_finds_what_it_has),
           cmocka_unit_test(without_memory_no_row_is_kept_twice))

@@ -19,7 +19,7 @@ struct session {
     enum err_code rc; /* of the writer; read after it was joined */
 };
 
-/* cmocka's checks are for the main thread only, so the writer has none and stops at an error. */
+/* cmocka's checks work in the main thread only, so the writer has none and stops at an error. */
 static enum err_code add_stack(struct profile *profile, uint32_t *random, thread_id thread)
 {
     enum err_code rc = ERR_OK;
@@ -113,7 +113,7 @@ static void expect_whole_view(const struct profile_snapshot *s)
 static void expect_progress(const struct profile_snapshot *s, uint32_t *generation,
                             uint64_t *samples)
 {
-    /* A reader that was left far behind begins anew. */
+    /* A reader that is far behind starts again. */
     const uint32_t since = profile_snapshot_since(s, *generation);
     struct view news = made_view(s, &(struct view_query){ .since = since });
     assert_true(s->generation >= *generation);

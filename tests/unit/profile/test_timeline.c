@@ -68,7 +68,7 @@ static void a_second_is_divided_by_what_threads_did(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-static void slots_are_never_more_than_asked_for_and_add_up(void **state)
+static void slots_are_never_more_than_requested_and_add_up(void **state)
 {
     static const size_t wishes[] = { 1, 2, 3, 7, 100, 512, TIMELINE_MAX_SLOTS };
     record(*state, 5000);
@@ -170,7 +170,7 @@ static void the_resolution_covers_all_windows_from_coarse_to_fine(void **state)
     profile_snapshot_release(&snapshot);
 }
 
-static void a_view_tells_the_time_that_samples_stand_for(void **state)
+static void a_view_has_the_time_that_samples_stand_for(void **state)
 {
     const thread_id thread = made_thread(*state, 1, 1);
     profile_set_period(*state, NS_PER_MS);
@@ -222,10 +222,10 @@ static void samples_may_have_times_of_their_own(void **state)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 TEST_MAIN(TEST(a_second_is_divided_by_what_threads_did),
-          TEST(slots_are_never_more_than_asked_for_and_add_up),
+          TEST(slots_are_never_more_than_requested_and_add_up),
           TEST(the_query_says_what_is_counted),
           TEST(since_a_generation_there_are_only_slots_with_news_whole),
           TEST(an_empty_session_has_no_slot), TEST(without_memory_there_is_an_error),
           TEST(the_resolution_covers_all_windows_from_coarse_to_fine),
-          TEST(a_view_tells_the_time_that_samples_stand_for),
+          TEST(a_view_has_the_time_that_samples_stand_for),
           TEST(samples_may_have_times_of_their_own))

@@ -16,7 +16,7 @@
  *     2       c  process 2      HAS_GIL            main           32
  *     2       b  process 1      0                  main;g         64
  *
- * Counts are powers of two, so that a sum tells which rows are in it. */
+ * Counts are powers of two, so that a sum shows which rows are in it. */
 struct session {
     struct profile *profile;
     struct profile_snapshot snapshot;

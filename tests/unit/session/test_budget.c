@@ -12,7 +12,7 @@ static void without_a_budget_nothing_changes(void **state)
     assert_true(budget.rate_hz == 1000);
 }
 
-/* With a budget, at a rate that was reached before. */
+/* With a budget, at a rate that was measured before. */
 static void begin(struct budget *budget, double share, double rate_hz)
 {
     budget_init(budget, share, rate_hz, 0);
@@ -57,7 +57,7 @@ static void a_lowered_rate_rises_slowly_and_never_above_what_was_wanted(void **s
     assert_true(budget.rate_hz == 1000);
 }
 
-static void a_few_looks_are_no_measurement(void **state)
+static void a_few_ticks_are_not_a_measurement(void **state)
 {
     struct budget budget;
     (void)state;
@@ -70,7 +70,7 @@ static void a_few_looks_are_no_measurement(void **state)
     assert_true(budget.rate_hz == rate_hz);
 }
 
-static void the_rate_never_falls_below_one_look_a_second(void **state)
+static void the_rate_never_falls_below_one_tick_a_second(void **state)
 {
     struct budget budget;
     (void)state;
@@ -79,10 +79,10 @@ static void the_rate_never_falls_below_one_look_a_second(void **state)
     assert_true(budget.rate_hz == 1);
 }
 
-/* A look costs so much, and the first ones four times that. */
-static uint64_t cost_of(uint64_t look, uint64_t cost_ns)
+/* The first ticks cost four times as much as later ones. */
+static uint64_t cost_of(uint64_t tick, uint64_t cost_ns)
 {
-    return look < 20 ? 4 * cost_ns : cost_ns;
+    return tick < 20 ? 4 * cost_ns : cost_ns;
 }
 
 /* Windows of a quarter of a second, as the loop makes them.  Returns the CPU time of the first so many
@@ -116,7 +116,7 @@ static void the_budget_holds_from_the_first_second_on(void **state)
                 for (unsigned seconds = 1; seconds <= 5; seconds++) {
                     const double used =
                         (double)use(shares[s], rates_hz[r], costs_ns[c], 4 * seconds, &rate_hz);
-                    /* A look or two is the least there is. */
+                    /* A tick or two is the least possible. */
                     assert_true(used <=
                                 1.05e9 * shares[s] * seconds + 2.0 * 4 * (double)costs_ns[c]);
                 }
@@ -142,5 +142,5 @@ TEST_MAIN(cmocka_unit_test(the_budget_holds_from_the_first_second_on),
           cmocka_unit_test(what_the_budget_pays_for_is_left_alone),
           cmocka_unit_test(a_rate_that_costs_too_much_is_lowered_at_once),
           cmocka_unit_test(a_lowered_rate_rises_slowly_and_never_above_what_was_wanted),
-          cmocka_unit_test(a_few_looks_are_no_measurement),
-          cmocka_unit_test(the_rate_never_falls_below_one_look_a_second))
+          cmocka_unit_test(a_few_ticks_are_not_a_measurement),
+          cmocka_unit_test(the_rate_never_falls_below_one_tick_a_second))

@@ -64,7 +64,7 @@ static void a_fork_is_recognized_by_its_addresses(void **state)
     fork = parent;
     fork.code_start += 4096;
     assert_false(child_table_has_parent_of(&table, &fork));
-    /* The kernel hides them from us: all processes show zero. */
+    /* The kernel hides addresses: all processes show zero. */
     fork.code_start = fork.stack_start = 0;
     assert_false(child_table_has_parent_of(&table, &fork));
     child_table_deinit(&table);

@@ -11,7 +11,7 @@
 
 enum { WORD = 8 };
 
-/* A thread whose stack is made and folded. */
+/* A made thread whose stack is folded. */
 struct world {
     struct stack_world *made;
     struct leaves leaves;
@@ -30,7 +30,7 @@ static void begin(struct world *world, unsigned minor, const struct sampler_opti
     struct stack_world *const made = world->made;
     const struct layout *const layout = &made->python.runtime.layout;
     struct memory *const memory = &made->python.memory.memory;
-    /* Names are those of the profile. */
+    /* Names are strings of the profile. */
     made->codes.strings = profile_strings(world->profile);
     leaves_init(&world->leaves, memory, layout, &made->codes, profile_strings(world->profile));
     thread_cpus_init(&world->cpus, world->profile);
@@ -211,7 +211,7 @@ static void the_mark_of_the_collector_can_be_left_out(void **state)
     end(&world);
 }
 
-static void c_code_that_calls_back_is_marked_when_asked_for(void **state)
+static void c_code_that_calls_back_is_marked_if_requested(void **state)
 {
     const struct sampler_options native = { .native = true };
     (void)state;
@@ -303,7 +303,7 @@ static void spots_stand_beside_the_frame_of_python(void **state)
     expect_stack(&world, "main;f;<native> time.sleep");
     struct profile_snapshot snapshot = made_snapshot(world.profile);
     assert_ok(view_spots_init(&spots, &snapshot, &(struct view_query){ 0 }, &err), &err);
-    /* That of main, and of what it called. */
+    /* The spot of main, and that of its callee. */
     assert_int_equal(spots.count, 2);
     assert_int_equal(spots.spots[0].self, 0);
     assert_int_equal(spots.spots[0].total, 5);
@@ -378,7 +378,7 @@ static profile_origin origin_of(struct profile *profile, const char *name)
     return origin;
 }
 
-/* Each process knows its code by heart, so that it tells of a function once. */
+/* A process notes the origin of a function once, because its code objects are cached. */
 static void a_function_knows_the_process_it_was_seen_in(void **state)
 {
     const profile_origin one = (profile_origin)1 << 48 | 1, two = (profile_origin)2 << 48 | 2;
@@ -416,7 +416,7 @@ TEST_MAIN(cmocka_unit_test(a_function_knows_the_process_it_was_seen_in),
           cmocka_unit_test(the_collector_is_marked_where_it_was_started),
           cmocka_unit_test(another_thread_that_collects_leaves_no_mark),
           cmocka_unit_test(the_mark_of_the_collector_can_be_left_out),
-          cmocka_unit_test(c_code_that_calls_back_is_marked_when_asked_for),
+          cmocka_unit_test(c_code_that_calls_back_is_marked_if_requested),
           cmocka_unit_test(the_frame_below_an_init_is_not_shown),
           cmocka_unit_test(a_c_function_has_a_frame_of_its_own),
           cmocka_unit_test(spots_stand_beside_the_frame_of_python),

@@ -14,7 +14,7 @@ static const char mapped = 1;
 
 struct world {
     struct origins origins;
-    struct process own, other; /* both are we, held twice */
+    struct process own, other; /* both are this process, opened twice */
 };
 
 static int setup(void **state)
@@ -88,7 +88,7 @@ static void a_function_of_several_owners_has_none(void **state)
     const profile_origin foreign = (profile_origin)7 << 48 | 1;
     assert_true(origins_join(origins, PROFILE_ORIGIN_NONE, first) == first);
     assert_true(origins_join(origins, first, first) == first);
-    /* The first process stays the one to ask while it is there. */
+    /* The first process stays the origin while it exists. */
     assert_true(origins_join(origins, first, second) == first);
     assert_true(origins_join(origins, first, foreign) == PROFILE_ORIGIN_SEVERAL);
     assert_true(origins_join(origins, PROFILE_ORIGIN_SEVERAL, first) == PROFILE_ORIGIN_SEVERAL);
@@ -97,7 +97,7 @@ static void a_function_of_several_owners_has_none(void **state)
     assert_true(origins_join(origins, first, PROFILE_ORIGIN_SEVERAL) == PROFILE_ORIGIN_SEVERAL);
     origins_end(origins, first);
     assert_true(origins_join(origins, first, second) == second);
-    /* Also of one that has gone it is known whose it was. */
+    /* The owner of a process that has ended is still known. */
     assert_true(origins_join(origins, first, foreign) == PROFILE_ORIGIN_SEVERAL);
 }
 
@@ -115,7 +115,7 @@ static void who_is_of_several_users_is_not_known(void **state)
     assert_int_equal(owner.uid, 0);
     assert_true(owner.mounts != 0 && owner.root_inode != 0);
     assert_int_equal(owner_read(2000000001, &owner, NULL), ERR_GONE);
-    /* Of a process that has gone nothing is known either. */
+    /* Nothing is known about a process that has ended. */
     const pid_t pid = fork();
     if (pid == 0) {
         pause();

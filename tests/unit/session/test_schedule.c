@@ -3,7 +3,7 @@
 
 static const uint64_t START_NS = 123456789012345;
 
-/* The instants of someone who is always in time. */
+/* The instants of a loop that is always in time. */
 static void follow(struct schedule *schedule, uint64_t *instants, size_t count)
 {
     uint64_t now = schedule->start_ns, missed;
@@ -33,28 +33,28 @@ static void one_instant_lies_in_each_period(void **state)
     }
 }
 
-/* A loop that is late now and then: whatever is missed, samples add up to the time that went by. */
+/* A loop that is sometimes late: whatever it misses, samples add up to the time that has passed. */
 static void samples_stand_for_the_time_of_those_missed(void **state)
 {
     static const unsigned late_one_in[] = { 3, 10, 97, 1000, 5000 };
-    enum { PERIOD_NS = 1000000, WINDOW_LOOKS = 250, WINDOWS = 400 };
+    enum { PERIOD_NS = 1000000, WINDOW_TICKS = 250, WINDOWS = 400 };
     (void)state;
     for (size_t l = 0; l < sizeof late_one_in / sizeof *late_one_in; l++) {
         struct schedule schedule;
         uint64_t now = START_NS, owed = 0, target_list_ns = 0, all_missed = 0, made = 0,
                  plain = 0;
         schedule_init(&schedule, START_NS, 1000, 7);
-        for (unsigned i = 1; i <= WINDOW_LOOKS * WINDOWS; i++) {
+        for (unsigned i = 1; i <= WINDOW_TICKS * WINDOWS; i++) {
             uint64_t missed;
             const uint64_t at = schedule_next(&schedule, now, &missed);
             owed += missed;
             all_missed += missed;
             made++;
             now = at + (i % late_one_in[l] ? 0 : 4 * PERIOD_NS);
-            if (i % WINDOW_LOOKS)
+            if (i % WINDOW_TICKS)
                 continue;
             const uint64_t weight_ns =
-                schedule_weight_ns(PERIOD_NS, made, &owed, i == WINDOW_LOOKS * WINDOWS);
+                schedule_weight_ns(PERIOD_NS, made, &owed, i == WINDOW_TICKS * WINDOWS);
             assert_true(weight_ns >= PERIOD_NS && weight_ns <= 5 * PERIOD_NS);
             plain += weight_ns == PERIOD_NS;
             target_list_ns += made * weight_ns;
@@ -69,7 +69,7 @@ static void samples_stand_for_the_time_of_those_missed(void **state)
     }
 }
 
-static void a_window_without_looks_leaves_what_it_owes(void **state)
+static void a_window_without_ticks_still_owes_its_time(void **state)
 {
     uint64_t owed = 7;
     (void)state;
@@ -179,7 +179,7 @@ static void periods_slept_through_are_counted_and_not_made_up_for(void **state)
     (void)state;
     schedule_init(&schedule, START_NS, 1000, 5);
     (void)schedule_next(&schedule, START_NS, &missed);
-    /* In the eleventh period, with ten behind of which one was looked at. */
+    /* In the eleventh period; of the ten before it, one was sampled. */
     uint64_t now = START_NS + 10500000;
     uint64_t next = schedule_next(&schedule, now, &missed);
     assert_int_equal(missed, 9);
@@ -235,7 +235,7 @@ static void a_year_at_a_megahertz_keeps_its_place(void **state)
 
 TEST_MAIN(cmocka_unit_test(one_instant_lies_in_each_period),
           cmocka_unit_test(samples_stand_for_the_time_of_those_missed),
-          cmocka_unit_test(a_window_without_looks_leaves_what_it_owes),
+          cmocka_unit_test(a_window_without_ticks_still_owes_its_time),
           cmocka_unit_test(the_rate_is_exact_in_the_long_run),
           cmocka_unit_test(instants_are_spread_evenly_over_the_period),
           cmocka_unit_test(one_instant_says_nothing_about_the_next),

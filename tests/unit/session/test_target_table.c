@@ -21,7 +21,7 @@ static size_t join(struct target_table *target_table, int pid)
     return place;
 }
 
-static void who_ends_is_still_told(void **state)
+static void a_target_that_has_ended_is_still_listed(void **state)
 {
     struct target_table target_table;
     struct sampler_target target;
@@ -45,7 +45,7 @@ static void who_ends_is_still_told(void **state)
     target_table_deinit(&target_table);
 }
 
-static void more_than_are_told_are_counted(void **state)
+static void more_targets_than_are_listed_are_counted(void **state)
 {
     struct target_table target_table;
     struct sampler_target target;
@@ -67,8 +67,8 @@ static void more_than_are_told_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_ends_is_still_told),
-        cmocka_unit_test(more_than_are_told_are_counted),
+        cmocka_unit_test(a_target_that_has_ended_is_still_listed),
+        cmocka_unit_test(more_targets_than_are_listed_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

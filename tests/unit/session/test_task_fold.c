@@ -10,7 +10,7 @@
 
 enum { MAX_TASKS = 200 };
 
-/* Tasks of a function each, without an interpreter that has them. */
+/* Tasks without an interpreter, each of one function. */
 struct world {
     struct stack_world *made;
     struct leaves leaves;
@@ -121,13 +121,13 @@ static node_id node_of(struct world *world, const struct task *task)
     return node;
 }
 
-static void looked(struct world *world, uint64_t now_ns)
+static void tasks_were_read(struct world *world, uint64_t now_ns)
 {
     world->tasks.read_ns = now_ns;
     assert_int_equal(task_fold_count(&world->fold), ERR_OK);
 }
 
-/* As if a thread had this task's frame alone; NULL: none. */
+/* As if a thread had only the frame of this task; NULL: no frame. */
 static void see_stack(struct world *world, const struct task *task)
 {
     struct walk_frame frame = { .addr = task ? task->frame : 0, .is_off_chunk = true };
@@ -138,7 +138,7 @@ static void see_stack(struct world *world, const struct task *task)
     assert_int_equal(task_fold_begin(&world->fold, &stack, &first, &node), ERR_OK);
 }
 
-/* Between the look at the tasks and the one at the threads another task has begun to run. */
+/* Between reading the tasks and sampling the threads another task has started to run. */
 static void what_stacks_tell_otherwise_moves(void **state)
 {
     enum { IDENT = 77, NOW_NS = 5 };
@@ -155,7 +155,7 @@ static void what_stacks_tell_otherwise_moves(void **state)
             tasks[0]->ident = tasks[1]->ident = IDENT;
             if (tasks[ran])
                 tasks[ran]->is_running = true;
-            looked(&world, NOW_NS);
+            tasks_were_read(&world, NOW_NS);
             see_stack(&world, tasks[seen]);
             task_fold_settle(&world.fold, NOW_NS);
             for (unsigned i = 0; i < 2; i++) {
@@ -170,8 +170,8 @@ static void what_stacks_tell_otherwise_moves(void **state)
         }
 }
 
-/* A thread that nobody looked at may run it all the same. */
-static void what_no_stack_tells_stays(void **state)
+/* A thread that was not sampled may run the task. */
+static void a_task_without_a_sampled_thread_stays(void **state)
 {
     enum { IDENT = 77, NOW_NS = 5 };
     struct thread thread = { .head = { .ident = IDENT }, .sampled_ns = NOW_NS - 1 };
@@ -184,10 +184,10 @@ static void what_no_stack_tells_stays(void **state)
     struct task *const task = add(&world, "a", "f");
     task->ident = IDENT;
     task->is_running = true;
-    looked(&world, NOW_NS);
+    tasks_were_read(&world, NOW_NS);
     task_fold_settle(&world.fold, NOW_NS);
     assert_true(task->is_running && !task->is_moving);
-    /* Later looks at the threads are of another time than that at the tasks. */
+    /* Later ticks are not of the time of this reading of the tasks. */
     thread.sampled_ns = NOW_NS + 1;
     task_fold_settle(&world.fold, NOW_NS + 1);
     assert_true(task->is_running && !task->is_moving);
@@ -203,7 +203,7 @@ static void who_awaits_a_task_stands_below_it(void **state)
     begin(&world, false);
     struct task *const outer = add(&world, "outer", "f"), *const inner = add(&world, NULL, "g");
     await(&world, outer, inner);
-    looked(&world, 1);
+    tasks_were_read(&world, 1);
     expect_node(&world, node_of(&world, inner), "<task outer>;f;<task>;g");
     expect_node(&world, node_of(&world, outer), "<task outer>;f");
     end(&world);
@@ -217,7 +217,7 @@ static void circles_of_awaiters_end(void **state)
     struct task *const one = add(&world, "one", "f"), *const two = add(&world, "two", "g");
     await(&world, one, two);
     await(&world, two, one);
-    looked(&world, 1);
+    tasks_were_read(&world, 1);
     expect_node(&world, node_of(&world, one), "<task two>;g;<task one>;f");
     end(&world);
 }
@@ -234,7 +234,7 @@ static void a_long_way_of_awaiters_ends(void **state)
         await(&world, awaiter, task);
         task = awaiter;
     }
-    looked(&world, 1);
+    tasks_were_read(&world, 1);
     assert_true(node_of(&world, &world.items[0]) > 0);
     end(&world);
 }
@@ -249,14 +249,14 @@ static void a_stack_begins_at_the_task_it_runs(void **state)
     (void)state;
     begin(&world, false);
     const struct task *const task = add(&world, "job", "f");
-    looked(&world, 1);
+    tasks_were_read(&world, 1);
     frames[1] = world.frames[0];
     stack.frames = frames;
     stack.count = 3;
     assert_int_equal(task_fold_begin(&world.fold, &stack, &first, &node), ERR_OK);
     assert_int_equal(first, 1);
     expect_node(&world, node, "<task job>");
-    /* A frame of nobody's: it is one of plain calls. */
+    /* A frame that belongs to no task. */
     stack.count = 1;
     assert_int_equal(task_fold_begin(&world.fold, &stack, &first, &node), ERR_OK);
     assert_int_equal(node, 0);
@@ -265,7 +265,7 @@ static void a_stack_begins_at_the_task_it_runs(void **state)
     end(&world);
 }
 
-static void those_that_wait_count_for_every_look_since(void **state)
+static void waiting_tasks_count_for_every_tick_since(void **state)
 {
     struct world world;
     (void)state;
@@ -277,7 +277,7 @@ static void those_that_wait_count_for_every_look_since(void **state)
     for (uint64_t now_ns = 1; now_ns <= 5; now_ns++)
         (void)!task_fold_is_due(&world.fold, now_ns);
     assert_true(task_fold_is_due(&world.fold, 6));
-    looked(&world, 6);
+    tasks_were_read(&world, 6);
     assert_int_equal(profile_quality(world.profile)->samples, 6);
     assert_false(task_fold_is_due(&world.fold, 7));
     assert_int_equal(task_fold_flush(&world.fold, 8), ERR_OK);
@@ -288,9 +288,9 @@ static void those_that_wait_count_for_every_look_since(void **state)
 }
 
 TEST_MAIN(cmocka_unit_test(what_stacks_tell_otherwise_moves),
-          cmocka_unit_test(what_no_stack_tells_stays),
+          cmocka_unit_test(a_task_without_a_sampled_thread_stays),
           cmocka_unit_test(who_awaits_a_task_stands_below_it),
           cmocka_unit_test(circles_of_awaiters_end),
           cmocka_unit_test(a_long_way_of_awaiters_ends),
           cmocka_unit_test(a_stack_begins_at_the_task_it_runs),
-          cmocka_unit_test(those_that_wait_count_for_every_look_since))
+          cmocka_unit_test(waiting_tasks_count_for_every_tick_since))

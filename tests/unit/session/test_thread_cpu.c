@@ -11,7 +11,7 @@
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
 
-/* The kernel accounts for this thread; the time that has passed is what a test says. */
+/* The kernel accounts for this thread; the test says how much time has passed. */
 struct world {
     struct profile *profile;
     struct thread_cpus cpus;
@@ -42,7 +42,7 @@ static const struct quality *quality_of(const struct world *world)
     return profile_quality(world->profile);
 }
 
-static void sight(struct world *world, int32_t tid, state_bits state, bool is_still)
+static void take_sample(struct world *world, int32_t tid, state_bits state, bool is_still)
 {
     const struct sample sample = { .thread = world->thread,
                                    .pid = getpid(),
@@ -72,7 +72,7 @@ static void *spin(void *tid)
     return NULL;
 }
 
-/* A thread that does one of these, and does so already. */
+/* The id of a thread that already does one of these. */
 static int32_t tid_of_one_that(void *(*does)(void *), atomic_int *tid, bool is_running)
 {
     struct cpu_meter meter;
@@ -104,11 +104,11 @@ static int32_t tid_of(enum cpu cpu)
     return 0;
 }
 
-/* One sample of a thread that moves, of which this is known.  The first opens the lane. */
+/* One sample of a thread that moves, with this state.  The first one opens its account. */
 static void read_moving(struct world *world, enum cpu cpu, state_bits state)
 {
     world->now_ns++;
-    sight(world, tid_of(cpu), state, false);
+    take_sample(world, tid_of(cpu), state, false);
 }
 
 static struct state_sums sums_of(struct world *world)
@@ -124,7 +124,7 @@ static struct state_sums sums_of(struct world *world)
     return sums;
 }
 
-/* What is stopped does not run: what it did before counts, whatever the kernel says now. */
+/* A stopped thread does not run: what it did before counts, whatever the kernel says now. */
 static void a_stopped_thread_is_counted_as_it_was_before(void **state)
 {
     static const enum three_valued info[] = { VALUE_YES, VALUE_NO, VALUE_UNKNOWN };
@@ -158,7 +158,7 @@ static void a_stopped_thread_is_counted_as_it_was_before(void **state)
         }
 }
 
-/* With a lane and without one. */
+/* With an open account and without one. */
 static void a_thread_is_asked_before_it_is_stopped(void **state)
 {
     struct world world;
@@ -169,12 +169,12 @@ static void a_thread_is_asked_before_it_is_stopped(void **state)
         assert_int_equal(thread_cpus_ask(&world.cpus, world.thread, getpid(), off), VALUE_NO);
         assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), on), VALUE_YES);
         assert_int_equal(thread_cpus_ask(&world.cpus, UINT32_MAX, getpid(), 0), VALUE_UNKNOWN);
-        sight(&world, off, 0, false);
+        take_sample(&world, off, 0, false);
     }
     end(&world);
 }
 
-/* What each mode keeps: what it asks for, and what is not known to be otherwise. */
+/* A mode keeps samples of its state, and those whose state is unknown. */
 static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
 {
     static const struct {
@@ -199,7 +199,7 @@ static void a_mode_keeps_what_it_asks_for_and_what_is_unknown(void **state)
         for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
             struct world world;
             begin(&world, modes[m]);
-            sight(&world, tid_of(rows[i].cpu), STATE_ALL_UNKNOWN, false);
+            take_sample(&world, tid_of(rows[i].cpu), STATE_ALL_UNKNOWN, false);
             const struct quality before = *quality_of(&world);
             read_moving(&world, rows[i].cpu, rows[i].state);
             const struct quality *const now = quality_of(&world);
@@ -215,7 +215,7 @@ static void a_thread_that_ran_all_the_time_is_kept_by_cpu(void **state)
     struct world world;
     (void)state;
     begin(&world, SAMPLER_MODE_CPU);
-    sight(&world, tid_of(CPU_ON), 0, false);
+    take_sample(&world, tid_of(CPU_ON), 0, false);
     const uint64_t before = quality_of(&world)->samples;
     for (int i = 0; i < 5; i++)
         read_moving(&world, CPU_ON, 0);
@@ -225,7 +225,7 @@ static void a_thread_that_ran_all_the_time_is_kept_by_cpu(void **state)
     end(&world);
 }
 
-/* Samples that wait are judged when it is known how long the thread ran meanwhile. */
+/* The mode applies to waiting samples once it is known how long the thread ran meanwhile. */
 static void samples_that_waited_are_filtered_too(void **state)
 {
     enum { STILL = 10 };
@@ -234,11 +234,11 @@ static void samples_that_waited_are_filtered_too(void **state)
         struct world world;
         const int32_t tid = tid_of(runs ? CPU_ON : CPU_OFF);
         begin(&world, SAMPLER_MODE_CPU);
-        sight(&world, tid, 0, false);
+        take_sample(&world, tid, 0, false);
         const struct quality before = *quality_of(&world);
         for (int i = 0; i < STILL; i++) {
             world.now_ns++;
-            sight(&world, tid, 0, true);
+            take_sample(&world, tid, 0, true);
         }
         assert_int_equal(quality_of(&world)->samples, before.samples);
         world.now_ns += runs ? 1 : 1ull << 60;
@@ -249,7 +249,7 @@ static void samples_that_waited_are_filtered_too(void **state)
     }
 }
 
-/* Two threads, one of which is wanted: nothing of the other is in the profile. */
+/* The mode keeps one of two threads: the profile has nothing of the other. */
 static void what_is_filtered_is_nowhere(void **state)
 {
     struct world world;
@@ -257,7 +257,7 @@ static void what_is_filtered_is_nowhere(void **state)
     begin(&world, SAMPLER_MODE_GIL);
     for (int i = 0; i < 10; i++) {
         world.now_ns++;
-        sight(&world, 0, i % 2 ? STATE_HAS_GIL : STATE_WAITS_GIL, false);
+        take_sample(&world, 0, i % 2 ? STATE_HAS_GIL : STATE_WAITS_GIL, false);
     }
     assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
     const struct state_sums sums = sums_of(&world);
@@ -268,7 +268,7 @@ static void what_is_filtered_is_nowhere(void **state)
     end(&world);
 }
 
-/* Before the CPU is asked about, only what can no longer be kept is given up. */
+/* Before the kernel is asked, only samples that the mode cannot keep are dropped. */
 static void what_may_be_kept_is_known_before_the_cpu_is(void **state)
 {
     struct world world;
@@ -287,7 +287,7 @@ static void what_may_be_kept_is_known_before_the_cpu_is(void **state)
     end(&world);
 }
 
-/* Too shortly for the account, but the kernel says whether they run. */
+/* Too short a time for the account, but the kernel says whether they run. */
 static void what_waits_shortly_is_as_it_was_at_first(void **state)
 {
     enum { STILL = 5 };
@@ -297,7 +297,7 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
         begin(&world, SAMPLER_MODE_WALL);
         for (int i = 0; i <= STILL; i++) {
             world.now_ns += 1000;
-            sight(&world, tid_of(cpu), 0, i > 0);
+            take_sample(&world, tid_of(cpu), 0, i > 0);
         }
         assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         const struct state_sums sums = sums_of(&world);
@@ -307,7 +307,7 @@ static void what_waits_shortly_is_as_it_was_at_first(void **state)
     }
 }
 
-/* A thread that ran so shortly ago and has moved since is not asked about. */
+/* The kernel is not asked about a thread that ran very recently and has moved since. */
 static void what_ran_just_now_runs(void **state)
 {
     struct world world;
@@ -338,7 +338,7 @@ static void hear(void *context, const struct run *run)
     targets->runs[targets->count++] = *run;
 }
 
-/* Samples of a cell, in order, each at its own instant. */
+/* The samples of a cell, in order, each at its own instant. */
 static uint64_t target_list_of(const struct target_list *targets, const struct view_cell *cell,
                                uint64_t end_ns)
 {
@@ -355,7 +355,7 @@ static uint64_t target_list_of(const struct target_list *targets, const struct v
     return samples;
 }
 
-/* Whatever waits, is filtered or is told apart by the CPU: the sink hears what is counted. */
+/* The sink receives every counted sample, whether it waited or was divided by CPU time. */
 static void a_sink_hears_what_is_counted_and_when(void **state)
 {
     (void)state;
@@ -371,8 +371,8 @@ static void a_sink_hears_what_is_counted_and_when(void **state)
             world.now_ns += 1000000;
             if (i == 20)
                 world.node = made_node(world.profile, "main;rest");
-            sight(&world, tid_of(i < 30 ? CPU_OFF : CPU_UNKNOWN), i % 4 ? 0 : STATE_HAS_GIL,
-                  i % 4 != 0);
+            take_sample(&world, tid_of(i < 30 ? CPU_OFF : CPU_UNKNOWN),
+                        i % 4 ? 0 : STATE_HAS_GIL, i % 4 != 0);
         }
         assert_int_equal(thread_cpus_flush(&world.cpus, world.now_ns), ERR_OK);
         made_seal(world.profile, 1);

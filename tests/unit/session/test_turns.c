@@ -16,7 +16,7 @@ static void owners_take_turns(void **state)
     turns_sort(items, 0);
 }
 
-/* One with a thousand slow processes keeps another one waiting for one of them. */
+/* An owner with a thousand slow processes delays another owner by only one of them. */
 static void a_crowd_does_not_come_first(void **state)
 {
     struct turn_item items[1001];
@@ -40,7 +40,7 @@ static void who_took_long_rests_for_a_part_of_the_time(void **state)
     assert_int_equal(debts_rest_until_ns(&debts, 0, now_ns), until_ns);
     assert_int_equal(debts_rest_until_ns(&debts, 1, now_ns), 0);
     assert_int_equal(debts_rest_until_ns(&debts, 0, until_ns), 0);
-    /* All is paid in the end. */
+    /* In the end all debts are paid. */
     now_ns += 1000 * NS_PER_S;
     debts_charge(&debts, 0, TURNS_DEBT_NS, now_ns);
     assert_int_equal(debts_rest_until_ns(&debts, 0, now_ns), 0);

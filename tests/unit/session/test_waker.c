@@ -22,7 +22,7 @@ static void it_never_wakes_before_the_instant(void **state)
     waker_deinit(&waker);
 }
 
-/* Whatever the kernel grants, nothing else of the thread is changed, and it sleeps as before. */
+/* Whatever the kernel grants, nothing else of the thread changes, and it sleeps as before. */
 static void who_is_hastened_sleeps_as_long(void **state)
 {
     struct waker waker;
@@ -55,7 +55,7 @@ static void what_is_prepared_is_waited_for_in_its_turn(void **state)
     waker_deinit(&waker);
 }
 
-/* An instant that nobody slept until holds no timer for ever. */
+/* An instant that is never slept until does not occupy a timer for ever. */
 static void what_was_prepared_for_nothing_is_in_nobodys_way(void **state)
 {
     struct waker waker;
