@@ -16,7 +16,7 @@ struct expression {
     pcre2_match_data *data;
 };
 
-/* JavaScript's, which are not those of PCRE2; the last two go between brackets. */
+/* The sets of JavaScript, which differ from those of PCRE2; the last two go between brackets. */
 #define NO_LINE_END "[^\\n\\r\\u2028\\u2029]"
 #define SPACES                                                   \
     "\\t-\\r \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f" \
@@ -26,7 +26,7 @@ struct expression {
     "\\u200b-\\u2027\\u202a-\\u202e\\u2030-\\u205e\\u2060-\\u2fff\\u3001-" \
     "\\ufefe\\uff00-\xf4\x8f\xbf\xbf"
 
-/* A JavaScript expression on its way to one of PCRE2. */
+/* Translates a JavaScript expression into one of PCRE2. */
 struct reader {
     const char *at, *end;
     struct buffer out;
@@ -47,14 +47,14 @@ static void copy(struct reader *reader, size_t bytes)
     reader->at += bytes;
 }
 
-/* `text` stands for the next bytes. */
+/* Writes `text` for the next bytes. */
 static void replace(struct reader *reader, size_t bytes, const char *text)
 {
     buffer_text(&reader->out, text);
     reader->at += bytes;
 }
 
-/* The letter of \d and the like, a set of its own; 0: something else comes. */
+/* The letter of a set such as \d; 0: something else comes. */
 static char next_class(const struct reader *reader)
 {
     const bool is_class = is_next(reader, '\\') && reader->at + 1 < reader->end &&
@@ -70,7 +70,7 @@ static bool has_hex(const struct reader *reader, size_t digits)
     return true;
 }
 
-/* A backslash and what stands for one character. */
+/* A backslash and the character that it stands for. */
 static void read_escape(struct reader *reader, bool in_set)
 {
     const char *const behind = reader->at + 2;
@@ -93,7 +93,7 @@ static void read_escape(struct reader *reader, bool in_set)
         reader->at++;
 }
 
-/* One end of a range, or \d and the like, within brackets. */
+/* One end of a range, or a set such as \d, within brackets. */
 static void read_member(struct reader *reader)
 {
     const char letter = next_class(reader);
@@ -106,7 +106,7 @@ static void read_member(struct reader *reader)
     else if (is_next(reader, '\\'))
         read_escape(reader, true);
     else {
-        /* Signs stand for themselves here; to PCRE2 "[:" would be more. */
+        /* Signs are literal here, but "[:" is not in PCRE2. */
         if (ispunct((unsigned char)*reader->at))
             buffer_char(&reader->out, '\\');
         copy(reader, utf8_char_length(reader->at, (size_t)(reader->end - reader->at)));
@@ -116,7 +116,7 @@ static void read_member(struct reader *reader)
 static void read_set(struct reader *reader)
 {
     if (reader->at + 1 < reader->end && reader->at[1] == ']') {
-        replace(reader, 2, "(?:[])"); /* PCRE2 repeats a group, but not the set of nothing */
+        replace(reader, 2, "(?:[])"); /* PCRE2 can repeat this group, but not the empty set */
         return;
     }
     copy(reader, 1);
@@ -161,7 +161,7 @@ static const char *skip_digits(const char *at, const char *end)
     return at;
 }
 
-/* The bytes of {n}, {n,} or {n,m}; 0: a brace that stands for itself. */
+/* The length of {n}, {n,} or {n,m}; 0: a literal brace. */
 static size_t braces_length(const struct reader *reader)
 {
     const char *const first = reader->at + 1;
@@ -224,8 +224,8 @@ static void read_one(struct reader *reader)
     }
 }
 
-/* It begins with any text: one match tries all places, so the limit on its steps holds for all of
- * them. */
+/* The translation begins with "any text": one match tries all places, so the limit of steps covers
+ * all of them. */
 static enum err_code translate(struct reader *reader, struct err *err)
 {
     buffer_text(&reader->out, "[^]*?(?:");

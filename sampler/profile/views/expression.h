@@ -1,14 +1,14 @@
 /*
- * expression - does a text contain what a regular expression, or a plain text, describes?
+ * expression - searches a text for a regular expression or a plain text.
  *
- * PCRE2 matches.  The syntax is the part of JavaScript's that the page knows too, with the
- * meaning that it has there: . [] [^] \d \D \w \W \s \S \b \B ^ $ | () (?:) * + ? {n,m}, lazy
- * forms, \t \n \v \f \r \0 \xHH \uHHHH, and \ before a sign.  Look-around, back-references, named
- * groups and everything else that is PCRE2's own are refused.  Characters are those of Unicode,
- * with the flag u and without it.
+ * PCRE2 matches.  The syntax is the part of JavaScript's that the page supports too, with the same
+ * meaning: . [] [^] \d \D \w \W \s \S \b \B ^ $ | () (?:) * + ? {n,m}, lazy
+ * forms, \t \n \v \f \r \0 \xHH \uHHHH, and \ before a sign.  Lookahead, lookbehind,
+ * back-references, named groups and all other syntax of PCRE2 are refused.  Characters are those of
+ * Unicode, with the flag u and without it.
  *
  * Ownership: expression_compile allocates; expression_destroy accepts NULL.
- * Threads: one at a time asks a compiled expression.
+ * Threads: one at a time uses a compiled expression.
  * Limits: the enum below.  A match beyond them is ERR_INVALID, so a hostile pattern on a hostile
  *         text costs a bounded time.
  * Depends on: err, buffer, utf8, PCRE2.
@@ -30,13 +30,13 @@ enum {
 
 struct expression;
 
-/* flags: of "imsu", or NULL: the text is plain, and case is ignored.  ERR_INVALID, with what is
- * wrong. */
+/* flags: of "imsu", or NULL: the text is plain, and case is ignored.  ERR_INVALID: `err`
+ * says what is wrong. */
 MUST_CHECK enum err_code expression_compile(const char *text, size_t length, const char *flags,
                                             struct expression **out, struct err *err);
 void expression_destroy(struct expression *expression);
 
-/* Bytes that are not UTF-8 are U+FFFD.  ERR_INVALID: it takes too long to find out. */
+/* Bytes that are not UTF-8 are U+FFFD.  ERR_INVALID: matching takes too long. */
 MUST_CHECK enum err_code expression_matches(struct expression *expression, const char *text,
                                             size_t length, bool *out, struct err *err);
 

@@ -306,7 +306,7 @@ static const char *const endless[] = { "(a+)+$",
 
 static void expressions_that_take_long_say_so(void **state)
 {
-    char text[PATTERN_MAX_LOOKED_AT];
+    char text[PATTERN_MAX_MATCHED];
     (void)state;
     memset(text, 'a', sizeof text);
     text[sizeof text - 1] = '!';
@@ -346,7 +346,7 @@ static void filters_that_take_long_are_named(void **state)
 /* A long name is no hostile one. */
 static void simple_expressions_match_the_longest_names(void **state)
 {
-    char text[PATTERN_MAX_LOOKED_AT];
+    char text[PATTERN_MAX_MATCHED];
     (void)state;
     memset(text, 'a', sizeof text - 1);
     memcpy(text + sizeof text - 4, "b.c", 4);
