@@ -1,6 +1,6 @@
 /*
- * hash - bytes, and pairs of words, as one number.  Not for secrets, and not against an attacker who looks
- * for equal ones.
+ * hash - bytes, and pairs of words, as one number.  It keeps no secret, and an attacker can find equal
+ * ones.
  *
  * Depends on: libc.
  */
