@@ -75,8 +75,9 @@ static void end(struct world *world)
 
 static void call(struct world *world, uint64_t how)
 {
-    if (world->is_damaged || world->calls++ == MAX_CALLS)
+    if (world->is_damaged || world->calls == MAX_CALLS)
         return;
+    world->calls++;
     fake_push(&world->thread, world->functions[how / 4 % CODES], (enum fake_call)(how % 4));
 }
 
