@@ -292,6 +292,16 @@ static void files_of_earlier_versions_are_read_and_merged(void **state)
     assert_int_equal(made_samples(second), 10000);
     reader_close(second);
 
+    struct reader *const third = open_path(TEST_SOURCE_DIR "/golden/version3.pyro");
+    assert_ok(reader_load(third, 0, &err), &err);
+    assert_null(reader_missing(third));
+    assert_int_equal(made_samples(third), 1200);
+    snapshot = made_snapshot(reader_profile(third));
+    assert_int_equal(snapshot.quality.exact, 1175);
+    assert_int_equal(snapshot.quality.overflowed, 0);
+    profile_snapshot_release(&snapshot);
+    reader_close(third);
+
     make(&capture, "build7", 0, "main;a", 1);
     struct reader *readers[2] = { open_path(path), open_path(capture.path) };
     struct bytes file = { 0 };
