@@ -21,7 +21,7 @@ function createDoingBar() {
 }
 
 // One thread, or all of a process.
-function createRow({ threads, label, number, style, marks }, toggle) {
+function createRow({ threads, label, number, role, marks }, toggle) {
   const box = el("input", { type: "checkbox", on: { change: () => toggle(threads) } });
   const bar = createDoingBar();
   const onCpu = el("span", { class: "number" });
@@ -29,7 +29,7 @@ function createRow({ threads, label, number, style, marks }, toggle) {
   const share = el("span", { class: "number share" });
   const name = isolated(label, { class: "name" });
   const tid = el("span", { class: "tid" }, String(number));
-  const element = el("label", { class: style, ...marks }, box, name, tid, bar.element, onCpu, hasGil, share);
+  const element = el("label", { class: role, ...marks }, box, name, tid, bar.element, onCpu, hasGil, share);
   const ids = threads.flatMap((thread) => thread.ids);
   // A process is found by its threads, and they by it.
   const words = threads.map((thread) => [threadLabel(thread), thread.tid, processLabel(thread), thread.pid].join(" ")).join("\n").toLowerCase();
@@ -37,19 +37,19 @@ function createRow({ threads, label, number, style, marks }, toggle) {
 }
 
 const rowOfThread = (thread) => ({
-  threads: [thread], label: threadLabel(thread), number: thread.tid, style: "thread",
+  threads: [thread], label: threadLabel(thread), number: thread.tid, role: "thread",
   marks: { "data-testid": "thread", "data-tid": thread.tid },
 });
 
 const rowOfProcess = (group) => ({
-  threads: group.threads, label: processLabel(group), number: group.pid, style: "thread thread-process",
+  threads: group.threads, label: processLabel(group), number: group.pid, role: "thread thread-process",
   marks: { "data-testid": "thread-process", "data-pid": group.pid },
 });
 
 function createThreadHead() {
   const { heads } = TEXT.threads;
   const names = [["", ""], ["name", heads.name], ["tid", heads.tid], ["", heads.doing], ["number", heads.cpu], ["number", heads.gil], ["number", heads.samples]];
-  return el("div", { class: "thread thread-head", "aria-hidden": "true" }, ...names.map(([style, text]) => el("span", { class: style }, text)));
+  return el("div", { class: "thread thread-head", "aria-hidden": "true" }, ...names.map(([role, text]) => el("span", { class: role }, text)));
 }
 
 function createDoingLegend() {
