@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 #include "sampler/base/err.h"
-#include "server/wire/setting.h"
+#include "server/settings/setting.h"
 
 enum { ADMISSION_MAX_USERS = 32, ADMISSION_MAX_COMMAND = 4096 };
 

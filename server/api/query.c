@@ -5,7 +5,7 @@
 
 #include "sampler/base/hash.h"
 #include "sampler/profile/views/timeline.h"
-#include "server/wire/view_settings.h"
+#include "server/settings/view_settings.h"
 
 struct parameter {
     struct setting setting;

@@ -18,7 +18,7 @@
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
 #include "server/http/request.h"
-#include "server/wire/setting.h"
+#include "server/settings/setting.h"
 
 enum query_parameter {
     QUERY_SINCE = 1 << 0,

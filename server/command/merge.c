@@ -13,7 +13,7 @@
 #include "server/command/output/progress.h"
 #include "server/command/process/exit.h"
 #include "server/command/process/privilege.h"
-#include "server/wire/setting.h"
+#include "server/settings/setting.h"
 
 struct merging {
     struct reader *readers[OPTIONS_MAX_FILES];

@@ -11,10 +11,10 @@
 #include "sampler/profile/window.h"
 #include "server/report/names.h"
 #include "server/report/report.h"
+#include "server/settings/state_words.h"
 #include "server/wire/json.h"
 #include "server/wire/rfc3339.h"
 #include "server/wire/session.h"
-#include "server/wire/state_words.h"
 
 /* The sentence names so many processes or threads, and counts the others. */
 enum { TEXT_MAX_NAMED = 4, NS_DECIMALS = 9 };

@@ -5,7 +5,7 @@
 #include "server/command/options/options.h"
 #include "server/report/report.h"
 #include "server/sessions/sessions.h"
-#include "server/wire/view_settings.h"
+#include "server/settings/view_settings.h"
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "a size is read as 64 bits");
 

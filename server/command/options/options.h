@@ -17,7 +17,7 @@
 #include "server/access/admission.h"
 #include "server/http/listen.h"
 #include "server/report/report.h"
-#include "server/wire/setting.h"
+#include "server/settings/setting.h"
 
 enum {
     COMMAND_ATTACH = 1 << 0,

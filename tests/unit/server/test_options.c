@@ -15,7 +15,7 @@
 #include "server/command/options/suggest.h"
 #include "server/command/process/exit.h"
 #include "server/report/report.h"
-#include "server/wire/setting.h"
+#include "server/settings/setting.h"
 
 enum { MAX_WORDS = 32 };
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sampler/base/buffer.h"
-#include "server/wire/state_words.h"
+#include "server/settings/state_words.h"
 #include "tests/support/test.h"
 
 static void words_are_written_as_they_are_read(void **state)

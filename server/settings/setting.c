@@ -1,4 +1,4 @@
-#include "server/wire/setting.h"
+#include "server/settings/setting.h"
 
 #include <float.h>
 #include <stdio.h>

@@ -6,11 +6,11 @@
  *
  * Depends on: setting, state_words, frame_filters.
  */
-#ifndef SERVER_WIRE_VIEW_SETTINGS_H
-#define SERVER_WIRE_VIEW_SETTINGS_H
+#ifndef SERVER_SETTINGS_VIEW_SETTINGS_H
+#define SERVER_SETTINGS_VIEW_SETTINGS_H
 
 #include "sampler/profile/views/frame_filters.h"
-#include "server/wire/setting.h"
+#include "server/settings/setting.h"
 
 #define VIEW_FROM(type, query) SETTING("from", TIME, type, query.from_ns)
 #define VIEW_TO(type, query)   SETTING("to", DURATION, type, query.to_ns)
@@ -26,4 +26,4 @@ MUST_CHECK enum err_code view_read_state(const struct setting *setting, void *qu
 MUST_CHECK enum err_code view_read_filter(const struct setting *setting, void *filters,
                                           const char *text, struct err *why);
 
-#endif /* SERVER_WIRE_VIEW_SETTINGS_H */
+#endif /* SERVER_SETTINGS_VIEW_SETTINGS_H */

@@ -8,8 +8,8 @@
  * Limits: SETTING_MAX_TEXTS, SETTING_MAX_IDS.
  * Depends on: err, sampler.h (rates), enum_text.
  */
-#ifndef SERVER_WIRE_SETTING_H
-#define SERVER_WIRE_SETTING_H
+#ifndef SERVER_SETTINGS_SETTING_H
+#define SERVER_SETTINGS_SETTING_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,4 +72,4 @@ bool setting_is_repeatable(const struct setting *setting);
 /* A plain number and one of the kind's units; false: it is not, or out of range. */
 bool setting_number(enum setting_kind kind, const char *text, double *out);
 
-#endif /* SERVER_WIRE_SETTING_H */
+#endif /* SERVER_SETTINGS_SETTING_H */

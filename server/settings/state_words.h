@@ -11,8 +11,8 @@
  *
  * Depends on: err, buffer, profile/states.
  */
-#ifndef SERVER_WIRE_STATE_WORDS_H
-#define SERVER_WIRE_STATE_WORDS_H
+#ifndef SERVER_SETTINGS_STATE_WORDS_H
+#define SERVER_SETTINGS_STATE_WORDS_H
 
 #include "sampler/base/err.h"
 #include "sampler/profile/state.h"
@@ -29,4 +29,4 @@ void state_words_put(struct buffer *out, state_bits require, state_bits exclude)
 void state_words_put_phrases(struct buffer *out, const char *before, state_bits require,
                              state_bits exclude);
 
-#endif /* SERVER_WIRE_STATE_WORDS_H */
+#endif /* SERVER_SETTINGS_STATE_WORDS_H */

@@ -1,8 +1,8 @@
-#include "server/wire/view_settings.h"
+#include "server/settings/view_settings.h"
 
 #include "sampler/profile/views/frame_filters.h"
 #include "sampler/profile/views/view.h"
-#include "server/wire/state_words.h"
+#include "server/settings/state_words.h"
 
 enum err_code view_read_state(const struct setting *setting, void *query, const char *text,
                               struct err *why)

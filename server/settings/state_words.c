@@ -1,4 +1,4 @@
-#include "server/wire/state_words.h"
+#include "server/settings/state_words.h"
 
 #include <stdbool.h>
 #include <stddef.h>
