@@ -96,6 +96,7 @@ static void count_reads(struct target *target)
     quality->code_clears += codes->clears;
     memory->reads = memory->read_bytes = 0;
     *codes = (struct code_counters){ 0 };
+    target->checked_misses = 0;
 }
 
 enum err_code target_flush(struct target *target, uint64_t now_ns)
@@ -128,12 +129,25 @@ static uint32_t whole(struct tick *tick, double weight)
     return weight > floor ? floor + (random_fraction(&tick->random) < weight - floor) : floor;
 }
 
+/* Code objects are read after the stack.  If the process has ended or called exec in between, what was
+ * read may belong to its successor with the same pid or the same addresses. */
+static bool is_of_target(struct target *target)
+{
+    const uint64_t misses = python_codes(target->python)->counters.misses;
+    if (misses == target->checked_misses)
+        return true;
+    target->checked_misses = misses;
+    return process_fate(&target->process, python_anchor(target->python)) == PROCESS_RUNS;
+}
+
 static enum err_code count_thread(void *context, struct thread *thread, enum err_code failure)
 {
     const struct target_tick *const now = context;
     struct target *const target = now->target;
     struct fold *const fold = &target->fold;
     struct tick *const tick = now->tick;
+    if (!is_of_target(target))
+        return ERR_GONE;
     thread->sampled_ns = tick->now_ns;
     const struct thread_state info = python_thread_state(target->python, thread);
     const double weight = python_weight(target->python) * tick->weight;

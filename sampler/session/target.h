@@ -43,6 +43,7 @@ struct target {
     int parent;                            /* pid; 0: unknown */
     size_t row;                            /* in the target table */
     uint64_t failing_since_ns;             /* 0: the last tick succeeded */
+    uint64_t checked_misses; /* of the code table, when the process was last known to run */
 };
 
 /* How a target ended. */

@@ -265,9 +265,9 @@ class Files(Tls):
             file.truncate(8 << 30)
         os.chmod(self.path("large"), 0o600)
         os.chmod(self.path("empty"), 0o600)
-        for name, code, pattern in (("folder", 1, "neither a file nor a pipe"), ("loop", 1, "symbolic links"),
+        for name, code, pattern in (("folder", 1, "not a file or a pipe"), ("loop", 1, "symbolic links"),
                                     ("nothing", 1, "No such file"), ("empty", 2, "is empty or larger"),
-                                    ("large", 2, "is empty or larger"), ("/dev/zero", 1, "neither a file nor a pipe"),
+                                    ("large", 2, "is empty or larger"), ("/dev/zero", 1, "not a file or a pipe"),
                                     ("/proc/self/mem", 1, "Input/output error")):
             self.refused(self.cert, self.path(name), code, pattern)
             self.refused(self.path(name), self.key, code, pattern)
