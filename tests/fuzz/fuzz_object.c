@@ -6,7 +6,7 @@
 #include "sampler/cpython/objects/object.h"
 #include "tests/fuzz/any_memory.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/cpython/offsets.h"
+#include "tests/unit/cpython/made/offsets.h"
 
 static struct layout layout_of(uint8_t choice)
 {

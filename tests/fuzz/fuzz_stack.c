@@ -6,7 +6,7 @@
 
 #include "sampler/cpython/stack/stack.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 enum {
     CODES = 4,

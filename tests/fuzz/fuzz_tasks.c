@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/fuzz/fuzz.h"
-#include "tests/unit/cpython/task_world.h"
+#include "tests/unit/cpython/made/task_world.h"
 
 enum {
     MAX_TASKS = 24,

@@ -142,7 +142,7 @@ def elves():
 
 def tables():
     """The tables of offsets.h, by minor version."""
-    with open(os.path.join(HERE, "../unit/cpython/offsets.h"), encoding="ascii") as header:
+    with open(os.path.join(HERE, "../unit/cpython/made/offsets.h"), encoding="ascii") as header:
         text = header.read()
     for minor, version in ((13, 0x030d05f0), (14, 0x030e0af0), (15, 0x030f02f0)):
         rows = re.search(r"#define OFFSETS_3_%d\(X\)((?:.*\\\n)*.*\n)" % minor, text).group(1)

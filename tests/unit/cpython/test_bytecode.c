@@ -4,7 +4,7 @@
 
 #include "sampler/cpython/objects/bytecode.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/pythons.h"
+#include "tests/unit/cpython/made/pythons.h"
 
 enum { VERSION_3_14 = 0x030e00f0, VERSION_3_11 = 0x030b00f0 };
 
@@ -66,7 +66,7 @@ static void compare_sizes(FILE *in, const char *version)
 static void stacks_are_as_deep_as_python_says(void **state)
 {
     (void)state;
-    if (!pythons_run("unit/cpython/stack_sizes.py", compare_sizes))
+    if (!pythons_run("unit/cpython/made/stack_sizes.py", compare_sizes))
         skip();
 }
 

@@ -3,7 +3,7 @@
 
 #include "sampler/cpython/objects/callee.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/callables.h"
+#include "tests/unit/cpython/made/callables.h"
 
 struct world {
     struct fake_python python;

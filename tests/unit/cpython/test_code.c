@@ -1,5 +1,5 @@
 #include "tests/support/test.h"
-#include "tests/unit/cpython/code_world.h"
+#include "tests/unit/cpython/made/code_world.h"
 
 static void a_code_object_is_read_in_every_version(void **state)
 {

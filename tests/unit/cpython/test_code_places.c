@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "tests/support/test.h"
-#include "tests/unit/cpython/code_world.h"
+#include "tests/unit/cpython/made/code_world.h"
 
 static struct code_place *place_at(struct code_world *world, code_id id, remote_addr addr,
                                    uint32_t unit)

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "tests/support/test.h"
-#include "tests/unit/cpython/code_world.h"
+#include "tests/unit/cpython/made/code_world.h"
 
 static void an_address_used_again_never_gives_the_old_name(void **state)
 {

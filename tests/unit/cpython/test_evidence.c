@@ -3,7 +3,7 @@
 #include "sampler/cpython/runtime/evidence.h"
 #include "sampler/cpython/runtime/runtime.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 /* An interpreter with one thread. */
 struct world {

@@ -2,7 +2,7 @@
 
 #include "sampler/cpython/stack/frame_history.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 enum { CODES = 8 };
 

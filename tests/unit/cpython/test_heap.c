@@ -6,7 +6,7 @@
 #include "sampler/cpython/runtime/version_text.h"
 #include "sampler/cpython/stack/heap_stack.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/fake_heap.h"
+#include "tests/unit/cpython/made/fake_heap.h"
 
 enum { OLDEST = 8, NEWEST = 10, TSTATE_BYTES = 512, IDENT = 0x7f00 };
 

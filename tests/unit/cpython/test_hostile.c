@@ -4,7 +4,7 @@
 
 #include "sampler/cpython/stack/stack.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/stack_world.h"
+#include "tests/unit/cpython/made/stack_world.h"
 
 static void in_every_version(void (*test)(struct stack_world *world))
 {

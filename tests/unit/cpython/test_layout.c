@@ -2,7 +2,7 @@
 
 #include "sampler/cpython/layout/layout.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/offsets.h"
+#include "tests/unit/cpython/made/offsets.h"
 
 #define ARRAY_LENGTH(a) (sizeof(a) / sizeof *(a))
 

@@ -3,8 +3,8 @@
 
 #include "sampler/cpython/stack/leaf.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/callables.h"
-#include "tests/unit/cpython/stack_world.h"
+#include "tests/unit/cpython/made/callables.h"
+#include "tests/unit/cpython/made/stack_world.h"
 
 enum { WORD = 8, UNITS = 16, WORDS = 8, CALL_AT = 6, OTHER_AT = 3, HANDLERS = 24 };
 

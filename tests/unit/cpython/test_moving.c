@@ -7,7 +7,7 @@
 
 #include "sampler/cpython/stack/stack.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/stack_world.h"
+#include "tests/unit/cpython/made/stack_world.h"
 
 enum { CHAINS = 2, MAX_DEPTH = 24, SLICE_BYTES = 64, SAMPLES = 4000 };
 

@@ -3,7 +3,7 @@
 
 #include "sampler/cpython/objects/object.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 struct world {
     struct fake_python python;

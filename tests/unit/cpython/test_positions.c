@@ -93,7 +93,7 @@ static void every_instruction_is_placed_where_python_places_it(void **state)
     char command[2 * PATH_BYTES];
     (void)state;
     for (size_t i = 0; i < python_count; i++) {
-        snprintf(command, sizeof command, "'%s' -I '%s/unit/cpython/positions.py'",
+        snprintf(command, sizeof command, "'%s' -I '%s/unit/cpython/made/positions.py'",
                  pythons[i].path, TEST_SOURCE_DIR);
         FILE *const in = popen(command, "r");
         assert_non_null(in);

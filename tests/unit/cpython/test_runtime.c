@@ -8,7 +8,7 @@
 
 #include "sampler/cpython/runtime/runtime.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/offsets.h"
+#include "tests/unit/cpython/made/offsets.h"
 
 struct found {
     enum err_code rc;

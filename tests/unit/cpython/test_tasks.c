@@ -1,7 +1,7 @@
 #include <string.h>
 
 #include "tests/support/test.h"
-#include "tests/unit/cpython/task_world.h"
+#include "tests/unit/cpython/made/task_world.h"
 
 static void read_once(struct task_world *world)
 {

@@ -4,7 +4,7 @@
 #include "sampler/cpython/threads/sub_interpreter_stacks.h"
 #include "sampler/cpython/threads/threads.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 enum { MAX_THREADS = 8 };
 

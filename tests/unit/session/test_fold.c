@@ -6,8 +6,8 @@
 #include "sampler/session/origins.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/callables.h"
-#include "tests/unit/cpython/stack_world.h"
+#include "tests/unit/cpython/made/callables.h"
+#include "tests/unit/cpython/made/stack_world.h"
 
 enum { WORD = 8 };
 

@@ -16,7 +16,7 @@
 #include "tests/support/counted_calls.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/fake_heap.h"
+#include "tests/unit/cpython/made/fake_heap.h"
 
 enum {
     MAX_THREADS = 41,

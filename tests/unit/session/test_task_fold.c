@@ -6,7 +6,7 @@
 #include "sampler/session/task_fold.h"
 #include "tests/support/made_profile.h"
 #include "tests/support/test.h"
-#include "tests/unit/cpython/stack_world.h"
+#include "tests/unit/cpython/made/stack_world.h"
 
 enum { MAX_TASKS = 200 };
 

@@ -3,12 +3,12 @@
  *
  * Depends on: fake_python.
  */
-#ifndef TESTS_UNIT_CPYTHON_FAKE_HEAP_H
-#define TESTS_UNIT_CPYTHON_FAKE_HEAP_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_FAKE_HEAP_H
+#define TESTS_UNIT_CPYTHON_MADE_FAKE_HEAP_H
 
 #include <stdbool.h>
 
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 /* Each instruction is on a line of its own, from line 1 on. */
 remote_addr fake_heap_code(struct fake_python *python, const char *name);
@@ -21,4 +21,4 @@ void fake_heap_set_executing(struct fake_python *python, remote_addr frame, bool
 /* unit -1: the frame has not begun. */
 void fake_heap_set_unit(struct fake_python *python, remote_addr frame, int unit);
 
-#endif /* TESTS_UNIT_CPYTHON_FAKE_HEAP_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_FAKE_HEAP_H */

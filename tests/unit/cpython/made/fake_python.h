@@ -8,8 +8,8 @@
  * Ownership: the caller's storage.
  * Depends on: fake_memory, layout, runtime.
  */
-#ifndef TESTS_UNIT_CPYTHON_FAKE_PYTHON_H
-#define TESTS_UNIT_CPYTHON_FAKE_PYTHON_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_FAKE_PYTHON_H
+#define TESTS_UNIT_CPYTHON_MADE_FAKE_PYTHON_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -128,4 +128,4 @@ void fake_go_to(struct fake_thread *thread, remote_addr frame, uint32_t unit);
 remote_addr fake_current(const struct fake_thread *thread);
 void fake_set_current(struct fake_thread *thread, remote_addr frame);
 
-#endif /* TESTS_UNIT_CPYTHON_FAKE_PYTHON_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_FAKE_PYTHON_H */

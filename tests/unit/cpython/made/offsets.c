@@ -1,4 +1,4 @@
-#include "tests/unit/cpython/offsets.h"
+#include "tests/unit/cpython/made/offsets.h"
 
 #include <assert.h>
 #include <string.h>

@@ -4,12 +4,12 @@
  * Ownership: stack_world_create allocates, stack_world_destroy frees.
  * Depends on: fake_python, stack.
  */
-#ifndef TESTS_UNIT_CPYTHON_STACK_WORLD_H
-#define TESTS_UNIT_CPYTHON_STACK_WORLD_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_STACK_WORLD_H
+#define TESTS_UNIT_CPYTHON_MADE_STACK_WORLD_H
 
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/stack/stack.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 struct stack_world {
     struct fake_python python;
@@ -31,4 +31,4 @@ void stack_world_expect(struct stack_world *world, const char *names);
 /* The names of the current stack, separated by spaces; the caller frees them. */
 char *stack_world_names(const struct stack_world *world);
 
-#endif /* TESTS_UNIT_CPYTHON_STACK_WORLD_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_STACK_WORLD_H */

@@ -1,11 +1,11 @@
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sampler/cpython/objects/opcodes.h"
-#include "tests/unit/cpython/offsets.h"
+#include "tests/unit/cpython/made/offsets.h"
 
 enum {
     WORD = sizeof(uint64_t),

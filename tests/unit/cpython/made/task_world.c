@@ -1,4 +1,4 @@
-#include "tests/unit/cpython/task_world.h"
+#include "tests/unit/cpython/made/task_world.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "tests/unit/cpython/pythons.h"
+#include "tests/unit/cpython/made/pythons.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,11 +4,11 @@
  * Ownership: the caller's storage.
  * Depends on: fake_python, tasks.
  */
-#ifndef TESTS_UNIT_CPYTHON_TASK_WORLD_H
-#define TESTS_UNIT_CPYTHON_TASK_WORLD_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_TASK_WORLD_H
+#define TESTS_UNIT_CPYTHON_MADE_TASK_WORLD_H
 
 #include "sampler/cpython/asyncio/tasks.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 /* The offsets in the simulated tasks and threads, as _asyncio would report them. */
 enum {
@@ -49,4 +49,4 @@ remote_addr task_world_future(struct task_world *world);
 /* NULL: it has no name. */
 remote_addr task_world_task(struct task_world *world, const char *name, remote_addr runs);
 
-#endif /* TESTS_UNIT_CPYTHON_TASK_WORLD_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_TASK_WORLD_H */

@@ -1,4 +1,4 @@
-#include "tests/unit/cpython/stack_world.h"
+#include "tests/unit/cpython/made/stack_world.h"
 
 #include <stdlib.h>
 #include <string.h>

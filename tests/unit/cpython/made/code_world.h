@@ -4,14 +4,14 @@
  * Ownership: the caller's storage.
  * Depends on: fake_python, code.
  */
-#ifndef TESTS_UNIT_CPYTHON_CODE_WORLD_H
-#define TESTS_UNIT_CPYTHON_CODE_WORLD_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_CODE_WORLD_H
+#define TESTS_UNIT_CPYTHON_MADE_CODE_WORLD_H
 
 #include <stdbool.h>
 
 #include "sampler/base/strtab.h"
 #include "sampler/cpython/objects/code.h"
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 struct code_world {
     struct fake_python python;
@@ -31,4 +31,4 @@ bool code_world_check(struct code_world *world, code_id id);
 const char *code_world_text(const struct code_world *world, str_id id);
 const char *code_world_name(const struct code_world *world, code_id id);
 
-#endif /* TESTS_UNIT_CPYTHON_CODE_WORLD_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_CODE_WORLD_H */

@@ -1,4 +1,4 @@
-#include "tests/unit/cpython/code_world.h"
+#include "tests/unit/cpython/made/code_world.h"
 
 #include <string.h>
 

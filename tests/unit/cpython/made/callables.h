@@ -3,10 +3,10 @@
  *
  * Depends on: fake_python.
  */
-#ifndef TESTS_UNIT_CPYTHON_CALLABLES_H
-#define TESTS_UNIT_CPYTHON_CALLABLES_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_CALLABLES_H
+#define TESTS_UNIT_CPYTHON_MADE_CALLABLES_H
 
-#include "tests/unit/cpython/fake_python.h"
+#include "tests/unit/cpython/made/fake_python.h"
 
 enum { CALLABLE_BYTES = 64 };
 
@@ -35,4 +35,4 @@ remote_addr callable_method(struct fake_python *python, const struct callable_ty
 remote_addr callable_str(struct fake_python *python, const struct callable_types *types,
                          const char *text);
 
-#endif /* TESTS_UNIT_CPYTHON_CALLABLES_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_CALLABLES_H */

@@ -1,4 +1,4 @@
-#include "tests/unit/cpython/callables.h"
+#include "tests/unit/cpython/made/callables.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  *
  * Threads: none.
  */
-#ifndef TESTS_UNIT_CPYTHON_PYTHONS_H
-#define TESTS_UNIT_CPYTHON_PYTHONS_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_PYTHONS_H
+#define TESTS_UNIT_CPYTHON_MADE_PYTHONS_H
 
 #include <stddef.h>
 #include <stdio.h>
@@ -14,4 +14,4 @@
  * a script that fails, fails the test. */
 size_t pythons_run(const char *script, void (*hear)(FILE *in, const char *version));
 
-#endif /* TESTS_UNIT_CPYTHON_PYTHONS_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_PYTHONS_H */

@@ -1,4 +1,4 @@
-#include "tests/unit/cpython/fake_heap.h"
+#include "tests/unit/cpython/made/fake_heap.h"
 
 #include <string.h>
 

@@ -10,8 +10,8 @@
  *
  * Depends on: libc.
  */
-#ifndef TESTS_UNIT_CPYTHON_OFFSETS_H
-#define TESTS_UNIT_CPYTHON_OFFSETS_H
+#ifndef TESTS_UNIT_CPYTHON_MADE_OFFSETS_H
+#define TESTS_UNIT_CPYTHON_MADE_OFFSETS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -121,4 +121,4 @@ void offsets_fill(struct offsets *out, unsigned minor);
 /* Slots in it. */
 size_t offsets_count(unsigned minor);
 
-#endif /* TESTS_UNIT_CPYTHON_OFFSETS_H */
+#endif /* TESTS_UNIT_CPYTHON_MADE_OFFSETS_H */
