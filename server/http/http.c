@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -143,6 +144,15 @@ static int socket_of(struct MHD_Connection *connection)
     return info ? info->connect_fd : -1;
 }
 
+/* Some descriptors stay free: a thread of the library whose accept() fails for want of one, and that
+ * has no connection to wait for, tries again at once and for ever. */
+static bool leaves_spare_files(int fd)
+{
+    struct rlimit files;
+    return getrlimit(RLIMIT_NOFILE, &files) != 0 ||
+           (rlim_t)fd + HTTP_SPARE_FILES < files.rlim_cur;
+}
+
 /* The library closes the socket after this callback. */
 static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void **slot,
                               enum MHD_ConnectionNotificationCode what)
@@ -151,7 +161,7 @@ static void begin_or_end_line(void *cls, struct MHD_Connection *connection, void
     struct line *line = *slot;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         const int fd = socket_of(connection);
-        line = calloc(1, sizeof *line);
+        line = leaves_spare_files(fd) ? calloc(1, sizeof *line) : NULL;
         if (line)
             line->place = janitor_open(http->janitor, address_of(connection), fd);
         else

@@ -21,7 +21,8 @@
 
 enum {
     HTTP_THREADS = 3,
-    HTTP_MAX_SLOW = 16, /* then 503 */
+    HTTP_SPARE_FILES = 8, /* descriptors that connections leave free */
+    HTTP_MAX_SLOW = 16,   /* then 503 */
     HTTP_IDLE_TIMEOUT_S = 30,
     HTTP_CONNECTION_MEMORY = 32 * 1024, /* request line and headers must fit */
 };

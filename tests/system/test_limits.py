@@ -225,11 +225,12 @@ class Limits(Test):
             count = host.running(one)["quality"]["samples"]
             flood = [self.begin_connection(host.port) for _ in range(120)]
             # It is not spinning, nor gone.
-            host.wait_until(lambda: len(descriptors_of(host.process.pid)) >= 55)
+            host.wait_until(lambda: len(descriptors_of(host.process.pid)) >= 44)
             before = cpu_of(host.process.pid)
             time.sleep(2)
             if not SANITIZED:
                 self.assertLess(cpu_of(host.process.pid) - before, 1.5)
+                self.assertLess(len(descriptors_of(host.process.pid)), 58)
             for connection in flood:
                 connection.close()
             host.wait_until(lambda: self.is_answered(host))

@@ -126,7 +126,7 @@ def check_states(stacks, quality, process):
         held = json.load(file)["states"]["has_gil"]
     if abs(held["yes"] - held["at_least"] * threads) > 1e-6 * threads:
         raise AssertionError("the GIL was held in %s of %d samples of threads" % (held, threads))
-    said = [line for line in process.err if "are of waiting tasks" in line]
+    said = [line for line in process.err if "belong to waiting tasks" in line]
     if len(said) != (waiting > 0) or (said and " %d samples, " % waiting not in said[0]):
         raise AssertionError("%d samples are of waiting tasks: %s" % (waiting, process.output()))
     shares = [float(share) for share in re.search(r"GIL held ([0-9.]+) %.*released ([0-9.]+) %", "\n".join(process.err)).groups()]
