@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sampler/base/thread.h"
 #include "sampler/capture/metadata.h"
 #include "sampler/capture/writer.h"
 #include "sampler/profile/profile.h"
@@ -257,18 +258,8 @@ static void *capture_main(void *context)
     return NULL;
 }
 
-/* Signals go to the main thread.  SIGXFSZ would end the program; without it, write fails. */
-static int start_thread(struct live_capture *capture)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&capture->thread, NULL, capture_main, capture);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
-/* The same for writes of the calling thread. */
+/* SIGXFSZ would end the program; without it, write fails.  thread_start blocks it for our thread, and
+ * this for writes of the calling thread. */
 static sigset_t block_limit_signal(void)
 {
     sigset_t limit, before;
@@ -310,7 +301,7 @@ enum err_code live_capture_begin(struct live_capture *capture, int fd, struct pr
     unblock(&before);
     if (rc)
         return rc;
-    const int sys = start_thread(capture);
+    const int sys = thread_start(&capture->thread, capture_main, capture);
     if (sys)
         return err_sys(err, sys, "cannot start a thread to write the capture");
     capture->has_thread = true;

@@ -2,13 +2,13 @@
 #include "sampler/processes.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/thread.h"
 #include "sampler/discovery/finding.h"
 #include "sampler/discovery/turns.h"
 #include "sampler/process/process_scan.h"
@@ -290,20 +290,11 @@ static void *run(void *context)
     return NULL;
 }
 
-/* Signals go to the main thread.  The examiner is detached, because it may hang. */
+/* The examiner is detached, because it may hang. */
 static bool start(struct processes *processes, struct examiner *examiner)
 {
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
     *examiner = (struct examiner){ .processes = processes, .is_there = true };
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    examiner->is_there = pthread_create(&thread, &attributes, run, examiner) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
+    examiner->is_there = thread_start(NULL, run, examiner) == 0;
     processes->users += examiner->is_there;
     return examiner->is_there;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/thread.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/sampler.h"
 #include "sampler/session/child_table.h"
@@ -476,14 +476,9 @@ void child_tracker_scan_once(struct child_tracker *tracker)
     scan(tracker, clock_now_ns(), 0);
 }
 
-/* Signals go to the main thread. */
 enum err_code child_tracker_start(struct child_tracker *tracker, struct err *err)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int sys = pthread_create(&tracker->thread, NULL, tracker_main, tracker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int sys = thread_start(&tracker->thread, tracker_main, tracker);
     tracker->has_thread = sys == 0;
     return sys ? err_sys(err, sys, "cannot start the thread that follows processes") : ERR_OK;
 }

@@ -2,13 +2,13 @@
 #include "sampler/sampler.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
 #include "sampler/base/scoped.h"
+#include "sampler/base/thread.h"
 #include "sampler/discovery/turns.h"
 #include "sampler/process/process_scan.h"
 #include "sampler/process/process_stats.h"
@@ -197,17 +197,6 @@ static enum err_code attach(struct sampler *sampler, struct err *err)
     return rc;
 }
 
-/* Signals go to the main thread. */
-static int start_thread(struct sampler *sampler)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&sampler->thread, NULL, loop_main, sampler);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 enum err_code sampler_start(const struct sampler_options *options, struct sampler **out,
                             struct err *err)
 {
@@ -236,7 +225,7 @@ enum err_code sampler_start(const struct sampler_options *options, struct sample
                                                    .rate_hz = first_hz };
         if (sampler->tracker)
             rc = child_tracker_start(sampler->tracker, err);
-        const int sys = rc ? 0 : start_thread(sampler);
+        const int sys = rc ? 0 : thread_start(&sampler->thread, loop_main, sampler);
         if (sys)
             rc = err_sys(err, sys, "cannot start the sampling thread");
     }

@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/thread.h"
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
 #include "server/sessions/dashboard.h"
@@ -176,16 +176,6 @@ static void *run(void *context)
     return NULL;
 }
 
-static int start_thread(struct continuous *continuous)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&continuous->thread, NULL, run, continuous);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return rc;
-}
-
 static void destroy(struct continuous *continuous)
 {
     session_release(continuous->now);
@@ -210,7 +200,7 @@ enum err_code continuous_start(struct dashboard *dashboard,
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&continuous->changed, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    const int sys = start_thread(continuous);
+    const int sys = thread_start(&continuous->thread, run, continuous);
     if (sys) {
         destroy(continuous);
         return err_sys(err, sys, "cannot start a thread");

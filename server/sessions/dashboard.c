@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sampler/base/thread.h"
 #include "sampler/capture/reader.h"
 #include "sampler/processes.h"
 #include "sampler/sampler.h"
@@ -168,22 +168,6 @@ static void *run_load(void *context)
     return NULL;
 }
 
-/* Signals are the main thread's business. */
-static int start_thread(void *(*run)(void *context), struct launch *launch)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int rc = pthread_create(&thread, &attributes, run, launch);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return rc;
-}
-
 /* The thread holds the session as well. */
 static enum err_code start(struct dashboard *dashboard, void *(*run)(void *context),
                            struct session *session, const struct sampler_options *options,
@@ -198,7 +182,7 @@ static enum err_code start(struct dashboard *dashboard, void *(*run)(void *conte
     if (options)
         launch->options = *options;
     sessions_work_begin(dashboard->sessions);
-    const int sys = launch->session ? start_thread(run, launch) : ESRCH;
+    const int sys = launch->session ? thread_start(NULL, run, launch) : ESRCH;
     if (sys == 0)
         return ERR_OK;
     sessions_work_end(dashboard->sessions);

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "sampler/base/clock.h"
+#include "sampler/base/thread.h"
 
 /* Threads that nobody joins may be just ending. */
 enum { HELD_AGAIN_MS = 10, ENDING_MOST = 10 };
@@ -36,17 +36,10 @@ static void *end_late(void *context)
 
 void leave_within(int milliseconds, int status)
 {
-    pthread_t thread;
-    sigset_t all, before;
     atomic_store(&wanted_ms, milliseconds);
     atomic_store(&wanted_status, status);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    if (pthread_create(&thread, NULL, end_late, NULL) == 0) {
-        pthread_detach(thread);
+    if (thread_start(NULL, end_late, NULL) == 0)
         atomic_store(&has_watch, true);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* 0: unknown. */

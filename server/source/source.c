@@ -1,13 +1,13 @@
 #include "server/source/source.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "sampler/base/buffer.h"
 #include "sampler/base/clock.h"
+#include "sampler/base/thread.h"
 #include "sampler/sampler.h"
 #include "server/source/helper.h"
 #include "server/source/request.h"
@@ -18,14 +18,9 @@
 static const uint64_t SLOW_NS = (SOURCE_DEADLINE_MS - 100) * NS_PER_MS;
 static const uint64_t STUCK_NS = 10 * NS_PER_S;
 
-/* Signals are the main thread's business. */
 static enum err_code start_keeper(struct source *source, struct err *err)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int sys = pthread_create(&source->keeper, NULL, keeper_main, source);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int sys = thread_start(&source->keeper, keeper_main, source);
     source->has_keeper = sys == 0;
     return sys == 0 ? ERR_OK
                     : err_sys(err, sys, "cannot start the thread that fetches source files");

@@ -1,0 +1,14 @@
+/*
+ * thread - starts threads that receive no signals, which go to the main thread.
+ *
+ * Depends on: POSIX.
+ */
+#ifndef SAMPLER_BASE_THREAD_H
+#define SAMPLER_BASE_THREAD_H
+
+#include <pthread.h>
+
+/* Returns 0 or an errno.  out: NULL for a detached thread. */
+int thread_start(pthread_t *out, void *(*run)(void *context), void *context);
+
+#endif /* SAMPLER_BASE_THREAD_H */
