@@ -27,7 +27,7 @@ enum flat_rows { FLAT_FUNCTIONS, FLAT_FRAMES };
 struct flat_map {
     uint32_t row_count;
     const uint32_t *row;
-    bool has_edges; /* find out who called whom */
+    bool has_edges; /* also count callers and callees */
     /* Not 0: nanoseconds are added up in place of samples, and where it is unknown what one stands
      * for, it is this. */
     uint64_t unknown_ns;

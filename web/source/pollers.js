@@ -1,6 +1,6 @@
 // What is polled of a session beside its profile while its view is open. A poller is a function of the
 // feed that says what is wanted now: null, or
-//   {question, subject, once, always, read(since) -> promise of an answer, take(answer, before) -> what is kept}
+//   {question, subject, once, always, read(since) -> promise of an answer, take(answer, before) -> the new state}
 // Another `question` is asked from the start; the same one again when the session has news, unless the page is paused or it is
 // asked `once`. An answer counts while the `subject` (the question, when there is none) is still wanted. `before` is what the
 // last answer to the same question was made into, null when there is none; undefined from take() means that it did not fit.
