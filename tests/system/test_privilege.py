@@ -230,6 +230,7 @@ class Commands(Rights):
                 live.ask("/api/v1/sessions/" + session["id"], "PATCH", '{"state": "ended"}', MARK)
             live.wait_until(lambda: all(one["state"] == "ended" for one in live.get("/sessions")["sessions"]))
             self.assertEqual(live.ask("/api/v1/shares", "POST", "{}", MARK).status, 201)
+            live.wait_until(lambda: all(one["state"] == "complete" for one in live.get("/captures")["captures"]))
             captures = live.get("/captures")["captures"]
             self.assertEqual(len(captures), 2)
             self.assertEqual(live.ask("/api/v1/captures/" + captures[0]["name"], "DELETE", None, MARK).status, 204)
