@@ -2,13 +2,13 @@
 
 import { listenForPlaces } from "./host/home.js";
 import { startHost } from "./host/page.js";
-import { parseAddress } from "./model/address.js";
-import { filterParameters } from "./model/filter.js";
-import { createPicture } from "./model/picture.js";
-import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/questions.js";
-import { takeBaseline, takeDelivery } from "./model/recording.js";
-import { createState, reduce } from "./model/state.js";
-import { threadIds } from "./model/threads.js";
+import { parseAddress } from "./model/page/address.js";
+import { filterParameters } from "./model/filters/filter.js";
+import { createPicture } from "./model/page/picture.js";
+import { isSameQuestion, openedFile, questionOf, searchedFor } from "./model/page/questions.js";
+import { takeBaseline, takeDelivery } from "./model/trees/recording.js";
+import { createState, reduce } from "./model/page/state.js";
+import { threadIds } from "./model/threads/threads.js";
 import { askAccess } from "./source/host.js";
 import { createLiveSource } from "./source/live.js";
 import { createReportSource } from "./source/report.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, parseRange } from "../../web/model/address.js";
+import { defaultAddress, formatAddress, formatPath, parseAddress, parsePath, parseRange } from "../../web/model/page/address.js";
 
 test("what is written is read back", () => {
   const address = {

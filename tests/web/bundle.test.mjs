@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { FORMATS } from "../../web/model/formats.js";
+import { FORMATS } from "../../web/model/page/formats.js";
 import { bytesOfBase85 } from "../../web/source/inflate.js";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { adjustPValues, changeStyle, compareGroups, compareRows, pValueOfRates, pValueOfShares, comparedSides, verdictOf } from "../../web/model/compare.js";
-import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../web/model/heatmap.js";
-import { defaultAddress } from "../../web/model/address.js";
-import { createPicture } from "../../web/model/picture.js";
-import { createRecording, takeBaseline, takeDelivery } from "../../web/model/recording.js";
-import { createState } from "../../web/model/state.js";
+import { adjustPValues, changeStyle, compareGroups, compareRows, pValueOfRates, pValueOfShares, comparedSides, verdictOf } from "../../web/model/trees/compare.js";
+import { binsCovered, emptyHeat, HEAT_MEASURES, heatColumn, heatMost, withHeat } from "../../web/model/time/heatmap.js";
+import { defaultAddress } from "../../web/model/page/address.js";
+import { createPicture } from "../../web/model/page/picture.js";
+import { createRecording, takeBaseline, takeDelivery } from "../../web/model/trees/recording.js";
+import { createState } from "../../web/model/page/state.js";
 import { createProgram } from "./made-up-program.mjs";
 import { answersOf, outline, stateOf } from "./sample.mjs";
 

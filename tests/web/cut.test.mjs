@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEVELS_MAX, NODES_MAX } from "../../web/model/cut.js";
-import { createHeap, heapPop, heapPush } from "../../web/model/heap.js";
-import { createPicture } from "../../web/model/picture.js";
+import { LEVELS_MAX, NODES_MAX } from "../../web/model/trees/cut.js";
+import { createHeap, heapPop, heapPush } from "../../web/model/base/heap.js";
+import { createPicture } from "../../web/model/page/picture.js";
 import { outline, stateOf } from "./sample.mjs";
 
 const show = (lines, address, width) => createPicture()(stateOf(lines, address, width));

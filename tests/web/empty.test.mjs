@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture } from "../../web/model/picture.js";
-import { createState } from "../../web/model/state.js";
+import { createPicture } from "../../web/model/page/picture.js";
+import { createState } from "../../web/model/page/state.js";
 import { TEXT } from "../../web/text/session.js";
 import { stateOf } from "./sample.mjs";
 

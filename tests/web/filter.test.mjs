@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cleanTerm, exactPattern, FILTER_VERBS, parseTerm } from "../../web/model/filter.js";
-import { frameLabel } from "../../web/model/frames.js";
-import { groupTotals } from "../../web/model/grouping.js";
-import { currentGrouping } from "../../web/model/recording.js";
-import { topDownTree } from "../../web/model/trees.js";
-import { createState, reduce } from "../../web/model/state.js";
+import { cleanTerm, exactPattern, FILTER_VERBS, parseTerm } from "../../web/model/filters/filter.js";
+import { frameLabel } from "../../web/model/profile/frames.js";
+import { groupTotals } from "../../web/model/trees/grouping.js";
+import { currentGrouping } from "../../web/model/trees/recording.js";
+import { topDownTree } from "../../web/model/trees/trees.js";
+import { createState, reduce } from "../../web/model/page/state.js";
 import { TEXT } from "../../web/text/session.js";
 import { recordingOf } from "./sample.mjs";
 

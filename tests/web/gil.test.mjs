@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { factText } from "../../web/model/activity.js";
-import { addState, createSums } from "../../web/model/states.js";
-import { gilMatrix, gilOfCells, causedCounts } from "../../web/model/gil.js";
+import { factText } from "../../web/model/threads/activity.js";
+import { addState, createSums } from "../../web/model/profile/states.js";
+import { gilMatrix, gilOfCells, causedCounts } from "../../web/model/threads/gil.js";
 
 const ON_CPU = 1;
 const UNKNOWN_WAITS = 1024;

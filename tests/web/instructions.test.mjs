@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hotPieces, lineInstructions, placeInLine } from "../../web/model/instructions.js";
+import { hotPieces, lineInstructions, placeInLine } from "../../web/model/code/instructions.js";
 
 const ANSWER = {
   samples: 100, names: ["CALL", "CALL_PY", "constructor"],

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { frameLabel } from "../../web/model/frames.js";
-import { groupTotals } from "../../web/model/grouping.js";
-import { hottestLines, lineNeighbours, shownLines, sourceLines, topLines } from "../../web/model/lines.js";
-import { currentGrouping } from "../../web/model/recording.js";
+import { frameLabel } from "../../web/model/profile/frames.js";
+import { groupTotals } from "../../web/model/trees/grouping.js";
+import { hottestLines, lineNeighbours, shownLines, sourceLines, topLines } from "../../web/model/code/lines.js";
+import { currentGrouping } from "../../web/model/trees/recording.js";
 import { recordingOf } from "./sample.mjs";
 
 function linesOf(stacks) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { createRecording, takeDelivery } from "../../web/model/recording.js";
-import { sumThreads } from "../../web/model/states.js";
+import { createRecording, takeDelivery } from "../../web/model/trees/recording.js";
+import { sumThreads } from "../../web/model/profile/states.js";
 import { createLiveSource } from "../../web/source/live.js";
 import { queryText } from "../../web/source/requests.js";
 import { createProgram } from "./made-up-program.mjs";

@@ -1,10 +1,10 @@
 // A program that does not exist, sampled: threads that do three kinds of work, grow new stacks as time passes, and have
 // functions with hostile names. Deterministic apart from the clock it is advanced by.
 
-import { slotsInRange } from "../../web/model/cells.js";
-import { gilOfCells } from "../../web/model/gil.js";
-import { matchesOfCells } from "../../web/model/matches.js";
-import { addState, createSums, doingOf, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../web/model/states.js";
+import { slotsInRange } from "../../web/model/profile/cells.js";
+import { gilOfCells } from "../../web/model/threads/gil.js";
+import { matchesOfCells } from "../../web/model/time/matches.js";
+import { addState, createSums, doingOf, STATE_DOINGS, STATE_FACTS, stateMatches, stateQuery } from "../../web/model/profile/states.js";
 
 export const HOSTILE_NAMES = [
   "</script><img src=x onerror=\"document.title='PWNED'\">",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatClock, formatCount, formatDuration, formatRate, formatShare, formatShortCount, ratio, wilsonInterval } from "../../web/model/numbers.js";
+import { formatClock, formatCount, formatDuration, formatRate, formatShare, formatShortCount, ratio, wilsonInterval } from "../../web/model/base/numbers.js";
 
 test("unknown is a dash, never 0", () => {
   for (const value of [undefined, null, NaN, Infinity]) {

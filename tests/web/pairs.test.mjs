@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addPair, createPairs, findPair, reservePairs } from "../../web/model/pairs.js";
+import { addPair, createPairs, findPair, reservePairs } from "../../web/model/base/pairs.js";
 
 test("every pair is found again under its id and no other is, however many there are", () => {
   const pairs = createPairs();

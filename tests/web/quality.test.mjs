@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { qualityValues } from "../../web/model/quality.js";
+import { qualityValues } from "../../web/model/page/quality.js";
 import { QUALITY_TEXT } from "../../web/text/quality.js";
 
 const QUALITY = {

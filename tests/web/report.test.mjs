@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { threadsOfCells, viewOfCells } from "../../web/model/cells.js";
-import { foldedStacks, stackText } from "../../web/model/folded.js";
-import { applyTree, createProfile } from "../../web/model/profile.js";
+import { threadsOfCells, viewOfCells } from "../../web/model/profile/cells.js";
+import { foldedStacks, stackText } from "../../web/model/profile/folded.js";
+import { applyTree, createProfile } from "../../web/model/profile/profile.js";
 import { createReportSource } from "../../web/source/report.js";
 import { createProgram } from "./made-up-program.mjs";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { defaultAddress, formatAddress, parseAddress } from "../../web/model/address.js";
-import { createPicture } from "../../web/model/picture.js";
-import { diffRows, flameRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stripRows } from "../../web/model/rows.js";
-import { STATE_DOINGS } from "../../web/model/states.js";
+import { defaultAddress, formatAddress, parseAddress } from "../../web/model/page/address.js";
+import { createPicture } from "../../web/model/page/picture.js";
+import { diffRows, flameRows, heatRows, laneRows, ROWS_SHOWN_MAX, sandwichRows, stripRows } from "../../web/model/page/rows.js";
+import { STATE_DOINGS } from "../../web/model/profile/states.js";
 import { TEXT } from "../../web/text/session.js";
 import { stateOf } from "./sample.mjs";
 

@@ -1,7 +1,7 @@
 // Small profiles for the tests: stacks written as text, "main;work:3;<native> 12".
 
-import { createRecording, takeDelivery } from "../../web/model/recording.js";
-import { createState, reduce } from "../../web/model/state.js";
+import { createRecording, takeDelivery } from "../../web/model/trees/recording.js";
+import { createState, reduce } from "../../web/model/page/state.js";
 
 // A frame is NAME or NAME:LINE; names in <...> are synthetic, all others are of /app/NAME.py, first line 10.
 function parseFrame(text) {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture } from "../../web/model/picture.js";
-import { exactSearch, parseSearch } from "../../web/model/search.js";
+import { createPicture } from "../../web/model/page/picture.js";
+import { exactSearch, parseSearch } from "../../web/model/filters/search.js";
 import { stateOf } from "./sample.mjs";
 
 const matches = (lines, search, address = {}) => createPicture()(stateOf(lines, { search, ...address })).matches;

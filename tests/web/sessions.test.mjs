@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { captureTitle, formatAge, formatBytes, formatWhen, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkShares, sparkSlots, wordsRequest } from "../../web/model/sessions.js";
-import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../web/model/host-address.js";
-import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../web/model/processes.js";
+import { captureTitle, formatAge, formatBytes, formatWhen, orderSessions, parseDuration, parseLabels, parseRate, profileRequest, rateRequest, defaultProfile, sessionTitle, sparkShares, sparkSlots, wordsRequest } from "../../web/model/host/sessions.js";
+import { captureQuery, defaultHostAddress, formatHostAddress, parseHostAddress, sessionOf, sortedBy } from "../../web/model/host/address.js";
+import { arrangeProcesses, commonRefusal, countProcesses, matchesProcess, programName, sortProcesses } from "../../web/model/host/processes.js";
 
 const process = (pid, more = {}) => ({ pid, command: ["python3", "app" + pid + ".py"], python: "3.12.1", user: "ann", container: null, threads: 1, cpu_percent: 0, rss_bytes: 1, started_at: "2026-01-01T00:00:0" + (pid % 10) + "Z", uptime_s: 5, sessions: [], can_attach: true, reason: null, ...more });
 const pids = (rows) => rows.map((row) => (row.process ?? row).pid);

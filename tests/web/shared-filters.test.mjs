@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { cleanTerm, filterParameters, parseTerm } from "../../web/model/filter.js";
-import { groupTotals } from "../../web/model/grouping.js";
-import { createRecording, currentGrouping, takeDelivery } from "../../web/model/recording.js";
-import { parseSearch } from "../../web/model/search.js";
-import { topDownTree } from "../../web/model/trees.js";
+import { cleanTerm, filterParameters, parseTerm } from "../../web/model/filters/filter.js";
+import { groupTotals } from "../../web/model/trees/grouping.js";
+import { createRecording, currentGrouping, takeDelivery } from "../../web/model/trees/recording.js";
+import { parseSearch } from "../../web/model/filters/search.js";
+import { topDownTree } from "../../web/model/trees/trees.js";
 
 const { functions, patterns, refused, letters, stacks, cases } = JSON.parse(readFileSync(new URL("../filters.json", import.meta.url), "utf8"));
 const keys = Object.keys(functions);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createPicture, heatLevel, memoise } from "../../web/model/picture.js";
-import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../web/model/state.js";
+import { createPicture, heatLevel, memoise } from "../../web/model/page/picture.js";
+import { createState, newerSamples, nextTheme, reduce, statusOf } from "../../web/model/page/state.js";
 import { TEXT } from "../../web/text/session.js";
 import { outline, stateOf } from "./sample.mjs";
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filteredText, stateChips, stateLabel } from "../../web/model/chips.js";
-import { doingParts, doingText, factText, isWithoutGil } from "../../web/model/activity.js";
-import { measureGroups } from "../../web/model/measures.js";
-import { createPicture } from "../../web/model/picture.js";
-import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../web/model/states.js";
+import { filteredText, stateChips, stateLabel } from "../../web/model/filters/chips.js";
+import { doingParts, doingText, factText, isWithoutGil } from "../../web/model/threads/activity.js";
+import { measureGroups } from "../../web/model/page/measures.js";
+import { createPicture } from "../../web/model/page/picture.js";
+import { addState, addThreads, cleanWords, createSums, stateMatches, stateQuery, sumThreads } from "../../web/model/profile/states.js";
 import { QUALITY_TEXT } from "../../web/text/quality.js";
 import { TEXT } from "../../web/text/session.js";
 import { createProgram } from "./made-up-program.mjs";

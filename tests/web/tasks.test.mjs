@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyTree, createProfile } from "../../web/model/profile.js";
-import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksText } from "../../web/model/tasks.js";
+import { applyTree, createProfile } from "../../web/model/profile/profile.js";
+import { emptyTasks, TASK_ROWS_MAX, taskRows, tasksReason, tasksText } from "../../web/model/threads/tasks.js";
 import { TEXT } from "../../web/text/session.js";
 
 // Nodes: 1 <task main>, 2 main below it, 3 <task> below that, 4 read, 5 sleep.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { baseName, distinctNames, hashText, shortenText, visibleText } from "../../web/model/text.js";
+import { baseName, distinctNames, hashText, shortenText, visibleText } from "../../web/model/base/text.js";
 
 test("text that is text is shown as it is", () => {
   assert.equal(visibleText("名前_日本語 😀 é"), "名前_日本語 😀 é");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groupThreads, listThreads, processLabel, resolveThreads, threadIds, threadLabel, threadPlace, threadsWithStates } from "../../web/model/threads.js";
+import { groupThreads, listThreads, processLabel, resolveThreads, threadIds, threadLabel, threadPlace, threadsWithStates } from "../../web/model/threads/threads.js";
 
 const profile = {
   processes: [{ pid: 100, name: "app" }],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axisMarks, emptyTimeline, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineOfCells, timelineSpan, withTimeline } from "../../web/model/timeline.js";
-import { viewOfCells } from "../../web/model/cells.js";
+import { axisMarks, emptyTimeline, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineOfCells, timelineSpan, withTimeline } from "../../web/model/time/timeline.js";
+import { viewOfCells } from "../../web/model/profile/cells.js";
 import { createProgram } from "./made-up-program.mjs";
 
 function made(seconds = 3) {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { frameKey, frameLabel, isSynthetic, originOf } from "../../web/model/frames.js";
-import { groupTotals } from "../../web/model/grouping.js";
-import { currentGrouping, takeDelivery } from "../../web/model/recording.js";
-import { frameCounts, heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../web/model/table.js";
-import { bottomUpTree, createMergedNames, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees.js";
+import { frameKey, frameLabel, isSynthetic, originOf } from "../../web/model/profile/frames.js";
+import { groupTotals } from "../../web/model/trees/grouping.js";
+import { currentGrouping, takeDelivery } from "../../web/model/trees/recording.js";
+import { frameCounts, heldRows, nameRanks, sortedRows, tableRows, topFrames } from "../../web/model/code/table.js";
+import { bottomUpTree, createMergedNames, resolveKeys, topDownTree, treeKeys } from "../../web/model/trees/trees.js";
 import { answersOf, recordingOf } from "./sample.mjs";
 
 function treeOf(lines, by = "function") {

@@ -2,11 +2,11 @@
 //   {state, source, overlay, toasts, menu, themes, sessions(), setAddress(changes, how), again()},
 // and returns actions by name.
 
-import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/sessions.js";
-import { formatHostAddress, sortedBy } from "../model/host-address.js";
-import { processKey, programName } from "../model/processes.js";
-import { nextTheme } from "../model/state.js";
-import { visibleText } from "../model/text.js";
+import { captureTitle, defaultProfile, formatBytes, profileRequest, sessionTitle } from "../model/host/sessions.js";
+import { formatHostAddress, sortedBy } from "../model/host/address.js";
+import { processKey, programName } from "../model/host/processes.js";
+import { nextTheme } from "../model/page/state.js";
+import { visibleText } from "../model/base/text.js";
 import { captureFile, comparison, sessionReport } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/dom.js";

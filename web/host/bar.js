@@ -1,10 +1,10 @@
 // The head of the host page, its banner, and the bar with tabs and search.
 
-import { AGES } from "../model/host-address.js";
-import { formatCount } from "../model/numbers.js";
-import { countProcesses } from "../model/processes.js";
-import { nextTheme } from "../model/state.js";
-import { visibleText } from "../model/text.js";
+import { AGES } from "../model/host/address.js";
+import { formatCount } from "../model/base/numbers.js";
+import { countProcesses } from "../model/host/processes.js";
+import { nextTheme } from "../model/page/state.js";
+import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { createMark } from "../view/header.js";
 import { el, icon, isolated, segmented, setAttribute, setText } from "../view/dom.js";

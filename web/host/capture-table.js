@@ -1,9 +1,9 @@
 // The saved captures: found by text, host, label and age; opened, compared, edited, downloaded, deleted.
 
-import { captureTitle, formatBytes, formatWhen } from "../model/sessions.js";
-import { formatCount, formatDuration } from "../model/numbers.js";
-import { programName } from "../model/processes.js";
-import { visibleText } from "../model/text.js";
+import { captureTitle, formatBytes, formatWhen } from "../model/host/sessions.js";
+import { formatCount, formatDuration } from "../model/base/numbers.js";
+import { programName } from "../model/host/processes.js";
+import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";

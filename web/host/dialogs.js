@@ -1,7 +1,7 @@
 // Dialogs: how to profile, details to edit, confirmations, reasons.
 
-import { defaultProfile, profileRequest, rateRequest, wordsRequest } from "../model/sessions.js";
-import { visibleText } from "../model/text.js";
+import { defaultProfile, profileRequest, rateRequest, wordsRequest } from "../model/host/sessions.js";
+import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, segmented, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";

@@ -1,6 +1,6 @@
 // Switches between the page of the host and those of its sessions: the address names the page, and another page is a reload.
 
-import { sessionOf } from "../model/host-address.js";
+import { sessionOf } from "../model/host/address.js";
 import { TEXT } from "../text/session.js";
 import { el } from "../view/dom.js";
 

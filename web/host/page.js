@@ -1,9 +1,9 @@
 // The page of a host: wires its source to its state and that to its views. One state, one queued render.
 
-import { orderSessions } from "../model/sessions.js";
-import { captureQuery, formatHostAddress, parseHostAddress } from "../model/host-address.js";
-import { processKey } from "../model/processes.js";
-import { visibleText } from "../model/text.js";
+import { orderSessions } from "../model/host/sessions.js";
+import { captureQuery, formatHostAddress, parseHostAddress } from "../model/host/address.js";
+import { processKey } from "../model/host/processes.js";
+import { visibleText } from "../model/base/text.js";
 import { createHostSource, uploadCapture } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el } from "../view/dom.js";

@@ -1,9 +1,9 @@
 // The Python processes of the host. Values change every second; rows keep their places while the pointer or the focus is on them.
 
-import { arrangeProcesses, commonRefusal, containerName, processKey, programName } from "../model/processes.js";
-import { formatAge, formatBytes } from "../model/sessions.js";
-import { formatCount } from "../model/numbers.js";
-import { visibleText } from "../model/text.js";
+import { arrangeProcesses, commonRefusal, containerName, processKey, programName } from "../model/host/processes.js";
+import { formatAge, formatBytes } from "../model/host/sessions.js";
+import { formatCount } from "../model/base/numbers.js";
+import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";

@@ -1,9 +1,9 @@
 // The sessions: a card for each running one, a line for each that ended.
 
-import { isOver, sessionTitle, sparkShares, sparkSlots } from "../model/sessions.js";
-import { formatClock, formatRate, formatShortCount } from "../model/numbers.js";
-import { programName } from "../model/processes.js";
-import { visibleText } from "../model/text.js";
+import { isOver, sessionTitle, sparkShares, sparkSlots } from "../model/host/sessions.js";
+import { formatClock, formatRate, formatShortCount } from "../model/base/numbers.js";
+import { programName } from "../model/host/processes.js";
+import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
 import { ICONS } from "../view/icons.js";

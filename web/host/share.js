@@ -1,7 +1,7 @@
 // Read-only links: created, listed, revoked.
 
-import { formatWhen } from "../model/sessions.js";
-import { visibleText } from "../model/text.js";
+import { formatWhen } from "../model/host/sessions.js";
+import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
 import { el, isolated } from "../view/dom.js";
 import { openDialog } from "./dialogs.js";

@@ -11,7 +11,7 @@
 //   onHeat(heat), onGil(what /gil answers), onTasks(what /tasks answers), onMatches({term, and what /matches answers} or
 //   {term, error}), onInstructions(path, what /lines answers or {error}), onQuality(what /quality answers)
 
-import { FORMATS } from "../model/formats.js";
+import { FORMATS } from "../model/page/formats.js";
 import { TEXT } from "../text/session.js";
 import { createDeliveries } from "./deliveries.js";
 import { createPollers } from "./pollers.js";

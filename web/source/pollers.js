@@ -8,10 +8,10 @@
 // The feed: {session, followed, epoch, paused, range (of the time strip), watched: {heat, gil, tasks, quality, matches,
 // instructions, lanes}, handlers, get(path[, tag]), post(path, body), readTrees(generation), hurry()}; paths are those below the session.
 
-import { emptyHeat, withHeat } from "../model/heatmap.js";
-import { emptyMatches, runsOf } from "../model/matches.js";
-import { addThreads } from "../model/states.js";
-import { emptyTimeline, withTimeline } from "../model/timeline.js";
+import { emptyHeat, withHeat } from "../model/time/heatmap.js";
+import { emptyMatches, runsOf } from "../model/time/matches.js";
+import { addThreads } from "../model/profile/states.js";
+import { emptyTimeline, withTimeline } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { HttpProblem, queryText } from "./requests.js";
 

@@ -1,13 +1,13 @@
 // The data of a report as a source: the same interface as live.js, answered from memory. A report may have a baseline of its own,
 // of another session: {by, session, selection, tree, cells}.
 
-import { slotsInRange, threadsOfCells, viewOfCells } from "../model/cells.js";
-import { foldedStacks } from "../model/folded.js";
-import { gilOfCells } from "../model/gil.js";
-import { emptyHeat, withHeat } from "../model/heatmap.js";
-import { emptyMatches, matchesOfCells } from "../model/matches.js";
-import { timelineOfCells } from "../model/timeline.js";
-import { applyTree, createProfile } from "../model/profile.js";
+import { slotsInRange, threadsOfCells, viewOfCells } from "../model/profile/cells.js";
+import { foldedStacks } from "../model/profile/folded.js";
+import { gilOfCells } from "../model/threads/gil.js";
+import { emptyHeat, withHeat } from "../model/time/heatmap.js";
+import { emptyMatches, matchesOfCells } from "../model/time/matches.js";
+import { timelineOfCells } from "../model/time/timeline.js";
+import { applyTree, createProfile } from "../model/profile/profile.js";
 import { TEXT } from "../text/session.js";
 import { inflateText } from "./inflate.js";
 

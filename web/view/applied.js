@@ -1,15 +1,15 @@
 // The applied filters as chips with a remove button: time range, frames, threads. New filters are
 // typed here.
 
-import { parseTerm } from "../model/filter.js";
-import { LIBRARIES_TERM } from "../model/state.js";
-import { rangeText } from "../model/timeline.js";
-import { visibleText } from "../model/text.js";
+import { parseTerm } from "../model/filters/filter.js";
+import { LIBRARIES_TERM } from "../model/page/state.js";
+import { rangeText } from "../model/time/timeline.js";
+import { visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";
 import { threadKeyOf } from "./threads.js";
-import { threadPlace } from "../model/threads.js";
+import { threadPlace } from "../model/threads/threads.js";
 
 const CHIPS_OF_THREADS_MAX = 4;
 

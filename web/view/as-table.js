@@ -1,11 +1,11 @@
 // Every chart as a table, on demand: a button for each, and the open tables beneath the charts.
 
-import { FLAME_VIEWS } from "../model/address.js";
-import { foundMatches } from "../model/matches.js";
-import { formatDuration } from "../model/numbers.js";
-import { diffRows, flameRows, gilRows, heatRows, laneRows, sandwichRows, stripRows } from "../model/rows.js";
-import { threadPlace } from "../model/threads.js";
-import { timelineSpan } from "../model/timeline.js";
+import { FLAME_VIEWS } from "../model/page/address.js";
+import { foundMatches } from "../model/time/matches.js";
+import { formatDuration } from "../model/base/numbers.js";
+import { diffRows, flameRows, gilRows, heatRows, laneRows, sandwichRows, stripRows } from "../model/page/rows.js";
+import { threadPlace } from "../model/threads/threads.js";
+import { timelineSpan } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, isInUse, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";

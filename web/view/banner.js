@@ -1,7 +1,7 @@
 // The banner: the session ended or failed, or the server does not answer.
 
-import { statusOf } from "../model/state.js";
-import { visibleText } from "../model/text.js";
+import { statusOf } from "../model/page/state.js";
+import { visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
 

@@ -1,6 +1,6 @@
 // The parts of the browser that the page writes to: settings, the theme, the address, the clipboard.
 
-import { formatAddress } from "../model/address.js";
+import { formatAddress } from "../model/page/address.js";
 
 const THEME_KEY = "pyrometer.theme";
 

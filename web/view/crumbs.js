@@ -1,7 +1,7 @@
 // The path from the root to the zoomed frame; each step zooms out to it.
 
-import { FLAME_VIEWS } from "../model/address.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { FLAME_VIEWS } from "../model/page/address.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
 import { TEXT } from "../text/session.js";
 import { el, isolated } from "./dom.js";
 

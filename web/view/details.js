@@ -1,12 +1,12 @@
 // Everything about one frame: the hovered one, else the selected one, else the zoomed one.
 
-import { FLAME_VIEWS } from "../model/address.js";
-import { stateLabel } from "../model/chips.js";
-import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
-import { stackText } from "../model/folded.js";
-import { exactPattern, FILTER_VERBS } from "../model/filter.js";
-import { exactSearch } from "../model/search.js";
-import { rangeText } from "../model/timeline.js";
+import { FLAME_VIEWS } from "../model/page/address.js";
+import { stateLabel } from "../model/filters/chips.js";
+import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/base/numbers.js";
+import { stackText } from "../model/profile/folded.js";
+import { exactPattern, FILTER_VERBS } from "../model/filters/filter.js";
+import { exactSearch } from "../model/filters/search.js";
+import { rangeText } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, isolated, pathText } from "./dom.js";
 import { ICONS } from "./icons.js";

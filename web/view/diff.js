@@ -1,13 +1,13 @@
 // Two time ranges, or a report and its baseline, compared as a flame graph and as a table; what is not significant is grey.
 
-import { DIFF_BY, DIFF_WIDTHS } from "../model/address.js";
-import { COMPARED_Q_MAX } from "../model/compare.js";
-import { formatCount, formatDuration, formatShare } from "../model/numbers.js";
-import { otherBaseline } from "../model/questions.js";
-import { rangeText, timelineSpan } from "../model/timeline.js";
+import { DIFF_BY, DIFF_WIDTHS } from "../model/page/address.js";
+import { COMPARED_Q_MAX } from "../model/trees/compare.js";
+import { formatCount, formatDuration, formatShare } from "../model/base/numbers.js";
+import { otherBaseline } from "../model/page/questions.js";
+import { rangeText, timelineSpan } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { createChart, watchWidth } from "./chart.js";
-import { visibleText } from "../model/text.js";
+import { visibleText } from "../model/base/text.js";
 import { el, isolated, placeNear, segmented, setAttribute, setText } from "./dom.js";
 import { shortCommand } from "./header.js";
 

@@ -1,6 +1,6 @@
 // The download menu. Most entries are plain links; what a report can create by itself is created on click.
 
-import { visibleText } from "../model/text.js";
+import { visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, icon } from "./dom.js";
 import { ICONS } from "./icons.js";

@@ -1,8 +1,8 @@
 // The flame graph, drawn by d3-flame-graph from the cut tree. The model owns zoom, search and selection; the chart only
 // draws what it is given, with ids that stay the same from one update to the next.
 
-import { FLAME_VIEWS } from "../model/address.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
+import { FLAME_VIEWS } from "../model/page/address.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
 import { TEXT } from "../text/session.js";
 import { frameBeside } from "./chart-keys.js";
 import { createChart, watchWidth } from "./chart.js";

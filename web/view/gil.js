@@ -1,8 +1,8 @@
 // GIL contention: holders and waiting threads as a table, the functions that held the GIL as a list and as a flame graph.
 
-import { heatLevel } from "../model/picture.js";
-import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
-import { threadPlace } from "../model/threads.js";
+import { heatLevel } from "../model/page/picture.js";
+import { formatCount, formatDuration, formatShare, ratio } from "../model/base/numbers.js";
+import { threadPlace } from "../model/threads/threads.js";
 import { TEXT } from "../text/session.js";
 import { listenForFrameKeys } from "./chart-keys.js";
 import { createChart, watchWidth } from "./chart.js";

@@ -1,8 +1,8 @@
 // The target, the status of its session, and what concerns the page as a whole.
 
-import { formatClock, formatCount } from "../model/numbers.js";
-import { newerSamples, nextTheme, statusOf } from "../model/state.js";
-import { baseName, visibleText } from "../model/text.js";
+import { formatClock, formatCount } from "../model/base/numbers.js";
+import { newerSamples, nextTheme, statusOf } from "../model/page/state.js";
+import { baseName, visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { createDownloads } from "./downloads.js";

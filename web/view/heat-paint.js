@@ -1,7 +1,7 @@
 // The cells of the heat map on a canvas, with the selection, the baseline and the matches of a search.
 
-import { binsCovered, heatColumn, heatMost } from "../model/heatmap.js";
-import { matchAt } from "../model/matches.js";
+import { binsCovered, heatColumn, heatMost } from "../model/time/heatmap.js";
+import { matchAt } from "../model/time/matches.js";
 import { el } from "./dom.js";
 
 export const HEAT_LEVELS = 8;

@@ -1,12 +1,12 @@
 // The sub-second heat map: one column per second, one cell per 20 ms. Drag to select the range of the flame graph below;
 // Shift-drag to set the baseline.
 
-import { doingText } from "../model/activity.js";
-import { HEAT_MEASURES, heatMost } from "../model/heatmap.js";
-import { foundMatches, matchAt, windowLengths } from "../model/matches.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { createSums } from "../model/states.js";
-import { axisMarks, rangeText, snapRange, timeLabel } from "../model/timeline.js";
+import { doingText } from "../model/threads/activity.js";
+import { HEAT_MEASURES, heatMost } from "../model/time/heatmap.js";
+import { foundMatches, matchAt, windowLengths } from "../model/time/matches.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
+import { createSums } from "../model/profile/states.js";
+import { axisMarks, rangeText, snapRange, timeLabel } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { el, segmented, setAttribute, setText } from "./dom.js";
 import { HEAT_LEVELS, paintHeat } from "./heat-paint.js";

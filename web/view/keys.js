@@ -1,6 +1,6 @@
 // Keys that work anywhere on the page, unless the user is typing.
 
-import { VIEWS } from "../model/address.js";
+import { VIEWS } from "../model/page/address.js";
 
 const TYPING = "input, textarea, select, [contenteditable]";
 const PRESSABLE = "button, a, summary, dialog, [popover]";

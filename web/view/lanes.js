@@ -1,10 +1,10 @@
 // Threads below each other over time: their states as a chart and as numbers.
 
-import { doingText, factText, isWithoutGil } from "../model/activity.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { busiestThreads, threadLabel } from "../model/threads.js";
-import { sumThreads } from "../model/states.js";
-import { stackedLayers, timelineSpan } from "../model/timeline.js";
+import { doingText, factText, isWithoutGil } from "../model/threads/activity.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
+import { busiestThreads, threadLabel } from "../model/threads/threads.js";
+import { sumThreads } from "../model/profile/states.js";
+import { stackedLayers, timelineSpan } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "./dom.js";
 import { createPlot } from "./strip.js";

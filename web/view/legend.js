@@ -1,7 +1,7 @@
 // The legend of the colours, and the choice between them.
 
-import { FLAME_VIEWS } from "../model/address.js";
-import { HEAT_STEPS } from "../model/picture.js";
+import { FLAME_VIEWS } from "../model/page/address.js";
+import { HEAT_STEPS } from "../model/page/picture.js";
 import { TEXT } from "../text/session.js";
 import { el, segmented } from "./dom.js";
 

@@ -1,6 +1,6 @@
 // The details of data quality, in a dialog: every number and its meaning.
 
-import { measureGroups } from "../model/measures.js";
+import { measureGroups } from "../model/page/measures.js";
 import { QUALITY_TEXT } from "../text/quality.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, setText } from "./dom.js";

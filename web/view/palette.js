@@ -1,6 +1,6 @@
 // The command palette: commands and functions, found by typing.
 
-import { foundCommands, pageCommands } from "../model/commands.js";
+import { foundCommands, pageCommands } from "../model/page/commands.js";
 import { TEXT } from "../text/session.js";
 import { el, isolated, setAttribute } from "./dom.js";
 

@@ -1,6 +1,6 @@
 // The quality line: always visible, with a hint for every value and a link to the details.
 
-import { qualityValues } from "../model/quality.js";
+import { qualityValues } from "../model/page/quality.js";
 import { QUALITY_TEXT } from "../text/quality.js";
 import { el, setAttribute, setText } from "./dom.js";
 

@@ -1,6 +1,6 @@
 // One function between its callers, above it, and its callees, below it.
 
-import { formatCount, formatDuration, formatShare, ratio } from "../model/numbers.js";
+import { formatCount, formatDuration, formatShare, ratio } from "../model/base/numbers.js";
 import { TEXT } from "../text/session.js";
 import { listenForFrameKeys } from "./chart-keys.js";
 import { createChart, watchWidth } from "./chart.js";

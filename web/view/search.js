@@ -1,6 +1,6 @@
 // The search box: text or /regex/, with the share of samples whose stack contains a match.
 
-import { formatCount, formatShare } from "../model/numbers.js";
+import { formatCount, formatShare } from "../model/base/numbers.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";

@@ -1,7 +1,7 @@
 // The index of the Source view: the hottest lines, the files by where their code comes from, and what is not Python.
 
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { visibleText } from "../model/text.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
+import { visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, isolated, setAttribute } from "./dom.js";
 

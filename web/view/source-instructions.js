@@ -1,9 +1,9 @@
 // The bytecode of the selected line, beneath it; the places it belongs to are underlined by heat.
 
-import { hotPieces, lineInstructions, placeInLine } from "../model/instructions.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { heatLevel } from "../model/picture.js";
-import { shortenText, visibleText } from "../model/text.js";
+import { hotPieces, lineInstructions, placeInLine } from "../model/code/instructions.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
+import { heatLevel } from "../model/page/picture.js";
+import { shortenText, visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, setAttribute } from "./dom.js";
 import { lineText } from "./source-lines.js";

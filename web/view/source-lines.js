@@ -1,9 +1,9 @@
 // The lines of one file with self and total samples, and marks of the hot ones beside them.
 
-import { heatLevel } from "../model/picture.js";
-import { hottestLines, shownLines } from "../model/lines.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { escapeInvisible, shortenText } from "../model/text.js";
+import { heatLevel } from "../model/page/picture.js";
+import { hottestLines, shownLines } from "../model/code/lines.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
+import { escapeInvisible, shortenText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
 

@@ -1,8 +1,8 @@
 // The index of files, and of one file its functions and lines with the callers and callees of the selected one.
 
-import { chosenFile } from "../model/lines.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { visibleText } from "../model/text.js";
+import { chosenFile } from "../model/code/lines.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
+import { visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 import { el, isolated, pathText, setAttribute, setText } from "./dom.js";
 import { createSourceIndex } from "./source-index.js";

@@ -1,8 +1,8 @@
 // The state filter: one choice, with the share of samples in each state.
 
-import { stateChips } from "../model/chips.js";
-import { isWithoutGil } from "../model/activity.js";
-import { formatCount } from "../model/numbers.js";
+import { stateChips } from "../model/filters/chips.js";
+import { isWithoutGil } from "../model/threads/activity.js";
+import { formatCount } from "../model/base/numbers.js";
 import { TEXT } from "../text/session.js";
 import { el, setAttribute, setText } from "./dom.js";
 

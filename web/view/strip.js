@@ -1,9 +1,9 @@
 // The timeline: what the threads were doing, stacked, with the range that everything else shows.
 
-import { DOING_LABELS, doingText } from "../model/activity.js";
-import { statusOf } from "../model/state.js";
-import { createSums, STATE_DOINGS } from "../model/states.js";
-import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../model/timeline.js";
+import { DOING_LABELS, doingText } from "../model/threads/activity.js";
+import { statusOf } from "../model/page/state.js";
+import { createSums, STATE_DOINGS } from "../model/profile/states.js";
+import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../model/time/timeline.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";

@@ -1,9 +1,9 @@
 // The functions as a table. Only the rows in view, and some
 // around them, exist; the others are empty space.
 
-import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/numbers.js";
-import { exactSearch } from "../model/search.js";
-import { heldRows } from "../model/table.js";
+import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../model/base/numbers.js";
+import { exactSearch } from "../model/filters/search.js";
+import { heldRows } from "../model/code/table.js";
 import { TEXT } from "../text/session.js";
 import { el, isInUse, isolated, setAttribute, setText } from "./dom.js";
 

@@ -1,7 +1,7 @@
 // Asyncio tasks: where each waits and what awaits it; a row opens to its stack.
 
-import { formatCount, formatDuration } from "../model/numbers.js";
-import { tasksText } from "../model/tasks.js";
+import { formatCount, formatDuration } from "../model/base/numbers.js";
+import { tasksText } from "../model/threads/tasks.js";
 import { TEXT } from "../text/session.js";
 import { el, isolated, setAttribute, setText } from "./dom.js";
 

@@ -1,9 +1,9 @@
 // The thread filter, with the states of each thread. No selection means all threads.
 
-import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../model/activity.js";
-import { formatCount, formatShare, ratio } from "../model/numbers.js";
-import { sumThreads } from "../model/states.js";
-import { groupThreads, processLabel, threadIds, threadLabel, threadPlace, threadsWithStates } from "../model/threads.js";
+import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../model/threads/activity.js";
+import { formatCount, formatShare, ratio } from "../model/base/numbers.js";
+import { sumThreads } from "../model/profile/states.js";
+import { groupThreads, processLabel, threadIds, threadLabel, threadPlace, threadsWithStates } from "../model/threads/threads.js";
 import { TEXT } from "../text/session.js";
 import { el, icon, isolated, setAttribute, setText } from "./dom.js";
 import { ICONS } from "./icons.js";

@@ -1,7 +1,7 @@
 // The title of the tab: the status first, because tabs are narrow.
 
-import { newerSamples, statusOf } from "../model/state.js";
-import { baseName, visibleText } from "../model/text.js";
+import { newerSamples, statusOf } from "../model/page/state.js";
+import { baseName, visibleText } from "../model/base/text.js";
 import { TEXT } from "../text/session.js";
 
 const SIGNS = { running: "●", "view paused": "❚❚", ended: "■", failed: "✕", lost: "✕", denied: "✕", report: "◆" };

@@ -1,6 +1,6 @@
 // The toolbar: view, direction, grouping, threads, search.
 
-import { FLAME_VIEWS, VIEWS } from "../model/address.js";
+import { FLAME_VIEWS, VIEWS } from "../model/page/address.js";
 import { TEXT } from "../text/session.js";
 import { el, segmented } from "./dom.js";
 import { createSearch } from "./search.js";

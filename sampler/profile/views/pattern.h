@@ -11,7 +11,7 @@
  *
  * Without WHAT it is "NAME FILE:LINE", with the function's first line.  The word "libraries" matches
  * the standard library and installed packages.  The page has the same rules
- * (web/model/filter.js); tests/filters.json holds cases for both.
+ * (web/model/filters/filter.js); tests/filters.json holds cases for both.
  *
  * Ownership: pattern_deinit frees; it accepts a zeroed one.
  * Threads: one at a time uses a pattern.

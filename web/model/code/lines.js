@@ -1,0 +1,177 @@
+// Samples by file, line and function: self and total samples of each, callers and callees.
+// Made from a grouping by line.
+
+import { fileText, functionText, isSynthetic, originOf } from "../profile/frames.js";
+import { countByKey, groupCount } from "../trees/grouping.js";
+import { addPair, createPairs, findPair } from "../base/pairs.js";
+import { functionCount } from "../profile/profile.js";
+
+// For every function the id of its file, 0 for what is not Python code; and the files.
+function filesOf(profile) {
+  const known = new Map();
+  const files = [null];
+  const fileOf = Int32Array.from({ length: functionCount(profile) }, (_, id) => {
+    const path = fileText(profile, id);
+    if (id === 0 || path === "" || isSynthetic(profile, id)) return 0;
+    if (!known.has(path)) known.set(path, files.push({ path, function: id, kind: originOf(profile, id).kind }) - 1);
+    return known.get(path);
+  });
+  return { files, fileOf };
+}
+
+// For every frame the id of its file and of its line, 0 for what is not Python code; for every line its file, its number
+// and its frames: the first, and behind each frame the next, until 0.
+function placesOf(grouping, profile) {
+  const { frames } = grouping;
+  const { files, fileOf } = filesOf(profile);
+  const count = frames.function.length;
+  const places = { files, fileOf: new Int32Array(count), lineOf: new Int32Array(count), lines: 1, file: new Int32Array(count + 1), line: new Int32Array(count + 1), first: new Int32Array(count + 1), next: new Int32Array(count) };
+  const known = createPairs();
+  for (let frame = count - 1; frame > 0; frame -= 1) {
+    const file = fileOf[frames.function[frame]];
+    if (file === 0) continue;
+    const line = frames.line[frame] || profile.functionLine.values[frames.function[frame]];
+    let id = findPair(known, file, line);
+    if (id === 0) {
+      id = places.lines;
+      places.lines += 1;
+      places.file[id] = file;
+      places.line[id] = line;
+      addPair(known, file, line, id);
+    }
+    places.fileOf[frame] = file;
+    places.lineOf[frame] = id;
+    places.next[frame] = places.first[id];
+    places.first[id] = frame;
+  }
+  return places;
+}
+
+function framesOfLine(places, id) {
+  const frames = [];
+  for (let frame = places.first[id]; frame !== 0; frame = places.next[frame]) frames.push(frame);
+  return frames;
+}
+
+// -> {files: [{path, function, kind (of frames.js), self, total, lines: [{line, self, inC, total, frames}], functions: [{line, name, self,
+// total, frames}]}], others: [{name, frame, self, total}]}: files and others hottest first; lines and functions ascend.
+// C code called from a line counts as self samples of the line, `inC` of them: there is no other line for it. It is among the
+// others too, as is what has no file.
+export function sourceLines(grouping, profile, totals) {
+  const places = placesOf(grouping, profile);
+  const folded = { ...totals, self: foldedSelf(grouping, totals, places.lineOf) };
+  const files = countByKey(grouping, folded, places.fileOf, places.files.length);
+  const lines = countByKey(grouping, folded, places.lineOf, places.lines);
+  const own = ownSelf(grouping, totals, places);
+  const made = places.files.map((file, id) => (file === null ? null : { ...file, self: files.self[id], total: files.total[id], lines: [], functions: [] }));
+  for (let id = 1; id < places.lines; id += 1) {
+    if (lines.total[id] > 0) made[places.file[id]].lines.push({ line: places.line[id], self: lines.self[id], inC: lines.self[id] - own[id], total: lines.total[id], frames: framesOfLine(places, id) });
+  }
+  const others = addFunctions(grouping, profile, places, totals, folded, made);
+  const seen = made.filter((file) => file !== null && file.total > 0);
+  for (const file of seen) {
+    file.lines.sort((a, b) => a.line - b.line);
+    file.functions.sort((a, b) => a.line - b.line);
+  }
+  return { files: seen.sort((a, b) => byHeat(a, b) || (a.path < b.path ? -1 : 1)), others: others.sort(byHeat) };
+}
+
+const byHeat = (a, b) => b.self - a.self || b.total - a.total;
+
+// Self samples of lines without those of C code.
+function ownSelf(grouping, totals, { lineOf, lines }) {
+  const own = new Float64Array(lines);
+  for (let g = 1; g < groupCount(grouping); g += 1) own[lineOf[grouping.frame.values[g]]] += totals.self[g];
+  return own;
+}
+
+// Gives every file its functions, and returns what has no file.
+function addFunctions(grouping, profile, places, totals, folded, made) {
+  const functionOf = Int32Array.from(grouping.frames.function);
+  const counted = countByKey(grouping, folded, functionOf, functionCount(profile));
+  const self = new Float64Array(functionCount(profile));
+  const frames = new Map();
+  for (let g = 1; g < groupCount(grouping); g += 1) self[functionOf[grouping.frame.values[g]]] += totals.self[g];
+  for (let frame = 1; frame < functionOf.length; frame += 1) {
+    if (frames.has(functionOf[frame])) frames.get(functionOf[frame]).push(frame);
+    else frames.set(functionOf[frame], [frame]);
+  }
+  const others = [];
+  for (const [id, all] of frames) {
+    if (!(counted.total[id] > 0)) continue;
+    const name = functionText(profile, id);
+    const file = places.fileOf[all[0]];
+    if (file === 0) others.push({ name, frame: all[0], self: self[id], total: counted.total[id] });
+    else made[file].functions.push({ line: profile.functionLine.values[id], name, self: counted.self[id], total: counted.total[id], frames: all });
+  }
+  return others;
+}
+
+// Self samples of groups; those of frames that are not Python code go to the nearest caller that is.
+function foldedSelf(grouping, totals, lineOf) {
+  const self = totals.self.slice();
+  for (let g = groupCount(grouping) - 1; g > 0; g -= 1) {
+    if (lineOf[grouping.frame.values[g]] !== 0 || self[g] === 0) continue;
+    self[grouping.parent.values[g]] += self[g];
+    self[g] = 0;
+  }
+  return self;
+}
+
+function sortedEdges(edges) {
+  return Array.from(edges, ([frame, samples]) => ({ frame, samples })).sort((a, b) => b.samples - a.samples || a.frame - b.frame);
+}
+
+// Who is right above and right below these frames (of one line or function): {callers, callees}: [{frame, samples}], most
+// samples first. A sample counts once for each, however often the call recurs.
+export function lineNeighbours(grouping, totals, frames) {
+  const wanted = new Set(frames);
+  const frame = grouping.frame.values;
+  const parent = grouping.parent.values;
+  const isWanted = (g) => g !== 0 && wanted.has(frame[g]);
+  // Whether one of the frames is above.
+  const below = new Uint8Array(groupCount(grouping));
+  const edges = { callers: new Map(), callees: new Map() };
+
+  function repeats(g, isSame) {
+    for (let at = parent[g]; at !== 0 && (below[at] || isWanted(at)); at = parent[at]) if (isSame(at)) return true;
+    return false;
+  }
+
+  function add(side, to, g, isSame) {
+    if (to !== 0 && totals.total[g] > 0 && !(below[g] && repeats(g, isSame))) edges[side].set(to, (edges[side].get(to) ?? 0) + totals.total[g]);
+  }
+
+  for (let g = 1; g < below.length; g += 1) {
+    below[g] = below[parent[g]] || isWanted(parent[g]) ? 1 : 0;
+    if (isWanted(g)) add("callers", frame[parent[g]], g, (at) => isWanted(at) && frame[parent[at]] === frame[parent[g]]);
+    if (isWanted(parent[g])) add("callees", frame[g], g, (at) => frame[at] === frame[g] && isWanted(parent[at]));
+  }
+  return { callers: sortedEdges(edges.callers), callees: sortedEdges(edges.callees) };
+}
+
+// The file that is shown: the one of this path, else the hottest.
+export function chosenFile(files, path) {
+  return files.find((file) => file.path === path) ?? files[0];
+}
+
+// The lines with the most samples, as they stand in the file.
+export function hottestLines(lines, most) {
+  if (lines.length <= most) return lines;
+  return lines.slice().sort((a, b) => b.self - a.self || b.total - a.total || a.line - b.line).slice(0, most).sort((a, b) => a.line - b.line);
+}
+
+// The lines of a text to show: all of a short one, of a long one those around samples. null stands for a gap.
+export function shownLines(count, hot, most, around) {
+  if (count <= most) return Array.from({ length: count }, (_, i) => i + 1);
+  const wanted = new Set();
+  for (const { line } of hot) for (let at = Math.max(1, line - around); at <= Math.min(count, line + around); at += 1) wanted.add(at);
+  const numbers = Array.from(wanted).sort((a, b) => a - b);
+  return numbers.flatMap((line, i) => (i > 0 && numbers[i - 1] !== line - 1 ? [null, line] : [line]));
+}
+
+// The lines of all files with the most self samples: [{path, line, self, total}]
+export function topLines(files, most) {
+  const hot = files.flatMap((file) => hottestLines(file.lines, most).filter((line) => line.self > 0).map(({ line, self, total }) => ({ path: file.path, line, self, total })));
+  return hot.sort((a, b) => byHeat(a, b) || a.line - b.line).slice(0, most);
+}

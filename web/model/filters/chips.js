@@ -1,0 +1,78 @@
+// The state filters, with their counts and descriptions.
+
+import { TEXT } from "../../text/session.js";
+import { formatCount, formatShare, ratio } from "../base/numbers.js";
+import { STATE_DOINGS, STATE_FACTS } from "../profile/states.js";
+
+const FILTERS = [
+  { key: "all", words: [] },
+  { key: "on_cpu", words: ["on_cpu"], fact: "on_cpu" },
+  { key: "has_gil", words: ["has_gil"], fact: "has_gil" },
+  { key: "waits_gil", words: ["waits_gil"], fact: "waits_gil" },
+  { key: "waits", words: ["!on_cpu", "~has_gil", "~waits_gil"], doing: "waits" },
+  { key: "in_gc", words: ["in_gc"], fact: "in_gc" },
+  { key: "has_exception", words: ["has_exception"], fact: "has_exception" },
+].map((filter) => ({ ...filter, label: TEXT.states[filter.key][0], meaning: TEXT.states[filter.key][1] }));
+
+function filterOf(words) {
+  const text = words.join();
+  return FILTERS.find((filter) => filter.words.join() === text) ?? null;
+}
+
+// "!has_gil" -> "not holding the GIL"
+function wordLabel(word) {
+  const [, sign, unknown, fact] = /^([!~]?)(unknown_)?(.*)$/.exec(word);
+  const label = TEXT.states.facts[fact] ?? fact;
+  if (unknown) return label + (sign === "" ? TEXT.states.isUnknown : TEXT.states.isKnown);
+  return TEXT.states.signs[sign] + label;
+}
+
+// What is shown, as a label: a filter of the list, or the words of a link.
+export function stateLabel(words) {
+  return filterOf(words)?.label ?? words.map(wordLabel).join(", ");
+}
+
+function countOf(filter, sums) {
+  if (filter.key === "all") return { yes: sums.samples, unknown: 0 };
+  if (filter.doing) return { yes: sums.doing[STATE_DOINGS.indexOf(filter.doing)], unknown: sums.doing[STATE_DOINGS.indexOf("unknown")] };
+  const fact = STATE_FACTS.indexOf(filter.fact);
+  return { yes: sums.yes[fact], unknown: sums.unknown[fact] };
+}
+
+// Of the thread that holds the GIL it is always known that it does not wait for it: that alone says nothing.
+function isUnknown(filter, sums, { yes, unknown }) {
+  if (unknown === 0 || yes > 0) return false;
+  const known = sums.samples - unknown;
+  return filter.key === "waits_gil" ? known <= sums.yes[STATE_FACTS.indexOf("has_gil")] : known === 0;
+}
+
+function hintOf(filter, sums, count, disabled, withoutGil) {
+  if (sums.samples === 0) return filter.meaning + ".";
+  if (withoutGil) return filter.meaning + TEXT.states.freeThreaded;
+  if (disabled) return filter.meaning + TEXT.states.unavailable;
+  const counted = TEXT.states.counted(formatCount(count.yes), filter.key === "all" ? null : formatCount(sums.samples));
+  return filter.meaning + counted + (count.unknown > 0 ? TEXT.states.countedUnknown(formatCount(count.unknown)) : "");
+}
+
+// -> [{key, label, words, share, hint, pressed, disabled}]; sums: of the threads shown
+export function stateChips(sums, words, isFreeThreaded = false) {
+  const chosen = filterOf(words);
+  const chips = FILTERS.map((filter) => {
+    const count = countOf(filter, sums);
+    const withoutGil = isFreeThreaded && ["has_gil", "waits_gil"].includes(filter.key);
+    const disabled = withoutGil || isUnknown(filter, sums, count);
+    const share = filter.key === "all" || sums.samples === 0 ? "" : withoutGil ? TEXT.doing.noGil : disabled ? TEXT.states.unknown : formatShare(ratio(count.yes, sums.samples));
+    return { key: filter.key, label: filter.label, words: filter.words, share, hint: hintOf(filter, sums, count, disabled, withoutGil), pressed: filter === chosen, disabled };
+  });
+  if (chosen === null) chips.push({ key: "link", label: stateLabel(words), words, share: "", hint: TEXT.states.fromLink, pressed: true, disabled: false });
+  return chips;
+}
+
+// Why a filter leaves nothing, as a sentence; `whose`: "" or TEXT.empty.ofThreads.
+export function filteredText(words, sums, whose) {
+  const filter = filterOf(words);
+  const samples = formatCount(sums.samples);
+  const unknown = filter === null ? 0 : countOf(filter, sums).unknown;
+  if (unknown > 0 && unknown === sums.samples) return TEXT.empty.filteredUnknown(samples, whose);
+  return TEXT.empty.filteredState(samples, whose, stateLabel(words)) + (unknown > 0 ? TEXT.empty.unknownFor(formatCount(unknown)) : "");
+}

@@ -1,0 +1,150 @@
+// Sessions and captures of a host: their titles, numbers as text, forms and the requests made from them.
+
+import { HOST_TEXT } from "../../text/host.js";
+import { programName } from "./processes.js";
+
+const NAME_BYTES_MAX = 120;
+const NOTE_BYTES_MAX = 1000;
+const LABELS_MAX = 16;
+const LABEL_BYTES_MAX = 60;
+const DURATION_MAX_S = 7 * 86400;
+const PIDS_MAX = 256;
+const UNIT_SECONDS = { ms: 0.001, s: 1, m: 60, min: 60, h: 3600, d: 86400 };
+const RATE_MAX_HZ = 10000;
+const MODES = ["wall", "cpu", "gil", "exception"];
+
+export function isOver(session) {
+  return session.state === "ended" || session.state === "failed";
+}
+
+export function sessionTitle(session) {
+  if (session.name) return session.name;
+  if (!session.target?.command?.length) return HOST_TEXT.sessions.process(session.target?.pid ?? session.targets?.[0]?.pid ?? "");
+  const more = (session.targets?.length ?? 1) - 1;
+  const { name } = programName(session.target?.command);
+  return more > 0 ? HOST_TEXT.sessions.andMore(name, more) : name;
+}
+
+export function captureTitle(capture) {
+  return capture.title || programName(capture.target?.command).name;
+}
+
+// Those that run first, the newest of each first.
+export function orderSessions(sessions) {
+  const newest = (a, b) => Number(b.id) - Number(a.id);
+  return { running: sessions.filter((session) => !isOver(session)).sort(newest), over: sessions.filter(isOver).sort(newest) };
+}
+
+export function formatBytes(bytes) {
+  if (typeof bytes !== "number" || !Number.isFinite(bytes)) return "—";
+  if (bytes < 1024) return bytes + " B";
+  let value = bytes / 1024;
+  let unit = 0;
+  for (; value >= 1023.5 && unit < 3; unit += 1) value /= 1024;
+  return value.toFixed(value < 9.95 ? 1 : 0) + " " + ["KiB", "MiB", "GiB", "TiB"][unit];
+}
+
+// How long something runs, in its largest unit: "4 d".
+export function formatAge(seconds) {
+  if (typeof seconds !== "number" || !Number.isFinite(seconds)) return "—";
+  const [size, unit] = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]].find(([least]) => seconds >= least) ?? [1, "s"];
+  return Math.floor(seconds / size) + " " + unit;
+}
+
+// An instant in the reader's time zone: the time if it is today, else the day too.
+export function formatWhen(text, now) {
+  const at = new Date(text ?? NaN);
+  if (Number.isNaN(at.getTime())) return "—";
+  const two = (number) => String(number).padStart(2, "0");
+  const time = two(at.getHours()) + ":" + two(at.getMinutes());
+  const today = new Date(now);
+  if (at.toDateString() === today.toDateString()) return "today " + time;
+  const month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][at.getMonth()];
+  return at.getDate() + " " + month + (at.getFullYear() === today.getFullYear() ? "" : " " + at.getFullYear()) + ", " + time;
+}
+
+// "90", "90s", "5 min", "2h" -> seconds; "" -> null, until it is stopped; NaN when it is none of these.
+export function parseDuration(text) {
+  const given = text.trim().toLowerCase();
+  if (given === "") return null;
+  const found = /^(\d+(?:\.\d+)?)\s*(ms|s|m|min|h|d)?$/.exec(given);
+  return found ? Number(found[1]) * UNIT_SECONDS[found[2] ?? "s"] : NaN;
+}
+
+// "1000", "10khz", "2.5 kHz" -> Hz, else NaN
+export function parseRate(text) {
+  const found = /^(\d+(?:\.\d+)?)\s*(hz|k|khz)?$/.exec(text.trim().toLowerCase());
+  return found ? Number(found[1]) * (found[2]?.startsWith("k") ? 1000 : 1) : NaN;
+}
+
+function bytesOf(text) {
+  return new TextEncoder().encode(text).length;
+}
+
+export function defaultProfile() {
+  return { rate: "1000", duration: "", threads: "all", mode: "wall", async: "off", native: false, gc: true, opcodes: false, subprocesses: false, blocking: false, name: "", note: "" };
+}
+
+// A form -> {body} for POST /sessions, or {problem, field}.
+export function profileRequest(pids, form) {
+  const wrong = (field, problem) => ({ field, problem });
+  if (pids.length === 0) return wrong("", HOST_TEXT.problems.noProcess);
+  if (pids.length > PIDS_MAX) return wrong("", HOST_TEXT.problems.tooMany(PIDS_MAX, pids.length));
+  const rate = parseRate(form.rate);
+  if (!(rate >= 1 && rate <= RATE_MAX_HZ)) return wrong("rate", HOST_TEXT.problems.rate);
+  const duration = parseDuration(form.duration);
+  if (duration !== null && !(duration > 0 && duration <= DURATION_MAX_S)) return wrong("duration", HOST_TEXT.problems.duration);
+  if (bytesOf(form.name) > NAME_BYTES_MAX) return wrong("name", HOST_TEXT.problems.name(NAME_BYTES_MAX));
+  if (bytesOf(form.note) > NOTE_BYTES_MAX) return wrong("note", HOST_TEXT.problems.note(NOTE_BYTES_MAX));
+  const mode = MODES.includes(form.mode) ? form.mode : MODES[0];
+  const { threads, async: tasks, native, gc, opcodes, subprocesses, blocking, name, note } = form;
+  return { body: { pids, rate_hz: rate, duration_s: duration, threads, mode, async: tasks, native, gc, opcodes, subprocesses, blocking, name, note } };
+}
+
+// -> {body} of PATCH, or {problem, field}
+export function rateRequest(text) {
+  const rate = parseRate(text);
+  return rate >= 1 && rate <= RATE_MAX_HZ ? { body: { rate_hz: rate } } : { field: "rate", problem: HOST_TEXT.problems.rate };
+}
+
+// "web, before" -> ["web", "before"], none twice; null when there are too many or one is too long.
+export function parseLabels(text) {
+  const labels = Array.from(new Set(text.split(",").map((label) => label.trim()).filter((label) => label !== "")));
+  return labels.length <= LABELS_MAX && labels.every((label) => bytesOf(label) <= LABEL_BYTES_MAX) ? labels : null;
+}
+
+// The form of a capture or session -> {body} of PATCH, or {problem, field}. `first` is the member that names it.
+export function wordsRequest(form, first) {
+  if (bytesOf(form.title) > NAME_BYTES_MAX) return { field: "title", problem: HOST_TEXT.problems.name(NAME_BYTES_MAX) };
+  if (bytesOf(form.note) > NOTE_BYTES_MAX) return { field: "note", problem: HOST_TEXT.problems.note(NOTE_BYTES_MAX) };
+  if (form.labels === undefined) return { body: { [first]: form.title.trim(), note: form.note } };
+  const labels = parseLabels(form.labels);
+  if (labels === null) return { field: "labels", problem: HOST_TEXT.problems.labels(LABELS_MAX, LABEL_BYTES_MAX) };
+  return { body: { [first]: form.title.trim(), note: form.note, labels } };
+}
+
+// The slots of a timeline as heights of 0 to 1: threads that held the GIL, or were on a CPU otherwise, or waited for the
+// GIL, on average. -> [{x, width, gil, cpu, waits}] in a box of 1 by 1.
+export function sparkSlots(timeline, from, to) {
+  const { start, end, seconds } = timeline;
+  const span = to - from;
+  if (!(span > 0)) return [];
+  const slots = [];
+  let most = 1;
+  for (let i = 0; i < start.length; i += 1) {
+    const last = end[i] - start[i];
+    if (!(last > 0) || end[i] <= from) continue;
+    const [gil, cpu, waits] = ["holds_gil", "on_cpu", "waits_gil"].map((key) => (seconds[key]?.[i] ?? 0) / last);
+    most = Math.max(most, gil + cpu + waits);
+    const x = Math.max(0, (start[i] - from) / span);
+    slots.push({ x, width: Math.min(1, (end[i] - from) / span) - x, gil, cpu, waits });
+  }
+  return slots.map((slot) => ({ ...slot, gil: slot.gil / most, cpu: slot.cpu / most, waits: slot.waits / most }));
+}
+
+// Shares of the time that all threads together spent so, of the slots given.
+export function sparkShares(timeline) {
+  const sum = (key) => (timeline.seconds[key] ?? []).reduce((total, value) => total + value, 0);
+  const lasted = timeline.start.reduce((total, start, i) => total + timeline.end[i] - start, 0);
+  return lasted > 0 ? { gil: sum("holds_gil") / lasted, cpu: (sum("on_cpu") + sum("holds_gil")) / lasted } : null;
+}

@@ -1,0 +1,134 @@
+// The state of the page as text for the fragment of its URL, and back. Defaults are left out. Version 1:
+//   v=1  session=ID  view=table  bottom-up  by=line  colour=module  search=TEXT  thread=TID~NAME (repeated)
+//   state=WORD,WORD  range=FROM~TO  baseline=FROM~TO  filter=TERM (repeated)  about=KEY  file=PATH  line=N  hot  width=current  change=self  zoom=PATH  frame=PATH  tables=CHART,CHART
+// PATH is frame keys from the root, joined by ".", a key that repeats N times written KEY*N. FROM and TO are seconds since
+// the session began; without TO a range goes on. TERM is one of filter.js.
+
+import { FILTERS_MAX, cleanTerm } from "../filters/filter.js";
+import { cleanWords } from "../profile/states.js";
+
+export const ADDRESS_VERSION = 1;
+
+const PATH_LENGTH_MAX = 20000;
+const SEARCH_LENGTH_MAX = 2000;
+const THREADS_MAX = 256;
+const STATES_LENGTH_MAX = 200;
+const FILE_LENGTH_MAX = 4096;
+
+export const VIEWS = ["flame", "sandwich", "table", "source", "heatmap", "threads", "gil", "diff", "tasks"];
+
+// Views that show the flame graph, alone or beneath something else.
+export const FLAME_VIEWS = ["flame", "heatmap"];
+
+// Whose share the width of a frame of the comparison is, and which of its samples its colour compares.
+export const DIFF_WIDTHS = ["both", "current", "baseline"];
+export const DIFF_BY = ["total", "self"];
+
+// Charts that can be had as tables too (view/as-table.js).
+export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
+
+export function defaultAddress() {
+  return { session: null, view: "flame", bottomUp: false, by: "function", colour: "heat", search: "", threads: [], states: [], range: null, baseline: null, filters: [], about: "", file: "", line: 0, hotOnly: false, diffWidth: "both", diffBy: "total", zoom: [], frame: [], tables: [] };
+}
+
+export function formatPath(keys) {
+  const parts = [];
+  for (let i = 0; i < keys.length; ) {
+    let same = i + 1;
+    while (same < keys.length && keys[same] === keys[i]) same += 1;
+    parts.push(same - i > 1 ? keys[i] + "*" + (same - i) : keys[i]);
+    i = same;
+  }
+  return parts.join(".");
+}
+
+export function parsePath(text) {
+  const keys = [];
+  if (text === "") return keys;
+  for (const part of text.split(".")) {
+    const found = /^([0-9a-z]{1,8})(?:\*(\d{1,5}))?$/.exec(part);
+    const times = Number(found?.[2] ?? 1);
+    if (!found || keys.length + times > PATH_LENGTH_MAX) return [];
+    for (let i = 0; i < times; i += 1) keys.push(found[1]);
+  }
+  return keys;
+}
+
+function parseThread(text) {
+  const found = /^(\d{1,15})~(.*)$/s.exec(text);
+  return found ? { tid: Number(found[1]), name: found[2] } : null;
+}
+
+// "12.5~20" -> {from, to}; "12.5~" goes on: to is null. Anything else is null.
+export function parseRange(text) {
+  const found = /^(\d{1,9}(?:\.\d{1,6})?)~(\d{1,9}(?:\.\d{1,6})?)?$/.exec(text);
+  if (!found) return null;
+  const range = { from: Number(found[1]), to: found[2] === undefined ? null : Number(found[2]) };
+  return range.to !== null && range.to <= range.from ? null : range;
+}
+
+export function formatRange({ from, to }) {
+  const text = (seconds) => String(Math.round(seconds * 1e6) / 1e6);
+  return text(from) + "~" + (to === null ? "" : text(to));
+}
+
+function oneOf(value, allowed) {
+  return allowed.includes(value) ? value : allowed[0];
+}
+
+export function formatAddress(address) {
+  const out = new URLSearchParams();
+  out.set("v", String(ADDRESS_VERSION));
+  if (address.session !== null) out.set("session", address.session);
+  if (address.view !== "flame") out.set("view", address.view);
+  if (address.bottomUp) out.set("bottom-up", "");
+  if (address.by !== "function") out.set("by", address.by);
+  if (address.colour !== "heat") out.set("colour", address.colour);
+  if (address.search !== "") out.set("search", address.search);
+  for (const thread of address.threads) out.append("thread", thread.tid + "~" + thread.name);
+  if (address.states.length > 0) out.set("state", address.states.join());
+  if (address.range !== null) out.set("range", formatRange(address.range));
+  if (address.baseline !== null) out.set("baseline", formatRange(address.baseline));
+  for (const term of address.filters) out.append("filter", term);
+  if (address.about !== "") out.set("about", address.about);
+  if (address.file !== "") out.set("file", address.file);
+  if (address.line > 0) out.set("line", String(address.line));
+  if (address.hotOnly) out.set("hot", "");
+  if (address.diffWidth !== "both") out.set("width", address.diffWidth);
+  if (address.diffBy !== "total") out.set("change", address.diffBy);
+  if (address.zoom.length > 0) out.set("zoom", formatPath(address.zoom));
+  if (address.frame.length > 0) out.set("frame", formatPath(address.frame));
+  if (address.tables.length > 0) out.set("tables", address.tables.join());
+  return out.toString().replace(/=(?=&|$)/g, "").replaceAll("%2C", ",").replaceAll("%21", "!").replaceAll("%7E", "~");
+}
+
+// Whatever is wrong in `text` is left at its default; a later version of the format gives the defaults. An address that says
+// nothing opens `view`.
+export function parseAddress(text, view = "flame") {
+  const address = defaultAddress();
+  const given = new URLSearchParams(text.replace(/^#/, ""));
+  if (given.size === 0) return { ...address, view: oneOf(view, VIEWS) };
+  if (given.has("v") && Number(given.get("v")) !== ADDRESS_VERSION) return address;
+  address.session = given.get("session");
+  address.view = oneOf(given.get("view"), VIEWS);
+  address.bottomUp = given.has("bottom-up");
+  address.by = oneOf(given.get("by"), ["function", "line"]);
+  address.colour = oneOf(given.get("colour"), ["heat", "module"]);
+  address.search = (given.get("search") ?? "").slice(0, SEARCH_LENGTH_MAX);
+  address.threads = given.getAll("thread").slice(0, THREADS_MAX).map(parseThread).filter((thread) => thread !== null);
+  address.states = cleanWords((given.get("state") ?? "").slice(0, STATES_LENGTH_MAX).split(","));
+  address.range = parseRange(given.get("range") ?? "");
+  address.baseline = parseRange(given.get("baseline") ?? "");
+  address.filters = given.getAll("filter").slice(0, FILTERS_MAX).map(cleanTerm).filter((term) => term !== null);
+  address.about = /^[0-9a-z]{1,8}$/.exec(given.get("about") ?? "")?.[0] ?? "";
+  address.file = (given.get("file") ?? "").slice(0, FILE_LENGTH_MAX);
+  address.line = /^\d{1,9}$/.test(given.get("line") ?? "") ? Number(given.get("line")) : 0;
+  address.hotOnly = given.has("hot");
+  address.diffWidth = oneOf(given.get("width"), DIFF_WIDTHS);
+  address.diffBy = oneOf(given.get("change"), DIFF_BY);
+  address.zoom = parsePath(given.get("zoom") ?? "");
+  address.frame = parsePath(given.get("frame") ?? "");
+  const tables = (given.get("tables") ?? "").split(",");
+  address.tables = TABLES.filter((key) => tables.includes(key));
+  return address;
+}

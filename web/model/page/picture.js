@@ -1,0 +1,379 @@
+// From the state to what is drawn: trees, zoom, search, the cut drawing. Each step is cached until its inputs change.
+
+import { TEXT } from "../../text/session.js";
+import { changeStyle, compareGroups, compareRows, comparedSides } from "../trees/compare.js";
+import { FLAME_VIEWS } from "./address.js";
+import { cutTree } from "../trees/cut.js";
+import { isWithoutGil } from "../threads/activity.js";
+import { emptyReason } from "./empty.js";
+import { frameKey, frameLabel, frameOfFunction } from "../profile/frames.js";
+import { gilMatrix, causedCounts } from "../threads/gil.js";
+import { taskRows, tasksReason } from "../threads/tasks.js";
+import { groupTotals, matchedSamples } from "../trees/grouping.js";
+import { lineNeighbours, sourceLines, topLines } from "../code/lines.js";
+import { formatCount, formatShare, isKnown, ratio } from "../base/numbers.js";
+import { otherBaseline } from "./questions.js";
+import { currentGrouping } from "../trees/recording.js";
+import { nodeCount } from "../profile/profile.js";
+import { createMatcher, extendMatcher } from "../filters/search.js";
+import { STATE_FACTS, sumThreads } from "../profile/states.js";
+import { frameCounts, nameRanks, sortedRows, tableRows, topFrames } from "../code/table.js";
+import { distinctNames } from "../base/text.js";
+import { listThreads, resolveThreads, threadIds, threadsWithStates } from "../threads/threads.js";
+import { bottomUpTree, createMergedNames, resolveKeys, sandwichTrees, topDownTree, treeKeys, treePath } from "../trees/trees.js";
+
+// Shares of all samples at which a frame glows one step hotter.
+export const HEAT_STEPS = [0.002, 0.01, 0.025, 0.05, 0.1, 0.2, 0.4];
+
+const HOTTEST_COUNT = 12;
+
+export function heatLevel(share) {
+  let level = 0;
+  while (level < HEAT_STEPS.length && share >= HEAT_STEPS[level]) level += 1;
+  return level;
+}
+
+// Keeps the last result of `make(...inputs)` for as long as the inputs are the same.
+export function memoise(make) {
+  let inputs = null;
+  let result;
+  return (...given) => {
+    if (inputs === null || given.some((value, i) => value !== inputs[i])) {
+      result = make(...given);
+      inputs = given;
+    }
+    return result;
+  };
+}
+
+function remainderFields(kind, count, value, isMore, sum) {
+  const number = formatCount(count) + (isMore ? "+" : "");
+  const name = {
+    more: TEXT.flame.more(number, formatShare(ratio(value, sum))),
+    deeper: TEXT.flame.deeper(number),
+    above: TEXT.flame.above(number),
+  }[kind];
+  return { name, label: name, self: 0, total: value, heat: 0, hue: "none", neutral: true, foreign: true };
+}
+
+function byLabel(a, b) {
+  if (a.foreign !== b.foreign) return a.foreign ? 1 : -1;
+  if (a.label !== b.label) return a.label < b.label ? -1 : 1;
+  return Number(a.id) - Number(b.id);
+}
+
+function createFields(recording, grouping, totals, tree) {
+  const { frames } = grouping;
+  return (id) => {
+    const frame = tree.frame(id);
+    const label = frameLabel(frames, recording.profile, frame);
+    const self = tree.self(id);
+    return {
+      name: label.label,
+      label: label.label,
+      self,
+      total: tree.total(id),
+      heat: heatLevel(self / totals.sum),
+      hue: label.hue,
+      neutral: label.synthetic && (!label.runs || self < totals.sum * HEAT_STEPS[0]),
+      foreign: label.synthetic,
+      function: frames.function[frame],
+    };
+  };
+}
+
+function drawTree(tree, focus, width, fields, sum) {
+  const remainder = (kind, count, value, isMore) => remainderFields(kind, count, value, isMore, sum);
+  const drawing = cutTree(tree, focus, { width, fields, remainder, order: byLabel });
+  return { ...drawing, byId: indexDrawing(drawing.root) };
+}
+
+function makeDrawing(recording, version, grouping, totals, tree, focus, width) {
+  if (totals.sum === 0 || width <= 0) return null;
+  const fieldsOf = createFields(recording, grouping, totals, tree);
+  const all = { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
+  return drawTree(tree, focus, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum);
+}
+
+// The drawing with what a search makes of its frames, markOf(frame): only their style differs, not their place.
+function markDrawing(drawing, matcher) {
+  if (drawing === null || !matcher.search.active) return drawing;
+  return { ...drawing, markOf: (frame) => (matcher.matched[frame.function ?? 0] ? "match" : "other") };
+}
+
+// The frame that a link calls `key`, or 0.
+function frameOfKey(frames, profile, key) {
+  for (let frame = 1; frame < frames.function.length; frame += 1) if (frameKey(frames, profile, frame) === key) return frame;
+  return 0;
+}
+
+// Callers and callees of one function: {label, key, total, self, callers, callees (drawings)}; null when it is not there.
+function makeSandwich(recording, version, grouping, totals, key, width, names) {
+  const frame = key === "" ? 0 : frameOfKey(grouping.frames, recording.profile, key);
+  if (frame === 0 || totals.sum === 0) return null;
+  const trees = sandwichTrees(names, grouping, totals, frame);
+  const label = frameLabel(grouping.frames, recording.profile, frame);
+  if (trees.sum === 0 || width <= 0) return { label, total: trees.sum, self: trees.self, callers: null, callees: null, keyOf: () => key };
+  const draw = (tree) => drawTree(tree, 0, width, createFields(recording, grouping, totals, tree), totals.sum);
+  const keyOf = (side, id) => frameKey(grouping.frames, recording.profile, trees[side].frame(Number(id)));
+  return { label, total: trees.sum, self: trees.self, callers: draw(trees.callers), callees: draw(trees.callees), keyOf };
+}
+
+function markSandwich(sandwich, matcher) {
+  return sandwich && { ...sandwich, callers: markDrawing(sandwich.callers, matcher), callees: markDrawing(sandwich.callees, matcher) };
+}
+
+// Every drawn frame by its id, with the frame above it and its level.
+function indexDrawing(root) {
+  const byId = new Map([[root.id, { frame: root, parent: null, level: 0 }]]);
+  const stack = [root];
+  while (stack.length > 0) {
+    const frame = stack.pop();
+    const level = byId.get(frame.id).level + 1;
+    for (const child of frame.children) {
+      byId.set(child.id, { frame: child, parent: frame, level });
+      stack.push(child);
+    }
+  }
+  return byId;
+}
+
+function makeMatches(recording, version, grouping, totals, matcher) {
+  if (!matcher.search.active) return { active: false, error: matcher.search.error, samples: 0, share: NaN, functions: 0 };
+  const functionOf = grouping.frames.function;
+  const { samples } = matchedSamples(grouping, totals, (frame) => matcher.matched[functionOf[frame]]);
+  const functions = matcher.matched.reduce((count, matched) => count + Number(matched), 0);
+  return { active: true, error: null, samples, share: ratio(samples, totals.sum), functions };
+}
+
+const DIFF_SIGNS = { new: "+ ", gone: "− ", more: "↑ ", less: "↓ " };
+
+// How many samples the time of a side stands for: its seconds in those of one sample.
+function samplesInTime(seconds, counts) {
+  return counts.seconds > 0 ? (seconds * counts.total) / counts.seconds : 0;
+}
+
+// What changed from the baseline to the current query, and the functions by change: {groups (of compareGroups), rows, count,
+// baselineSum, currentSum}, or null without a baseline. The times of both sides are 0 where shares are compared.
+function makeCompared(recording, version, grouping, totals, baselineTime, currentTime) {
+  if (recording.baseline.total === 0) return null;
+  const baseline = groupTotals(grouping, recording.baseline);
+  if (baseline.sum === 0 && totals.sum === 0) return null;
+  const times = baselineTime > 0 ? { baseline: samplesInTime(baselineTime, recording.baseline), current: samplesInTime(currentTime, recording.counts) } : null;
+  const sides = comparedSides(baseline.sum, totals.sum, times);
+  const rows = compareRows(tableRows(frameCounts(grouping, baseline)), tableRows(frameCounts(grouping, totals)), sides)
+    .map((row) => ({ ...row, label: frameLabel(grouping.frames, recording.profile, row.frame), key: functionKey(recording, grouping, row.frame) }));
+  return { groups: compareGroups(baseline, totals, sides), rows, count: rows.length, baselineSum: baseline.sum, currentSum: totals.sum };
+}
+
+// The comparison as it is drawn: what makeCompared() gives and {drawing, focus, keysTo(id)}; zoom, widthOf and by are those of the address.
+function makeDiff(compared, recording, grouping, width, zoom, widthOf, by) {
+  if (compared === null) return null;
+  const { groups } = compared;
+  const totals = groups.totals(widthOf);
+  const tree = topDownTree(grouping, totals);
+  const { frames } = grouping;
+  const fields = (id) => {
+    const changes = { total: groups.total(id), self: groups.self(id) };
+    if (id === 0) return { name: TEXT.all, label: TEXT.all, heat: 0, hue: "none", neutral: true, foreign: true, changes };
+    const label = frameLabel(frames, recording.profile, tree.frame(id));
+    const { verdict, baselineShare, currentShare } = changes[by];
+    const name = (DIFF_SIGNS[verdict] ?? "") + label.label;
+    return { name, label: name, heat: 0, hue: label.hue, neutral: false, foreign: label.synthetic, mark: changeStyle(verdict, currentShare - baselineShare), changes, function: frames.function[tree.frame(id)] };
+  };
+  const { id, missing } = resolveKeys(tree, frames, recording.profile, zoom);
+  const focus = missing === 0 && tree.total(id) > 0 ? id : 0;
+  return {
+    ...compared, focus,
+    drawing: width > 0 && totals.sum > 0 ? drawTree(tree, focus, width, fields, totals.sum) : null,
+    keysTo: (to) => treeKeys(tree, frames, recording.profile, Number(to)),
+  };
+}
+
+// The drawing with both what changed and what a search makes of its frames.
+function markDiff(diff, matcher) {
+  if (diff === null || diff.drawing === null || !matcher.search.active) return diff;
+  return { ...diff, drawing: { ...diff.drawing, markOf: (frame) => (frame.mark ?? "") + (matcher.matched[frame.function ?? 0] ? " match" : " other") } };
+}
+
+// The seconds of the baseline and of what is compared with it, 0 where shares are compared.
+function timesOf({ session, address }) {
+  const other = otherBaseline({ session, address });
+  if (other?.by !== "time") return { baseline: 0, current: 0 };
+  const { range } = address;
+  const { duration_s: duration, to_s: end } = session.selection;
+  return { baseline: other.selection.duration_s, current: range === null ? duration : (range.to ?? end) - range.from };
+}
+
+const TOP_LINES = 20;
+
+// Files and lines: {files, others, top (lines), names (Map of path -> short name), nameOf(line), describe(frame), neighbours(line or function)}.
+function makeSource(recording, version, grouping, totals) {
+  const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
+  const { files, others } = totals.sum === 0 ? { files: [], others: [] } : sourceLines(grouping, recording.profile, totals);
+  return {
+    files,
+    others,
+    top: topLines(files, TOP_LINES),
+    names: distinctNames(files.map((file) => file.path)),
+    nameOf: (line) => (line === undefined ? "" : labelOf(line.frames[0]).name),
+    describe: (frame) => ({ label: labelOf(frame), key: functionKey(recording, grouping, frame) }),
+    neighbours: ({ frames }) => lineNeighbours(grouping, totals, frames),
+  };
+}
+
+const GIL_SIDES_MAX = 12;
+
+// Why there is nothing to say of the GIL, or null.
+function gilReason(gil, sums, withoutGil) {
+  const waits = STATE_FACTS.indexOf("waits_gil");
+  if (sums.samples === 0) return TEXT.noSamples;
+  if (withoutGil) return TEXT.gil.freeThreaded;
+  if (sums.yes[waits] === 0 && sums.unknown[waits] > 0) return TEXT.gil.tooOld;
+  return gil.waited > 0 ? null : TEXT.gil.none;
+}
+
+// GIL contention by thread: {reason, waited, unattributed, caused, matrix, hottest, drawing, keyOf}.
+function makeGil(recording, version, grouping, gil, threads, sums, withoutGil, width) {
+  const reason = gilReason(gil, sums, withoutGil);
+  const totals = groupTotals(grouping, causedCounts(gil, nodeCount(recording.profile)));
+  const tree = topDownTree(grouping, totals);
+  const fieldsOf = createFields(recording, grouping, totals, tree);
+  const all = { name: TEXT.all, label: TEXT.all, self: 0, total: totals.sum, heat: 0, hue: "none", neutral: true, foreign: true };
+  return {
+    ...gil,
+    reason,
+    caused: totals.sum,
+    matrix: gilMatrix(gil, threads, GIL_SIDES_MAX),
+    hottest: makeHottest(recording, grouping, frameCounts(grouping, totals)),
+    drawing: totals.sum > 0 && width > 0 ? drawTree(tree, 0, width, (id) => (id === 0 ? all : fieldsOf(id)), totals.sum) : null,
+    keyOf: (id) => (Number(id) === 0 ? "" : functionKey(recording, grouping, tree.frame(Number(id)))),
+  };
+}
+
+function makeTasks(recording, version, tasks, reason) {
+  return { ...taskRows(tasks, recording.profile), reason };
+}
+
+// All rows in their order; labels are made where they are shown.
+function makeTable(recording, version, grouping, all, matcher, table, ranks) {
+  const { frames } = grouping;
+  const rows = matcher.search.active ? all.filter((row) => matcher.matched[frames.function[row.frame]]) : all;
+  const labelOf = (row) => frameLabel(frames, recording.profile, row.frame);
+  const sorted = sortedRows(rows, table.sort, table.descending, ranks);
+  return { rows: sorted, count: rows.length, functions: all.length, labelOf, keyOf: (row) => functionKey(recording, grouping, row.frame) };
+}
+
+// What a link calls the function of a frame, whatever line of it.
+function functionKey(recording, grouping, frame) {
+  const functions = currentGrouping(recording, "function", grouping.filters);
+  const same = frameOfFunction(functions.frames, grouping.frames.function[frame]);
+  return same > 0 ? frameKey(functions.frames, recording.profile, same) : "";
+}
+
+// The frames with the most self samples: [{label, self, key}]
+function makeHottest(recording, grouping, { self }) {
+  const labelOf = (frame) => frameLabel(grouping.frames, recording.profile, frame);
+  return topFrames(self, HOTTEST_COUNT).map((frame) => ({ label: labelOf(frame), self: self[frame], key: functionKey(recording, grouping, frame) }));
+}
+
+// What a frame of the tree is, for the details: null when there is no such frame.
+function describeFrame(recording, grouping, tree, id) {
+  const label = frameLabel(grouping.frames, recording.profile, tree.frame(id));
+  return { id: String(id), label, key: functionKey(recording, grouping, tree.frame(id)), self: tree.self(id), total: tree.total(id) };
+}
+
+// -> compute(state), which gives the same objects again for as long as nothing they show has changed
+export function createPicture() {
+  const totalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const treeOf = memoise((recording, version, grouping, totals, bottomUp, by) =>
+    bottomUp ? bottomUpTree(grouping.bottomUpNames, grouping, totals) : topDownTree(grouping, totals));
+  const resolved = (tree, frames, profile, keys) => resolveKeys(tree, frames, profile, keys);
+  const focusOf = memoise(resolved);
+  const selectedOf = memoise(resolved);
+  const matcherOf = memoise((profile, term) => createMatcher(term));
+  const matchesOf = memoise(makeMatches);
+  const drawingOf = memoise(makeDrawing);
+  const markedOf = memoise(markDrawing);
+  const gilOf = memoise(makeGil);
+  const tasksOf = memoise(makeTasks);
+  const namesOf = memoise((grouping, key) => ({ up: createMergedNames(), down: createMergedNames() }));
+  const sandwichOf = memoise(makeSandwich);
+  const markedSandwichOf = memoise(markSandwich);
+  const ranksOf = memoise((frames, profile, count) => nameRanks(frames, profile));
+  const comparedOf = memoise(makeCompared);
+  const diffOf = memoise(makeDiff);
+  const markedDiffOf = memoise(markDiff);
+  const nameTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const lineTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const sourceOf = memoise(makeSource);
+  const functionTotalsOf = memoise((recording, version, grouping) => groupTotals(grouping, recording.counts));
+  const countsOf = memoise((version, grouping, totals) => frameCounts(grouping, totals));
+  const rowsOf = memoise(tableRows);
+  const tableOf = memoise(makeTable);
+  const hottestOf = memoise(makeHottest);
+  const threadsOf = memoise((profile, count) => listThreads(profile));
+  const chosenOf = memoise(resolveThreads);
+  const sumsOf = memoise((threadStates, chosen, threads) => sumThreads(threadStates, threadIds(threadsWithStates(chosen.chosen, threads))));
+
+  return function compute(state) {
+    const { recording, recordingVersion: version, address } = state;
+    const { profile } = recording;
+    const grouping = currentGrouping(recording, address.by, address.filters);
+    const totals = totalsOf(recording, version, grouping);
+    const tree = treeOf(recording, version, grouping, totals, address.bottomUp, address.by);
+    const focus = focusOf(tree, grouping.frames, profile, address.zoom);
+    const selected = selectedOf(tree, grouping.frames, profile, address.frame);
+    const matcher = matcherOf(profile, address.search);
+    extendMatcher(matcher, profile);
+    const threads = threadsOf(profile, profile.threads.length);
+    const isFlame = FLAME_VIEWS.includes(address.view);
+    const drawing = isFlame ? markedOf(drawingOf(recording, version, grouping, totals, tree, focus.id, state.width), matcher) : null;
+    const chosen = chosenOf(threads, address.threads);
+    const functions = currentGrouping(recording, "function", address.filters);
+    const byLine = () => {
+      const lines = currentGrouping(recording, "line", address.filters);
+      return sourceOf(recording, version, lines, lineTotalsOf(recording, version, lines));
+    };
+    const sandwich = () => sandwichOf(recording, version, functions, functionTotalsOf(recording, version, functions), address.about, state.width, namesOf(functions, address.about));
+    const sums = sumsOf(state.threadStates, chosen, threads);
+    const diff = () => {
+      const isOther = otherBaseline(state) !== null;
+      if (!isOther && address.baseline === null) return null;
+      const names = isOther ? currentGrouping(recording, "name", address.filters) : functions;
+      const times = timesOf(state);
+      const sums = isOther ? nameTotalsOf(recording, version, names) : functionTotalsOf(recording, version, names);
+      const compared = comparedOf(recording, version, names, sums, times.baseline, times.current);
+      return markedDiffOf(diffOf(compared, recording, names, state.width, address.zoom, address.diffWidth, address.diffBy), matcher);
+    };
+    const shownDiff = address.view === "diff" ? diff() : null;
+    return {
+      sum: totals.sum,
+      drawing,
+      focus,
+      focusTotal: tree.total(focus.id),
+      selected: selected.missing === 0 && selected.id !== 0 ? String(selected.id) : null,
+      matches: matchesOf(recording, version, grouping, totals, matcher),
+      // For every function whether the search matches it; null while nothing is searched for.
+      matched: matcher.search.active ? matcher.matched : null,
+      table: address.view === "table" ? tableOf(recording, version, grouping, rowsOf(countsOf(version, grouping, totals)), matcher, state.table, ranksOf(grouping.frames, profile, grouping.frames.function.length)) : null,
+      sandwich: address.view === "sandwich" ? markedSandwichOf(sandwich(), matcher) : null,
+      source: address.view === "source" ? byLine() : null,
+      diff: shownDiff,
+      gil: address.view === "gil" ? gilOf(recording, version, functions, state.gil, threads, sums, isWithoutGil(state.session, sums), state.width) : null,
+      tasks: address.view === "tasks" ? tasksOf(recording, version, state.tasks, tasksReason(state.tasks, state.session, state.live)) : null,
+      secondsPerSample: isKnown(recording.counts.seconds) && recording.counts.seconds > 0 ? ratio(recording.counts.seconds, recording.counts.total) : 1 / (state.session?.quality?.achieved_hz || NaN),
+      // Every function with samples, most total samples first: [{label, key}]
+      functions: () => rowsOf(countsOf(version, grouping, totals)).slice().sort((a, b) => b.total - a.total).map((row) => ({ label: frameLabel(grouping.frames, profile, row.frame), key: functionKey(recording, grouping, row.frame) })),
+      hottest: () => hottestOf(recording, grouping, countsOf(version, grouping, totals)),
+      threads,
+      chosen,
+      sums,
+      empty: emptyReason(state, totals.sum, sums, shownDiff !== null),
+      // Frames are asked for by the id they are drawn under.
+      describe: (id) => describeFrame(recording, grouping, tree, Number(id)),
+      pathTo: (id) => treePath(tree, Number(id)).map((at) => describeFrame(recording, grouping, tree, at)),
+      keysTo: (id) => treeKeys(tree, grouping.frames, profile, Number(id)),
+    };
+  };
+}

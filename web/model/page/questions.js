@@ -1,0 +1,30 @@
+// The questions to the source that follow from the state: only the source knows threads, states and times apart.
+
+import { chosenFile } from "../code/lines.js";
+
+// threads: ids; none is all. `until` is the moment at which the page was paused.
+export function questionOf({ address, paused, session }, threads) {
+  const { states, range, baseline, view } = address;
+  const until = paused ? session?.elapsed_s ?? null : null;
+  return { threads, states, from: range?.from ?? null, to: range?.to ?? null, until, baseline: view === "diff" ? baseline : null };
+}
+
+// The baseline that came with the report, unless a range is the baseline: {session, selection, by (samples or time)}, or null.
+export function otherBaseline({ session, address }) {
+  return address.baseline === null ? session?.baseline ?? null : null;
+}
+
+// Whether both have one answer; a pause alone asks nothing.
+export function isSameQuestion(a, b) {
+  return ["threads", "states", "from", "to", "baseline"].every((part) => JSON.stringify(a[part]) === JSON.stringify(b[part]));
+}
+
+// What the heat map highlights: the functions that the search matches. Null: nothing.
+export function searchedFor({ address: { view, search } }, picture) {
+  return view === "heatmap" && search.trim() !== "" && picture.matched !== null ? { term: search, matched: picture.matched } : null;
+}
+
+// Whose instructions are shown: those of the file of the chosen line. Null: none.
+export function openedFile({ address: { view, line, file } }, picture) {
+  return view === "source" && line > 0 ? chosenFile(picture.source.files, file) ?? null : null;
+}

@@ -1,0 +1,126 @@
+// Charts as rows of a table: {columns, rows, caption}. A column is text,
+// or {label, number: true}. A row is {level, name, place, id, cells}: `name` is text of the target,
+// `id`, if any, is the id in the chart.
+
+import { TEXT } from "../../text/session.js";
+import { DOING_LABELS } from "../threads/activity.js";
+import { HEAT_MEASURES, heatColumn } from "../time/heatmap.js";
+import { matchedShare } from "../time/matches.js";
+import { formatCount, formatShare, ratio } from "../base/numbers.js";
+import { STATE_DOINGS } from "../profile/states.js";
+import { timeLabel } from "../time/timeline.js";
+
+export const ROWS_SHOWN_MAX = 400;
+const SPANS_MAX = 60;
+const LANE_SPANS_MAX = 12;
+const RUNNING = ["holds_gil", "on_cpu"].map((doing) => STATE_DOINGS.indexOf(doing));
+
+const numbered = (label) => ({ label, number: true });
+
+// The heaviest frames of a drawing in the order of the stacks: [{frame, level}]. The root and remainders are among them.
+function heaviestFrames(drawing) {
+  const all = [];
+  const stack = [{ frame: drawing.root, level: 0 }];
+  while (stack.length > 0) {
+    const entry = stack.pop();
+    all.push(entry);
+    for (const child of entry.frame.children.slice().reverse()) stack.push({ frame: child, level: entry.level + 1 });
+  }
+  // Of equals the first, so that none is without the one it stands on.
+  const heaviest = all.map((_, i) => i).sort((a, b) => all[b].frame.value - all[a].frame.value || a - b).slice(0, ROWS_SHOWN_MAX);
+  return { shown: heaviest.sort((a, b) => a - b).map((i) => all[i]), count: all.length };
+}
+
+function frameRows(drawing, what, columns, cellsOf) {
+  const { shown, count } = heaviestFrames(drawing);
+  const rows = shown.map(({ frame, level }) => ({ level, name: frame.label, id: frame.remainder ? frame.of : frame.id, cells: cellsOf(frame) }));
+  const some = count > shown.length ? TEXT.asTable.heaviest(formatCount(shown.length), formatCount(count)) : TEXT.asTable.frames(formatCount(count));
+  return { columns: [numbered(TEXT.asTable.level), TEXT.asTable.frame, ...columns], rows, caption: TEXT.asTable.caption(some, what) };
+}
+
+const SHARES = TEXT.asTable.shares.map(numbered);
+const sharesOf = (sum) => ({ total, self }) => [formatShare(ratio(total, sum)), formatCount(total), formatShare(ratio(self, sum)), formatCount(self)];
+
+// A flame graph: percentages are of `sum`.
+export function flameRows(drawing, sum) {
+  const table = frameRows(drawing, TEXT.asTable.ofFlame, SHARES, sharesOf(sum));
+  return { ...table, caption: table.caption + TEXT.asTable.percentOf(formatCount(sum)) };
+}
+
+// Callers and callees of one function, one side behind the other.
+export function sandwichRows(sandwich, sum) {
+  const sides = ["callers", "callees"].filter((side) => sandwich[side] !== null).map((side) => ({ side, ...frameRows(sandwich[side], TEXT.asTable.ofSides[side], SHARES, sharesOf(sum)) }));
+  const rows = sides.flatMap(({ side, rows: shown }) => shown.map((row) => ({ ...row, side, cells: [TEXT.asTable.sides[side], ...row.cells] })));
+  const captions = sides.map(({ caption }) => caption);
+  return { columns: [numbered(TEXT.asTable.level), TEXT.asTable.function, TEXT.asTable.side, ...SHARES], rows, caption: captions.join("; ") + TEXT.asTable.percentOf(formatCount(sum)) + TEXT.asTable.levelZero };
+}
+
+// Stacks that held the GIL; `secondsText(samples)` is how long others waited.
+export function gilRows(drawing, caused, secondsText) {
+  const columns = TEXT.asTable.gilColumns.map(numbered);
+  const table = frameRows(drawing, TEXT.asTable.ofGil, columns, (frame) => [secondsText(frame.total), formatShare(ratio(frame.total, caused))]);
+  return { ...table, caption: table.caption + TEXT.asTable.percentOfWaits };
+}
+
+// A comparison: the frames of both sides.
+export function diffRows(diff) {
+  const points = (change) => (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp").replace("< ", "");
+  const cellsOf = ({ baselineShare, currentShare, verdict }) => [formatShare(baselineShare), formatShare(currentShare), points(currentShare - baselineShare), TEXT.compare.verdicts[verdict]];
+  const rowCells = ({ changes }) => (changes === undefined ? Array(8).fill("") : [...cellsOf(changes.total), ...cellsOf(changes.self)]);
+  const columns = [TEXT.table.total, TEXT.table.self].flatMap((number) => [...TEXT.asTable.diffColumns.map((label) => numbered(number + ", " + label)), number + ", " + TEXT.asTable.result]);
+  const table = frameRows(diff.drawing, TEXT.asTable.ofBoth, columns, rowCells);
+  return { ...table, caption: table.caption + TEXT.asTable.percentOfEach };
+}
+
+// Neighbouring slots put together, so that there are at most `most`: [{start, end, samples, doing, inGc}]
+function joinedSlots(slots, most) {
+  const each = Math.max(1, Math.ceil(slots.length / most));
+  const joined = [];
+  for (let at = 0; at < slots.length; at += each) {
+    const part = slots.slice(at, at + each);
+    const sum = (valueOf) => part.reduce((all, slot) => all + valueOf(slot), 0);
+    joined.push({ start: part[0].start, end: part[part.length - 1].end, samples: sum((slot) => slot.samples), doing: STATE_DOINGS.map((_, doing) => sum((slot) => slot.doing[doing])), inGc: sum((slot) => slot.inGc) });
+  }
+  return joined;
+}
+
+// Times as far as they are distinguished.
+function spanText({ start, end }) {
+  const step = end - start < 1 || start % 1 !== 0 ? 0.25 : 1;
+  return timeLabel(start, step) + " – " + timeLabel(end, step);
+}
+
+// The timeline.
+export function stripRows(timeline, span) {
+  const slots = joinedSlots(timeline.slots.filter((slot) => slot.end > span.from && slot.start < span.to), SPANS_MAX);
+  const rows = slots.map((slot) => ({
+    level: 0, name: spanText(slot), cells: [formatCount(slot.samples), ...DOING_LABELS.map(({ key }) => formatShare(ratio(slot.doing[STATE_DOINGS.indexOf(key)], slot.samples))), formatShare(ratio(slot.inGc, slot.samples))],
+  }));
+  return { columns: [TEXT.asTable.time, numbered(TEXT.asTable.shares[1]), ...DOING_LABELS.map(({ label }) => numbered(label[0].toUpperCase() + label.slice(1))), numbered(TEXT.asTable.inGc)], rows, caption: TEXT.asTable.stripCaption };
+}
+
+// Threads over time: how much of each span they ran. lanes: [{name, place, timeline}]
+export function laneRows(lanes, span) {
+  const step = (span.to - span.from) / LANE_SPANS_MAX;
+  const spans = Array.from({ length: LANE_SPANS_MAX }, (_, i) => ({ start: span.from + i * step, end: span.from + (i + 1) * step }));
+  const ran = (timeline, { start, end }) => {
+    const slots = timeline.slots.filter((slot) => slot.start >= start - 1e-9 && slot.start < end - 1e-9);
+    const sum = (valueOf) => slots.reduce((all, slot) => all + valueOf(slot), 0);
+    return formatShare(ratio(sum((slot) => RUNNING.reduce((all, doing) => all + slot.doing[doing], 0)), sum((slot) => slot.samples)));
+  };
+  const rows = lanes.map(({ name, timeline }) => ({ level: 0, name, cells: spans.map((one) => ran(timeline, one)) }));
+  return { columns: [TEXT.asTable.thread, ...spans.map((one) => numbered(spanText(one)))], rows, caption: TEXT.asTable.lanesCaption };
+}
+
+// The heat map: a row a second, the latest of many; with a search, how many samples of its windows match.
+export function heatRows(heat, matches = null) {
+  const seconds = Array.from(heat.columns.keys()).sort((a, b) => a - b).slice(-ROWS_SHOWN_MAX);
+  const rows = seconds.map((second) => {
+    const sums = HEAT_MEASURES.map(({ key }) => heatColumn(heat, second, key).reduce((all, count) => all + count, 0));
+    const running = heatColumn(heat, second, HEAT_MEASURES[0].key);
+    const most = Math.max(...running);
+    return { level: 0, name: timeLabel(second), cells: [...sums.map(formatCount), most === 0 ? "" : formatCount(most), most === 0 ? "" : Math.round((running.indexOf(most) * 1000) / heat.bins) + " ms", ...(matches === null ? [] : [formatShare(matchedShare(matches, { from: second, to: second + 1 }))])] };
+  });
+  const columns = [TEXT.asTable.second, ...HEAT_MEASURES.map(({ label }) => numbered(label)), ...TEXT.asTable.busiest.map(numbered), ...(matches === null ? [] : [numbered(TEXT.asTable.searchMatches)])];
+  return { columns, rows, caption: TEXT.asTable.heatCaption };
+}

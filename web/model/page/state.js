@@ -1,0 +1,138 @@
+// The state of a session page and how actions change it. No drawing, no network, no browser.
+
+import { TEXT } from "../../text/session.js";
+import { defaultAddress } from "./address.js";
+import { cleanTerm, FILTERS_MAX, parseTerm } from "../filters/filter.js";
+import { emptyGil } from "../threads/gil.js";
+import { emptyHeat } from "../time/heatmap.js";
+import { emptyMatches } from "../time/matches.js";
+import { createRecording } from "../trees/recording.js";
+import { emptyTasks } from "../threads/tasks.js";
+import { emptyTimeline } from "../time/timeline.js";
+
+export function createState(live) {
+  return {
+    live,
+    address: defaultAddress(),
+    theme: "system",
+    session: null,
+    connection: { state: "connecting", detail: "", retryAt: null },
+    recording: createRecording(),
+    recordingVersion: 0,
+    threadStates: new Map(),
+    timeline: emptyTimeline(),
+    timelineZoom: null,
+    heat: emptyHeat(),
+    gil: emptyGil(),
+    tasks: emptyTasks(),
+    matches: emptyMatches(),
+    holdsOnHover: false,
+    filterError: "",
+    sources: new Map(),
+    instructions: new Map(),
+    lanes: new Map(),
+    quality: null,
+    paused: false,
+    samplesAtPause: 0,
+    hover: null,
+    width: 0,
+    table: { sort: "self", descending: true },
+    helpOpen: false,
+    qualityOpen: false,
+    note: "",
+  };
+}
+
+function withAddress(state, changes) {
+  const address = { ...state.address, ...changes };
+  const otherTree = address.by !== state.address.by || address.bottomUp !== state.address.bottomUp;
+  const otherFilters = address.filters.join("\n") !== state.address.filters.join("\n");
+  if ((otherTree || otherFilters) && changes.zoom === undefined) Object.assign(address, { zoom: [], frame: [] });
+  return { ...state, address, hover: otherTree || otherFilters ? null : state.hover, filterError: otherFilters ? "" : state.filterError };
+}
+
+function withSort(table, sort) {
+  const descending = table.sort === sort ? !table.descending : sort !== "name";
+  return { ...table, sort, descending };
+}
+
+// A term of filter.js behind those there are; what is wrong with it is said instead.
+function withFilter(state, text) {
+  const { filters } = state.address;
+  const { error } = parseTerm(text);
+  if (error !== null) return { ...state, filterError: error };
+  if (filters.length >= FILTERS_MAX) return { ...state, filterError: TEXT.filters.tooMany(FILTERS_MAX) };
+  const term = cleanTerm(text);
+  return filters.includes(term) ? { ...state, filterError: "" } : { ...withAddress(state, { filters: [...filters, term] }), filterError: "" };
+}
+
+export const LIBRARIES_TERM = "hide libraries";
+
+function withLibraries(state) {
+  const { filters } = state.address;
+  const on = filters.includes(LIBRARIES_TERM);
+  return withAddress(state, { filters: on ? filters.filter((term) => term !== LIBRARIES_TERM) : [...filters, LIBRARIES_TERM] });
+}
+
+// Esc: out of the zoom first, then of the selection, then of the search.
+function withStepBack(state) {
+  const { zoom, frame, search } = state.address;
+  if (zoom.length > 0) return withAddress(state, { zoom: [] });
+  if (frame.length > 0) return withAddress(state, { frame: [] });
+  return search === "" ? state : withAddress(state, { search: "" });
+}
+
+const REDUCERS = new Map([
+  ["address", (state, action) => withAddress(state, action.changes)],
+  ["filter", (state, action) => withFilter(state, action.text)],
+  ["toggleLibraries", withLibraries],
+  ["timeline", (state, action) => ({ ...state, timeline: action.timeline })],
+  ["source", (state, action) => ({ ...state, sources: new Map(state.sources).set(action.path, action.source) })],
+  ["instructions", (state, action) => ({ ...state, instructions: new Map([[action.path, action.answer]]) })],
+  ["lanes", (state, action) => ({ ...state, lanes: action.lanes })],
+  ["heat", (state, action) => ({ ...state, heat: action.heat })],
+  ["matches", (state, action) => ({ ...state, matches: action.matches })],
+  ["gil", (state, action) => ({ ...state, gil: action.gil })],
+  ["tasks", (state, action) => ({ ...state, tasks: action.tasks })],
+  ["zoomTimeline", (state, action) => ({ ...state, timelineZoom: action.range })],
+  ["toggleHold", (state) => ({ ...state, holdsOnHover: !state.holdsOnHover })],
+  ["turn", (state) => withAddress(state, { bottomUp: !state.address.bottomUp })],
+  ["stepBack", withStepBack],
+  ["session", (state, action) => ({ ...state, session: action.session })],
+  ["recorded", (state) => ({ ...state, recordingVersion: state.recording.version })],
+  ["connection", (state, action) => ({ ...state, connection: action.connection })],
+  ["threadStates", (state, action) => ({ ...state, threadStates: action.threads })],
+  ["quality", (state, action) => ({ ...state, quality: action.quality })],
+  ["pause", (state, action) => ({ ...state, paused: action.paused, samplesAtPause: state.session?.quality?.samples ?? 0 })],
+  ["hover", (state, action) => ({ ...state, hover: action.id })],
+  ["width", (state, action) => ({ ...state, width: action.width })],
+  ["nextTheme", (state) => ({ ...state, theme: nextTheme(state.theme) })],
+  ["sort", (state, action) => ({ ...state, table: withSort(state.table, action.sort) })],
+  ["qualityDialog", (state, action) => ({ ...state, qualityOpen: action.open })],
+  ["help", (state, action) => ({ ...state, helpOpen: action.open })],
+  ["note", (state, action) => ({ ...state, note: action.text })],
+]);
+
+// The state after `action`: {type, ...}. An action nobody knows changes nothing.
+export function reduce(state, action) {
+  const reducer = REDUCERS.get(action.type);
+  return reducer ? reducer(state, action) : state;
+}
+
+export function nextTheme(theme) {
+  return { system: "light", light: "dark", dark: "system" }[theme] ?? "system";
+}
+
+// running | paused | ended | failed | starting | connecting | lost | denied | report
+export function statusOf(state) {
+  if (!state.live) return "report";
+  if (state.connection.state === "lost" || state.connection.state === "denied") return state.connection.state;
+  if (state.session === null) return "connecting";
+  if (state.session.state === "running" && state.paused) return "view paused";
+  return state.session.state;
+}
+
+export function newerSamples(state) {
+  if (!state.paused) return 0;
+  return Math.max(0, (state.session?.quality?.samples ?? 0) - state.samplesAtPause);
+}

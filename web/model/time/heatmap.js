@@ -1,0 +1,48 @@
+// Samples in bins of 20 ms by state, as in /heatmap: one column per second, 50 bins down.
+
+import { TEXT } from "../../text/session.js";
+import { STATE_DOINGS } from "../profile/states.js";
+
+export const HEAT_MEASURES = [
+  { key: "running", doings: ["holds_gil", "on_cpu"] },
+  { key: "gil", doings: ["holds_gil"] },
+  { key: "waits_gil", doings: ["waits_gil"] },
+  { key: "waits", doings: ["waits"] },
+  { key: "all", doings: STATE_DOINGS },
+].map((measure) => ({ ...measure, label: TEXT.heat.measures[measure.key][0], meaning: TEXT.heat.measures[measure.key][1] }));
+
+export function emptyHeat() {
+  return { from: 0, to: 0, bins: 50, columns: new Map() };
+}
+
+// `heat` with an answer of /heatmap: its seconds take the place of those it had; what is out of range is forgotten.
+export function withHeat(heat, answer) {
+  const columns = new Map(answer.since === 0 ? [] : heat.columns);
+  answer.second.forEach((second, i) => {
+    columns.set(second, STATE_DOINGS.map((doing) => answer[doing].slice(i * answer.bins, (i + 1) * answer.bins)));
+  });
+  for (const second of columns.keys()) if (second < answer.from || second >= answer.to) columns.delete(second);
+  return { from: answer.from, to: answer.to, bins: answer.bins, columns };
+}
+
+// Samples in every bin of a second by what is measured, or null when nothing was seen in it.
+export function heatColumn(heat, second, measure) {
+  const rows = heat.columns.get(second);
+  if (rows === undefined) return null;
+  const wanted = HEAT_MEASURES.find((one) => one.key === measure).doings.map((doing) => rows[STATE_DOINGS.indexOf(doing)]);
+  return Array.from({ length: heat.bins }, (_, bin) => wanted.reduce((sum, counts) => sum + counts[bin], 0));
+}
+
+// The count that is drawn hottest: all but the few highest stay below it.
+export function heatMost(heat, measure) {
+  const counts = [];
+  for (const second of heat.columns.keys()) for (const count of heatColumn(heat, second, measure)) if (count > 0) counts.push(count);
+  counts.sort((a, b) => a - b);
+  return counts[Math.floor((counts.length - 1) * 0.98)] ?? 1;
+}
+
+// The bins of one second that a range of time covers: {first, end}, empty when first === end.
+export function binsCovered(heat, second, { from, to }) {
+  const share = (time) => Math.min(1, Math.max(0, time - second));
+  return { first: Math.round(share(from) * heat.bins), end: Math.round(share(to) * heat.bins) };
+}

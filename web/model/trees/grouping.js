@@ -1,0 +1,156 @@
+// The call tree by function or by line, after filters. Stored nodes that show the same frame under the same parent are one
+// group. Groups are append-only, parents before children, so their ids are stable while the profile grows.
+
+import { columnPush, createColumn } from "../base/column.js";
+import { createFilter, extendFilter, isCounted, isKept, stepFilter } from "../filters/filter.js";
+import { createFrames, frameOf } from "../profile/frames.js";
+import { addPair, createPairs, findPair, reservePairs } from "../base/pairs.js";
+import { nodeCount } from "../profile/profile.js";
+
+// by: "function", "line", or "name": functions of one name in one file are one. filters: terms of filter.js
+export function createGrouping(by, filters = []) {
+  const grouping = {
+    by,
+    filters,
+    filter: createFilter(filters),
+    seen: createColumn(),
+    frames: createFrames(by === "line"),
+    groupOfNode: createColumn(),
+    parent: createColumn(),
+    frame: createColumn(),
+    depth: createColumn(),
+    index: createPairs(),
+    named: createPairs(),
+    children: null,
+  };
+  columnPush(grouping.parent, 0);
+  columnPush(grouping.frame, 0);
+  columnPush(grouping.depth, 0);
+  return grouping;
+}
+
+export function groupCount(grouping) {
+  return grouping.parent.length;
+}
+
+function groupUnder(grouping, parent, frame) {
+  const known = findPair(grouping.index, parent, frame);
+  if (known !== 0) return known;
+  const group = columnPush(grouping.parent, parent);
+  columnPush(grouping.frame, frame);
+  columnPush(grouping.depth, grouping.depth.values[parent] + 1);
+  addPair(grouping.index, parent, frame, group);
+  return group;
+}
+
+// The first function of the same name and file.
+function firstOfName({ named }, profile, id) {
+  const [name, file] = [profile.functionName.values[id], profile.functionFile.values[id]];
+  const known = findPair(named, name, file);
+  if (known === 0 && id !== 0) addPair(named, name, file, id);
+  return known || id;
+}
+
+// Takes in the nodes that `profile` gained since the last call.
+export function extendGrouping(grouping, profile) {
+  const nodes = nodeCount(profile);
+  const { filter, seen } = grouping;
+  const filtering = filter.terms.length > 0;
+  if (filtering) extendFilter(filter, profile);
+  const before = groupCount(grouping);
+  if (nodes > 2 * grouping.groupOfNode.length) reservePairs(grouping.index, nodes);
+  for (let node = grouping.groupOfNode.length; node < nodes; node += 1) {
+    if (node === 0) {
+      columnPush(grouping.groupOfNode, 0);
+      columnPush(seen, filter.start);
+      continue;
+    }
+    const parent = grouping.groupOfNode.values[profile.nodeParent.values[node]];
+    const now = filtering ? stepFilter(filter, seen.values[profile.nodeParent.values[node]], profile.nodeFunction.values[node]) : 0;
+    columnPush(seen, now);
+    if (filtering && !isKept(now)) {
+      columnPush(grouping.groupOfNode, parent);
+      continue;
+    }
+    const own = profile.nodeFunction.values[node];
+    const frame = frameOf(grouping.frames, grouping.by === "name" ? firstOfName(grouping, profile, own) : own, profile.nodeLine.values[node]);
+    columnPush(grouping.groupOfNode, groupUnder(grouping, parent, frame));
+  }
+  if (groupCount(grouping) !== before) grouping.children = null;
+}
+
+// Children of every group: those of g are order[start[g]] .. order[start[g + 1] - 1].
+export function groupChildren(grouping) {
+  if (grouping.children === null) {
+    const count = groupCount(grouping);
+    const parent = grouping.parent.values;
+    const start = new Int32Array(count + 1);
+    for (let g = 1; g < count; g += 1) start[parent[g] + 1] += 1;
+    for (let g = 0; g < count; g += 1) start[g + 1] += start[g];
+    const next = start.slice();
+    const order = new Int32Array(Math.max(0, count - 1));
+    for (let g = 1; g < count; g += 1) order[next[parent[g]]++] = g;
+    grouping.children = { start, order };
+  }
+  return grouping.children;
+}
+
+// Self and total samples of every group: {self, total, sum}.
+export function groupTotals(grouping, counts) {
+  const count = groupCount(grouping);
+  const self = new Float64Array(count);
+  const groupOfNode = grouping.groupOfNode.values;
+  const nodes = Math.min(grouping.groupOfNode.length, counts.self.length);
+  const { filter, seen } = grouping;
+  const filtering = filter.terms.length > 0;
+  for (let node = 0; node < nodes; node += 1) {
+    if (!filtering || isCounted(seen.values[node], groupOfNode[node])) self[groupOfNode[node]] += counts.self[node];
+  }
+  const total = self.slice();
+  const parent = grouping.parent.values;
+  for (let g = count - 1; g > 0; g -= 1) total[parent[g]] += total[g];
+  return { self, total, sum: total[0] };
+}
+
+// Self and total samples, and the number of places, by the key that `keyOf` gives each frame. Recursion counts a sample once.
+// `keys` is the number of keys.
+export function countByKey(grouping, totals, keyOf, keys) {
+  const counted = { self: new Float64Array(keys), total: new Float64Array(keys), places: new Int32Array(keys) };
+  const onPath = new Int32Array(keys);
+  const { start, order } = groupChildren(grouping);
+  const frame = grouping.frame.values;
+  const next = start.slice(0, -1);
+  let at = 0;
+  for (;;) {
+    if (next[at] < start[at + 1]) {
+      const group = order[next[at]++];
+      if (!(totals.total[group] > 0)) continue;
+      const key = keyOf[frame[group]];
+      counted.self[key] += totals.self[group];
+      counted.places[key] += 1;
+      if (onPath[key] === 0) counted.total[key] += totals.total[group];
+      onPath[key] += 1;
+      at = group;
+    } else if (at === 0) return counted;
+    else {
+      onPath[keyOf[frame[at]]] -= 1;
+      at = grouping.parent.values[at];
+    }
+  }
+}
+
+// For every group 1 if it or a group above it is matched, and the samples so reached, each counted once.
+export function matchedSamples(grouping, totals, matchesFrame) {
+  const count = groupCount(grouping);
+  const below = new Uint8Array(count);
+  const parent = grouping.parent.values;
+  const frame = grouping.frame.values;
+  let samples = 0;
+  for (let g = 1; g < count; g += 1) {
+    if (below[parent[g]] || matchesFrame(frame[g])) {
+      below[g] = 1;
+      samples += totals.self[g];
+    }
+  }
+  return { below, samples };
+}
