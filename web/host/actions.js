@@ -9,7 +9,7 @@ import { nextTheme } from "../model/page/state.js";
 import { visibleText } from "../model/base/text.js";
 import { captureFile, comparison, sessionReport } from "../source/host.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el } from "../view/dom.js";
+import { el } from "../view/elements/dom.js";
 import { openConfirmDialog, openDialog, openProfileDialog, openRateDialog, openReasonDialog, openWordsDialog } from "./dialogs.js";
 import { openShareDialog } from "./share.js";
 

@@ -6,9 +6,9 @@ import { countProcesses } from "../model/host/processes.js";
 import { nextTheme } from "../model/page/state.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { createMark } from "../view/header.js";
-import { el, icon, isolated, segmented, setAttribute, setText } from "../view/dom.js";
-import { ICONS } from "../view/icons.js";
+import { createMark } from "../view/page/header.js";
+import { el, icon, isolated, segmented, setAttribute, setText } from "../view/elements/dom.js";
+import { ICONS } from "../view/elements/icons.js";
 
 const THEME_ICONS = { system: "system", light: "sun", dark: "moon" };
 

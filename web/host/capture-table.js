@@ -5,8 +5,8 @@ import { formatCount, formatDuration } from "../model/base/numbers.js";
 import { programName } from "../model/host/processes.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
-import { ICONS } from "../view/icons.js";
+import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
+import { ICONS } from "../view/elements/icons.js";
 
 function stateMark(capture) {
   if (capture.state === "recording") return { text: HOST_TEXT.captures.recording, hint: HOST_TEXT.captures.recordingHint };

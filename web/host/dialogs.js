@@ -3,8 +3,8 @@
 import { defaultProfile, profileRequest, rateRequest, wordsRequest } from "../model/host/sessions.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el, icon, segmented, setText } from "../view/dom.js";
-import { ICONS } from "../view/icons.js";
+import { el, icon, segmented, setText } from "../view/elements/dom.js";
+import { ICONS } from "../view/elements/icons.js";
 
 // A dialog that is made when it opens and gone when it closes.
 export function openDialog(root, { title, testid, wide = false }, ...content) {

@@ -3,7 +3,7 @@
 import { formatBytes } from "../model/host/sessions.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el, isolated, setText } from "../view/dom.js";
+import { el, isolated, setText } from "../view/elements/dom.js";
 
 const AFTER_MS = 4000;
 

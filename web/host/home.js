@@ -2,7 +2,7 @@
 
 import { sessionOf } from "../model/host/address.js";
 import { TEXT } from "../text/session.js";
-import { el } from "../view/dom.js";
+import { el } from "../view/elements/dom.js";
 
 export function listenForPlaces() {
   const session = sessionOf(location.hash);

@@ -1,6 +1,6 @@
 // One menu for the whole page, opened below the button that asks for it.
 
-import { el } from "../view/dom.js";
+import { el } from "../view/elements/dom.js";
 
 const MENU_MARGIN_PX = 8;
 

@@ -5,8 +5,8 @@ import { formatAge, formatBytes } from "../model/host/sessions.js";
 import { formatCount } from "../model/base/numbers.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
-import { ICONS } from "../view/icons.js";
+import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
+import { ICONS } from "../view/elements/icons.js";
 
 const ROWS_STEP = 500;
 

@@ -5,8 +5,8 @@ import { formatClock, formatRate, formatShortCount } from "../model/base/numbers
 import { programName } from "../model/host/processes.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el, icon, isolated, setAttribute, setText } from "../view/dom.js";
-import { ICONS } from "../view/icons.js";
+import { el, icon, isolated, setAttribute, setText } from "../view/elements/dom.js";
+import { ICONS } from "../view/elements/icons.js";
 
 const SVG_SPACE = "http://www.w3.org/2000/svg";
 const SPARK_HEIGHT = 100;

@@ -3,7 +3,7 @@
 import { formatWhen } from "../model/host/sessions.js";
 import { visibleText } from "../model/base/text.js";
 import { HOST_TEXT } from "../text/host.js";
-import { el, isolated } from "../view/dom.js";
+import { el, isolated } from "../view/elements/dom.js";
 import { openDialog } from "./dialogs.js";
 
 function shareLine(share, revoke, now) {

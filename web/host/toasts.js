@@ -1,7 +1,7 @@
 // Short messages with one action. They disappear by themselves unless the pointer or the focus is on them.
 
 import { HOST_TEXT } from "../text/host.js";
-import { el } from "../view/dom.js";
+import { el } from "../view/elements/dom.js";
 
 const TOAST_MS = 6000;
 const TOASTS_MAX = 4;

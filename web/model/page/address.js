@@ -24,7 +24,7 @@ export const FLAME_VIEWS = ["flame", "heatmap"];
 export const DIFF_WIDTHS = ["both", "current", "baseline"];
 export const DIFF_BY = ["total", "self"];
 
-// Charts that can be had as tables too (view/as-table.js).
+// Charts that can be had as tables too (view/page/as-table.js).
 export const TABLES = ["strip", "heatmap", "flame", "sandwich", "threads", "gil", "diff"];
 
 export function defaultAddress() {

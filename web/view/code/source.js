@@ -1,0 +1,178 @@
+// The index of files, and of one file its functions and lines with the callers and callees of the selected one.
+
+import { chosenFile } from "../../model/code/lines.js";
+import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
+import { visibleText } from "../../model/base/text.js";
+import { TEXT } from "../../text/session.js";
+import { el, isolated, pathText, setAttribute, setText } from "../elements/dom.js";
+import { createSourceIndex } from "./index.js";
+import { createInstructionRows } from "./instructions.js";
+import { createSourceLines, linesMax } from "./lines.js";
+
+const NEIGHBOURS_MAX = 12;
+
+// The callers and callees of the selected line and of the functions that begin there.
+function createNeighbours(change) {
+  const element = el("div", { class: "source-about", "data-testid": "source-about" });
+
+  function neighbour({ frame, samples }, { picture }) {
+    const { label, key } = picture.source.describe(frame);
+    const go = label.synthetic ? { view: "sandwich", about: key } : { file: label.file, line: label.line };
+    return el("li", {}, el("button", { type: "button", class: "link", on: { click: () => change(go) } }, isolated(label.synthetic ? label.name : label.label)), " ",
+      el("span", { class: "soft", title: TEXT.samples(formatCount(samples)) }, formatShare(ratio(samples, picture.sum))));
+  }
+
+  function list(name, edges, none, state) {
+    const more = edges.length > NEIGHBOURS_MAX ? [el("li", { class: "soft" }, TEXT.details.more(formatCount(edges.length - NEIGHBOURS_MAX)))] : [];
+    return el("section", {}, el("h3", {}, name), edges.length === 0 ? el("p", { class: "soft" }, none) : el("ul", {}, ...edges.slice(0, NEIGHBOURS_MAX).map((edge) => neighbour(edge, state)), ...more));
+  }
+
+  // What `title` names: {self, total, inC, frames}.
+  function about(title, { self, total, inC = 0, frames }, state) {
+    const { source, sum } = state.picture;
+    const { callers, callees } = source.neighbours({ frames });
+    return [el("p", {}, isolated(title), ": ", el("strong", {}, formatShare(ratio(self, sum))), TEXT.source.selfShare(formatCount(self)), el("strong", {}, formatShare(ratio(total, sum))), TEXT.source.totalShare(formatCount(total)), inC > 0 ? TEXT.source.inC(formatCount(inC)) : ""),
+      list(TEXT.source.callers, callers, TEXT.source.noCallers, state), list(TEXT.source.callees, callees, TEXT.source.noCallees, state)];
+  }
+
+  return {
+    element,
+    update(state, file) {
+      const line = file.lines.find((one) => one.line === state.address.line);
+      const functions = file.functions.filter((one) => one.line === state.address.line);
+      element.hidden = line === undefined && functions.length === 0;
+      element.replaceChildren(...functions.flatMap((one) => about(visibleText(one.name), one, state)), ...(line === undefined ? [] : about(TEXT.source.summary(line.line), line, state)));
+    },
+  };
+}
+
+// The functions of the file: {element, update(state, file)}.
+function createOutline(change) {
+  const summary = el("summary", {});
+  const body = el("tbody", {});
+  const head = el("thead", {}, el("tr", {}, ...[TEXT.table.function, ...TEXT.source.heads.slice(1)].map((text) => el("th", { scope: "col" }, text))));
+  const element = el("details", { class: "source-outline", "data-testid": "source-outline" }, summary, el("table", {}, head, body));
+  let shown = "";
+
+  function row({ name, line, self, total }, sum) {
+    const cell = (count) => el("td", { class: "number", title: TEXT.samples(formatCount(count)) }, formatShare(ratio(count, sum)));
+    return el("tr", {}, el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ line }) } }, isolated(visibleText(name)))), cell(self), cell(total));
+  }
+
+  return {
+    element,
+    update({ picture, address }, file) {
+      const signature = [file.path, ...file.functions.map((one) => one.line + " " + one.self + " " + one.total)].join("\n");
+      setText(summary, TEXT.source.outline(formatCount(file.functions.length)));
+      if (signature === shown || element.contains(document.activeElement)) return;
+      shown = signature;
+      body.replaceChildren(...file.functions.map((one) => row(one, picture.sum)));
+    },
+  };
+}
+
+function plainNote(text, session) {
+  if (text === undefined || text.loading) return TEXT.source.reading;
+  if (text.error !== undefined) return TEXT.source.missing(visibleText(text.error));
+  return (text.changed ? TEXT.source.changed : "") + TEXT.source.self + (session?.settings?.opcodes === true ? TEXT.source.clickForBytecode : "") + TEXT.source.nextKey;
+}
+
+function noteText(text, file, { session, live }) {
+  const { hot } = linesMax(live);
+  return plainNote(text, session) + (file.lines.length > hot ? TEXT.source.hottest(formatCount(hot), formatCount(file.lines.length)) : "");
+}
+
+export function createSource(root, dispatch) {
+  const title = el("h2", { "data-testid": "source-path" });
+  const note = el("p", { class: "soft", "data-testid": "source-note" });
+  const change = (changes, how = "push") => dispatch({ type: "address", changes, how });
+  const sums = el("p", { "data-testid": "source-sums" });
+  const hotOnly = el("input", { type: "checkbox", "data-testid": "source-hot-only", on: { change: () => change({ hotOnly: hotOnly.checked }) } });
+  const index = createSourceIndex(change);
+  const outline = createOutline((changes) => change({ file: current().path, ...changes }));
+  const lines = createSourceLines(toggleLine, (number) => change({ file: current().path, line: number }, "replace"));
+  const instructions = createInstructionRows(lines);
+  const about = createNeighbours(change);
+  const heads = el("div", { class: "line-head", "aria-hidden": "true" }, ...TEXT.source.heads.map((text) => el("span", {}, text)), el("span", { class: "line-code" }, TEXT.source.code));
+  const main = el("div", { class: "source-main" },
+    el("div", { class: "source-head" }, title, sums, note, el("div", { class: "source-tools" }, outline.element, el("label", {}, hotOnly, " ", TEXT.source.hotOnly))), heads, el("div", { class: "source-text" }, lines.list, lines.minimap), about.element);
+  const element = el("div", { class: "source" }, index.element, main);
+  root.append(element);
+  let state = null;
+  let shownText = null;
+  let shownLine = "";
+  // A second key may come before the first one is drawn.
+  let stepped = null;
+
+  const current = () => chosenFile(state.picture.source.files, state.address.file);
+
+  function toggleLine(number) {
+    instructions.toggle(current().path, number, number === state.address.line);
+    change({ file: current().path, line: number }, "replace");
+  }
+
+  lines.list.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target !== lines.list || state.address.line === 0) return;
+    event.preventDefault();
+    toggleLine(state.address.line);
+  });
+
+  function step(by) {
+    const hot = current().lines.filter((line) => line.self > 0).map((line) => line.line);
+    if (hot.length === 0) return;
+    const at = stepped ?? state.address.line;
+    const next = by > 0 ? hot.find((line) => line > at) ?? hot[0] : hot.findLast((line) => line < at) ?? hot[hot.length - 1];
+    stepped = next;
+    change({ file: current().path, line: next }, "replace");
+  }
+
+  // Whether there are other lines than before.
+  function showLines(file, text) {
+    const hasText = text?.text !== undefined;
+    const key = [file.path, hasText, state.address.hotOnly, state.address.hotOnly || !hasText || (file.lines.length > 0 && lines.rows.size < 1) ? file.lines.map((line) => line.line).join() : ""].join("\n");
+    const isNew = key !== shownText;
+    if (isNew) {
+      lines.rebuild(file, text, state);
+      instructions.forget();
+    }
+    shownText = key;
+    lines.fill(file, state.picture.sum, state.address.line);
+    return isNew;
+  }
+
+  function scroll(file, isNew) {
+    const { line } = state.address;
+    const at = file.path + ":" + line;
+    if ((at !== shownLine || isNew) && line > 0) lines.scrollTo(line);
+    else if (isNew) lines.scrollTo(file.lines.reduce((best, one) => (one.self > best.self ? one : best), file.lines[0]).line);
+    shownLine = at;
+  }
+
+  function updateFile(file) {
+    outline.update(state, file);
+    const text = state.sources.get(file.path);
+    if (text === undefined) dispatch({ type: "wantSource", path: file.path, function: file.function });
+    setAttribute(title, "title", file.path);
+    if (title.textContent !== visibleText(file.path)) title.replaceChildren(pathText(visibleText(file.path)));
+    setText(sums, TEXT.source.sums(formatShare(ratio(file.self, state.picture.sum)), formatShare(ratio(file.total, state.picture.sum)), formatCount(file.self), formatCount(file.total), formatCount(state.picture.sum)));
+    setText(note, noteText(text, file, state));
+    hotOnly.checked = state.address.hotOnly;
+    const isNew = showLines(file, text);
+    about.update(state, file);
+    instructions.show(file, state);
+    scroll(file, isNew);
+  }
+
+  return {
+    step: (by) => state !== null && !element.hidden && !main.hidden && step(by),
+    update(next) {
+      state = next;
+      stepped = null;
+      element.hidden = state.address.view !== "source" || state.picture.sum === 0;
+      if (element.hidden) return;
+      main.hidden = state.picture.source.files.length === 0;
+      index.update(state, current());
+      if (!main.hidden) updateFile(current());
+    },
+  };
+}

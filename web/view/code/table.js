@@ -1,0 +1,161 @@
+// The functions as a table. Only the rows in view, and some
+// around them, exist; the others are empty space.
+
+import { formatCount, formatDuration, formatShare, isKnown, ratio, wilsonInterval } from "../../model/base/numbers.js";
+import { exactSearch } from "../../model/filters/search.js";
+import { heldRows } from "../../model/code/table.js";
+import { TEXT } from "../../text/session.js";
+import { el, isInUse, isolated, setAttribute, setText } from "../elements/dom.js";
+
+const COLUMNS = [
+  { key: "self", label: TEXT.table.self, meaning: TEXT.table.selfHint },
+  { key: "total", label: TEXT.table.total, meaning: TEXT.table.totalHint },
+];
+const AROUND = 40;
+const ROWS_LEAST = 120;
+const ROW_PX = 27;
+
+function intervalOf(samples, sum) {
+  const { low, high } = wilsonInterval(samples, sum);
+  return isKnown(low) ? formatShare(low).replace(/ %$/, "") + " – " + formatShare(high) : "";
+}
+
+function createCell() {
+  const fill = el("i", {});
+  const share = el("span", { class: "share" });
+  const samples = el("span", { class: "samples" });
+  const time = el("span", { class: "time" });
+  const interval = el("span", { class: "interval" });
+  const parts = el("div", { class: "measured" }, el("span", { class: "bar", "aria-hidden": "true" }, fill), share, samples, time, interval);
+  return { fill, share, samples, time, interval, element: el("td", {}, parts) };
+}
+
+function createTableRow(find, about) {
+  const name = isolated("");
+  const place = isolated("", { class: "place" });
+  const button = el("button", { type: "button", class: "row-name", "data-hint": TEXT.table.find }, name);
+  const sandwich = el("button", { type: "button", class: "quiet row-about", "data-hint": TEXT.table.sandwich, "aria-label": TEXT.table.sandwich }, "⇅");
+  const self = createCell();
+  const total = createCell();
+  const element = el("tr", {}, self.element, total.element, el("th", { scope: "row" }, el("div", { class: "row-head" }, button, sandwich, place)));
+  const row = { element, name, place, self, total, label: null };
+  button.addEventListener("click", () => find(row.label));
+  sandwich.addEventListener("click", () => about(row.shown));
+  return row;
+}
+
+function fillCell(cell, samples, sum, secondsPerSample) {
+  const share = ratio(samples, sum);
+  cell.fill.style.width = (share || 0) * 100 + "%";
+  setText(cell.share, formatShare(share));
+  setText(cell.samples, formatCount(samples));
+  setText(cell.time, formatDuration(samples * secondsPerSample));
+  setText(cell.interval, intervalOf(samples, sum));
+}
+
+// The heads of the columns: [{key, element}].
+function createTableHeads(dispatch) {
+  const sortBy = (key) => () => dispatch({ type: "sort", sort: key });
+  const units = () => el("span", { class: "measured units", "aria-hidden": "true" }, el("span", {}), el("span", { class: "share" }, TEXT.table.units.share), el("span", { class: "samples" }, TEXT.table.units.samples), el("span", { class: "time" }, TEXT.table.units.time), el("span", { class: "interval" }, TEXT.table.units.interval));
+  const heads = COLUMNS.map((column) => ({
+    key: column.key,
+    element: el("th", { scope: "col" }, el("button", { type: "button", "data-hint": column.meaning, "data-testid": "sort-" + column.key, on: { click: sortBy(column.key) } }, column.label), units()),
+  }));
+  heads.push({ key: "name", element: el("th", { scope: "col" }, el("button", { type: "button", "data-testid": "sort-name", on: { click: sortBy("name") } }, TEXT.table.function)) });
+  return heads;
+}
+
+export function createTable(root, dispatch) {
+  const heads = createTableHeads(dispatch);
+  const body = el("tbody", {});
+  const caption = el("caption", {});
+  const table = el("table", { class: "functions", "data-testid": "table" }, caption, el("thead", {}, el("tr", {}, ...heads.map((head) => head.element))), body);
+  const element = el("div", { class: "table", tabindex: "0", role: "region", "aria-label": TEXT.table.label }, table);
+  root.append(element);
+  const rows = [];
+  let state = null;
+  let first = 0;
+  let all = [];
+  let arrangedFor = "";
+
+  // A row under the pointer stays where it is: only another question, or leaving, sorts again.
+  function arrange() {
+    const question = JSON.stringify([state.address, state.table]);
+    const { rows: sorted } = state.picture.table;
+    all = question === arrangedFor && isInUse(body) ? heldRows(sorted, all) : sorted;
+    arrangedFor = question;
+  }
+
+  function find(label) {
+    dispatch({ type: "address", changes: { view: "flame", search: exactSearch(label.raw), zoom: [] }, how: "push" });
+  }
+
+  function about(row) {
+    dispatch({ type: "address", changes: { view: "sandwich", about: state.picture.table.keyOf(row) }, how: "push" });
+  }
+
+  // The rows from `first` on that there have to be.
+  function rowsInView(count) {
+    const height = Math.max(1, rows[0]?.element.offsetHeight ?? ROW_PX);
+    const scroller = element.scrollHeight > element.clientHeight + 1 ? element : document.documentElement;
+    const above = scroller === element ? element.scrollTop : Math.max(0, -element.getBoundingClientRect().top);
+    const room = scroller === element ? element.clientHeight : window.innerHeight;
+    const wanted = Math.max(ROWS_LEAST, Math.ceil(room / height) + 2 * AROUND);
+    first = Math.max(0, Math.min(Math.floor(above / height) - AROUND, count - wanted));
+    return { height, last: Math.min(count, first + wanted) };
+  }
+
+  function fillRow(row, shown, index) {
+    const { picture } = state;
+    row.shown = shown;
+    row.label = picture.table.labelOf(shown);
+    setText(row.name, row.label.name);
+    setText(row.place, row.label.place);
+    setAttribute(row.place, "title", row.label.place);
+    setAttribute(row.element, "aria-rowindex", index + 2);
+    fillCell(row.self, shown.self, picture.sum, picture.secondsPerSample);
+    fillCell(row.total, shown.total, picture.sum, picture.secondsPerSample);
+  }
+
+  function fillRows() {
+    const { height, last } = rowsInView(all.length);
+    while (rows.length < last - first) {
+      rows.push(createTableRow(find, about));
+      body.append(rows[rows.length - 1].element);
+    }
+    while (rows.length > last - first) rows.pop().element.remove();
+    rows.forEach((row, i) => fillRow(row, all[first + i], first + i));
+    body.style.setProperty("--rows-above", first * height + "px");
+    body.style.setProperty("--rows-below", (all.length - last) * height + "px");
+    setAttribute(table, "aria-rowcount", all.length + 1);
+  }
+
+  function onScroll() {
+    if (state === null || element.hidden) return;
+    const before = first;
+    rowsInView(all.length);
+    if (first !== before) fillRows();
+  }
+  body.addEventListener("pointerleave", () => {
+    if (state === null || element.hidden || isInUse(body)) return;
+    arrange();
+    fillRows();
+  });
+  element.addEventListener("scroll", onScroll, { passive: true });
+  window.addEventListener("scroll", onScroll, { passive: true });
+
+  return {
+    update(next) {
+      state = next;
+      const { picture, table: order } = state;
+      element.hidden = picture.table === null || picture.sum === 0;
+      if (element.hidden) return;
+      for (const head of heads) {
+        setAttribute(head.element, "aria-sort", head.key !== order.sort ? null : order.descending ? "descending" : "ascending");
+      }
+      setText(caption, TEXT.table.caption(formatCount(picture.table.count), formatCount(picture.table.functions), state.address.by === "line", formatCount(picture.sum)));
+      arrange();
+      fillRows();
+    },
+  };
+}

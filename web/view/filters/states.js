@@ -1,0 +1,69 @@
+// The state filter: one choice, with the share of samples in each state.
+
+import { stateChips } from "../../model/filters/chips.js";
+import { isWithoutGil } from "../../model/threads/activity.js";
+import { formatCount } from "../../model/base/numbers.js";
+import { TEXT } from "../../text/session.js";
+import { el, setAttribute, setText } from "../elements/dom.js";
+
+function createChip(choose) {
+  const label = el("span", {});
+  const share = el("span", { class: "chip-share" });
+  const element = el("button", { type: "button", class: "chip", "data-testid": "state" }, label, share);
+  const chip = { element, label, share, shown: null };
+  element.addEventListener("click", () => {
+    if (!chip.shown.disabled) choose(chip.shown.words);
+  });
+  return chip;
+}
+
+// What the recording left out cannot be shown here.
+function recordedText(session) {
+  const mode = session?.settings?.mode ?? "wall";
+  if (mode === "wall") return "";
+  return TEXT.states.recordedMode(mode, formatCount(session.quality?.filtered ?? NaN));
+}
+
+export function createStateChips(root, dispatch) {
+  const chips = [];
+  let inView = null;
+  const note = el("span", { class: "states-note", "data-testid": "recorded-mode" });
+  const list = el("div", { class: "chips", role: "group", "aria-label": TEXT.states.label });
+  root.append(list, note);
+  const choose = (words) => dispatch({ type: "address", changes: { states: words }, how: "push" });
+
+  function show(chip, shown) {
+    chip.shown = shown;
+    setText(chip.label, shown.label);
+    setText(chip.share, shown.share);
+    setAttribute(chip.element, "data-value", shown.key);
+    setAttribute(chip.element, "data-hint", shown.hint);
+    setAttribute(chip.element, "aria-pressed", String(shown.pressed));
+    setAttribute(chip.element, "aria-disabled", shown.disabled ? "true" : null);
+  }
+
+  // On a narrow screen the row scrolls by itself.
+  function bringIntoView(chip) {
+    const left = chip.element.offsetLeft - list.offsetLeft;
+    if (left < list.scrollLeft || left + chip.element.offsetWidth > list.scrollLeft + list.clientWidth) list.scrollLeft = left - list.clientWidth / 3;
+  }
+
+  return {
+    update(state) {
+      const shown = stateChips(state.picture.sums, state.address.states, isWithoutGil(state.session, state.picture.sums));
+      while (chips.length < shown.length) {
+        chips.push(createChip(choose));
+        list.append(chips[chips.length - 1].element);
+      }
+      chips.forEach((chip, i) => {
+        chip.element.hidden = i >= shown.length;
+        if (i < shown.length) show(chip, shown[i]);
+      });
+      const pressed = shown.findIndex((chip) => chip.pressed);
+      if (shown[pressed].label !== inView) bringIntoView(chips[pressed]);
+      inView = shown[pressed].label;
+      setText(note, recordedText(state.session));
+      note.hidden = note.textContent === "";
+    },
+  };
+}

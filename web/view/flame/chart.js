@@ -1,0 +1,68 @@
+// One chart of frames, drawn by d3-flame-graph from a drawing.
+
+import { setAttribute } from "../elements/dom.js";
+
+const THIN_PX = 4;
+
+// What a frame looks like, as words the style sheet knows.
+export function frameStyle(frame, pxPerSample, mark = frame.mark ?? "") {
+  const words = ["h" + frame.heat, "u-" + frame.hue];
+  if (frame.neutral) words.push("neutral");
+  if (frame.remainder) words.push("remainder");
+  if (mark !== "") words.push(mark);
+  if (frame.value * pxPerSample < THIN_PX) words.push("thin");
+  return words.join(" ");
+}
+
+function cellHeight() {
+  return parseInt(getComputedStyle(document.documentElement).getPropertyValue("--cell"), 10) || 20;
+}
+
+// upwards: the root stands at the bottom.
+export function createChart(holder, onClick, upwards = false) {
+  const cell = cellHeight();
+  const { d3, flamegraph } = globalThis;
+  const silent = Object.assign(() => {}, { show() {}, hide() {} });
+  const chart = flamegraph.default().inverted(!upwards).transitionDuration(0).cellHeight(cell).tooltip(silent)
+    .setColorMapper(() => null).setLabelHandler(() => "");
+  let drawn = null;
+  let drawnWidth = 0;
+  holder.addEventListener("click", (event) => {
+    const frame = event.target.closest("g.frame");
+    if (frame !== null) onClick(d3.select(frame).datum().data);
+  });
+
+  function place(drawing, width) {
+    chart.width(width).height((drawing.levels + (upwards ? 0 : 1)) * cell);
+    if (drawn !== null) chart.update(drawing.root);
+    else d3.select(holder).datum(drawing.root).call(chart);
+    d3.select(holder).select("svg").attr("height", drawing.levels * cell).attr("role", "presentation");
+    drawn = drawing.root;
+    drawnWidth = width;
+  }
+
+  return {
+    // A drawing whose frames are those drawn already is only given new styles.
+    draw(drawing, width) {
+      if (drawing.root !== drawn || width !== drawnWidth) place(drawing, width);
+      const pxPerSample = width / drawing.root.value;
+      d3.select(holder).selectAll("g.frame").each(function setStyle(node) {
+        setAttribute(this, "data-style", frameStyle(node.data, pxPerSample, drawing.markOf?.(node.data)));
+      });
+    },
+    frameAt: (element) => element?.closest?.("g.frame") ?? null,
+    dataOf: (element) => d3.select(element).datum()?.data ?? null,
+    elementOf(id) {
+      const found = d3.select(holder).selectAll("g.frame").filter((node) => node.data.id === id);
+      return found.empty() ? null : found.node();
+    },
+  };
+}
+
+// Writes the width that charts may have into the state when `observed` changes and isNews(width of `holder`) says so.
+export function watchWidth(observed, holder, dispatch, isNews) {
+  new ResizeObserver(() => {
+    const width = Math.floor(holder.clientWidth);
+    if (width > 0 && isNews(width)) dispatch({ type: "width", width });
+  }).observe(observed);
+}

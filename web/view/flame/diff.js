@@ -1,0 +1,188 @@
+// Two time ranges, or a report and its baseline, compared as a flame graph and as a table; what is not significant is grey.
+
+import { DIFF_BY, DIFF_WIDTHS } from "../../model/page/address.js";
+import { COMPARED_Q_MAX } from "../../model/trees/compare.js";
+import { formatCount, formatDuration, formatShare } from "../../model/base/numbers.js";
+import { otherBaseline } from "../../model/page/questions.js";
+import { rangeText, timelineSpan } from "../../model/time/timeline.js";
+import { TEXT } from "../../text/session.js";
+import { createChart, watchWidth } from "./chart.js";
+import { visibleText } from "../../model/base/text.js";
+import { el, isolated, placeNear, segmented, setAttribute, setText } from "../elements/dom.js";
+import { shortCommand } from "../page/header.js";
+
+const ROWS_MAX = 200;
+
+function changeText(change) {
+  return (change > 0 ? "+" : change < 0 ? "−" : "") + formatShare(Math.abs(change)).replace(" %", " pp");
+}
+
+function qText(q) {
+  return q === null ? "" : q < 0.001 ? "< 0.001" : q.toFixed(3);
+}
+
+// The changes of the address that zoom in to a frame: the chart is top-down and by function.
+export function zoomOfDiff({ picture }, id) {
+  return { zoom: picture.diff.keysTo(id), bottomUp: false, by: "function" };
+}
+
+// What a side of a report with a baseline of its own is of.
+function sideText({ session, selection }, samples) {
+  const part = selection.whole ? "" : TEXT.compare.selected(visibleText(selection.text));
+  return TEXT.compare.side(formatCount(samples), formatDuration(selection.duration_s), session.target.pid, visibleText(shortCommand(session.target))) + part;
+}
+
+// The ranges, or the two sessions, and the buttons that choose them: {element, halves (a button), update(state)}.
+function createSides(change, stateOf) {
+  const baselineText = el("strong", { "data-testid": "diff-baseline" });
+  const currentText = el("strong", { "data-testid": "diff-current" });
+  const set = el("button", { type: "button", "data-testid": "diff-set-baseline", "data-hint": TEXT.compare.setHint, on: { click: () => change({ baseline: stateOf().address.range, range: null }) } }, TEXT.compare.set);
+  const swap = el("button", { type: "button", "data-testid": "diff-swap", on: { click: () => change({ baseline: stateOf().address.range ?? whole(), range: stateOf().address.baseline }) } }, TEXT.compare.swap);
+  const element = el("div", { class: "diff-head" }, el("span", {}, TEXT.compare.baseline, baselineText), el("span", { "aria-hidden": "true" }, "→"), el("span", {}, TEXT.compare.current, currentText), set, swap);
+  const halves = el("button", { type: "button", hidden: true, "data-testid": "diff-halves", on: { click: compareHalves } }, TEXT.compare.halves);
+
+  function whole() {
+    const { from, to } = timelineSpan(stateOf().timeline, null);
+    return { from, to };
+  }
+
+  function compareHalves() {
+    const { from, to } = whole();
+    const step = stateOf().timeline.width || 1;
+    const middle = Math.max(from + step, Math.round((from + to) / 2 / step) * step);
+    change({ baseline: { from, to: middle }, range: { from: middle, to: Math.max(to, middle + step) } });
+  }
+
+  return {
+    element,
+    halves,
+    update(state) {
+      const { address: { baseline, range }, session, picture: { diff } } = state;
+      const other = otherBaseline(state);
+      element.hidden = baseline === null && range === null && other === null;
+      const ofRange = range === null ? TEXT.compare.whole : rangeText(range);
+      setText(baselineText, other !== null ? sideText(other, diff?.baselineSum) : baseline === null ? TEXT.compare.notChosen : rangeText(baseline));
+      setText(currentText, other !== null && range === null ? sideText({ session, selection: session.selection }, diff?.currentSum) : ofRange);
+      set.hidden = range === null;
+      swap.hidden = baseline === null;
+      halves.hidden = !state.hasTimes || state.timeline.slots.length === 0;
+    },
+  };
+}
+
+// What the chart shows, and what its colours mean: {element, update(state)}.
+function createOptions(change) {
+  const width = segmented(TEXT.compare.width, "diff-width", DIFF_WIDTHS.map((value) => ({ value, label: TEXT.compare.widths[value] })), (value) => change({ diffWidth: value }));
+  const by = segmented(TEXT.compare.by, "diff-by", DIFF_BY.map((value) => ({ value, label: TEXT.table[value] })), (value) => change({ diffBy: value }));
+  const reset = el("button", { type: "button", class: "link", "data-testid": "diff-reset", on: { click: () => change({ zoom: [] }) } }, TEXT.crumbs.reset);
+  const scale = [["less-3", TEXT.compare.verdicts.less], ["", TEXT.compare.verdicts.same], ["more-3", TEXT.compare.verdicts.more]].map(([style, text]) => el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": style }), text));
+  const basis = el("span", {});
+  return {
+    element: el("div", { class: "diff-legend soft" }, el("span", {}, TEXT.compare.width), width.element, el("span", {}, TEXT.compare.by), by.element, ...scale, basis, reset),
+    update(state) {
+      width.set(state.address.diffWidth);
+      by.set(state.address.diffBy);
+      reset.hidden = state.picture.diff.focus === 0;
+      setText(basis, (otherBaseline(state)?.by === "time" ? TEXT.compare.byTime : TEXT.compare.bySamples) + " " + TEXT.compare.method(formatShare(COMPARED_Q_MAX)));
+    },
+  };
+}
+
+function numbersText(number, { baseline, current, baselineShare, currentShare, q, verdict }) {
+  const certainty = q === null ? "" : ", q " + qText(q);
+  return number + ": " + formatShare(baselineShare) + " (" + formatCount(baseline) + ") → " + formatShare(currentShare) + " (" + formatCount(current) + "), " + changeText(currentShare - baselineShare) + ", " + TEXT.compare.verdicts[verdict] + certainty;
+}
+
+// The numbers of the frame under the pointer: {element, show(frame or null, place)}.
+function createDiffTip() {
+  const element = el("div", { class: "tip", hidden: true, "data-testid": "diff-tip" });
+  return {
+    element,
+    show(frame, place) {
+      element.hidden = frame === null || frame.changes === undefined;
+      if (element.hidden) return;
+      const lines = [[TEXT.table.total, frame.changes.total], [TEXT.table.self, frame.changes.self]];
+      element.replaceChildren(el("bdi", { class: "tip-name" }, frame.label), ...lines.map(([number, change]) => el("span", { class: "tip-numbers" }, numbersText(number, change))));
+      placeNear(element, place);
+    },
+  };
+}
+
+// The functions by change of their self samples: {element, update(diff)}.
+function createRows(change) {
+  const body = el("tbody", {});
+  const caption = el("caption", {});
+  const heads = TEXT.compare.heads.map((text) => el("th", { scope: "col" }, text));
+  let shown = null;
+
+  function rowOf(row) {
+    const { baselineShare, currentShare, verdict } = row;
+    const cell = (text) => el("td", { class: "number" }, text);
+    return el("tr", { "data-verdict": verdict }, cell(changeText(row.change)), cell(formatShare(baselineShare)), cell(formatShare(currentShare)), cell(changeText(row.totalChange)),
+      el("td", {}, TEXT.compare.verdicts[verdict]), cell(qText(row.q)),
+      el("th", { scope: "row" }, el("button", { type: "button", class: "row-name", on: { click: () => change({ view: "sandwich", about: row.key }) } }, isolated(row.label.name)), " ", isolated(row.label.place, { class: "place" })));
+  }
+
+  return {
+    element: el("table", { class: "diff-table", "data-testid": "diff-table" }, caption, el("thead", {}, el("tr", {}, ...heads)), body),
+    update(diff) {
+      setText(caption, TEXT.compare.caption(formatCount(diff.count), formatCount(diff.baselineSum), formatCount(diff.currentSum)));
+      if (shown !== diff.rows) body.replaceChildren(...diff.rows.slice(0, ROWS_MAX).map(rowOf));
+      shown = diff.rows;
+    },
+  };
+}
+
+export function createDiff(root, dispatch) {
+  let state = null;
+  let chart = null;
+  let shown = { drawing: null, width: 0 };
+  const change = (changes) => dispatch({ type: "address", changes, how: "push" });
+  const holder = el("div", { class: "flame-chart" });
+  const tip = createDiffTip();
+  const sides = createSides(change, () => state);
+  const options = createOptions(change);
+  const rows = createRows(change);
+  const none = el("div", { class: "empty" }, el("p", {}, TEXT.compare.how), el("p", { class: "ways" }, sides.halves));
+  const plot = el("div", { class: "diff-plot flame", role: "img", "aria-label": TEXT.compare.flame, "data-testid": "diff-flame" }, holder);
+  const both = el("div", { class: "diff-both", tabindex: "0", role: "region", "aria-label": TEXT.compare.label }, options.element, plot, rows.element);
+  const element = el("div", { class: "diff", "data-testid": "diff" }, sides.element, none, both);
+  root.append(element, tip.element);
+
+  plot.addEventListener("pointermove", (event) => {
+    const under = event.pointerType === "touch" ? null : chart?.frameAt(event.target) ?? null;
+    tip.show(under === null ? null : chart.dataOf(under), { x: event.clientX, y: event.clientY });
+  });
+  plot.addEventListener("pointerleave", () => tip.show(null));
+  watchWidth(holder, holder, dispatch, (width) => state !== null && width !== state.width && state.address.view === "diff");
+
+  function zoomTo(frame) {
+    tip.show(null);
+    change(zoomOfDiff(state, frame.remainder ? frame.of : frame.id));
+  }
+
+  function draw({ drawing }) {
+    if (drawing === null || (drawing === shown.drawing && state.width === shown.width)) return;
+    chart ??= createChart(holder, zoomTo);
+    chart.draw(drawing, state.width);
+    shown = { drawing, width: state.width };
+  }
+
+  return {
+    update(next) {
+      state = next;
+      const { diff } = state.picture;
+      element.hidden = state.address.view !== "diff" || state.picture.empty !== null;
+      if (element.hidden) return tip.show(null);
+      sides.update(state);
+      none.hidden = diff !== null;
+      both.hidden = diff === null;
+      if (diff === null) return undefined;
+      const width = Math.floor(holder.clientWidth);
+      if (width > 0 && width !== state.width) return dispatch({ type: "width", width });
+      options.update(state);
+      draw(diff);
+      return rows.update(diff);
+    },
+  };
+}

@@ -1,0 +1,28 @@
+// The legend of the colours, and the choice between them.
+
+import { FLAME_VIEWS } from "../../model/page/address.js";
+import { HEAT_STEPS } from "../../model/page/picture.js";
+import { TEXT } from "../../text/session.js";
+import { el, segmented } from "../elements/dom.js";
+
+export function createLegend(root, dispatch) {
+  const colour = segmented(TEXT.colour.label, "colour", [
+    { value: "heat", label: TEXT.colour.heat, hint: TEXT.colour.heatHint },
+    { value: "module", label: TEXT.colour.module, hint: TEXT.colour.moduleHint },
+  ], (value) => dispatch({ type: "address", changes: { colour: value }, how: "push" }));
+  const swatches = [0, ...HEAT_STEPS].map((step, level) => el("i", { class: "swatch", "data-style": "h" + level, "data-hint": step === 0 ? TEXT.colour.below(HEAT_STEPS[0] * 100) : TEXT.colour.from(step * 100) }));
+  const meaning = el("span", {});
+  const scale = el("span", { class: "scale" }, el("span", { class: "soft" }, "0 %"), el("span", { class: "swatches" }, ...swatches), el("span", { class: "soft" }, "40 %"));
+  const neutral = el("span", { class: "scale" }, el("i", { class: "swatch", "data-style": "neutral" }), el("span", { class: "soft" }, TEXT.colour.neutral(HEAT_STEPS[0] * 100)));
+  const element = el("div", { class: "legend" }, colour.element, meaning, scale, neutral);
+  root.append(element);
+  return {
+    update(state) {
+      element.hidden = ![...FLAME_VIEWS, "sandwich"].includes(state.address.view) || state.picture.drawing === null;
+      colour.set(state.address.colour);
+      const heat = state.address.colour === "heat";
+      scale.hidden = !heat;
+      meaning.textContent = heat ? TEXT.colour.heatMeaning : TEXT.colour.moduleMeaning;
+    },
+  };
+}

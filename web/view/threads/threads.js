@@ -1,0 +1,146 @@
+// The thread filter, with the states of each thread. No selection means all threads.
+
+import { DOING_LABELS, doingParts, doingText, factText, isWithoutGil } from "../../model/threads/activity.js";
+import { formatCount, formatShare, ratio } from "../../model/base/numbers.js";
+import { sumThreads } from "../../model/profile/states.js";
+import { groupThreads, processLabel, threadIds, threadLabel, threadPlace, threadsWithStates } from "../../model/threads/threads.js";
+import { TEXT } from "../../text/session.js";
+import { el, icon, isolated, setAttribute, setText } from "../elements/dom.js";
+import { ICONS } from "../elements/icons.js";
+import { createPopover } from "../elements/popover.js";
+
+const FILTER_FROM = 12;
+
+export function threadKeyOf(thread) {
+  return { tid: thread.tid, name: thread.name };
+}
+
+function createDoingBar() {
+  const parts = new Map(DOING_LABELS.map(({ key }) => [key, el("i", { class: "doing", "data-doing": key })]));
+  return { element: el("span", { class: "doings", role: "img" }, ...parts.values()), parts };
+}
+
+// One thread, or all of a process.
+function createRow({ threads, label, number, role, marks }, toggle) {
+  const box = el("input", { type: "checkbox", on: { change: () => toggle(threads) } });
+  const bar = createDoingBar();
+  const onCpu = el("span", { class: "number" });
+  const hasGil = el("span", { class: "number" });
+  const share = el("span", { class: "number share" });
+  const name = isolated(label, { class: "name" });
+  const tid = el("span", { class: "tid" }, String(number));
+  const element = el("label", { class: role, ...marks }, box, name, tid, bar.element, onCpu, hasGil, share);
+  const ids = threads.flatMap((thread) => thread.ids);
+  // A process is found by its threads, and they by it.
+  const words = threads.map((thread) => [threadLabel(thread), thread.tid, processLabel(thread), thread.pid].join(" ")).join("\n").toLowerCase();
+  return { element, box, bar, onCpu, hasGil, share, threads, ids, words };
+}
+
+const rowOfThread = (thread) => ({
+  threads: [thread], label: threadLabel(thread), number: thread.tid, role: "thread",
+  marks: { "data-testid": "thread", "data-tid": thread.tid },
+});
+
+const rowOfProcess = (group) => ({
+  threads: group.threads, label: processLabel(group), number: group.pid, role: "thread thread-process",
+  marks: { "data-testid": "thread-process", "data-pid": group.pid },
+});
+
+function createThreadHead() {
+  const { heads } = TEXT.threads;
+  const names = [["", ""], ["name", heads.name], ["tid", heads.tid], ["", heads.doing], ["number", heads.cpu], ["number", heads.gil], ["number", heads.samples]];
+  return el("div", { class: "thread thread-head", "aria-hidden": "true" }, ...names.map(([role, text]) => el("span", { class: role }, text)));
+}
+
+function createDoingLegend() {
+  return el("p", { class: "doing-legend" }, ...DOING_LABELS.map(({ key, label }) => el("span", {}, el("i", { class: "doing", "data-doing": key }), label)));
+}
+
+function buttonText(threads, chosen) {
+  if (chosen.length === 0) return threads.length === 1 ? TEXT.threads.one : TEXT.threads.every(formatCount(threads.length));
+  if (chosen.length === 1) return threadPlace(chosen[0], threads);
+  return TEXT.threads.some(formatCount(chosen.length), formatCount(threads.length));
+}
+
+export function createThreadFilter(dispatch) {
+  const text = isolated("");
+  const button = el("button", { type: "button", class: "choice", "data-testid": "threads" }, text, icon(ICONS.chevron, 12));
+  const element = el("div", { class: "holder" }, button);
+  const filter = el("input", { type: "search", placeholder: TEXT.threads.filter, "aria-label": TEXT.threads.filter });
+  const list = el("div", { class: "thread-list" });
+  const all = el("button", { type: "button", class: "link", "data-testid": "threads-all", on: { click: () => choose([]) } }, TEXT.threads.reset);
+  const missing = el("p", { class: "menu-note" });
+  let popover = null;
+  let rows = [];
+  let shownThreads = null;
+  let chosen = [];
+
+  function choose(threads) {
+    dispatch({ type: "address", changes: { threads: threads.map(threadKeyOf) }, how: "push" });
+  }
+
+  function toggle(threads) {
+    const others = chosen.filter((thread) => !threads.includes(thread));
+    choose(threads.every((thread) => chosen.includes(thread)) ? others : [...others, ...threads]);
+  }
+
+  function applyFilter() {
+    const wanted = filter.value.trim().toLowerCase();
+    for (const row of rows) row.element.hidden = !row.words.includes(wanted);
+  }
+
+  function rebuild(threads) {
+    shownThreads = threads;
+    const groups = groupThreads(threads);
+    const ofGroup = (group) => (groups.length > 1 ? [rowOfProcess(group)] : []).concat(group.threads.map(rowOfThread));
+    rows = groups.flatMap(ofGroup).map((row) => createRow(row, toggle));
+    list.replaceChildren(createThreadHead(), ...rows.map((row) => row.element));
+    filter.hidden = threads.length < FILTER_FROM;
+    applyFilter();
+  }
+
+  function updateRow(row, sums, ofThreads, samples, session) {
+    const count = row.threads.filter((thread) => chosen.includes(thread)).length;
+    row.box.checked = count === row.threads.length;
+    row.box.indeterminate = count > 0 && count < row.threads.length;
+    for (const part of doingParts(sums)) row.bar.parts.get(part.key).style.width = (part.share || 0) * 100 + "%";
+    const said = doingText(sums);
+    setAttribute(row.bar.element, "data-hint", said);
+    setAttribute(row.bar.element, "aria-label", said);
+    setText(row.onCpu, ofThreads === null ? TEXT.doing.notApplicable : factText(ofThreads, "on_cpu"));
+    setText(row.hasGil, ofThreads === null || isWithoutGil(session, ofThreads) ? TEXT.doing.notApplicable : factText(ofThreads, "has_gil"));
+    setText(row.share, formatShare(ratio(sums.samples, samples)));
+    setAttribute(row.share, "data-hint", TEXT.samples(formatCount(sums.samples)));
+  }
+
+  function updateRows(state) {
+    const sums = rows.map((row) => sumThreads(state.threadStates, row.ids));
+    const { samples } = sumThreads(state.threadStates, shownThreads.flatMap((thread) => thread.ids));
+    rows.forEach((row, i) => {
+      const real = threadIds(threadsWithStates([], row.threads));
+      updateRow(row, sums[i], real.length === 0 ? null : sumThreads(state.threadStates, real), samples, state.session);
+    });
+  }
+
+  filter.addEventListener("input", applyFilter);
+  return {
+    element,
+    attach() {
+      popover = createPopover(button, TEXT.threads.label, (open) => dispatch({ type: "threadsMenu", open }));
+      popover.panel.classList.add("thread-menu");
+      popover.panel.append(el("div", { class: "popover-head" }, filter, all), createDoingLegend(), list, missing);
+    },
+    update(state) {
+      const { threads } = state.picture;
+      chosen = state.picture.chosen.chosen;
+      setText(text, buttonText(threads, chosen));
+      setAttribute(button, "data-active", chosen.length > 0 || state.address.threads.length > 0 || null);
+      all.hidden = state.address.threads.length === 0;
+      const gone = state.picture.chosen.missing;
+      setText(missing, gone === 0 ? "" : gone === 1 ? TEXT.threads.missingOne : TEXT.threads.missing(gone));
+      if (!popover.isOpen()) return;
+      if (shownThreads !== threads) rebuild(threads);
+      updateRows(state);
+    },
+  };
+}

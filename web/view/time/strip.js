@@ -1,0 +1,240 @@
+// The timeline: what the threads were doing, stacked, with the range that everything else shows.
+
+import { DOING_LABELS, doingText } from "../../model/threads/activity.js";
+import { statusOf } from "../../model/page/state.js";
+import { createSums, STATE_DOINGS } from "../../model/profile/states.js";
+import { axisMarks, rangeText, slotAt, snapRange, STACKED, stackedLayers, timeLabel, timelineSpan } from "../../model/time/timeline.js";
+import { TEXT } from "../../text/session.js";
+import { el, icon, setAttribute, setText } from "../elements/dom.js";
+import { ICONS } from "../elements/icons.js";
+
+const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
+const WIDTH = 10000;
+const HEIGHT = 1000;
+const EDGE_PX = 7;
+const CLICK_PX = 4;
+const MARK_PX = 84;
+
+function svg(tag, attributes) {
+  const element = document.createElementNS(SVG_NAMESPACE, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+
+// Layers of a timeline as an SVG that follows the theme: {root, draw(layers)}.
+export function createPlot() {
+  const root = svg("svg", { viewBox: "0 0 " + WIDTH + " " + HEIGHT, preserveAspectRatio: "none", "aria-hidden": "true", class: "strip-svg" });
+  const paths = STACKED.map((doing) => svg("path", { class: "strip-layer", "data-doing": STATE_DOINGS[doing] }));
+  root.append(...paths);
+  const box = ({ x0, x1, y0, y1 }) => "M" + Math.round(x0 * WIDTH) + " " + Math.round((1 - y0) * HEIGHT) + "H" + Math.round(x1 * WIDTH) + "V" + Math.round((1 - y1) * HEIGHT) + "H" + Math.round(x0 * WIDTH) + "Z";
+  return {
+    root,
+    draw(layers) {
+      layers.forEach((boxes, i) => paths[i].setAttribute("d", boxes.filter(({ y0, y1 }) => y1 > y0).map(box).join("")));
+    },
+  };
+}
+
+function createStripLegend() {
+  return el("span", { class: "doing-legend" }, ...DOING_LABELS.map(({ key, label }) => el("span", {}, el("i", { class: "doing", "data-doing": key }), label)));
+}
+
+// The buttons beside the strip: {element, update(state)}.
+function createStripTools(dispatch, zoom) {
+  const hold = el("button", { type: "button", class: "quiet wide", "data-testid": "hold", "data-hint": TEXT.strip.freezeHint, on: { click: () => dispatch({ type: "toggleHold" }) } }, icon(ICONS.hold), el("span", {}, TEXT.strip.freeze));
+  const closer = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomIn, "data-hint": TEXT.strip.zoomInHint, "data-testid": "strip-in", on: { click: () => zoom(true) } }, icon(ICONS.plus));
+  const wider = el("button", { type: "button", class: "quiet", "aria-label": TEXT.strip.zoomOut, "data-hint": TEXT.strip.zoomOutHint, "data-testid": "strip-out", on: { click: () => zoom(false) } }, icon(ICONS.minus));
+  return {
+    element: el("span", { class: "strip-tools" }, hold, closer, wider),
+    update(state) {
+      hold.hidden = !state.live;
+      wider.hidden = state.timelineZoom === null;
+      setAttribute(hold, "aria-pressed", String(state.holdsOnHover));
+    },
+  };
+}
+
+// Where times stand in the strip, and the range on it: {element, axis, spanNow(), timeAt(x), pxOf(time), draw(timeline, span, is
+// live), showRange(range with both ends or null, text)}.
+function createStripArea() {
+  const plot = createPlot();
+  const before = el("i", { class: "strip-shade" });
+  const after = el("i", { class: "strip-shade" });
+  const brush = el("i", { class: "strip-brush" }, el("i", { class: "strip-edge" }), el("i", { class: "strip-edge" }));
+  const edge = el("i", { class: "strip-live" });
+  const element = el("div", { class: "strip-plot", tabindex: "0", role: "slider", "aria-orientation": "horizontal", "data-testid": "strip" }, plot.root, before, after, brush, edge);
+  const axis = el("div", { class: "strip-axis", "aria-hidden": "true" });
+  let span = { from: 0, to: 1 };
+  let drawnTimeline = null;
+  let drawnSpan = "";
+  let shownAxis = "";
+
+  const shareOf = (time) => Math.min(1, Math.max(0, (time - span.from) / (span.to - span.from)));
+
+  function drawLayers(timeline) {
+    const signature = span.from + " " + span.to;
+    if (drawnTimeline === timeline && drawnSpan === signature) return;
+    drawnTimeline = timeline;
+    drawnSpan = signature;
+    plot.draw(stackedLayers(timeline, span));
+  }
+
+  function drawAxis() {
+    const { step, marks } = axisMarks(span, Math.max(2, Math.floor(element.clientWidth / MARK_PX)));
+    const signature = span.from + " " + span.to + " " + marks.length;
+    if (signature === shownAxis) return;
+    shownAxis = signature;
+    axis.replaceChildren(...marks.map((mark) => {
+      const label = el("span", {}, timeLabel(mark, step));
+      label.style.left = shareOf(mark) * 100 + "%";
+      return label;
+    }));
+  }
+
+  return {
+    element,
+    axis,
+    spanNow: () => span,
+    timeAt(x) {
+      const at = element.getBoundingClientRect();
+      return span.from + Math.min(1, Math.max(0, (x - at.left) / at.width)) * (span.to - span.from);
+    },
+    pxOf(time) {
+      const at = element.getBoundingClientRect();
+      return at.left + shareOf(time) * at.width;
+    },
+    draw(timeline, shown, isLive) {
+      span = shown;
+      edge.hidden = !isLive;
+      drawLayers(timeline);
+      drawAxis();
+    },
+    // `text`: what is chosen, in words
+    showRange(range, text) {
+      for (const part of [before, after, brush]) part.hidden = range === null;
+      setAttribute(element, "aria-valuetext", text);
+      setAttribute(element, "aria-valuemin", span.from.toFixed(2));
+      setAttribute(element, "aria-valuemax", span.to.toFixed(2));
+      setAttribute(element, "aria-valuenow", (range?.from ?? span.to).toFixed(2));
+      if (range === null) return;
+      const from = shareOf(range.from) * 100;
+      const to = shareOf(range.to) * 100;
+      before.style.width = from + "%";
+      after.style.left = to + "%";
+      brush.style.left = from + "%";
+      brush.style.width = Math.max(0, to - from) + "%";
+    },
+  };
+}
+
+// The slot at a time, in words.
+function slotText(timeline, time) {
+  const slot = slotAt(timeline, time);
+  if (slot === null) return timeLabel(time, 0.25) + "  " + TEXT.strip.none;
+  return timeLabel(slot.start, 0.25) + "  " + doingText({ ...createSums(), samples: slot.samples, doing: slot.doing });
+}
+
+// The range moved by an arrow key: by a slot, with Shift only its end; the first key makes one at the end. Null: the key is none
+// of these; undefined: it would lead out of the strip.
+function keyedRange(event, { timeline, address }, span, range) {
+  const step = Math.max(timeline.width, (span.to - span.from) / 100);
+  const by = { ArrowLeft: -step, ArrowRight: step }[event.key];
+  if (by === undefined) return null;
+  const from = range ?? { from: span.to - 10 * step, to: span.to };
+  const moved = address.range === null ? from : event.shiftKey ? { from: from.from, to: Math.max(from.from + step, from.to + by) } : { from: from.from + by, to: from.to + by };
+  return moved.from < span.from - 1e-6 || moved.to > span.to + step ? undefined : snapRange(timeline, moved.from, moved.to);
+}
+
+export function createStrip(root, dispatch) {
+  const area = createStripArea();
+  const tools = createStripTools(dispatch, zoom);
+  const readout = el("span", { class: "strip-read", "data-testid": "strip-read" });
+  root.append(el("div", { class: "strip-head" }, createStripLegend(), readout, tools.element), area.element, area.axis);
+  let state = null;
+  let drag = null;
+
+  const rangeNow = () => {
+    const range = drag?.range ?? state.address.range;
+    return range === null ? null : { from: range.from, to: range.to ?? area.spanNow().to };
+  };
+
+  function showRange() {
+    const shown = drag?.range ?? state.address.range;
+    area.showRange(rangeNow(), shown === null ? TEXT.strip.whole : rangeText(shown));
+  }
+
+  function choose(range) {
+    dispatch({ type: "address", changes: { range }, how: "push" });
+  }
+
+  function zoom(closerNow) {
+    const { from, to } = area.spanNow();
+    dispatch({ type: "zoomTimeline", range: closerNow ? rangeNow() ?? { from: to - (to - from) / 4, to } : null });
+  }
+
+  // A range that ends at the live edge goes on with it.
+  function openEnded({ from, to }) {
+    const live = state.live && state.session?.state === "running" && state.timelineZoom === null;
+    return { from, to: live && to >= area.spanNow().to - state.timeline.width / 2 ? null : to };
+  }
+
+  // The end of the range that stays when the other one is grabbed there, or null.
+  function grabbedEdge(x) {
+    const range = rangeNow();
+    if (range === null) return null;
+    const near = (time) => Math.abs(area.pxOf(time) - x) <= EDGE_PX;
+    return near(range.from) ? range.to : near(range.to) ? range.from : null;
+  }
+
+  area.element.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || !state.hasTimes) return;
+    area.element.setPointerCapture(event.pointerId);
+    const fixed = grabbedEdge(event.clientX);
+    drag = { fixed: fixed ?? area.timeAt(event.clientX), x: event.clientX, grabbed: fixed !== null, range: null };
+    event.preventDefault();
+    area.element.focus({ preventScroll: true });
+  });
+  area.element.addEventListener("pointermove", (event) => {
+    const time = area.timeAt(event.clientX);
+    if (drag !== null && (drag.grabbed || Math.abs(event.clientX - drag.x) >= CLICK_PX)) drag.range = snapRange(state.timeline, Math.min(drag.fixed, time), Math.max(drag.fixed, time));
+    setText(readout, drag?.range ? rangeText(drag.range) : slotText(state.timeline, time));
+    showRange();
+  });
+  area.element.addEventListener("pointerup", () => {
+    if (drag === null) return;
+    const { range, grabbed } = drag;
+    drag = null;
+    if (range !== null) choose(openEnded(range));
+    else if (!grabbed && state.address.range !== null) choose(null);
+    showRange();
+  });
+  area.element.addEventListener("pointercancel", () => {
+    drag = null;
+    showRange();
+  });
+  area.element.addEventListener("pointerleave", () => setText(readout, ""));
+  area.element.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !state.hasTimes) return;
+    const range = keyedRange(event, state, area.spanNow(), rangeNow());
+    if (event.key === "+" || event.key === "-") zoom(event.key === "+");
+    else if (event.key === "Escape" && state.address.range !== null) choose(null);
+    else if (range === null) return;
+    else if (range !== undefined) dispatch({ type: "address", changes: { range }, how: "replace" });
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  return {
+    update(next) {
+      state = next;
+      root.hidden = !state.hasTimes;
+      if (root.hidden) return;
+      const span = drag === null ? state.timelineZoom ?? timelineSpan(state.timeline, null) : area.spanNow();
+      tools.update(state);
+      setAttribute(area.element, "aria-label", TEXT.strip.label);
+      area.draw(state.timeline, span, state.live && statusOf(state) === "running" && state.timelineZoom === null);
+      showRange();
+    },
+    focus: () => area.element.focus(),
+  };
+}
